@@ -13,7 +13,7 @@ Bun.serve({
   hostname: "127.0.0.1",
   idleTimeout: 255,
   development: false,
-  async fetch(request) {
+  async fetch(request: Request) {
     const { url, method, headers } = request;
     const answer = await fetch(`${upstream}${url.slice(url.indexOf("/", "http://".length))}`, {
       method,

@@ -25,7 +25,7 @@ Bun.serve({
   hostname: "127.0.0.1",
   idleTimeout: 255,
   development: false,
-  async fetch(request) {
+  async fetch(request: Request) {
     await request.arrayBuffer();
     return new Response(streamEvents(), { headers: { "content-type": "text/event-stream" } });
   },

@@ -16,7 +16,7 @@ Bun.serve({
   hostname: "127.0.0.1",
   idleTimeout: 255,
   development: false,
-  async fetch(request) {
+  async fetch(request: Request) {
     await request.arrayBuffer();
     const { url } = request;
     const answer = answers.get(url.slice(url.indexOf("/", "http://".length)));

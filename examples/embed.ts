@@ -1,4 +1,4 @@
-// The gateway inside a server of one's own: everything below /ai is the gateway's, the rest stays ours.
+// The gateway inside your own server: it serves all paths below /ai, and your server serves the rest.
 //
 //   node examples/embed.ts
 //   curl http://127.0.0.1:3000/ai/v1/chat/completions \
@@ -10,15 +10,15 @@ import process from "node:process";
 import { getRequestListener } from "@hono/node-server";
 import { createGateway } from "../mod.ts";
 
-// Nothing is kept after the end: a lasting gateway has `database: "file:gateway.db"` and `masterKeys`.
+// This gateway stores nothing on disk. To keep its data, set `database: "file:gateway.db"` and `masterKeys`.
 const gateway = createGateway({
   database: ":memory:",
-  // left out, the first keys are random
+  // without this option the first keys are random
   bootstrap: process.env.WORKSPACE_KEY ? { workspaceKey: process.env.WORKSPACE_KEY } : {},
 });
 const firstKeys = await gateway.start();
 
-// A gateway is one function from Request to Response; whoever has these needs no adapter.
+// A gateway is a function from Request to Response. A server with these types needs no adapter.
 const answerByGateway = getRequestListener((request) => gateway.fetch(request), { overrideGlobalObjects: false });
 
 const server = createServer((request, response) => {
@@ -38,7 +38,7 @@ server.listen(Number(process.env.PORT ?? 3000), "127.0.0.1", () => {
   if (firstKeys?.workspaceKey) console.log(`Workspace key: ${firstKeys.workspaceKey}`);
 });
 
-// Running requests get five seconds; then what is buffered is stored.
+// Running requests get five seconds to finish. Then the gateway writes its buffered log rows.
 process.on("SIGTERM", async () => {
   server.close();
   await gateway.drain(5_000);

@@ -11,31 +11,7 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-
-/** What this script uses of Bun's bundler. */
-interface BuildPlugin {
-  name: string;
-  setup(build: {
-    onLoad(
-      filter: { filter: RegExp },
-      load: (file: { path: string }) => Promise<{ contents: string; loader: "js" }>,
-    ): void;
-  }): void;
-}
-declare const Bun: {
-  build(options: {
-    entrypoints: string[];
-    root: string;
-    compile: { outfile: string; target?: string; autoloadDotenv?: boolean; autoloadBunfig?: boolean };
-    minify: boolean | { whitespace: boolean; syntax: boolean; identifiers: boolean };
-    bytecode: boolean;
-    format: "esm" | "cjs";
-    sourcemap: "none" | "linked";
-    plugins: BuildPlugin[];
-    throw: boolean;
-  }): Promise<{ success: boolean; logs: unknown[] }>;
-  file(path: string): { text(): Promise<string> };
-};
+import type { BunPlugin } from "bun";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -59,7 +35,7 @@ function hostTarget(): string {
 }
 
 /** Names libSQL's native module outright: the bundler cannot follow the `require` of a name put together at run time. */
-function nativeLibsql(nativePackage: string): BuildPlugin {
+function nativeLibsql(nativePackage: string): BunPlugin {
   return {
     name: "native-libsql",
     setup(build) {

@@ -1,15 +1,15 @@
 // Text of docs/providers.md.
 
-import { createTokenCache } from "../src/providers/auth/token-cache.ts";
+import { createTokenCache } from "../src/providers/core/token-cache.ts";
+import type { AuthTools, BoundProvider, Provider } from "../src/providers/core/types.ts";
 import { builtInProviders } from "../src/providers/registry.ts";
-import type { AuthTools, BoundProvider, Provider } from "../src/providers/types.ts";
 
 /** Stands for the credential. */
 const key = "<key>";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
-/** The provider as it is without settings; undefined where it needs some. */
+/** The provider without settings; undefined if it requires some. */
 function bindPlain(provider: Provider): BoundProvider | undefined {
   try {
     return provider.bind(() => null);
@@ -19,11 +19,11 @@ function bindPlain(provider: Provider): BoundProvider | undefined {
 }
 
 function baseAddress(provider: Provider, bound: BoundProvider | undefined): string {
-  if (provider.isLocal) return "none: it answers inside the gateway";
-  const unknown = "from its settings or the custom host";
+  if (provider.isLocal) return "none: the gateway itself responds";
+  const unknown = "from the settings or the custom host";
   try {
     const url = bound?.baseUrl ?? "";
-    const prefix = bound?.pathPrefix ? ` with \`${bound.pathPrefix}\` behind it` : "";
+    const prefix = bound?.pathPrefix ? `, then \`${bound.pathPrefix}\`` : "";
     return /^https?:\/\//.test(url) && !url.includes("undefined") ? `\`${url}\`${prefix}` : unknown;
   } catch {
     // it needs settings
@@ -31,7 +31,7 @@ function baseAddress(provider: Provider, bound: BoundProvider | undefined): stri
   }
 }
 
-/** Tools of a provider that is shown without the world: whoever reaches for more than these fails. */
+/** Tools without network access: a provider that needs more fails here. */
 const noTools = {
   outbound: () => Promise.reject(new Error("The document is made without requests")),
   clock: { now: () => 0, monotonic: () => 0 },
@@ -40,7 +40,7 @@ const noTools = {
   environment: {},
 } satisfies AuthTools;
 
-/** Addresses whose hosts take keys in different headers at one provider. */
+/** URLs at which one provider takes its key in different headers. */
 const addresses = [
   "https://provider.example/",
   "https://resource.openai.azure.com/",
@@ -55,25 +55,25 @@ async function keyHeaders(bound: BoundProvider): Promise<[string, string][]> {
     const calls = addresses.map((url) => bound.authorize?.({ ...request, url }, noTools));
     return [...own, ...(await Promise.all(calls)).flatMap((headers = {}) => Object.entries(headers))];
   } catch {
-    return own; // it signs, or asks for a token
+    return own; // it signs the request or fetches a token
   }
 }
 
 async function authentication(provider: Provider, bound: BoundProvider | undefined): Promise<string> {
-  if (provider.isLocal) return "not at all";
+  if (provider.isLocal) return "none";
   const ways: string[] = [];
   try {
     const headers = bound ? await keyHeaders(bound) : [];
     const lines = headers.filter(([, value]) => value.includes(key)).map(([name, value]) => `\`${name}: ${value}\``);
     ways.push(...new Set(lines));
   } catch {
-    // a credential of this form is not one of the provider's
+    // the provider does not take a plain key
   }
-  if (bound?.authorize) ways.push("a signature or a token that is fetched");
-  return ways.length === 0 ? "by its settings" : ways.join(", or ");
+  if (bound?.authorize) ways.push("a signature or a fetched token");
+  return ways.length === 0 ? "from the settings" : ways.join(", or ");
 }
 
-/** Names of operations; how one of them is carried out inside is not told. */
+/** Names of the operations. `countChat` is internal and shown as `countTokens`. */
 function operationNames({ operationNames: names }: Provider): string {
   return [...new Set(names.map((name) => (name === "countChat" ? "countTokens" : name)))].join(", ");
 }
@@ -91,31 +91,72 @@ async function row(provider: Provider): Promise<string> {
   return `| ${cells.map(cell).join(" | ")} |\n`;
 }
 
+/** Everything above the table. */
+const introduction = `# Providers
+
+Find the name, base URL, operations, authentication and settings of every provider. Name a provider in \`x-gateway-provider\`, in a
+[config](routing.md), or in an [integration](control-plane.md#first-steps):
+
+\`\`\`sh
+curl "$GATEWAY/v1/chat/completions" \\
+  -H "x-gateway-api-key: $GATEWAY_KEY" -H "x-gateway-provider: mistral-ai" -H "authorization: Bearer $MISTRAL_API_KEY" \\
+  -H "content-type: application/json" \\
+  -d '{"model":"mistral-small-latest","messages":[{"role":"user","content":"Hello"}]}'
+\`\`\`
+
+The [README](../README.md#variables) sets the variables of the example.
+
+## Operations
+
+| operation | endpoint |
+|---|---|
+| \`chat\` | \`POST /v1/chat/completions\` |
+| \`complete\` | \`POST /v1/completions\` |
+| \`embed\` | \`POST /v1/embeddings\` |
+| \`models\` | \`GET /v1/models\` |
+| \`rerank\` | \`POST /v1/rerank\` |
+| \`moderate\` | \`POST /v1/moderations\` |
+| \`ocr\` | \`POST /v1/ocr\` |
+| \`generateImage\`, \`editImage\` | \`POST /v1/images/generations\`, \`/v1/images/edits\` |
+| \`speak\`, \`transcribe\`, \`translate\` | \`POST /v1/audio/speech\`, \`/v1/audio/transcriptions\`, \`/v1/audio/translations\` |
+| \`realtime\` | \`GET /v1/realtime\`, a WebSocket |
+| \`countTokens\` | \`POST /v1/messages/count_tokens\` |
+| \`messages\` | \`POST /v1/messages\` |
+| \`responses\` | \`POST /v1/responses\` |
+| \`decide\` | \`POST /v1/decisions\` |
+| \`generateContent\`, \`countContents\`, \`embedContent\`, \`batchEmbedContents\` | routes of [the Gemini API](gemini.md) |
+
+The last four rows are listed only for providers that have these APIs natively. The gateway also serves them with every other provider that has
+\`chat\`, or \`embed\` for embeddings. Token counts are not converted this way. Every other path under \`/v1\` is [forwarded](passthrough.md) to the
+provider, below its base URL.
+
+## Settings
+
+Send the settings of the last column as headers. In configs and integrations, use the same name with underscores and without \`x-gateway-\`.
+\`x-gateway-custom-host\` replaces the base URL, but not the path prefix that the table shows after it.
+
+## Request fields and headers
+
+- A field of OpenAI's that a provider does not support is left out and listed in \`x-gateway-dropped-params\`. If the response would then differ from
+  what the request asks for, the request is refused with 400.
+- A field that OpenAI does not have is forwarded (Bedrock: in \`additionalModelRequestFields\`).
+- \`max_completion_tokens\` takes precedence over \`max_tokens\`.
+- Google's models return audio as samples (\`pcm16\`), or as a file if \`audio.format\` is \`wav\` and the request does not stream.
+- Some headers that clients send on their own are forwarded: \`anthropic-version\`, \`anthropic-beta\`, \`openai-beta\`,
+  \`x-vertex-ai-llm-request-type\` and \`x-vertex-ai-llm-shared-request-type\`. \`modal-key\` and \`modal-secret\` are forwarded only together with the
+  caller's credential, and \`http-referer\` and \`x-title\` only to \`openrouter\`, unless its settings say otherwise.
+
+## All providers
+
+`;
+
 /** One row for each provider, by slug. */
 export async function providersDocument(): Promise<string> {
   const providers = builtInProviders.toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
   return [
     "<!-- Made by scripts/build.ts from src/providers/registry.ts. Do not edit: run `npm run build`. -->\n\n",
-    "# Providers\n\n",
-    "Name one in `x-gateway-provider`, in a config, or in an integration. Unified operations: `chat` is `POST /v1/chat/completions`,\n",
-    "`complete` is `POST /v1/completions`, `embed` is `POST /v1/embeddings`, `models` is `GET /v1/models`,\n",
-    "`rerank` is `POST /v1/rerank`, `moderate` is `POST /v1/moderations`, `ocr` is `POST /v1/ocr`, `generateImage` and `editImage` are\n",
-    "`POST /v1/images/generations` and `/v1/images/edits`, `speak`, `transcribe` and `translate` are `POST /v1/audio/speech`,\n",
-    "`/v1/audio/transcriptions` and `/v1/audio/translations`, `countTokens` is `POST /v1/messages/count_tokens`, `realtime` the WebSocket\n",
-    "`GET /v1/realtime`. `generateContent`, `countContents`, `embedContent` and `batchEmbedContents` are routes of\n",
-    "[the Gemini API](gemini.md), `messages` is `POST /v1/messages`, `responses` `POST /v1/responses`, `decide` `POST /v1/decisions`: they are\n",
-    "listed where a provider has them in their own shape, and answered by every provider with `chat`, or `embed`, but for counts of tokens.\n",
-    "Every other path under `/v1` is handed to the provider as it is, below its base address.\n\n",
-    "Settings are given in the headers of the last column, or as members of a config or integration under the same name with underscores.\n",
-    "`x-gateway-custom-host` replaces the base address, but not what is said to stand behind it.\n\n",
-    "A member of OpenAI's that a provider cannot take is left out and named in `x-gateway-dropped-params`; where the answer would then be\n",
-    "another one than was asked for, the request is refused with 400. A member OpenAI does not have goes to the provider as it is\n",
-    "(Bedrock: in `additionalModelRequestFields`). `max_completion_tokens` wins where `max_tokens` stands beside it. Chats of Google's models\n",
-    "answer sound as samples (`pcm16`), or as a file where `audio.format` is `wav` and the answer is not streamed.\n\n",
-    "Headers that clients of a provider send by themselves go along: `anthropic-version` and `anthropic-beta`, `openai-beta`,\n",
-    "`x-vertex-ai-llm-request-type` and `x-vertex-ai-llm-shared-request-type`; `modal-key` and `modal-secret` beside a credential of the\n",
-    "caller's own only; `http-referer` and `x-title` to `openrouter`, where its settings say nothing else.\n\n",
-    "| provider | base address | operations | authenticates with | settings |\n|---|---|---|---|---|\n",
+    introduction,
+    "| provider | base URL | operations | authentication | settings |\n|---|---|---|---|---|\n",
     ...(await Promise.all(providers.map(row))),
   ].join("");
 }

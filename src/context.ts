@@ -4,6 +4,7 @@ import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import { type CallRecord, createCallRecord } from "./context/call-record.ts";
 import type { Concurrency } from "./context/concurrency.ts";
 import type { Hops } from "./context/hops.ts";
+import type { ProviderRules } from "./context/provider-rules.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { ControlPlane } from "./control/plane.ts";
@@ -29,8 +30,8 @@ import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { PriceBook } from "./pricing/own-prices.ts";
+import type { AuthTools, RelayGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
-import type { AuthTools, RelayGroup } from "./providers/types.ts";
 import type { RoutingState } from "./routing/state.ts";
 
 /** Bounds an operator can move. Sizes in bytes, times in milliseconds. */
@@ -124,6 +125,7 @@ export interface Services {
   readonly scimAuthenticator: ScimAuthenticator;
   readonly logStore: LogStore;
   readonly control: ControlPlane;
+  readonly providerRules: ProviderRules;
   /** Which members of saved contents are secrets. */
   readonly contentRules: ContentRules;
   readonly files: FileStorage;

@@ -4,6 +4,7 @@ import { reserveBody } from "./context/held-bodies.ts";
 import type { CallerContext, RelayRules, RequestContext, Services } from "./context.ts";
 import {
   BodyTooLargeError,
+  type ErrorForm,
   InvalidRequestError,
   TimeoutError,
   UnavailableError,
@@ -17,8 +18,8 @@ import { bodyLimits, decodeUtf8, scanJson } from "./lib/json.ts";
 import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
 import type { Reply } from "./lib/reply.ts";
 import { beginningOf } from "./logs/body.ts";
-import type { OperationName } from "./providers/operations.ts";
-import type { RecordRoute } from "./providers/records.ts";
+import type { OperationName } from "./providers/core/operations.ts";
+import type { RecordRoute } from "./providers/core/records.ts";
 
 /** Methods that reach handlers; PATCH only on the routes of identity providers, whose protocol needs it. */
 export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
@@ -33,6 +34,22 @@ interface EndpointBase {
   readonly response?: v.GenericSchema;
   /** Query parameters, for the OpenAPI document. */
   readonly query?: readonly QueryParameter[];
+  /** Shape of its errors; absent: the common one. */
+  readonly errorForm?: ErrorForm;
+  /** Path below which requests that only the passthrough or no row takes get errors of this shape too. */
+  readonly errorsBelow?: string;
+  /** Absent: the key stands in a header. */
+  readonly credentials?: CredentialRules;
+  /** Values of path parameters, in small letters, that the row leaves alone: names of other routes, here or elsewhere. */
+  readonly reserved?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What a route with a key knows of credentials outside the headers that every route reads. */
+interface CredentialRules {
+  /** The key may be one of the subprotocols of a WebSocket handshake: browsers can set no headers there. */
+  readonly inSubprotocol?: boolean;
+  /** Its clients are used to a key in the query: it is refused there, since addresses are logged on the way. */
+  readonly refusedInQuery?: boolean;
 }
 
 /** One query parameter as the OpenAPI document tells it. */
@@ -45,6 +62,7 @@ export interface QueryParameter {
 
 /** A route without credential. */
 interface PublicEndpoint extends EndpointBase {
+  readonly kind: "public";
   readonly access: "public";
   /** Schema of the JSON body, for the OpenAPI document: the handler reads and checks it. */
   readonly body?: v.GenericSchema;
@@ -79,11 +97,14 @@ export interface FormBody {
 
 /** A route for callers with a key. */
 export interface KeyEndpoint extends EndpointBase {
+  readonly kind: "key";
   readonly access: KeyAccess;
   /** Name of the route in logs; absent: its requests leave no row. */
   readonly operation?: string;
   /** What bodies hold, for the OpenAPI document alone: they go to the provider as they came, and it judges them. */
   readonly documentedBody?: { readonly schema: v.GenericSchema; readonly types: readonly string[] };
+  /** It takes every path that no other row has, and hands it to the provider. */
+  readonly isPassthrough?: boolean;
   /** Ids in the path may hold slashes, encoded. */
   readonly takesEncodedSlash?: boolean;
   /** What it asks of requests that are passed on. */
@@ -99,12 +120,15 @@ type PromptOperation = "renderPrompt" | "completePrompt";
 
 /** A route with a JSON body, checked before the handler runs. */
 export interface JsonEndpoint extends EndpointBase {
+  readonly kind: "json";
   readonly access: KeyAccess;
   /** Name in logs of the operation that answers it; absent: its requests leave no row. */
   readonly operation?: OperationName | PromptOperation;
   readonly body: v.GenericSchema;
   readonly maxBodyBytes?: number;
-  /** The model the path names, which counts in place of the body's. */
+  /** Clients of Azure call it below `/v1/openai/deployments/{deployment}` too: the deployment is the model. */
+  readonly hasDeployments?: boolean;
+  /** The model the path names, which counts in place of the body's; set where a path is routed. */
   readonly pathModel?: string;
   /** The operation's request where the path says a part of it; absent: the body is the request. */
   toRequest?(body: Readonly<Record<string, unknown>>, params: CallerContext["params"]): Record<string, unknown>;
@@ -114,6 +138,7 @@ export interface JsonEndpoint extends EndpointBase {
 
 /** A route whose body is a form with files. */
 export interface FormEndpoint extends EndpointBase {
+  readonly kind: "form";
   readonly access: KeyAccess;
   /** Name in logs of the operation that answers it; absent: its requests leave no row. */
   readonly operation?: OperationName;
@@ -128,6 +153,7 @@ export interface FormEndpoint extends EndpointBase {
 
 /** A route of the control plane. Its errors have the codes of the control plane, and what it changes is audited. */
 export interface AdminEndpoint extends EndpointBase {
+  readonly kind: "admin";
   readonly access: KeyAccess;
   /** Kind of record and verb, as the audit log names them; absent: the route changes nothing. */
   readonly audit?: { readonly resource: string; readonly action: string };
@@ -142,6 +168,7 @@ export interface AdminEndpoint extends EndpointBase {
 
 /** A route of the protocol of identity providers (RFC 7644). Their tokens are its only credential. */
 export interface ScimEndpoint extends EndpointBase {
+  readonly kind: "scim";
   readonly access: "scim";
   /** Status of an answer that is no failure. */
   readonly success: 200 | 201 | 204;
@@ -154,13 +181,28 @@ export interface ScimEndpoint extends EndpointBase {
 /** One row of the API. */
 export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint | FormEndpoint | AdminEndpoint | ScimEndpoint;
 
+/** Kinds of rows: who may call them, and how they are answered (`handler/kinds.ts`). */
+export type EndpointKind = Endpoint["kind"];
+
+/** Rows of a kind. */
+export type EndpointOf<Kind extends EndpointKind> = Extract<Endpoint, { kind: Kind }>;
+
+/** A row whose callers have a key of the gateway. */
+export type KeyedEndpoint = KeyEndpoint | JsonEndpoint | FormEndpoint;
+
 /** Whether a row belongs to the control plane. */
 export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {
-  return "handleAdmin" in endpoint;
+  return endpoint.kind === "admin";
+}
+
+/** Name of a route in the request log; undefined where its requests leave no row there, since no provider has a part in them. */
+export function operationNameOf(endpoint: Endpoint): string | undefined {
+  return "operation" in endpoint ? endpoint.operation : undefined;
 }
 
 /** What is declared of a route with a JSON body. */
-interface JsonEndpointDefinition<Schema extends v.GenericSchema> extends Omit<JsonEndpoint, "handleJson" | "body"> {
+interface JsonEndpointDefinition<Schema extends v.GenericSchema>
+  extends Omit<JsonEndpoint, "kind" | "handleJson" | "body"> {
   readonly body: Schema;
   handle(body: JsonBody<v.InferOutput<Schema>>, context: CallerContext): Promise<Reply>;
 }
@@ -171,15 +213,26 @@ export function defineJsonEndpoint<Schema extends v.GenericSchema>(
 ): JsonEndpoint {
   const { handle, ...row } = definition;
   return {
+    kind: "json",
     ...row,
     // the router has checked the value with `definition.body`
     handleJson: (body, context) => handle(body as JsonBody<v.InferOutput<Schema>>, context),
   };
 }
 
-/** Declares any other route. */
-export function defineEndpoint<Row extends PublicEndpoint | KeyEndpoint | FormEndpoint>(row: Row): Row {
-  return row;
+/** Declares a route without credential. */
+export function definePublicEndpoint(row: Omit<PublicEndpoint, "kind">): PublicEndpoint {
+  return { kind: "public", ...row };
+}
+
+/** Declares a route for callers with a key that reads its own body, or has none. */
+export function defineKeyEndpoint(row: Omit<KeyEndpoint, "kind">): KeyEndpoint {
+  return { kind: "key", ...row };
+}
+
+/** Declares a route whose body is a form. */
+export function defineFormEndpoint(row: Omit<FormEndpoint, "kind">): FormEndpoint {
+  return { kind: "form", ...row };
 }
 
 const codings = new Set(["gzip", "deflate"]);

@@ -54,6 +54,16 @@ export class InvalidRequestError extends GatewayError {
   override readonly type: string = "invalid_request_error";
 }
 
+/** Throws an `InvalidRequestError`. */
+export type Refuse = (message: string, param: string) => never;
+
+/** Creates a function that throws `InvalidRequestError` with this code. */
+export function refuseWith(code: string): Refuse {
+  return (message, param) => {
+    throw new InvalidRequestError(message, { param, code });
+  };
+}
+
 /** The body is larger than the route takes. */
 export class BodyTooLargeError extends InvalidRequestError {
   override readonly status = 413;

@@ -10,7 +10,7 @@ import { createServices } from "./gateway/services.ts";
 import { startTimers } from "./gateway/timers.ts";
 import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
 import { type BatchRunner, type BatchRunnerSettings, createBatchRunner } from "./inference/batches/runner.ts";
-import { inferenceEndpoints, passthroughEndpoints } from "./inference/endpoints.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "./inference/routes/endpoints.ts";
 import { systemClock } from "./lib/clock.ts";
 import { toResponse } from "./lib/reply.ts";
 import type { LogWriter } from "./logs/writer.ts";

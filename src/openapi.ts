@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
-import { defineEndpoint, isAdminEndpoint } from "./endpoint.ts";
+import { definePublicEndpoint, isAdminEndpoint, operationNameOf } from "./endpoint.ts";
 import { isOperation } from "./inference/facts/operation-facts.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { toPathTemplate } from "./lib/route-path.ts";
@@ -113,7 +113,7 @@ const errorSchema = {
 
 /** What guardrails make of an answer, on routes they run for. */
 function guardedAnswers(endpoint: Endpoint, answer: object): object {
-  const name = "operation" in endpoint ? endpoint.operation : undefined;
+  const name = operationNameOf(endpoint);
   if (name === undefined || !(isOperation(name) || name === "completePrompt")) return {};
   const error = json({ $ref: "#/components/schemas/Error" });
   return {
@@ -151,7 +151,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
 /** The row that answers with the document of all rows, itself included. */
 export function createOpenapiEndpoint(others: readonly Endpoint[]): Endpoint {
   let document: Promise<object> | undefined;
-  const row: Endpoint = defineEndpoint({
+  const row: Endpoint = definePublicEndpoint({
     method: "GET",
     path: "/openapi.json",
     tag: "System",

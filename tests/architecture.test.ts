@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as rules from "./support/architecture.ts";
+import * as providerRules from "./support/provider-words.ts";
 import * as repositoryRules from "./support/repository-rules.ts";
 import { readSourceFiles, tokenize, toSourceFile } from "./support/source-files.ts";
 
@@ -11,7 +12,7 @@ test("the sources are found", () => {
   assert.ok(sources.some(({ path }) => path.startsWith("src/lib/")));
 });
 
-for (const [name, rule] of Object.entries(rules)) {
+for (const [name, rule] of Object.entries({ ...rules, ...providerRules })) {
   test(`the sources keep the rule ${name}`, () => {
     assert.deepEqual(rule(sources), []);
   });
@@ -67,6 +68,32 @@ for (const [path, text, wanted] of [
 ] as const) {
   test(`layering finds ${wanted.length} in ${path}: ${JSON.stringify(text)}`, () => {
     assert.deepEqual(breaches(rules.layering, { [path]: text }), wanted);
+  });
+}
+
+for (const [path, text, wanted] of [
+  [
+    "src/inference/target/a.ts",
+    'import { x } from "../call/b.ts";',
+    ["src/inference/target/a.ts:1: imports ../call/b.ts, a higher folder of inference"],
+  ],
+  ["src/inference/call/a.ts", 'import { x } from "../target/b.ts"; import { y } from "./c.ts";', []],
+  ["src/inference/other/a.ts", "", ["src/inference/other/a.ts: its folder has no place in inference"]],
+  ["src/admin/endpoints.ts", 'import { x } from "./scim/endpoints.ts";', []],
+  [
+    "src/admin/core/a.ts",
+    'import { x } from "../endpoints.ts";',
+    ["src/admin/core/a.ts:1: imports ../endpoints.ts, a higher folder of admin"],
+  ],
+  ["src/providers/bedrock/mod.ts", 'import { x } from "../anthropic/chat.ts";', []],
+  [
+    "src/providers/shared/a.ts",
+    'import { x } from "../anthropic/chat.ts";',
+    ["src/providers/shared/a.ts:1: imports ../anthropic/chat.ts, a higher folder of providers"],
+  ],
+] as const) {
+  test(`folderOrder finds ${wanted.length} in ${path}: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(breaches(rules.folderOrder, { [path]: text }), wanted);
   });
 }
 
@@ -247,6 +274,36 @@ for (const [path, text, wanted] of [
 ] as const) {
   test(`servicesBelowRows finds ${wanted} in ${path}: ${text}`, () => {
     assert.equal(breaches(rules.servicesBelowRows, { [path]: text }).length, wanted);
+  });
+}
+
+for (const [path, text, wanted] of [
+  ["src/gateway/a.ts", 'const keyless = new Set(["ollama"]);', ["src/gateway/a.ts:1: names the provider ollama"]],
+  [
+    "src/admin/a.ts",
+    'const of = { bedrock: 1, "vertex-ai": 2 };',
+    ["src/admin/a.ts:1: names the provider bedrock", "src/admin/a.ts:1: names the provider vertex-ai"],
+  ],
+  ["src/providers/a.ts", 'const slug = "openai";', []],
+  ["src/pricing/tables/a.ts", 'const slug = "openai";', []],
+  ["src/routing/a.ts", 'const a = { passthrough: "openai" };', ["src/routing/a.ts:1: names the provider openai"]],
+  ["src/inference/a.ts", 'const a = openai ? "an openai" : x.openai; // "openai"', []],
+] as const) {
+  test(`providerSlugs finds ${wanted.length} in ${path}: ${text}`, () => {
+    assert.deepEqual(breaches(providerRules.providerSlugs, { [path]: text }), wanted);
+  });
+}
+
+for (const [text, wanted] of [
+  ['const a = "aws_region";', ["aws_region"]],
+  ['const a = ["aws-region", "x-gateway-azure-resource-name"];', ["aws-region", "x-gateway-azure-resource-name"]],
+  ["const a = { modal_key: 1 };", ["modal_key"]],
+  ['const a = "azure_region";', ["azure_region"]],
+  ["const a = b.aws_region; // aws_region", []],
+] as const) {
+  test(`providerSettings finds ${wanted.length} in: ${text}`, () => {
+    const found = wanted.map((name) => `src/logs/a.ts:1: names the setting ${name}`);
+    assert.deepEqual(breaches(providerRules.providerSettings, { "src/logs/a.ts": text }), found);
   });
 }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { adminEndpoints } from "../src/admin/endpoints.ts";
 import { scimEndpoints } from "../src/admin/scim/endpoints.ts";
-import { inferenceEndpoints } from "../src/inference/endpoints.ts";
+import { inferenceEndpoints } from "../src/inference/routes/endpoints.ts";
 import {
   adminKey,
   chat,

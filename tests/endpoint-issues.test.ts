@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { adminEndpoints } from "../src/admin/endpoints.ts";
 import { scimEndpoints } from "../src/admin/scim/endpoints.ts";
 import type { Endpoint } from "../src/endpoint.ts";
-import { inferenceEndpoints, passthroughEndpoints } from "../src/inference/endpoints.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "../src/inference/routes/endpoints.ts";
 import { firstPlainIssue } from "../src/lib/issues.ts";
 import { createTestGateway, readJson, requestHeaders } from "./support/gateway.ts";
 

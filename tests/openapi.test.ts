@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { adminEndpoints } from "../src/admin/endpoints.ts";
 import type { Endpoint } from "../src/endpoint.ts";
-import { inferenceEndpoints, passthroughEndpoints } from "../src/inference/endpoints.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "../src/inference/routes/endpoints.ts";
 import { createTestGateway, readJson } from "./support/gateway.ts";
 
 interface Operation {

@@ -4,8 +4,8 @@ import type { Filter } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { plainIssues } from "../lib/issues.ts";
 import { Time } from "../schemas/control.ts";
-import { type AdminCall, defineRead } from "./endpoint.ts";
-import { forbid, readChoice, readPage, readText, refuseField, toIso } from "./request.ts";
+import { type AdminCall, defineRead } from "./core/endpoint.ts";
+import { forbid, readChoice, readPage, readText, refuseField, toIso } from "./core/request.ts";
 
 /** A bound of the period; both must be given. */
 function requireTime(query: URLSearchParams, name: string): number {

@@ -10,8 +10,8 @@ import type { ConfigNode } from "../routing/config.ts";
 import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
 import { findConfigExcess } from "../routing/state.ts";
 import { CreateConfig, UpdateConfig } from "../schemas/configs.ts";
-import { type AdminCall, defineRead, defineWrite } from "./endpoint.ts";
-import { findUnknownGuardrails } from "./references.ts";
+import { type AdminCall, defineRead, defineWrite } from "./core/endpoint.ts";
+import { findUnknownGuardrails } from "./core/named-records.ts";
 import {
   createSlug,
   readChoice,
@@ -22,8 +22,8 @@ import {
   requireFound,
   requireWorkspace,
   toIso,
-} from "./request.ts";
-import { openVersion, requireSecrets, sealVersion } from "./sealed-versions.ts";
+} from "./core/request.ts";
+import { openVersion, requireSecrets, sealVersion } from "./core/sealed-versions.ts";
 
 /** Names of guardrails in a config that lead to none the workspace may use. */
 async function findUnknown(config: ConfigNode, call: AdminCall<unknown>, tenant: Tenant): Promise<string[]> {

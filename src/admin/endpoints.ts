@@ -1,30 +1,32 @@
 import type { Endpoint } from "../endpoint.ts";
-import { apiKeyEndpoints } from "./api-keys.ts";
+import { apiKeyEndpoints } from "./api-keys/api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
-import { authSettingsEndpoints } from "./auth-settings.ts";
-import { collectionEndpoints } from "./collections.ts";
 import { configEndpoints } from "./configs.ts";
-import { deploymentEndpoints } from "./deployments.ts";
-import { exclusionEndpoints } from "./exclusions.ts";
-import { guardrailEndpoints } from "./guardrails.ts";
-import { integrationEndpoints } from "./integrations.ts";
-import { acceptEndpoints } from "./invite-acceptance.ts";
-import { inviteEndpoints } from "./invites.ts";
-import { labelEndpoints } from "./labels.ts";
+import { exclusionEndpoints } from "./guardrails/exclusions.ts";
+import { guardrailEndpoints } from "./guardrails/guardrails.ts";
+import { integrationEndpoints } from "./integrations/integrations.ts";
+import { pricingEndpoints } from "./integrations/pricing.ts";
+import { providerEndpoints } from "./integrations/providers.ts";
+import { secretReferenceEndpoints } from "./integrations/secret-references.ts";
+import { virtualKeyEndpoints } from "./integrations/virtual-keys.ts";
 import { logEndpoints } from "./logs.ts";
-import { memberEndpoints } from "./members.ts";
-import { organisationEndpoints } from "./organisation.ts";
-import { pricingEndpoints } from "./pricing.ts";
-import { partialEndpoints } from "./prompt-partials.ts";
-import { promptVersionEndpoints } from "./prompt-versions.ts";
-import { promptEndpoints } from "./prompts.ts";
-import { providerEndpoints } from "./providers.ts";
+import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
+import { deploymentEndpoints } from "./organisation/deployments.ts";
+import { organisationEndpoints } from "./organisation/organisation.ts";
+import { workspaceEndpoints } from "./organisation/workspaces.ts";
+import { rateLimitPolicyEndpoints } from "./policies/rate-limits.ts";
+import { usageLimitPolicyEndpoints } from "./policies/usage-limits.ts";
+import { collectionEndpoints } from "./prompts/collections.ts";
+import { labelEndpoints } from "./prompts/labels.ts";
+import { partialEndpoints } from "./prompts/prompt-partials.ts";
+import { promptVersionEndpoints } from "./prompts/prompt-versions.ts";
+import { promptEndpoints } from "./prompts/prompts.ts";
 import { scimEndpoints } from "./scim/endpoints.ts";
-import { secretReferenceEndpoints } from "./secret-references.ts";
 import { systemEndpoints } from "./system.ts";
-import { userEndpoints } from "./users.ts";
-import { virtualKeyEndpoints } from "./virtual-keys.ts";
-import { workspaceEndpoints } from "./workspaces.ts";
+import { acceptEndpoints } from "./users/invite-acceptance.ts";
+import { inviteEndpoints } from "./users/invites.ts";
+import { memberEndpoints } from "./users/members.ts";
+import { userEndpoints } from "./users/users.ts";
 
 /** Rows of the control plane and of the process itself. */
 export const adminEndpoints: readonly Endpoint[] = [
@@ -37,6 +39,8 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...partialEndpoints,
   ...promptEndpoints,
   ...promptVersionEndpoints,
+  ...usageLimitPolicyEndpoints,
+  ...rateLimitPolicyEndpoints,
   ...apiKeyEndpoints,
   ...pricingEndpoints,
   ...auditLogEndpoints,

@@ -1,7 +1,7 @@
 import type { CallerContext } from "../context.ts";
 import type { LogFilter, LogScope, StoredLog } from "../db/stores/logs.ts";
 import { readLogSight } from "../endpoint/role.ts";
-import { defineEndpoint, type Endpoint } from "../endpoint.ts";
+import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError, PermissionError } from "../errors.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
@@ -13,7 +13,7 @@ import type { Redactor } from "../logs/redact.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
-import { readParameter, requireKnownQuery } from "./request.ts";
+import { readParameter, requireKnownQuery } from "./core/request.ts";
 
 const defaultLimit = 50;
 const maxLimit = 100;
@@ -166,12 +166,11 @@ async function listLogs(context: CallerContext): Promise<Reply> {
 }
 
 /** What clients of other gateways ask for below this path: nothing here, and the id of no row. */
-const otherPaths = new Set(["exports", "tail"]);
+const otherPaths = ["exports", "tail"];
 
 async function readLog(context: CallerContext): Promise<Reply> {
   const scope = scopeOf(context);
   const id = context.params.id ?? "";
-  if (otherPaths.has(id)) throw new NotFoundError("Not Found: there is nothing at this path", { code: "not_found" });
   const { content, ofKeys } = await requireLogSight(context);
   const stored = await context.services.logStore.find(scope, id);
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
@@ -197,7 +196,7 @@ const filters = [
 
 /** Rows of the log API. */
 export const logEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
+  defineKeyEndpoint({
     method: "GET",
     path: "/v1/logs",
     tag: "Logs",
@@ -207,9 +206,10 @@ export const logEndpoints: readonly Endpoint[] = [
     response: LogList,
     handle: listLogs,
   }),
-  defineEndpoint({
+  defineKeyEndpoint({
     method: "GET",
     path: "/v1/logs/:id",
+    reserved: { id: otherPaths },
     tag: "Logs",
     summary: "Show one request with its bodies",
     access: { keys: "any", scopes: ["logs.view", "logs.read", "logs.write", "completions.write"] },

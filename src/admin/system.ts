@@ -1,11 +1,11 @@
-import { defineEndpoint, type Endpoint } from "../endpoint.ts";
+import { definePublicEndpoint, type Endpoint } from "../endpoint.ts";
 import { UnavailableError } from "../errors.ts";
 import { jsonReply } from "../lib/reply.ts";
 import { version } from "../version.ts";
 
 /** Rows that tell hosts and load balancers about the process. They tell nothing else. */
 export const systemEndpoints: readonly Endpoint[] = [
-  defineEndpoint({
+  definePublicEndpoint({
     method: "GET",
     path: "/",
     tag: "System",
@@ -18,7 +18,7 @@ export const systemEndpoints: readonly Endpoint[] = [
     }),
   }),
   ...["/health", "/v1/health"].map((path) =>
-    defineEndpoint({
+    definePublicEndpoint({
       method: "GET",
       path,
       tag: "System",
@@ -27,7 +27,7 @@ export const systemEndpoints: readonly Endpoint[] = [
       handle: () => jsonReply({ status: "success", message: "Server is healthy", version }),
     }),
   ),
-  defineEndpoint({
+  definePublicEndpoint({
     method: "GET",
     path: "/ready",
     tag: "System",

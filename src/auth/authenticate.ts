@@ -130,81 +130,168 @@ function createFailureCounter(clock: Clock, limit: number) {
   };
 }
 
-/** Creates the authenticator of a gateway. */
-export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
-  const { store, clock, mac, pepper, keyPrefix, tokens } = options;
-  const known = new BoundedMap<string, KnownKey>(10_000);
-  const unknown = new BoundedMap<string, number>(10_000);
-  const failsTooOften = createFailureCounter(clock, options.failuresPerMinute);
+/** Authenticates keys from memory, and from the store when they were not used lately. */
+class KeyAuthenticator implements Authenticator {
+  readonly #options: AuthenticatorOptions;
+  readonly #known = new BoundedMap<string, KnownKey>(10_000);
+  readonly #unknown = new BoundedMap<string, number>(10_000);
+  readonly #failsTooOften: (address: string) => boolean;
+  /** Grows when something is forgotten: what was read before is used once and not remembered. */
+  #generation = 0;
+  #anyForm: { rows: readonly ApiKeyRow[]; readAt: number } | undefined;
 
-  const refuse = (address: () => string, message = invalidKey): never => {
-    if (failsTooOften(address())) {
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options;
+    this.#failsTooOften = createFailureCounter(options.clock, options.failuresPerMinute);
+  }
+
+  authenticate(
+    key: string,
+    address: () => string,
+    workspace: () => string | null = () => null,
+  ): Principal | Promise<Principal> {
+    const { mac, tokens } = this.#options;
+    if (tokens?.takes(key)) return this.#authenticateToken(tokens, key, { workspace, address });
+    if (key.length > 512 || !isSingleCredential(key)) return this.refuse(address);
+    const digest = mac(key);
+    return typeof digest === "string"
+      ? this.#decide(key, digest, address)
+      : digest.then((late) => this.#decide(key, late, address));
+  }
+
+  async isOwnKey(key: string): Promise<boolean> {
+    return this.#known.get(await this.#options.mac(key)) !== undefined || (await this.#findStored(key)) !== undefined;
+  }
+
+  async ofKey(keyId: string): Promise<Principal | undefined> {
+    const { store, clock } = this.#options;
+    const row = await store.findById(keyId);
+    return row && row.status !== "revoked" && !hasExpired(row, clock.now()) ? toPrincipal(row) : undefined;
+  }
+
+  refuse(address: () => string, message: string = invalidKey): never {
+    if (this.#failsTooOften(address())) {
       throw new RateLimitError("Cannot check this API key: too many wrong keys came from this address", {
         code: "too_many_failures",
         headers: { "retry-after": "60" },
       });
     }
     throw new AuthenticationError(message, { code: "invalid_api_key" });
-  };
-  const requireUsable = (entry: KnownKey, address: () => string): Principal => {
+  }
+
+  forget({ organisationId, keyId, tokensOnly }: Parameters<Authenticator["forget"]>[0]): void {
+    if (keyId === undefined) this.#options.tokens?.forget(organisationId);
+    if (tokensOnly) return;
+    this.#generation++;
+    this.#anyForm = undefined;
+    for (const [digest, { row }] of this.#known.entries()) {
+      const isOther = organisationId !== undefined && row.organisationId !== organisationId;
+      if (!isOther && (keyId === undefined || row.id === keyId)) this.#known.delete(digest);
+    }
+    this.#unknown.clear(); // a key that was asked for before it was made
+  }
+
+  async #authenticateToken(
+    tokens: TokenAuthenticator,
+    token: string,
+    { workspace, address }: { workspace: () => string | null; address: () => string },
+  ): Promise<Principal> {
+    try {
+      return await tokens.authenticate(token, { workspace: workspace(), address: address() });
+    } catch (error) {
+      if (error instanceof AuthenticationError && this.#failsTooOften(address())) return this.refuse(address);
+      throw error;
+    }
+  }
+
+  #decide(key: string, digest: string, address: () => string): Principal | Promise<Principal> {
+    const entry = this.#known.get(digest);
+    if (!entry) return this.#lookUp(key, digest, address);
+    const age = this.#options.clock.monotonic() - entry.readAt;
+    if (age >= knownForMs) return this.#readAgain(digest, entry, address);
+    if (age >= refreshAfterMs && !entry.refreshing) void this.#refresh(digest, entry);
+    return this.#requireUsable(entry, address);
+  }
+
+  #requireUsable(entry: KnownKey, address: () => string): Principal {
     const { row } = entry;
-    const now = clock.now();
-    if (row.status === "revoked" || !hasDigest(row, entry.digest, now)) return refuse(address);
+    const now = this.#options.clock.now();
+    if (row.status === "revoked" || !hasDigest(row, entry.digest, now)) return this.refuse(address);
     if (hasExpired(row, now)) {
       throw new AuthenticationError("Cannot use this API key: it has expired", { code: "api_key_expired" });
     }
     return entry.principal;
-  };
-  /** Grows when something is forgotten: what was read before is used once and not kept. */
-  let generation = 0;
-  const remember = (digest: string, row: ApiKeyRow, readIn: number): KnownKey => {
-    const entry = { digest, row, principal: toPrincipal(row), readAt: clock.monotonic(), refreshing: false };
-    if (readIn === generation) known.set(digest, entry);
+  }
+
+  #remember(digest: string, row: ApiKeyRow, readIn: number): KnownKey {
+    const readAt = this.#options.clock.monotonic();
+    const entry = { digest, row, principal: toPrincipal(row), readAt, refreshing: false };
+    if (readIn === this.#generation) this.#known.set(digest, entry);
     return entry;
-  };
-  /** Reads a known key again; when the database is away the key goes on working. */
-  const refresh = async (digest: string, entry: KnownKey): Promise<KnownKey | undefined> => {
+  }
+
+  async #lookUp(key: string, digest: string, address: () => string): Promise<Principal> {
+    const readIn = this.#generation;
+    const row = await this.#findStored(key);
+    return row ? this.#requireUsable(this.#remember(digest, row, readIn), address) : this.refuse(address);
+  }
+
+  async #readAgain(digest: string, entry: KnownKey, address: () => string): Promise<Principal> {
+    const fresh = await this.#refresh(digest, entry);
+    return fresh ? this.#requireUsable(fresh, address) : this.refuse(address);
+  }
+
+  /** Reads a known key again. When the database is away, the key goes on working. */
+  async #refresh(digest: string, entry: KnownKey): Promise<KnownKey | undefined> {
+    const { store, clock } = this.#options;
     entry.refreshing = true;
-    const readIn = generation;
+    const readIn = this.#generation;
     try {
       const row = await store.findById(entry.row.id);
-      if (row && hasDigest(row, digest, clock.now())) return remember(digest, row, readIn);
-      known.delete(digest);
+      if (row && hasDigest(row, digest, clock.now())) return this.#remember(digest, row, readIn);
+      this.#known.delete(digest);
       return undefined;
     } catch {
       entry.readAt = clock.monotonic();
       entry.refreshing = false;
       return entry;
     }
-  };
-  let anyForm: { rows: readonly ApiKeyRow[]; readAt: number } | undefined;
+  }
+
   /** The few keys of no particular form live in memory, so that malformed keys cannot make the database work. */
-  const readKeysOfAnyForm = async (): Promise<readonly ApiKeyRow[]> => {
-    if (!anyForm || clock.monotonic() - anyForm.readAt >= knownForMs) {
-      anyForm = { rows: await store.listOfAnyForm(), readAt: clock.monotonic() };
+  async #readKeysOfAnyForm(): Promise<readonly ApiKeyRow[]> {
+    const { store, clock } = this.#options;
+    if (!this.#anyForm || clock.monotonic() - this.#anyForm.readAt >= knownForMs) {
+      this.#anyForm = { rows: await store.listOfAnyForm(), readAt: clock.monotonic() };
     }
-    return anyForm.rows;
-  };
-  const findRow = async (key: string): Promise<ApiKeyRow | undefined> => {
+    return this.#anyForm.rows;
+  }
+
+  async #findOfAnyForm(key: string): Promise<ApiKeyRow | undefined> {
+    const { pepper } = this.#options;
+    for (const row of await this.#readKeysOfAnyForm()) {
+      if (await verifyMac(pepper, row.digest, key)) return row;
+      if (await verifyMac(pepper, row.formerDigest ?? noDigest, key)) return row;
+    }
+    return undefined;
+  }
+
+  async #findRow(key: string): Promise<ApiKeyRow | undefined> {
+    const { store, clock, pepper, keyPrefix } = this.#options;
     const lookupId = readLookupId(key, keyPrefix);
-    if (lookupId === undefined) {
-      for (const row of await readKeysOfAnyForm()) {
-        if (await verifyMac(pepper, row.digest, key)) return row;
-        if (await verifyMac(pepper, row.formerDigest ?? noDigest, key)) return row;
-      }
-      return undefined;
-    }
-    const unknownSince = unknown.get(lookupId);
+    if (lookupId === undefined) return this.#findOfAnyForm(key);
+    const unknownSince = this.#unknown.get(lookupId);
     if (unknownSince !== undefined && clock.monotonic() - unknownSince < unknownForMs) return undefined;
     const row = await store.findByLookupId(lookupId);
     const matches = await verifyMac(pepper, row?.digest ?? noDigest, key);
     const matchesFormer = await verifyMac(pepper, row?.formerDigest ?? noDigest, key);
-    if (!row) unknown.set(lookupId, clock.monotonic());
+    if (!row) this.#unknown.set(lookupId, clock.monotonic());
     return matches || matchesFormer ? row : undefined;
-  };
-  const findStored = async (key: string): Promise<ApiKeyRow | undefined> => {
+  }
+
+  async #findStored(key: string): Promise<ApiKeyRow | undefined> {
     try {
-      return await findRow(key);
+      return await this.#findRow(key);
     } catch (cause) {
       throw new UnavailableError("Cannot check this API key: the database does not answer", {
         cause,
@@ -212,55 +299,10 @@ export function createAuthenticator(options: AuthenticatorOptions): Authenticato
         retryAfterSeconds: 1,
       });
     }
-  };
-  const lookUp = async (key: string, digest: string, address: () => string): Promise<Principal> => {
-    const readIn = generation;
-    const row = await findStored(key);
-    return row ? requireUsable(remember(digest, row, readIn), address) : refuse(address);
-  };
-  const decide = (key: string, digest: string, address: () => string): Principal | Promise<Principal> => {
-    const entry = known.get(digest);
-    if (!entry) return lookUp(key, digest, address);
-    const age = clock.monotonic() - entry.readAt;
-    if (age >= knownForMs) {
-      return refresh(digest, entry).then((fresh) => (fresh ? requireUsable(fresh, address) : refuse(address)));
-    }
-    if (age >= refreshAfterMs && !entry.refreshing) void refresh(digest, entry);
-    return requireUsable(entry, address);
-  };
+  }
+}
 
-  return {
-    authenticate(key, address, workspace = () => null) {
-      if (tokens?.takes(key)) {
-        return tokens.authenticate(key, { workspace: workspace(), address: address() }).catch((error) => {
-          if (error instanceof AuthenticationError && failsTooOften(address())) return refuse(address);
-          throw error;
-        });
-      }
-      if (key.length > 512 || !isSingleCredential(key)) return refuse(address);
-      const digest = mac(key);
-      return typeof digest === "string"
-        ? decide(key, digest, address)
-        : digest.then((late) => decide(key, late, address));
-    },
-    async isOwnKey(key) {
-      return known.get(await mac(key)) !== undefined || (await findStored(key)) !== undefined;
-    },
-    async ofKey(keyId) {
-      const row = await store.findById(keyId);
-      return row && row.status !== "revoked" && !hasExpired(row, clock.now()) ? toPrincipal(row) : undefined;
-    },
-    refuse,
-    forget({ organisationId, keyId, tokensOnly }) {
-      if (keyId === undefined) tokens?.forget(organisationId);
-      if (tokensOnly) return;
-      generation++;
-      anyForm = undefined;
-      for (const [digest, { row }] of known.entries()) {
-        const isOther = organisationId !== undefined && row.organisationId !== organisationId;
-        if (!isOther && (keyId === undefined || row.id === keyId)) known.delete(digest);
-      }
-      unknown.clear(); // a key that was asked for before it was made
-    },
-  };
+/** Creates the authenticator of a gateway. */
+export function createAuthenticator(options: AuthenticatorOptions): Authenticator {
+  return new KeyAuthenticator(options);
 }

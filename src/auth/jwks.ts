@@ -145,84 +145,100 @@ interface Source {
   running: Promise<void> | undefined;
 }
 
-/** Creates the key sets of a gateway. */
-export function createKeySets({ clock, fetchJson }: { clock: Clock; fetchJson: FetchJson }): KeySets {
-  const sources = new BoundedMap<string, Source>(maxSources);
-  const inlineSets = new WeakMap<object, KeySet | undefined>();
+/** The entry of a key in some sets. */
+function pick(sets: readonly (KeySet | undefined)[], kid: string): Entry | undefined {
+  let found: Entry | undefined;
+  for (const set of sets) {
+    const entry = set instanceof Map ? set.get(kid) : undefined;
+    if (entry) found = merge(found, entry);
+  }
+  return found;
+}
 
-  const sourceOf = (organisationId: string, url: string): Source => {
+/** Reads key sets from their addresses, and remembers them. */
+class CachedKeySets implements KeySets {
+  readonly #clock: Clock;
+  readonly #fetchJson: FetchJson;
+  readonly #sources = new BoundedMap<string, Source>(maxSources);
+  readonly #inlineSets = new WeakMap<object, KeySet | undefined>();
+
+  constructor({ clock, fetchJson }: { clock: Clock; fetchJson: FetchJson }) {
+    this.#clock = clock;
+    this.#fetchJson = fetchJson;
+  }
+
+  async find({ organisationId, urls, inline }: KeySource, kid: string): Promise<VerificationKey> {
+    const own = urls.map((url) => ({ url, source: this.#sourceOf(organisationId, url) }));
+    const readAll = async () => [
+      this.#inlineSet(inline),
+      ...(await Promise.all(own.map(({ source, url }) => this.#read(source, url)))),
+    ];
+    let sets = await readAll();
+    let entry = pick(sets, kid);
+    if (!entry) {
+      await Promise.all(own.map(({ source, url }) => this.#refresh(source, url)));
+      sets = await readAll();
+      entry = pick(sets, kid);
+    }
+    if (entry && "key" in entry) return entry.key;
+    if (entry) return refuse(entry.problem);
+    if (sets.includes(undefined)) {
+      throw new UnavailableError("Cannot check this token: the keys of its identity provider cannot be read", {
+        code: "jwks_unavailable",
+        retryAfterSeconds: 30,
+      });
+    }
+    return refuse(sets.find((set) => typeof set === "string") ?? "its key is not known");
+  }
+
+  #sourceOf(organisationId: string, url: string): Source {
     const name = JSON.stringify([organisationId, url]);
-    const known = sources.get(name);
+    const known = this.#sources.get(name);
     if (known) return known;
     const source = { set: undefined, readAt: 0, triedAt: Number.NEGATIVE_INFINITY, running: undefined };
-    sources.set(name, source);
+    this.#sources.set(name, source);
     return source;
-  };
-  const fetchSet = async (source: Source, url: string): Promise<void> => {
-    source.triedAt = clock.monotonic();
+  }
+
+  async #fetchSet(source: Source, url: string): Promise<void> {
+    source.triedAt = this.#clock.monotonic();
     try {
-      const set = readKeySet(await fetchJson(url, fetchBounds));
+      const set = readKeySet(await this.#fetchJson(url, fetchBounds));
       if (set === undefined) return;
       source.set = set;
-      source.readAt = clock.monotonic();
+      source.readAt = this.#clock.monotonic();
     } catch {
       // the keys at hand go on until they are too old
     } finally {
       source.running = undefined;
     }
-  };
-  /** Reads an address unless that was just tried; callers share one reading. */
-  const refresh = (source: Source, url: string): Promise<void> => {
-    if (source.running) return source.running;
-    if (clock.monotonic() - source.triedAt < retryMs) return Promise.resolve();
-    source.running = fetchSet(source, url);
-    return source.running;
-  };
-  const read = async (source: Source, url: string): Promise<KeySet | undefined> => {
-    const ageOf = () => (source.set === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - source.readAt);
-    // a source that is away keeps only the first caller waiting
-    const isAway = source.triedAt > source.readAt && source.set !== undefined && ageOf() < keptMs;
-    if (ageOf() >= freshMs && !isAway) await refresh(source, url);
-    else if (ageOf() >= refreshAfterMs) void refresh(source, url);
-    return ageOf() < keptMs ? source.set : undefined;
-  };
-  const inlineSet = (inline: unknown): KeySet | undefined => {
-    if (!isObject(inline)) return new Map();
-    if (!inlineSets.has(inline)) inlineSets.set(inline, readKeySet(inline));
-    return inlineSets.get(inline);
-  };
-  const pick = (sets: readonly (KeySet | undefined)[], kid: string): Entry | undefined => {
-    let found: Entry | undefined;
-    for (const set of sets) {
-      const entry = set instanceof Map ? set.get(kid) : undefined;
-      if (entry) found = merge(found, entry);
-    }
-    return found;
-  };
+  }
 
-  return {
-    async find({ organisationId, urls, inline }, kid) {
-      const own = urls.map((url) => ({ url, source: sourceOf(organisationId, url) }));
-      const readAll = async () => [
-        inlineSet(inline),
-        ...(await Promise.all(own.map(({ source, url }) => read(source, url)))),
-      ];
-      let sets = await readAll();
-      let entry = pick(sets, kid);
-      if (!entry) {
-        await Promise.all(own.map(({ source, url }) => refresh(source, url)));
-        sets = await readAll();
-        entry = pick(sets, kid);
-      }
-      if (entry && "key" in entry) return entry.key;
-      if (entry) return refuse(entry.problem);
-      if (sets.includes(undefined)) {
-        throw new UnavailableError("Cannot check this token: the keys of its identity provider cannot be read", {
-          code: "jwks_unavailable",
-          retryAfterSeconds: 30,
-        });
-      }
-      return refuse(sets.find((set) => typeof set === "string") ?? "its key is not known");
-    },
-  };
+  /** Reads an address unless that was just attempted. Callers share one reading. */
+  #refresh(source: Source, url: string): Promise<void> {
+    if (source.running) return source.running;
+    if (this.#clock.monotonic() - source.triedAt < retryMs) return Promise.resolve();
+    source.running = this.#fetchSet(source, url);
+    return source.running;
+  }
+
+  async #read(source: Source, url: string): Promise<KeySet | undefined> {
+    const ageOf = () => (source.set === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() - source.readAt);
+    // only the first caller waits for a source that is away
+    const isAway = source.triedAt > source.readAt && source.set !== undefined && ageOf() < keptMs;
+    if (ageOf() >= freshMs && !isAway) await this.#refresh(source, url);
+    else if (ageOf() >= refreshAfterMs) void this.#refresh(source, url);
+    return ageOf() < keptMs ? source.set : undefined;
+  }
+
+  #inlineSet(inline: unknown): KeySet | undefined {
+    if (!isObject(inline)) return new Map();
+    if (!this.#inlineSets.has(inline)) this.#inlineSets.set(inline, readKeySet(inline));
+    return this.#inlineSets.get(inline);
+  }
+}
+
+/** Creates the key sets of a gateway. */
+export function createKeySets(options: { clock: Clock; fetchJson: FetchJson }): KeySets {
+  return new CachedKeySets(options);
 }

@@ -262,26 +262,85 @@ function toTokenError(error: unknown): GatewayError {
   });
 }
 
-/** Creates what verifies the tokens of identity providers. */
-export function createTokenAuthenticator(given: TokenAuthenticatorOptions): TokenAuthenticator {
-  const options = { ...given, clockSkewSeconds: Math.min(given.clockSkewSeconds, maxSkewSeconds) };
-  const { clock } = options;
-  // keyed by a digest of the whole token, which no two tenants share
-  const verified = new BoundedMap<string, VerifiedToken>(10_000);
-  const keySets = createKeySets(options);
-  const resolve = createWorkspaceResolver(options);
-  const audit = createFailureAudit(options);
-  /** Grows when something is forgotten: what was found out before is used once and not kept. */
-  let generation = 0;
+/** Verifies tokens, and remembers those it verified. */
+class JwtAuthenticator implements TokenAuthenticator {
+  readonly #options: TokenAuthenticatorOptions;
+  /** By a digest of the whole token, which no two tenants share. */
+  readonly #verified = new BoundedMap<string, VerifiedToken>(10_000);
+  readonly #keySets: KeySets;
+  readonly #resolve: ReturnType<typeof createWorkspaceResolver>;
+  readonly #audit: ReturnType<typeof createFailureAudit>;
+  /** Grows when something is forgotten: what was found out before is used once and not remembered. */
+  #generation = 0;
 
-  const isFresh = ({ verifiedAt, expiresAt }: VerifiedToken): boolean =>
-    clock.monotonic() - verifiedAt < knownForMs && clock.now() < expiresAt;
+  constructor(options: TokenAuthenticatorOptions) {
+    this.#options = options;
+    this.#keySets = createKeySets(options);
+    this.#resolve = createWorkspaceResolver(options);
+    this.#audit = createFailureAudit(options);
+  }
 
-  const check = async (token: SentToken, organisation: TokenOrganisation): Promise<VerifiedToken> => {
+  takes(credential: string): boolean {
+    return hasTokenForm(credential);
+  }
+
+  async authenticate(token: string, request: TokenRequest): Promise<Principal> {
+    const digest = await sha256Hex(token);
+    const wanted = (request.workspace ?? "").slice(0, maxWorkspaceName);
+    const entry = this.#verified.get(digest);
+    const fresh = entry && this.#isFresh(entry) ? entry : undefined;
+    return fresh?.principals.get(wanted) ?? this.#findOut({ text: token, digest }, { ...request, wanted }, fresh);
+  }
+
+  forget(organisationId?: string): void {
+    this.#generation++;
+    for (const [digest, entry] of this.#verified.entries()) {
+      if (organisationId === undefined || entry.organisationId === organisationId) this.#verified.delete(digest);
+    }
+  }
+
+  #isFresh({ verifiedAt, expiresAt }: VerifiedToken): boolean {
+    const { clock } = this.#options;
+    return clock.monotonic() - verifiedAt < knownForMs && clock.now() < expiresAt;
+  }
+
+  /** Verifies a token unless that was done, and finds the caller in the workspace it asks for. */
+  async #findOut(
+    token: SentToken,
+    request: TokenRequest & { wanted: string },
+    known: VerifiedToken | undefined,
+  ): Promise<Principal> {
+    const startedIn = this.#generation;
+    let entry = known;
+    let organisation: TokenOrganisation | undefined;
+    try {
+      if (!entry) {
+        organisation = await chooseOrganisation(readClaims(token.text), this.#options);
+        entry = await this.#check(token, organisation);
+        if (startedIn === this.#generation) this.#verified.set(token.digest, entry);
+      }
+      const principal = await this.#toPrincipal(entry, request.wanted);
+      if (startedIn === this.#generation) entry.principals.set(request.wanted, principal);
+      return principal;
+    } catch (thrown) {
+      const error = toTokenError(thrown);
+      const organisationId = entry?.organisationId ?? organisation?.id;
+      const isVerdict = error instanceof AuthenticationError || error instanceof PermissionError;
+      if (isVerdict && organisationId !== undefined && error.code !== "jwt_not_configured") {
+        const { message: reason, status } = error;
+        const failure = { token: token.digest.slice(0, 8), reason, status, address: request.address };
+        await this.#audit(organisationId, failure);
+      }
+      throw error;
+    }
+  }
+
+  async #check(token: SentToken, organisation: TokenOrganisation): Promise<VerifiedToken> {
     const settings = requireSettings(organisation);
     const { id: organisationId } = organisation;
-    const claims = await verify(token, { organisationId, settings }, { keySets, options });
-    const scopes = readScopes(claims, [...options.defaultScopes, ...(settings.default_scopes ?? [])]);
+    const parts = { keySets: this.#keySets, options: this.#options };
+    const claims = await verify(token, { organisationId, settings }, parts);
+    const scopes = readScopes(claims, [...this.#options.defaultScopes, ...(settings.default_scopes ?? [])]);
     if (scopes.size === 0) forbid("The token has no scope that counts here", "no_scope");
     return {
       organisationId,
@@ -289,14 +348,15 @@ export function createTokenAuthenticator(given: TokenAuthenticatorOptions): Toke
       scopes,
       digest: token.digest,
       principals: new BoundedMap(maxWorkspaces),
-      verifiedAt: clock.monotonic(),
+      verifiedAt: this.#options.clock.monotonic(),
       expiresAt: Number(claims.exp) * 1_000,
     };
-  };
-  const toPrincipal = async (token: VerifiedToken, wanted: string): Promise<Principal> => {
+  }
+
+  async #toPrincipal(token: VerifiedToken, wanted: string): Promise<Principal> {
     const { organisationId, claims, scopes } = token;
     const email = readEmail(claims);
-    const { workspaceId, userId } = await resolve({ organisationId, claims, email, wanted: wanted || null });
+    const { workspaceId, userId } = await this.#resolve({ organisationId, claims, email, wanted: wanted || null });
     const limits = readLimits(claims);
     return {
       keyId: await keyIdOf(token, email),
@@ -309,44 +369,10 @@ export function createTokenAuthenticator(given: TokenAuthenticatorOptions): Toke
       defaults: readDefaults(claims),
       ...(limits && { limits }),
     };
-  };
-  const authenticate = async (text: string, digest: string, request: TokenRequest): Promise<Principal> => {
-    const startedIn = generation;
-    let entry = verified.get(digest);
-    const wanted = (request.workspace ?? "").slice(0, maxWorkspaceName);
-    const known = entry && isFresh(entry) ? entry.principals.get(wanted) : undefined;
-    if (known) return known;
-    let organisation: TokenOrganisation | undefined;
-    try {
-      if (!entry || !isFresh(entry)) {
-        entry = undefined;
-        organisation = await chooseOrganisation(readClaims(text), options);
-        entry = await check({ text, digest }, organisation);
-        if (startedIn === generation) verified.set(digest, entry);
-      }
-      const principal = await toPrincipal(entry, wanted);
-      if (startedIn === generation) entry.principals.set(wanted, principal);
-      return principal;
-    } catch (thrown) {
-      const error = toTokenError(thrown);
-      const organisationId = entry?.organisationId ?? organisation?.id;
-      const isVerdict = error instanceof AuthenticationError || error instanceof PermissionError;
-      if (isVerdict && organisationId !== undefined && error.code !== "jwt_not_configured") {
-        const { message: reason, status } = error;
-        await audit(organisationId, { token: digest.slice(0, 8), reason, status, address: request.address });
-      }
-      throw error;
-    }
-  };
+  }
+}
 
-  return {
-    takes: hasTokenForm,
-    authenticate: async (token, request) => authenticate(token, await sha256Hex(token), request),
-    forget(organisationId) {
-      generation++;
-      for (const [digest, entry] of verified.entries()) {
-        if (organisationId === undefined || entry.organisationId === organisationId) verified.delete(digest);
-      }
-    },
-  };
+/** Creates what verifies the tokens of identity providers. */
+export function createTokenAuthenticator(given: TokenAuthenticatorOptions): TokenAuthenticator {
+  return new JwtAuthenticator({ ...given, clockSkewSeconds: Math.min(given.clockSkewSeconds, maxSkewSeconds) });
 }

@@ -71,7 +71,9 @@ function logSwitchOf(verb: string, role: "managers" | "members"): string | undef
   return verb === "write" ? undefined : `${role}ViewLogMetadata`;
 }
 
-const managersOnly = new Set(Object.keys(single));
+/** What members may not change, whatever the switches say: limits that hold for themselves. */
+const policyWrites = ["policies.create", "policies.update", "policies.delete"];
+const managersOnly = new Set([...Object.keys(single), ...policyWrites]);
 
 /** Whether only managers and admins of a workspace hold a scope, whatever a member's key says. */
 function isManagersOnly(scope: string): boolean {

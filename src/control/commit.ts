@@ -1,5 +1,5 @@
 import { type Database, isConflict, type Statement } from "../db/client.ts";
-import { type AuditStore, type Change, isAuditRace } from "../db/stores/audit.ts";
+import { type AuditStore, anyResource, type Change, isAuditRace } from "../db/stores/audit.ts";
 import { ConflictError } from "../errors.ts";
 import type { Mac } from "../lib/hash.ts";
 import { type AuditDraft, chain } from "./audit-chain.ts";
@@ -7,8 +7,6 @@ import { type AuditDraft, chain } from "./audit-chain.ts";
 /** What a piece of work wants to write. */
 interface Effect {
   statements: readonly Statement[];
-  /** Records that other nodes must read again. */
-  changes: readonly Change[];
   /** The audit row of the work. */
   audit: AuditDraft;
 }
@@ -34,8 +32,19 @@ interface CommitterOptions {
   /** Digest of audit rows. */
   mac: Mac;
   now(): number;
-  /** Told of what changed, at once and on this node. */
+  /** Called with what changed, at once and on this node. */
   applied(changes: readonly Change[]): void;
+}
+
+/** What statements change, each thing once. One that does not say what it writes may have changed anything. */
+export function listChanges(organisationId: string, statements: readonly Statement[]): Change[] {
+  const changes = statements.flatMap(({ written }): Change[] => {
+    const { resource, workspaceId, recordIds = [""] } = written ?? { resource: anyResource, workspaceId: undefined };
+    return recordIds.map((recordId) => ({ organisationId, workspaceId, resource, recordId }));
+  });
+  const keyOf = ({ resource, workspaceId, recordId }: Change) =>
+    JSON.stringify([resource, workspaceId === undefined ? 0 : workspaceId, recordId]);
+  return [...new Map(changes.map((change) => [keyOf(change), change])).values()];
 }
 
 /** Creates the committer of a gateway. */
@@ -44,19 +53,22 @@ export function createCommitter(options: CommitterOptions): Committer {
   /** The last piece of work of each organisation that has some. */
   const last = new Map<string, Promise<unknown>>();
 
-  const write = async ({ statements, changes, audit: draft }: Effect, organisationId: string, head: Head) => {
+  const write = async ({ statements, audit: draft }: Effect, organisationId: string, head: Head) => {
+    const changes = listChanges(organisationId, statements);
     const row = await chain(draft, { organisationId, previous: head }, mac);
     const time = options.now();
-    // the audit row first: a race is told from a conflict by the statement that fails
+    // the audit row first: the statement that fails distinguishes a race from a conflict
     const announced = changes.map((change) => audit.announce(change, time));
     await database.write([audit.append(row), ...statements, ...announced]);
+    return changes;
   };
   const runOnce = async <Result extends Effect>(organisationId: string, work: () => Promise<Result>) => {
     for (let tries = 1; ; tries++) {
       const head = await audit.head(organisationId);
       const result = await work();
+      let changes: readonly Change[];
       try {
-        await write(result, organisationId, head);
+        changes = await write(result, organisationId, head);
       } catch (error) {
         if (isAuditRace(error) && tries < maxTries) continue;
         if (!isConflict(error)) throw error;
@@ -65,7 +77,7 @@ export function createCommitter(options: CommitterOptions): Committer {
           code: "AB07",
         });
       }
-      options.applied(result.changes);
+      options.applied(changes);
       return result;
     }
   };

@@ -1,8 +1,8 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isObject, parseJson } from "../lib/json.ts";
-import type { StoredProvider } from "./directory.ts";
 import { configurationPrefix, fromPaths, toPaths } from "./integration-fields.ts";
+import type { StoredProvider } from "./provider-library.ts";
 import { openAuthSecrets } from "./secret-managers/open.ts";
 import type { SecretResolver } from "./secret-managers/resolver.ts";
 import { CredentialUnavailableError, type Vault } from "./vault.ts";

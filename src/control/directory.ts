@@ -1,251 +1,250 @@
-import type { Change } from "../db/stores/audit.ts";
+import { anyResource, type Change } from "../db/stores/audit.ts";
 import type { ControlStores } from "../db/stores/control.ts";
-import type { ConfigRow } from "../db/tables/configs.ts";
-import type {
-  IntegrationModelRow,
-  IntegrationRow,
-  IntegrationWorkspaceRow,
-  ProviderRow,
-} from "../db/tables/integrations.ts";
-import type { SecretReferenceRow, SecretRow } from "../db/tables/secrets.ts";
-import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
-import { type GuardrailLibrary, readGuardrailLibrary } from "./guardrail-library.ts";
-import { type PromptLibrary, readPromptLibrary } from "./prompt-library.ts";
+import {
+  createAssembler,
+  type Resource,
+  type ResourceName,
+  resources,
+  type Slices,
+  type WorkspaceView,
+} from "./resources.ts";
 import type { ContentOpener } from "./sealed-contents.ts";
-import { mayUseReference, secretKind } from "./secret-managers/open.ts";
 
-/** A stored provider with all it needs to be called. */
-export interface StoredProvider {
-  row: ProviderRow;
-  integration: IntegrationRow;
-  /** Models of the integration by slug. */
-  models: ReadonlyMap<string, IntegrationModelRow>;
-  /** The workspace's access to an integration of the organisation; undefined where none was ever given. */
-  access: IntegrationWorkspaceRow | undefined;
-  /** Sealed secrets of the integration. */
-  secrets: readonly SecretRow[];
-  /** References its secrets come from, where it has any. */
-  references: readonly StoredReference[];
-}
+type WorkspaceTenant = Tenant & { workspaceId: string };
 
-/** Where a secret lies in a store outside, and the sealed secrets that open that store. */
-interface StoredReference {
-  row: SecretReferenceRow;
-  secrets: readonly SecretRow[];
-}
-
-/** A saved config with its current content. */
-export interface StoredConfig {
-  row: ConfigRow;
-  /** The routing object as JSON text, its secrets in clear; undefined where they cannot be opened. */
-  content: string | undefined;
-}
-
-/** A person's place in a workspace. */
-interface Membership {
-  userId: string;
-  email: string;
-  /** Role in the organisation. */
-  organisationRole: string;
-  /** Role in the workspace; null for people who are in it only as owners or admins of the organisation. */
-  role: string | null;
-}
-
-/** All that requests to one workspace ask the control plane for. */
-export interface WorkspaceView extends GuardrailLibrary {
-  organisation: OrganisationRow;
-  workspace: WorkspaceRow;
-  /** By slug and by id. */
-  providers: ReadonlyMap<string, StoredProvider>;
-  /** By slug and by id. */
-  configs: ReadonlyMap<string, StoredConfig>;
-  /** Saved prompts and partials. */
-  library: PromptLibrary;
-  /** By user id. */
-  members: ReadonlyMap<string, Membership>;
-}
-
-/** The control plane as the request path sees it: in memory, read again only after something changed. */
+/** The control plane as the request path sees it: in memory, and what changed is read again when it is next asked for. */
 export interface Directory {
   /**
-   * The view of a workspace; at once when it is in memory. Undefined when there is no such workspace or it is archived.
+   * The view of a workspace; at once when nothing of it changed. Undefined when there is no such workspace or it is archived.
    * While the database is away the last view is served.
    */
-  workspace(tenant: Tenant & { workspaceId: string }): WorkspaceView | undefined | Promise<WorkspaceView | undefined>;
-  /** Lets go of what changed. */
+  workspace(tenant: WorkspaceTenant): WorkspaceView | undefined | Promise<WorkspaceView | undefined>;
+  /** Drops what changed. */
   forget(changes: readonly Change[]): void;
-  /** Lets go of everything, when it is not known what changed. */
+  /** Drops everything, when it is not known what changed. */
   forgetAll(): void;
 }
 
-/** Most workspaces kept in memory. */
-const maxViews = 5_000;
+/** Most workspaces in memory, and most organisations. */
+const maxHeld = 5_000;
 
-function groupBy<Row>(rows: readonly Row[], keyOf: (row: Row) => string): Map<string, Row[]> {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const group = groups.get(keyOf(row));
-    if (group) group.push(row);
-    else groups.set(keyOf(row), [row]);
+const allResources = Object.entries(resources) as [ResourceName, Resource][]; // the names are those of the table
+const ofWorkspace = allResources.filter(([, { scope }]) => scope === "workspace");
+const ofOrganisation = allResources.filter(([, { scope }]) => scope !== "workspace");
+
+/** A reading that is under way. */
+interface Reading<Value> {
+  /** Count of changes when it began: it may miss later ones. */
+  begun: number;
+  value: Promise<Value>;
+}
+
+/** What is in memory of one resource of one workspace, or of one organisation. */
+class Slot {
+  /** Count of changes when the value's reading began; -1 before the first. */
+  #readAt = -1;
+  #value: unknown;
+  #reading: Reading<unknown> | undefined;
+  /** Count of the last change that concerns it. */
+  changedAt = 0;
+
+  /** The value, read again if its reading began before the last change. */
+  get(changedAt: number, now: number, read: () => Promise<unknown>): unknown {
+    if (this.#readAt >= changedAt) return this.#value;
+    if (this.#reading && this.#reading.begun >= changedAt) return this.#reading.value;
+    const reading = { begun: now, value: this.#read(now, read) };
+    this.#reading = reading;
+    const end = () => {
+      if (this.#reading === reading) this.#reading = undefined;
+    };
+    reading.value.then(end, end);
+    return reading.value;
   }
-  return groups;
+
+  async #read(begun: number, read: () => Promise<unknown>): Promise<unknown> {
+    const value = await read();
+    if (begun > this.#readAt) {
+      this.#readAt = begun;
+      this.#value = value;
+    }
+    return value;
+  }
 }
 
-/** Records by slug and by id; a slug that looks like another's id loses. */
-function byName<Record extends { row: { id: string; slug: string } }>(records: readonly Record[]): Map<string, Record> {
-  return new Map([
-    ...records.map((record): [string, Record] => [record.row.slug, record]),
-    ...records.map((record): [string, Record] => [record.row.id, record]),
-  ]);
+type Slots = ReadonlyMap<ResourceName, Slot>;
+
+function createSlots(list: readonly [ResourceName, Resource][]): Slots {
+  return new Map(list.map(([name]) => [name, new Slot()]));
 }
 
-/** References of the organisation that the workspace may use. */
-async function readReferences(stores: ControlStores, tenant: Tenant): Promise<StoredReference[]> {
-  const organisation = { organisationId: tenant.organisationId, workspaceId: null };
-  const [rows, secrets] = await Promise.all([
-    stores.secretReferences.all(organisation),
-    stores.secrets.all(organisation, { where: { kind: secretKind } }),
-  ]);
-  const secretsOf = groupBy(secrets, ({ recordId }) => recordId);
-  return rows
-    .filter((row) => mayUseReference(row, tenant.workspaceId))
-    .map((row) => ({ row, secrets: secretsOf.get(row.id) ?? [] }));
+/** What is in memory of an organisation. */
+interface HeldOrganisation {
+  slots: Slots;
+  /** Count of changes when it was made: what was read before may have missed some. */
+  madeAt: number;
+  /** Count of the last change that concerns all of its workspaces. */
+  changedAt: number;
+  /** The same by resource, of those that each workspace has for itself. */
+  workspacesChangedAt: Map<ResourceName, number>;
 }
 
-async function readProviders(stores: ControlStores, tenant: Tenant): Promise<Map<string, StoredProvider>> {
-  const organisation = { organisationId: tenant.organisationId, workspaceId: null };
-  const rows = await stores.providers.all(tenant);
-  const ids = [...new Set(rows.map(({ integrationId }) => integrationId))];
-  const [integrations, models, accesses, secrets] = await Promise.all([
-    stores.integrations.all(organisation, { where: { id: ids } }),
-    stores.integrationModels.all(organisation, { where: { integrationId: ids } }),
-    stores.integrationWorkspaces.all(tenant, { where: { integrationId: ids } }),
-    stores.secrets.all(organisation, { where: { kind: "integrations", recordId: ids } }),
-  ]);
-  const isMapped = integrations.some(({ secretMappings }) => secretMappings !== null);
-  const references = isMapped ? await readReferences(stores, tenant) : [];
-  const integrationOf = new Map(integrations.map((row) => [row.id, row]));
-  const modelsOf = groupBy(models, ({ integrationId }) => integrationId);
-  const secretsOf = groupBy(secrets, ({ recordId }) => recordId);
-  const accessOf = new Map(accesses.map((row) => [row.integrationId, row]));
-  const records = rows.flatMap((row): StoredProvider[] => {
-    const integration = integrationOf.get(row.integrationId);
-    if (!integration) return [];
-    const own = modelsOf.get(integration.id) ?? [];
-    return [
-      {
-        row,
-        integration,
-        access: accessOf.get(integration.id),
-        models: new Map(own.map((model) => [model.slug, model])),
-        secrets: secretsOf.get(integration.id) ?? [],
-        references: integration.secretMappings === null ? [] : references,
-      },
-    ];
-  });
-  return byName(records);
-}
-
-async function readConfigs(
-  stores: ControlStores,
-  opener: ContentOpener,
-  tenant: Tenant,
-): Promise<Map<string, StoredConfig>> {
-  const rows = await stores.configs.all(tenant, { where: { status: "active" } });
-  const versions = await stores.configVersions.all(tenant, { where: { id: rows.map(({ versionId }) => versionId) } });
-  const contentOf = await opener.open("configs", versions);
-  return byName(rows.map((row) => ({ row, content: contentOf.get(row.versionId) })));
-}
-
-async function readMembers(stores: ControlStores, tenant: Tenant): Promise<Map<string, Membership>> {
-  const organisation = { organisationId: tenant.organisationId, workspaceId: null };
-  const [members, users] = await Promise.all([
-    stores.members.all(tenant),
-    stores.users.all(organisation, { where: { status: "active" } }),
-  ]);
-  const roleOf = new Map(members.map(({ userId, role }) => [userId, role]));
-  const present = users.filter(({ id, role }) => role !== "member" || roleOf.has(id));
-  return new Map(
-    present.map(({ id, email, role }) => [
-      id,
-      { userId: id, email, organisationRole: role, role: roleOf.get(id) ?? null },
-    ]),
-  );
-}
-
-async function readView(
-  stores: ControlStores,
-  opener: ContentOpener,
-  tenant: Tenant & { workspaceId: string },
-): Promise<WorkspaceView | undefined> {
-  const { organisationId, workspaceId } = tenant;
-  const [organisation, workspace] = await Promise.all([
-    stores.organisations.get(organisationId),
-    stores.workspaces.get({ organisationId, workspaceId: null }, workspaceId),
-  ]);
-  if (!organisation || workspace?.status !== "active") return undefined;
-  const [providers, configs, library, members, guardrailLibrary] = await Promise.all([
-    readProviders(stores, tenant),
-    readConfigs(stores, opener, tenant),
-    readPromptLibrary(stores, tenant),
-    readMembers(stores, tenant),
-    readGuardrailLibrary(stores, tenant, { organisation, workspace, opener }),
-  ]);
-  return { organisation, workspace, providers, configs, library, members, ...guardrailLibrary };
-}
-
-/** A view in memory. */
-interface Held {
+/** What is in memory of a workspace. */
+interface HeldWorkspace {
   organisationId: string;
+  slots: Slots;
+  /** Count of the last change that concerns it alone. */
+  changedAt: number;
+  assemble(slices: Slices): WorkspaceView | undefined;
   view: WorkspaceView | undefined;
-  /** Something changed: it is read again before it is used. */
-  stale: boolean;
+  /** Count of changes when the view began to be made; -1 before the first. */
+  viewedAt: number;
+  reading: Reading<WorkspaceView | undefined> | undefined;
+}
+
+class MemoryDirectory implements Directory {
+  readonly #stores: ControlStores;
+  readonly #opener: ContentOpener;
+  readonly #organisations = new BoundedMap<string, HeldOrganisation>(maxHeld);
+  /** By the workspace's id, a random UUID that no tenant chooses. */
+  readonly #workspaces = new BoundedMap<string, HeldWorkspace>(maxHeld);
+  /** Resources by the kind of record whose writes make them stale. */
+  readonly #resourcesOf = new Map<string, [ResourceName, Resource][]>();
+  /** Changes so far. */
+  #now = 0;
+
+  constructor(stores: ControlStores, opener: ContentOpener) {
+    this.#stores = stores;
+    this.#opener = opener;
+    this.#resourcesOf.set(anyResource, allResources);
+    for (const entry of allResources) {
+      for (const { resource } of entry[1].reads.map((name) => stores[name])) {
+        if (resource === undefined) continue;
+        this.#resourcesOf.set(resource, [...(this.#resourcesOf.get(resource) ?? []), entry]);
+      }
+    }
+  }
+
+  workspace(tenant: WorkspaceTenant): WorkspaceView | undefined | Promise<WorkspaceView | undefined> {
+    const held = this.#workspaces.get(tenant.workspaceId);
+    if (held && held.organisationId !== tenant.organisationId) return undefined;
+    const organisation = this.#organisations.get(tenant.organisationId);
+    const isCurrent =
+      held && organisation && held.viewedAt >= held.changedAt && held.viewedAt >= organisation.changedAt;
+    return isCurrent ? held.view : this.#refresh(tenant, organisation, held);
+  }
+
+  forget(changes: readonly Change[]): void {
+    this.#now++;
+    for (const change of changes) this.#forgetOne(change);
+  }
+
+  forgetAll(): void {
+    this.#now++;
+    this.#organisations.clear();
+  }
+
+  #forgetOne({ organisationId, workspaceId, resource }: Change): void {
+    // without it, nothing that was read for the organisation or its workspaces counts
+    if (resource === anyResource && workspaceId === undefined) this.#organisations.delete(organisationId);
+    const organisation = this.#organisations.peek(organisationId);
+    if (!organisation) return;
+    const held = typeof workspaceId === "string" ? this.#workspaces.peek(workspaceId) : undefined;
+    for (const [name, { scope }] of this.#resourcesOf.get(resource) ?? []) {
+      const isAll = workspaceId === undefined;
+      if (scope === "workspace") {
+        if (isAll) this.#markAll(organisation, name);
+        else if (held?.organisationId === organisationId) this.#mark(held, name);
+      } else if (isAll || scope === "organisation" || workspaceId === null) this.#mark(organisation, name);
+    }
+  }
+
+  /** Makes one resource stale, and with it every view that shows it. */
+  #mark(held: HeldOrganisation | HeldWorkspace, name: ResourceName): void {
+    const slot = held.slots.get(name);
+    if (slot) slot.changedAt = this.#now;
+    held.changedAt = this.#now;
+  }
+
+  #markAll(organisation: HeldOrganisation, name: ResourceName): void {
+    organisation.workspacesChangedAt.set(name, this.#now);
+    organisation.changedAt = this.#now;
+  }
+
+  #hold(tenant: WorkspaceTenant): HeldWorkspace {
+    const held: HeldWorkspace = {
+      organisationId: tenant.organisationId,
+      slots: createSlots(ofWorkspace),
+      changedAt: 0,
+      assemble: createAssembler(),
+      view: undefined,
+      viewedAt: -1,
+      reading: undefined,
+    };
+    this.#workspaces.set(tenant.workspaceId, held);
+    return held;
+  }
+
+  #holdOrganisation(id: string): HeldOrganisation {
+    const madeAt = ++this.#now;
+    const held = { slots: createSlots(ofOrganisation), madeAt, changedAt: madeAt, workspacesChangedAt: new Map() };
+    this.#organisations.set(id, held);
+    return held;
+  }
+
+  #refresh(
+    tenant: WorkspaceTenant,
+    organisation = this.#holdOrganisation(tenant.organisationId),
+    held = this.#hold(tenant),
+  ): Promise<WorkspaceView | undefined> {
+    const changedAt = Math.max(held.changedAt, organisation.changedAt);
+    if (held.reading && held.reading.begun >= changedAt) return held.reading.value;
+    const reading = { begun: this.#now, value: this.#read(tenant, organisation, held) };
+    held.reading = reading;
+    const end = () => {
+      if (held.reading === reading) held.reading = undefined;
+    };
+    reading.value.then(end, end);
+    return reading.value;
+  }
+
+  async #read(
+    tenant: WorkspaceTenant,
+    organisation: HeldOrganisation,
+    held: HeldWorkspace,
+  ): Promise<WorkspaceView | undefined> {
+    const begun = this.#now;
+    try {
+      const view = held.assemble(await this.#readSlices(tenant, organisation, held));
+      if (begun >= held.viewedAt) {
+        held.view = view;
+        held.viewedAt = begun;
+      }
+      return view;
+    } catch (error) {
+      if (held.viewedAt >= 0) return held.view;
+      throw error;
+    }
+  }
+
+  /** Every resource, those that are stale from the database. */
+  async #readSlices(tenant: WorkspaceTenant, organisation: HeldOrganisation, held: HeldWorkspace): Promise<Slices> {
+    const whole = { organisationId: tenant.organisationId, workspaceId: null };
+    const read = async ([name, resource]: [ResourceName, Resource]): Promise<[ResourceName, unknown]> => {
+      const own = held.slots.get(name);
+      const slot = own ?? organisation.slots.get(name) ?? new Slot();
+      const changedForAll = own ? (organisation.workspacesChangedAt.get(name) ?? organisation.madeAt) : 0;
+      const changedAt = Math.max(slot.changedAt, changedForAll);
+      const load = () => resource.read(this.#stores, own ? tenant : whole, this.#opener);
+      return [name, await slot.get(changedAt, this.#now, load)];
+    };
+    // each name of the table with what its own loader gave
+    return Object.fromEntries(await Promise.all(allResources.map(read))) as Slices;
+  }
 }
 
 /** Creates the directory over the stores; `opener` opens what is sealed in contents. */
 export function createDirectory(stores: ControlStores, opener: ContentOpener): Directory {
-  // keyed by the workspace's id, a random UUID that no tenant chooses
-  const views = new BoundedMap<string, Held>(maxViews);
-  let reading = new Map<string, Promise<WorkspaceView | undefined>>();
-  /** Grows with every change: what was read before is not kept. */
-  let generation = 0;
-
-  const read = async (tenant: Tenant & { workspaceId: string }, held: Held | undefined) => {
-    const readIn = generation;
-    const own = reading;
-    try {
-      const view = await readView(stores, opener, tenant);
-      const { organisationId } = tenant;
-      if (readIn === generation) views.set(tenant.workspaceId, { organisationId, view, stale: false });
-      return view;
-    } catch (error) {
-      if (held) return held.view;
-      throw error;
-    } finally {
-      own.delete(tenant.workspaceId);
-    }
-  };
-  return {
-    workspace(tenant) {
-      const held = views.get(tenant.workspaceId);
-      if (held && held.organisationId !== tenant.organisationId) return undefined;
-      if (held && !held.stale) return held.view;
-      const running = reading.get(tenant.workspaceId) ?? read(tenant, held);
-      reading.set(tenant.workspaceId, running);
-      return running;
-    },
-    forget(changes) {
-      generation++;
-      reading = new Map();
-      const changed = new Set(changes.map(({ organisationId }) => organisationId));
-      for (const [, held] of views.entries()) if (changed.has(held.organisationId)) held.stale = true;
-    },
-    forgetAll() {
-      generation++;
-      reading = new Map();
-      for (const [, held] of views.entries()) held.stale = true;
-    },
-  };
+  return new MemoryDirectory(stores, opener);
 }

@@ -1,7 +1,7 @@
 import type { ControlStores } from "../db/stores/control.ts";
 import type { GuardrailRow, GuardrailVersionRow } from "../db/tables/guardrails.ts";
-import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
-import type { Tenant } from "../db/tenant-store.ts";
+import type { ExclusionRow, OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
+import { readTogether, type Tenant } from "../db/tenant-store.ts";
 import type { SavedGuardrail } from "../guardrails/read-hooks.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { ContentOpener } from "./sealed-contents.ts";
@@ -13,16 +13,9 @@ export interface StoredGuardrail extends SavedGuardrail {
 }
 
 /** Ids of guardrails every request of a workspace passes, whatever its config says, in the order they run. */
-interface DefaultGuardrails {
+export interface DefaultGuardrails {
   input: readonly string[];
   output: readonly string[];
-}
-
-/** Guardrails of a workspace, in memory. */
-export interface GuardrailLibrary {
-  /** By slug and by id: the workspace's own and the organisation's; those that guard tools are left out. */
-  guardrails: ReadonlyMap<string, StoredGuardrail>;
-  defaultGuardrails: DefaultGuardrails;
 }
 
 /** The content of a version. */
@@ -37,15 +30,26 @@ export function listDefaultGuardrails(defaults: unknown, direction: "input" | "o
   return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
 }
 
+/** Guardrails with their contents. Masks stand in what is not among the opened. */
+function toStored(
+  rows: readonly GuardrailRow[],
+  versions: readonly GuardrailVersionRow[],
+  opened: ReadonlyMap<string, string> | undefined,
+): StoredGuardrail[] {
+  const versionOf = new Map(versions.map(({ id, content }) => [id, { content: opened?.get(id) ?? content }] as const));
+  return rows.flatMap((row): StoredGuardrail[] => {
+    const version = versionOf.get(row.versionId);
+    return version ? [{ row, ...readGuardrailContent(version) }] : [];
+  });
+}
+
 /**
- * Guardrails a workspace may use, the organisation's first; seen from the organisation its own alone.
- *
- * @param opener Opens the secrets in them; without it masks stand there, and where one does not open.
+ * Guardrails a workspace may use, the organisation's first; seen from the organisation its own alone. Masks stand in place
+ * of their secrets.
  */
 export async function readUsableGuardrails(
-  stores: ControlStores,
+  stores: Pick<ControlStores, "guardrails" | "guardrailVersions">,
   tenant: Tenant,
-  opener?: ContentOpener,
 ): Promise<StoredGuardrail[]> {
   const { organisationId, workspaceId } = tenant;
   const where = { status: "active", target: "llm", ...(workspaceId === null && { workspaceId: null }) };
@@ -54,30 +58,51 @@ export async function readUsableGuardrails(
     { organisationId, workspaceId: null },
     { where: { id: rows.map(({ versionId }) => versionId) } },
   );
-  const opened = await opener?.open("guardrails", versions);
-  const versionOf = new Map(versions.map(({ id, content }) => [id, { content: opened?.get(id) ?? content }] as const));
-  const stored = rows.flatMap((row): StoredGuardrail[] => {
-    const version = versionOf.get(row.versionId);
-    return version ? [{ row, ...readGuardrailContent(version) }] : [];
-  });
+  const stored = toStored(rows, versions, undefined);
   const isShared = ({ row }: StoredGuardrail) => row.workspaceId === null;
   return [...stored.filter(isShared), ...stored.filter((one) => !isShared(one))];
 }
 
-/** Reads what a workspace has of guardrails. */
-export async function readGuardrailLibrary(
-  stores: ControlStores,
-  tenant: Tenant,
-  {
-    organisation,
-    workspace,
-    opener,
-  }: { organisation: OrganisationRow; workspace: WorkspaceRow; opener: ContentOpener },
-): Promise<GuardrailLibrary> {
-  const [usable, exclusions] = await Promise.all([
-    readUsableGuardrails(stores, tenant, opener),
-    stores.exclusions.all(tenant),
+/** Guardrails that run on requests, by slug and by id; those that guard tools are left out. */
+export type GuardrailMap = ReadonlyMap<string, StoredGuardrail>;
+
+/** Reads the guardrails of one workspace or, without one, those of the organisation itself. */
+export async function readGuardrails(
+  stores: Pick<ControlStores, "guardrails" | "guardrailVersions" | "secrets">,
+  { organisationId, workspaceId }: Tenant,
+  opener: ContentOpener,
+): Promise<GuardrailMap> {
+  const { guardrails, guardrailVersions, secrets } = stores;
+  const organisation = { organisationId, workspaceId: null };
+  const where = { status: "active", target: "llm", workspaceId };
+  const versionIds = guardrails.values(organisation, "versionId", where);
+  const [rows, versions, sealed] = await readTogether([
+    guardrails.query(organisation, { where }),
+    guardrailVersions.query(organisation, { where: { id: versionIds } }),
+    secrets.query(organisation, { where: { kind: "guardrails", recordId: versionIds } }),
   ]);
+  const opened = await opener.open("guardrails", versions, sealed);
+  const usable = toStored(rows, versions, opened);
+  // of equal names the last one counts: an id before a slug
+  return new Map([
+    ...usable.map((stored) => [stored.row.slug, stored] as const),
+    ...usable.map((stored) => [stored.row.id, stored] as const),
+  ]);
+}
+
+/** Guardrails a workspace may use: of equal names its own counts, and an id before a slug. */
+export function joinGuardrails(shared: GuardrailMap, own: GuardrailMap): GuardrailMap {
+  const isId = ([name, { row }]: readonly [string, StoredGuardrail]) => name === row.id;
+  const all = [...shared, ...own];
+  return new Map([...all.filter((entry) => !isId(entry)), ...all.filter(isId)]);
+}
+
+/** Ids of the guardrails every request of a workspace passes. */
+export function joinDefaultGuardrails(
+  organisation: Pick<OrganisationRow, "defaults">,
+  workspace: Pick<WorkspaceRow, "defaults">,
+  exclusions: readonly Pick<ExclusionRow, "direction">[],
+): DefaultGuardrails {
   const isExcluded = (direction: string) => exclusions.some((exclusion) => exclusion.direction === direction);
   const defaultsOf = (direction: "input" | "output") => [
     ...new Set([
@@ -85,12 +110,5 @@ export async function readGuardrailLibrary(
       ...listDefaultGuardrails(workspace.defaults, direction),
     ]),
   ];
-  return {
-    // of equal names the last one counts: the workspace's own before the organisation's, an id before a slug
-    guardrails: new Map([
-      ...usable.map((stored) => [stored.row.slug, stored] as const),
-      ...usable.map((stored) => [stored.row.id, stored] as const),
-    ]),
-    defaultGuardrails: { input: defaultsOf("input"), output: defaultsOf("output") },
-  };
+  return { input: defaultsOf("input"), output: defaultsOf("output") };
 }

@@ -69,7 +69,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const refusals = createRefusals(clock);
   const writeRefusals = async (which: { all: boolean }) => {
     for (const { organisationId, audit } of refusals.drain(which)) {
-      await committer.run(organisationId, async () => ({ statements: [], changes: [], audit }));
+      await committer.run(organisationId, async () => ({ statements: [], audit }));
     }
   };
   const upkeep = async () => {

@@ -1,6 +1,13 @@
 import type { ControlStores } from "../db/stores/control.ts";
-import type { PartialRow, PartialVersionRow, PromptRow, PromptVersionRow } from "../db/tables/prompts.ts";
-import type { Tenant } from "../db/tenant-store.ts";
+import type {
+  LabelRow,
+  PartialRow,
+  PartialVersionRow,
+  PromptLabelRow,
+  PromptRow,
+  PromptVersionRow,
+} from "../db/tables/prompts.ts";
+import { readTogether, type Tenant, type Values } from "../db/tenant-store.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { universalLabels } from "../prompts/labels.ts";
 import { readVersionNumber } from "../prompts/reference.ts";
@@ -12,32 +19,29 @@ interface Versioned<Row, Version> {
   named: ReadonlyMap<string, Version>;
 }
 
-/** A saved prompt. */
-type StoredPrompt = Versioned<PromptRow, PromptVersionRow>;
-/** A saved partial. */
-type StoredPartial = Versioned<PartialRow, PartialVersionRow>;
-
 /**
  * A version by name. At once when it has one besides its number; older versions are read when they are first asked for.
  *
- * @returns Undefined where there is none.
+ * @returns Undefined if it does not exist.
  */
 type FindVersion<Row, Version> = (
   stored: Versioned<Row, Version>,
   name: string,
 ) => Version | undefined | Promise<Version | undefined>;
 
-/** Prompts and partials of a workspace, in memory. */
-export interface PromptLibrary {
-  /** By slug and by id. */
-  prompts: ReadonlyMap<string, StoredPrompt>;
+/** Records of a workspace with their versions, in memory. */
+interface VersionLibrary<Row, Version> {
   /** By slug and by id; archived ones are left out. */
-  partials: ReadonlyMap<string, StoredPartial>;
-  findPromptVersion: FindVersion<PromptRow, PromptVersionRow>;
-  findPartialVersion: FindVersion<PartialRow, PartialVersionRow>;
+  records: ReadonlyMap<string, Versioned<Row, Version>>;
+  findVersion: FindVersion<Row, Version>;
 }
 
-/** Older versions kept in memory, of prompts and of partials. */
+/** Prompts of a workspace. */
+export type PromptLibrary = VersionLibrary<PromptRow, PromptVersionRow>;
+/** Partials of a workspace. */
+export type PartialLibrary = VersionLibrary<PartialRow, PartialVersionRow>;
+
+/** Most older versions in memory, of prompts and of partials. */
 const maxOlder = 100;
 
 /** Numbers and ids of the versions a record has. */
@@ -97,8 +101,10 @@ function createFinder<Row extends Head, Version>(
 }
 
 /** Ids of labelled versions by label, by prompt. */
-async function readLabels(stores: ControlStores, tenant: Tenant): Promise<Map<string, Map<string, string>>> {
-  const [assigned, labels] = await Promise.all([stores.promptLabels.all(tenant), stores.labels.all(tenant)]);
+function groupLabels(
+  assigned: readonly PromptLabelRow[],
+  labels: readonly LabelRow[],
+): Map<string, Map<string, string>> {
   const nameOf = new Map([...universalLabels, ...labels].map(({ id, name }) => [id, name]));
   const byPrompt = new Map<string, Map<string, string>>();
   for (const { promptId, labelId, versionId } of assigned) {
@@ -110,27 +116,43 @@ async function readLabels(stores: ControlStores, tenant: Tenant): Promise<Map<st
   return byPrompt;
 }
 
-/** Reads what a workspace has of prompts. */
-export async function readPromptLibrary(stores: ControlStores, tenant: Tenant): Promise<PromptLibrary> {
-  const [prompts, partials] = await Promise.all([
-    stores.prompts.all(tenant, { where: { status: "active" } }),
-    stores.partials.all(tenant, { where: { status: "active" } }),
-  ]);
-  const labelsOf = prompts.length === 0 ? new Map<string, Map<string, string>>() : await readLabels(stores, tenant);
-  const headIds = (rows: readonly Head[]) =>
-    rows.flatMap(({ versionId, latestVersionId }) => [versionId, latestVersionId]);
-  const labelled = [...labelsOf.values()].flatMap((labels) => [...labels.values()]);
-  const promptIds = [...new Set([...headIds(prompts), ...labelled])];
-  const [promptVersions, partialVersions] = await Promise.all([
-    stores.promptVersions.all(tenant, { where: { id: promptIds } }),
-    stores.partialVersions.all(tenant, { where: { id: [...new Set(headIds(partials))] } }),
+/** Stores that hold prompts. */
+type PromptStores = Pick<ControlStores, "prompts" | "promptVersions" | "promptLabels" | "labels">;
+
+/** Reads the prompts of a workspace. */
+export async function readPrompts(stores: PromptStores, tenant: Tenant): Promise<PromptLibrary> {
+  const { prompts, promptVersions, promptLabels, labels } = stores;
+  const active = { status: "active" };
+  const versions = (id: Values) => promptVersions.query(tenant, { where: { id } });
+  const [rows, assigned, named, current, latest, labelled] = await readTogether([
+    prompts.query(tenant, { where: active }),
+    promptLabels.query(tenant),
+    labels.query(tenant),
+    versions(prompts.values(tenant, "versionId", active)),
+    versions(prompts.values(tenant, "latestVersionId", active)),
+    versions(promptLabels.values(tenant, "versionId")),
   ]);
   return {
-    prompts: toVersioned(prompts, promptVersions, labelsOf),
-    partials: toVersioned(partials, partialVersions, new Map()),
-    findPromptVersion: createFinder((promptId, version) => stores.promptVersions.find(tenant, { promptId, version })),
-    findPartialVersion: createFinder((partialId, version) =>
-      stores.partialVersions.find(tenant, { partialId, version }),
-    ),
+    records: toVersioned(rows, [...current, ...latest, ...labelled], groupLabels(assigned, named)),
+    findVersion: createFinder((promptId, version) => promptVersions.find(tenant, { promptId, version })),
+  };
+}
+
+/** Stores that hold partials. */
+type PartialStores = Pick<ControlStores, "partials" | "partialVersions">;
+
+/** Reads the partials of a workspace. */
+export async function readPartials(stores: PartialStores, tenant: Tenant): Promise<PartialLibrary> {
+  const { partials, partialVersions } = stores;
+  const active = { status: "active" };
+  const versions = (id: Values) => partialVersions.query(tenant, { where: { id } });
+  const [rows, current, latest] = await readTogether([
+    partials.query(tenant, { where: active }),
+    versions(partials.values(tenant, "versionId", active)),
+    versions(partials.values(tenant, "latestVersionId", active)),
+  ]);
+  return {
+    records: toVersioned(rows, [...current, ...latest], new Map()),
+    findVersion: createFinder((partialId, version) => partialVersions.find(tenant, { partialId, version })),
   };
 }

@@ -208,8 +208,16 @@ interface ContentVersion {
 
 /** Opens contents; those without secrets are as they are stored. */
 export interface ContentOpener {
-  /** Contents in clear by the id of their version; one whose secrets cannot be opened is left out. */
-  open(kind: ContentKind, versions: readonly ContentVersion[]): Promise<Map<string, string>>;
+  /**
+   * Contents in clear by the id of their version; one whose secrets cannot be opened is left out.
+   *
+   * @param sealed Their sealed secrets; read from the database where the caller has not read them.
+   */
+  open(
+    kind: ContentKind,
+    versions: readonly ContentVersion[],
+    sealed?: readonly SecretRow[],
+  ): Promise<Map<string, string>>;
 }
 
 async function openOne({ content }: ContentVersion, rows: readonly SecretRow[], vault: Vault): Promise<string> {
@@ -222,13 +230,15 @@ async function openOne({ content }: ContentVersion, rows: readonly SecretRow[], 
 /** Creates what opens contents. A version never changes, so that what was opened once is remembered for a while. */
 export function createContentOpener(stores: Pick<ControlStores, "secrets">, vault: Vault): ContentOpener {
   const opened = new BoundedMap<string, string>(1_000);
+  const readSealed = async (kind: ContentKind, versions: readonly ContentVersion[]): Promise<SecretRow[]> => {
+    const [first] = versions;
+    const unknown = versions.filter(({ id }) => !opened.get(id)).map(({ id }) => id);
+    const tenant = { organisationId: first?.organisationId ?? "", workspaceId: null };
+    return unknown.length === 0 ? [] : stores.secrets.all(tenant, { where: { kind, recordId: unknown } });
+  };
   return {
-    async open(kind, versions) {
-      const [first] = versions;
-      const unknown = versions.filter(({ id }) => !opened.get(id)).map(({ id }) => id);
-      const tenant = { organisationId: first?.organisationId ?? "", workspaceId: null };
-      const where = { kind, recordId: unknown };
-      const rows = unknown.length === 0 ? [] : await stores.secrets.all(tenant, { where });
+    async open(kind, versions, sealed) {
+      const rows = sealed ?? (await readSealed(kind, versions));
       const found = await Promise.all(
         versions.map(async (version): Promise<[string, string][]> => {
           const own = rows.filter(({ recordId }) => recordId === version.id);

@@ -258,7 +258,7 @@ function auditFailure({ control, clock }: Pick<TokenParts, "control" | "clock">)
       clientIp: address,
       country: null,
     };
-    await control.committer.run(organisationId, async () => ({ statements: [], changes: [], audit }));
+    await control.committer.run(organisationId, async () => ({ statements: [], audit }));
   };
 }
 
@@ -286,7 +286,8 @@ export function createTokens(parts: TokenParts): TokenAuthenticator | undefined 
   };
   const tokens = createTokenAuthenticator(options);
   return {
-    ...tokens,
+    takes: (credential) => tokens.takes(credential),
+    authenticate: (token, request) => tokens.authenticate(token, request),
     forget(organisationId) {
       only.forget();
       lookUps.forget(organisationId);

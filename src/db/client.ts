@@ -33,10 +33,22 @@ interface PrintableQuery {
   toSQL(): { sql: string; params: unknown[] };
 }
 
+/** What a statement writes, for those who hold rows in memory. */
+export interface Written {
+  /** Kind of record: the name of its table, or what the row says that it is a part of. */
+  resource: string;
+  /** Whose rows. Null: the organisation's own. Undefined: any workspace's, or the organisation's. */
+  workspaceId: string | null | undefined;
+  /** Ids of the records, where the statement names them. */
+  recordIds?: readonly string[] | undefined;
+}
+
 /** A statement with its bound values. */
 export interface Statement {
   sql: string;
   args: (string | number | bigint | null)[];
+  /** Absent: the statement does not say. */
+  written?: Written;
 }
 
 /** A query built with drizzle as a statement for `Database.write`. */

@@ -8,7 +8,7 @@ import {
   type SecuritySettings,
 } from "../auth/roles.ts";
 import type { CallerContext } from "../context.ts";
-import type { WorkspaceView } from "../control/directory.ts";
+import type { WorkspaceView } from "../control/resources.ts";
 import { PermissionError, UnavailableError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
 

@@ -11,7 +11,7 @@ import type { MacFactory } from "../lib/hash.ts";
 import type { Transport } from "../lib/outbound.ts";
 import type { RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
-import type { Provider } from "../providers/types.ts";
+import type { Provider } from "../providers/core/types.ts";
 import type { TargetLimits } from "../routing/config.ts";
 
 /** What a gateway is made from. Everything has a default but the transport of hosts without a global `fetch`. */

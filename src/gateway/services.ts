@@ -1,4 +1,4 @@
-import { acceptByEmail } from "../admin/invite-acceptance.ts";
+import { acceptByEmail } from "../admin/users/invite-acceptance.ts";
 import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
 import { createScimAuthenticator } from "../auth/scim-token.ts";
@@ -10,13 +10,12 @@ import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createControlPlane } from "../control/plane.ts";
 import { sealStored } from "../control/seal-stored.ts";
-import type { ContentRules } from "../control/sealed-contents.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
 import { createVault } from "../control/vault.ts";
 import { isRefusedStatement } from "../db/client.ts";
 import { createApiKeyStore } from "../db/stores/api-keys.ts";
-import type { Change } from "../db/stores/audit.ts";
+import { anyResource, type Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createLogStore, type LogStore } from "../db/stores/logs.ts";
@@ -24,9 +23,9 @@ import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
+import { tellConnection } from "../inference/call/finish.ts";
+import { logCall } from "../inference/call/log-sink.ts";
 import { formBytes } from "../inference/files/upload.ts";
-import { tellConnection } from "../inference/finish.ts";
-import { logCall } from "../inference/log-sink.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import { toBase64Url } from "../lib/base64.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -41,13 +40,13 @@ import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
-import { createTokenCache } from "../providers/auth/token-cache.ts";
+import { createTokenCache } from "../providers/core/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
-import type { ProviderSetting } from "../providers/settings.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { type OpenData, readerOf } from "./data.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
+import { secretHeaders, secretMembers, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
 
 const defaultLimits: Limits = {
   jsonBodyBytes: 25 * 1024 * 1024,
@@ -70,12 +69,23 @@ interface ServiceParts extends OpenData {
   isReady(): boolean;
 }
 
+/** What our own headers begin with, the usual prefix first. */
+function headerPrefixesOf({ headerAliases = [] }: GatewayOptions): string[] {
+  return ["x-gateway-", ...headerAliases];
+}
+
 /** How secrets are taken out of what is stored. */
-function redactionOf(options: GatewayOptions, { installation }: OpenData): RedactionSettings {
+function redactionOf(
+  options: GatewayOptions,
+  { installation }: OpenData,
+  providers: ProviderRegistry,
+): RedactionSettings {
+  const prefixes = headerPrefixesOf(options);
   return {
     key: installation.keys.logHash,
     keyPrefix: options.keyPrefix ?? defaultKeyPrefix,
-    sensitiveNames: options.sensitiveHeaders ?? [],
+    sensitiveNames: [...(options.sensitiveHeaders ?? []), ...secretHeaders(providers, prefixes)],
+    secretMembers: secretMembers(providers, prefixes),
     aliasPrefixes: options.headerAliases ?? [],
   };
 }
@@ -92,9 +102,13 @@ function createWriter(
 }
 
 /** The log: its store, its queue, and what takes secrets out of it. */
-function createLog(options: GatewayOptions, parts: ServiceParts, createId: () => string) {
+function createLog(
+  options: GatewayOptions,
+  parts: ServiceParts,
+  { providers, createId }: { providers: ProviderRegistry; createId(): string },
+) {
   const logStore = createLogStore(parts.database, options.logCodec);
-  const redaction = redactionOf(options, parts);
+  const redaction = redactionOf(options, parts, providers);
   const redactor = createRedactor({ ...redaction, mac: (options.createMac ?? webMac)(redaction.key) });
   const writer = createWriter(options, logStore, { redaction, redactor });
   const queue: LogQueue = createLogQueue({
@@ -108,21 +122,22 @@ function createLog(options: GatewayOptions, parts: ServiceParts, createId: () =>
   return { logStore, redactor, writer, queue };
 }
 
-/** Kinds of record on which it depends who a key belongs to and what it may. */
-const keyResources = new Set(["users", "workspaces", "workspace_users", "organisations"]);
+/** Kinds of record on which it depends whom a token stands for. Keys depend on their own rows alone. */
+const tokenResources = new Set(["organisations", "workspaces", "users", "workspace_members", "invites", "deployments"]);
 
-/** Lets go of the keys a change concerns; without changes, of all. */
+/** Drops the keys and tokens a change concerns; without changes, all of them. */
 function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | undefined): void {
   if (!changes) authenticator.forget({});
   for (const { organisationId, resource, recordId } of changes ?? []) {
-    if (resource === "api_keys") authenticator.forget({ organisationId, keyId: recordId });
-    else authenticator.forget({ organisationId, tokensOnly: !keyResources.has(resource) });
+    if (resource === "api_keys" && recordId !== "") authenticator.forget({ organisationId, keyId: recordId });
+    else if (resource === "api_keys" || resource === anyResource) authenticator.forget({ organisationId });
+    else if (tokenResources.has(resource)) authenticator.forget({ organisationId, tokensOnly: true });
   }
 }
 
 /** Whether batches may have gone with their workspace. */
 function mayEndBatches(changes: readonly Change[] | undefined): boolean {
-  return !changes || changes.some(({ resource }) => resource === "workspaces");
+  return !changes || changes.some(({ resource }) => resource === "workspaces" || resource === anyResource);
 }
 
 /** The control plane and those who tell who is calling; what changes in the one is forgotten by the others. */
@@ -165,8 +180,12 @@ async function createIdentity(
     failuresPerMinute: options.authFailuresPerMinute ?? 300,
     ...(tokens && { tokens }),
   });
-  const { refuse } = authenticator;
-  const scimAuthenticator = createScimAuthenticator({ clock, pepper, refuse, store: createScimTokenStore(database) });
+  const scimAuthenticator = createScimAuthenticator({
+    clock,
+    pepper,
+    refuse: (address, message) => authenticator.refuse(address, message),
+    store: createScimTokenStore(database),
+  });
   return { control, keyMac, keyPrefix, authenticator, scimAuthenticator };
 }
 
@@ -176,24 +195,14 @@ function createRouting(
   { providers, guardrails }: { providers: ProviderRegistry; guardrails: Guardrails },
   clock: Clock,
 ) {
-  const settings = new Set(
-    [...providers.values()].flatMap(({ settingMembers }) => [...settingMembers.values()].flat()),
-  );
   return createRoutingState({
     findHookProblems: guardrails.findProblems,
     limits: { ...defaultTargetLimits, ...options.targetLimits },
-    providers: {
-      has: (slug) => providers.has(slug),
-      needsNoKey: (slug) => keylessProviders.has(slug) || providers.get(slug)?.isLocal === true,
-      hasSetting: (member) => settings.has(member),
-    },
+    providers: toKnownProviders(providers),
     random: options.random ?? Math.random,
     now: clock.monotonic,
   });
 }
-
-/** Providers that serve without a credential. */
-const keylessProviders = new Set(["ollama", "triton"]);
 
 const defaultFileLimits = { fileBytes: 32 * 1024 * 1024, workspaceBytes: 1024 * 1024 * 1024 };
 
@@ -221,22 +230,6 @@ function createOwnStore(
   return { files, batches: createBatchWork(createBatchStore(database)) };
 }
 
-/** Which settings in saved configs are credentials, and which shape an address: as their providers declare them. */
-function toContentRules(providers: ProviderRegistry): ContentRules {
-  const settings = [...providers.values()].flatMap((provider) => provider.settings);
-  // configs know some settings by further names
-  const names = new Map<string, readonly string[]>();
-  for (const { settingMembers } of providers.values()) {
-    for (const members of settingMembers.values()) names.set(members[0] ?? "", members);
-  }
-  const named = (marked: readonly ProviderSetting[]) =>
-    new Set(marked.flatMap(({ member }) => [member, ...(names.get(member) ?? [])]));
-  return {
-    secretSettings: named(settings.filter(({ isSecret }) => isSecret)),
-    addressSettings: named(settings.filter(({ shapesAddress }) => shapesAddress)),
-  };
-}
-
 /** Who may act as the operator in clouds. */
 async function readIdentityOrganisations(
   { identityOrganisations }: GatewayOptions,
@@ -245,6 +238,33 @@ async function readIdentityOrganisations(
   if (identityOrganisations) return new Set(identityOrganisations);
   const first = await stores.organisations.first();
   return new Set(first ? [first.id] : []);
+}
+
+/** What authentication towards providers may use. */
+async function createAuthTools(
+  options: GatewayOptions,
+  control: Services["control"],
+  { outbound, clock }: Pick<Services, "outbound" | "clock">,
+): Promise<Services["authTools"]> {
+  return {
+    outbound,
+    clock,
+    tokens: createTokenCache(clock),
+    environment: options.cloudEnvironment ?? {},
+    identityOrganisations: await readIdentityOrganisations(options, control),
+    ...(options.readFile && { readFile: options.readFile }),
+  };
+}
+
+/** Responses of the Responses API that are stored here. */
+function createResponses(options: GatewayOptions, { database, installation, clock }: ServiceParts) {
+  return createStoredResponses({
+    store: createStoredResponseStore(database),
+    key: installation.keys.bodies,
+    now: clock.now,
+    warn: warnOf(options),
+    retentionDays: options.responseRetentionDays ?? 30,
+  });
 }
 
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */
@@ -258,16 +278,16 @@ export async function createServices(
   parts: ServiceParts,
 ): Promise<{ services: Services; writer: LogWriter; closeQueue(): Promise<void> }> {
   const { clock, installation, isReady, handle } = parts;
-  const headerPrefixes = ["x-gateway-", ...(options.headerAliases ?? [])];
+  const headerPrefixes = headerPrefixesOf(options);
+  const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
-  const { logStore, redactor, writer, queue } = createLog(options, parts, createId);
+  const { logStore, redactor, writer, queue } = createLog(options, parts, { providers, createId });
   const guard = createAddressGuard({
     trustedHosts: options.trustedHosts ?? [],
     warn: (message) => warnOf(options)(message),
   });
   const transport = options.transport ?? webTransport;
   const outbound = createOutbound({ transport, guard });
-  const providers = createProviderRegistry(options.providers);
   const guardrails = createGuardrails(createChecks({ outbound, clock }), warnOf(options));
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const contentRules = toContentRules(providers);
@@ -278,6 +298,7 @@ export async function createServices(
   const services: Services = {
     ...identity,
     contentRules,
+    providerRules: toProviderRules(providers),
     ...createOwnStore(options, parts, { control: identity.control, outbound }),
     clock,
     createId,
@@ -291,15 +312,9 @@ export async function createServices(
     realtimeOrigins: new Set(options.realtimeOrigins),
     logStore,
     redactor,
-    record: queue.add,
+    record: (row) => queue.add(row),
     sinks: [tellConnection, logCall],
-    responses: createStoredResponses({
-      store: createStoredResponseStore(parts.database),
-      key: installation.keys.bodies,
-      now: clock.now,
-      warn: warnOf(options),
-      retentionDays: options.responseRetentionDays ?? 30,
-    }),
+    responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
@@ -307,14 +322,7 @@ export async function createServices(
     guardrails,
     savedOnly: options.savedOnly ?? false,
     routing: createRouting(options, { providers, guardrails }, clock),
-    authTools: {
-      outbound,
-      clock,
-      tokens: createTokenCache(clock),
-      environment: options.cloudEnvironment ?? {},
-      identityOrganisations: await readIdentityOrganisations(options, identity.control),
-      ...(options.readFile && { readFile: options.readFile }),
-    },
+    authTools: await createAuthTools(options, identity.control, { outbound, clock }),
     stateMac: (options.createMac ?? webMac)(installation.keys.state),
     headerPrefixes,
     headerRules: createHeaderRules(headerPrefixes),

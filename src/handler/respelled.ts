@@ -1,11 +1,11 @@
-import { type Endpoint, isAdminEndpoint, type KeyEndpoint, type Method } from "../endpoint.ts";
+import { type Endpoint, type KeyEndpoint, type Method, operationNameOf } from "../endpoint.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { readSegments } from "../lib/path.ts";
 import { toPathForm, toPathTemplate } from "../lib/route-path.ts";
 
-/** Whether a row hands every other path to a provider. */
+/** Whether a row hands every path that no other row has to a provider. */
 export function isPassthrough(endpoint: Endpoint): endpoint is KeyEndpoint {
-  return endpoint.path === "/v1/*";
+  return endpoint.kind === "key" && endpoint.isPassthrough === true;
 }
 
 /** A path may be encoded more than once; servers undo one layer, seldom two. */
@@ -50,14 +50,12 @@ function listReadings(path: string): string[] {
   return readings;
 }
 
-/** The row whose route a path that is passed on leads to under another spelling; undefined where there is none. */
+/** The row whose route a path for a provider is another spelling of, or undefined. */
 export type FindRespelled = (method: string, pathname: string) => Endpoint | undefined;
 
 /** Finds other spellings of the routes that ask a provider for something. */
 export function createRespellingFinder(endpoints: readonly Endpoint[]): FindRespelled {
-  const asking = endpoints.filter(
-    (row) => !isPassthrough(row) && !isAdminEndpoint(row) && "operation" in row && row.operation !== undefined,
-  );
+  const asking = endpoints.filter((row) => !isPassthrough(row) && operationNameOf(row) !== undefined);
   const byMethod = Map.groupBy(asking, ({ method }): string => method satisfies Method);
   const forms = new Map(
     [...byMethod].map(([method, rows]) => [
@@ -73,7 +71,7 @@ export function createRespellingFinder(endpoints: readonly Endpoint[]): FindResp
 
 const forced = /^\/v1\/proxy(?=\/|$)/;
 
-/** Whether the caller says that a path is to be passed on, whatever it leads to. */
+/** Whether the caller says that a path is for the provider, whatever it leads to there. */
 export function isForced(pathname: string): boolean {
   return forced.test(pathname);
 }
@@ -83,19 +81,8 @@ export function withoutForce(pathname: string): string {
   return pathname.replace(forced, "/v1");
 }
 
-/** Azure's paths of operations whose body is JSON; the deployment is the model. */
-const deploymentForm =
-  /^\/v1\/openai\/deployments\/(.+?)\/(chat\/completions|completions|embeddings|images\/generations|audio\/speech)\/?$/;
-
-/** The deployment a path of Azure's API names, and the path of the same operation here. */
-export function readDeployment(pathname: string): { deployment: string; path: string } | undefined {
-  const [, written = "", operation] = deploymentForm.exec(pathname) ?? [];
-  if (operation === undefined) return undefined;
-  return { deployment: decodeURIComponent(written), path: `/v1/${operation}` };
-}
-
 /** A passthrough row that refuses a path. */
-export function refusing(endpoint: KeyEndpoint, { method, path }: Endpoint): Endpoint {
+export function refusing(endpoint: KeyEndpoint, { method, path }: Endpoint): KeyEndpoint {
   return {
     ...endpoint,
     takesEncodedSlash: true,

@@ -1,180 +1,143 @@
-import { type IRequest, Router } from "itty-router";
+import { Router } from "itty-router";
 import type { RequestContext } from "../context.ts";
-import type { Endpoint, KeyEndpoint, Method } from "../endpoint.ts";
-import type { Reply } from "../lib/reply.ts";
-import { isOpenPath, matchPath, toPathForm, toRouterPath } from "../lib/route-path.ts";
+import { type Endpoint, type JsonEndpoint, type KeyEndpoint, type Method, operationNameOf } from "../endpoint.ts";
+import type { ErrorForm } from "../errors.ts";
+import { isOpenPath, toRouterPath } from "../lib/route-path.ts";
+import { createErrorForms, createOwnPaths } from "./groups.ts";
 import {
   createRespellingFinder,
   type FindRespelled,
   isForced,
   isPassthrough,
-  plainSegments,
-  readDeployment,
   refusing,
   withoutForce,
 } from "./respelled.ts";
 
-/** What the router matches on: exactly the path that was checked. */
-interface Route extends IRequest {
-  context: RequestContext;
+/** Functions of the router by method: it would register a misspelt one in silence. */
+const verbs = { GET: "get", POST: "post", PUT: "put", DELETE: "delete", PATCH: "patch" } as const;
+
+/** A row at one of its paths. */
+interface Place {
+  readonly endpoint: Endpoint;
+  readonly path: string;
+  /** The row where the path is that of Azure's clients, whose parameter names the model. */
+  readonly deployment?: JsonEndpoint;
 }
 
-/** Answers a request by a row. */
-type ServeEndpoint = (endpoint: Endpoint, context: RequestContext) => Promise<Reply>;
-
-function verb(method: Method): "get" | "post" | "put" | "delete" | "patch" {
-  switch (method) {
-    case "GET":
-      return "get";
-    case "POST":
-      return "post";
-    case "PUT":
-      return "put";
-    case "DELETE":
-      return "delete";
-    case "PATCH":
-      return "patch";
-  }
+/** A place with the pattern of its path. */
+interface Route extends Place {
+  readonly form: RegExp;
 }
 
-/** First segments below `/v1` that belong to the gateway's own API: what is not there is nowhere. */
-const ownGroups = new Set([
-  "admin",
-  "analytics",
-  "api-keys",
-  "audit-logs",
-  "collections",
-  "configs",
-  "deployments",
-  "feedback",
-  "guardrails",
-  "cache",
-  "health",
-  "integrations",
-  "labels",
-  "logs",
-  "mcp-integrations",
-  "mcp-servers",
-  "model-configs",
-  "organisations",
-  "otel",
-  "policies",
-  "prompts",
-  "providers",
-  "scim",
-  "secret-references",
-  "virtual-keys",
-  "workspace-exclusions",
-]);
-
-/** The first segment of a path below `/v1`, as whoever serves it may read it. */
-function groupOf(path: string): string {
-  const [, group = ""] = plainSegments(path);
-  return group;
+/** Where clients of Azure call a row. */
+function deploymentOf(endpoint: Endpoint): Place[] {
+  if (endpoint.kind !== "json" || !endpoint.hasDeployments) return [];
+  const path = endpoint.path.replace(/^\/v1(?=\/)/, "/v1/openai/deployments/:deployment+");
+  return [{ endpoint, path, deployment: endpoint }];
 }
 
-/** Names below `/v1/logs` that are no ids. */
-const notLogIds = new Set(["exports", "tail"]);
-
-/** Whether a path leads to nothing, although a row with a parameter has its form. */
-function isReserved(endpoint: Endpoint, params: Readonly<Record<string, string>>): boolean {
-  return endpoint.path.startsWith("/v1/logs/:id") && notLogIds.has((params.id ?? "").toLowerCase());
+/** The routes of rows, in the order they are tried: the passthrough last, since it takes every path. */
+function toRoutes(endpoints: readonly Endpoint[]): Route[] {
+  const known = endpoints.filter((endpoint) => !isPassthrough(endpoint));
+  const rest = endpoints.filter(isPassthrough);
+  const own = [...known, ...rest].map((endpoint): Place => ({ endpoint, path: endpoint.path }));
+  const places = own.toSpliced(known.length, 0, ...known.flatMap(deploymentOf));
+  const router = Router();
+  for (const { endpoint, path } of places) router[verbs[endpoint.method]](toRouterPath(path));
+  return router.routes.flatMap(([, form], index) => {
+    const place = places[index];
+    return place ? [{ ...place, form }] : [];
+  });
 }
 
-function decodeParams(params: Record<string, string> | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
+/** Whether a path names another route, although a row with a parameter has its form. */
+function isReserved({ reserved }: Endpoint, params: Readonly<Record<string, string>>): boolean {
+  if (!reserved) return false;
+  return Object.entries(reserved).some(([name, values]) => values.includes((params[name] ?? "").toLowerCase()));
 }
 
-/** Methods each known path has. */
-export function createMethodTable(endpoints: readonly Endpoint[]): (pathname: string) => Method[] {
-  const forms = endpoints.map((endpoint) => ({ endpoint, form: toPathForm(endpoint.path) }));
-  return (pathname) => {
-    const matching = forms
-      .filter(
-        ({ endpoint, form }) => form.test(pathname) && !isReserved(endpoint, matchPath(endpoint.path, pathname) ?? {}),
-      )
-      .map(({ endpoint }) => endpoint);
-    const own = matching.filter((endpoint) => !isPassthrough(endpoint));
-    return [...new Set((ownGroups.has(groupOf(pathname)) ? own : matching).map(({ method }) => method))];
-  };
-}
-
-/** Segments of a path by which rows are told apart before any is tried: `v1/files` of `/v1/files/:id`. */
-function beginningOf(path: string): string {
-  return path.split("/", 3).slice(1).join("/").replace(/\/+$/, "");
-}
-
-/** The passthrough row for a path: one that refuses where the path is another spelling of a route. */
-function toPassed(endpoint: KeyEndpoint, context: RequestContext, findRespelled: FindRespelled): Endpoint {
-  const { method, url } = context;
-  if (!isForced(url.pathname)) {
-    const respelled = findRespelled(method, url.pathname);
-    return respelled ? refusing(endpoint, respelled) : endpoint;
-  }
-  const row = findRespelled(method, withoutForce(url.pathname));
-  if (row && "operation" in row && row.operation !== undefined) context.leadsTo = row.operation;
-  return endpoint;
-}
-
-/** One router over rows, in their order. */
-function toRouter(endpoints: readonly Endpoint[], serve: ServeEndpoint, findRespelled: FindRespelled) {
-  const router = Router<Route>();
-  for (const endpoint of endpoints) {
-    router[verb(endpoint.method)](toRouterPath(endpoint.path), (route: Route): Promise<Reply> | undefined => {
-      // what belongs to the control plane never goes to a provider, however it is spelt
-      const { url } = route.context;
-      if (isPassthrough(endpoint)) {
-        if (ownGroups.has(groupOf(url.pathname))) return undefined;
-        route.context.params = {};
-        return serve(toPassed(endpoint, route.context, findRespelled), route.context);
-      }
-      const params = decodeParams(route.params);
-      if (isReserved(endpoint, params)) return undefined;
-      route.context.params = params;
-      return serve(endpoint, route.context);
-    });
-  }
-  return router;
+function decodeParams(params: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]));
 }
 
 /**
- * Rows as a function of method and path: paths without parameters by look-up, the others by the router of those that begin
- * like them, since it tries one after the other.
+ * Finds rows for requests. Paths without parameters are looked up; any other one is tried against the routes of the
+ * router here, not in its `fetch`, which makes a URL of each request again and asks it for its path at each route.
  */
-export function createRouter(
-  endpoints: readonly Endpoint[],
-  serve: ServeEndpoint,
-): (context: RequestContext) => Promise<Reply | undefined> {
-  const plain = new Map<string, Endpoint>(
-    endpoints.filter(({ path }) => !isOpenPath(path)).map((row) => [`${row.method} ${row.path}`, row]),
-  );
-  const findRespelled = createRespellingFinder(endpoints);
-  const rows = endpoints.map((row) => ({ row, beginning: beginningOf(row.path) }));
-  const beginnings = new Set(rows.map(({ beginning }) => beginning));
-  const routers = new Map<string, ReturnType<typeof toRouter>>();
-  /** Made when it is first asked for; paths that begin like no row share that of the root. */
-  const routerOf = (path: string) => {
-    const asked = beginningOf(path);
-    const beginning = beginnings.has(asked) ? asked : "";
-    const known = routers.get(beginning);
-    if (known) return known;
-    const fitting = rows.filter((one) => one.beginning === beginning || isOpenPath(one.beginning));
-    const made = toRouter(
-      fitting.map(({ row }) => row),
-      serve,
-      findRespelled,
-    );
-    routers.set(beginning, made);
-    return made;
-  };
-  return (context) => {
+export class EndpointRouter {
+  /** The shape of errors on a path that no row takes. */
+  readonly errorFormOf: (pathname: string) => ErrorForm | undefined;
+  readonly #exact: ReadonlyMap<string, Endpoint>;
+  readonly #routes: readonly Route[];
+  /** Routes with parameters by method. */
+  readonly #open: ReadonlyMap<string, readonly Route[]>;
+  readonly #isOwn: (pathname: string) => boolean;
+  readonly #findRespelled: FindRespelled;
+
+  constructor(endpoints: readonly Endpoint[]) {
+    const exact = endpoints.filter(({ path }) => !isOpenPath(path));
+    this.#exact = new Map(exact.map((row) => [`${row.method} ${row.path}`, row]));
+    this.#routes = toRoutes(endpoints);
+    const open = this.#routes.filter(({ path }) => isOpenPath(path));
+    this.#open = Map.groupBy(open, ({ endpoint }): string => endpoint.method satisfies Method);
+    this.#isOwn = createOwnPaths(endpoints);
+    this.errorFormOf = createErrorForms(endpoints);
+    this.#findRespelled = createRespellingFinder(endpoints);
+  }
+
+  /** The row that answers a request, or undefined. Sets the parameters of its path. */
+  find(context: RequestContext): Endpoint | undefined {
     const { method, url } = context;
-    const endpoint = plain.get(`${method} ${url.pathname}`);
-    if (endpoint) return serve(endpoint, context);
-    const named = readDeployment(url.pathname);
-    const operation = named && plain.get(`${method} ${named.path}`);
-    if (operation && "handleJson" in operation) return serve({ ...operation, pathModel: named.deployment }, context);
-    // the router makes a URL of this again, the checked one; the members of its type that are missing here it sets itself
-    return routerOf(url.pathname).fetch({ method, url: url.href, context } as Route);
-  };
+    const { pathname } = url;
+    const exact = this.#findExact(method, pathname);
+    if (exact) return exact;
+    for (const route of this.#open.get(method) ?? []) {
+      const params = this.#match(route, pathname);
+      if (!params) continue;
+      const { endpoint, deployment } = route;
+      if (isPassthrough(endpoint)) return this.#toPassed(endpoint, context);
+      if (deployment) return { ...deployment, pathModel: params.deployment ?? "" };
+      context.params = params;
+      return endpoint;
+    }
+    return undefined;
+  }
+
+  /** Methods a path has. */
+  methodsOf(pathname: string): Method[] {
+    const matching = this.#routes.filter((route) => this.#match(route, pathname));
+    return [...new Set(matching.map(({ endpoint }) => endpoint.method))];
+  }
+
+  /** The row of a path without parameters; slashes at its end do not count. */
+  #findExact(method: string, pathname: string): Endpoint | undefined {
+    const found = this.#exact.get(`${method} ${pathname}`);
+    if (found || !pathname.endsWith("/")) return found;
+    return this.#exact.get(`${method} ${pathname.replace(/\/+$/, "") || "/"}`);
+  }
+
+  /** Parameters of a path that fits a route, decoded. */
+  #match(route: Route, pathname: string): Record<string, string> | undefined {
+    const found = route.form.exec(pathname);
+    if (!found) return undefined;
+    const { endpoint } = route;
+    if (isPassthrough(endpoint) && this.#isOwn(pathname)) return undefined;
+    const params = decodeParams(found.groups);
+    return isReserved(endpoint, params) ? undefined : params;
+  }
+
+  /** The passthrough row for a path: one that refuses where the path is another spelling of a route. */
+  #toPassed(passthrough: KeyEndpoint, context: RequestContext): Endpoint {
+    const { method, url } = context;
+    const errorForm = this.errorFormOf(url.pathname);
+    const endpoint = errorForm === undefined ? passthrough : { ...passthrough, errorForm };
+    if (!isForced(url.pathname)) {
+      const respelled = this.#findRespelled(method, url.pathname);
+      return respelled ? refusing(endpoint, respelled) : endpoint;
+    }
+    const row = this.#findRespelled(method, withoutForce(url.pathname));
+    const operation = row && operationNameOf(row);
+    if (operation !== undefined) context.leadsTo = operation;
+    return endpoint;
+  }
 }

@@ -243,3 +243,18 @@ export async function inflate(bytes: Uint8Array, coding: "gzip" | "deflate", bou
     throw isTooLarge && expanded < bounds.bytes ? new BodyError("expands", { cause: error }) : error;
   }
 }
+
+/** Chunks of a response body. The body is cancelled when the reader stops early. */
+export async function* readChunks({ body }: Response): AsyncGenerator<Uint8Array, void> {
+  const reader = body?.getReader();
+  if (!reader) return;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}

@@ -12,7 +12,7 @@ export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
   readonly #limit: number;
 
-  /** @param limit Most entries kept; at least 1. */
+  /** @param limit Most entries; at least 1. */
   constructor(limit: number) {
     this.#limit = limit;
   }
@@ -26,6 +26,11 @@ export class BoundedMap<Key, Value> {
     if (entry === undefined) return undefined;
     entry.isUsed = true;
     return entry.value;
+  }
+
+  /** As `get`, which does not count as use. */
+  peek(key: Key): Value | undefined {
+    return this.#entries.get(key)?.value;
   }
 
   set(key: Key, value: Value): void {
@@ -61,7 +66,7 @@ export class BoundedMap<Key, Value> {
 /**
  * Remembers what `parse` made of a text, bounded.
  *
- * @param limit Most results kept.
+ * @param limit Most results.
  * @param parse Pure; what it throws is not remembered.
  * @param maxLength Longer texts are parsed each time.
  */

@@ -7,7 +7,7 @@ export function plainName(name: string): string {
 
 /** Last words of names whose values are secrets wherever they stand, separators left out. */
 const secretEndings =
-  /(?:secret|password|passwd|passphrase|pwd|credentials?|authorization|cookie|(?:private|api|access|secret|account|signing|encryption|ssh|subscription|shared|master|modal)key|clientassertion)$/;
+  /(?:secret|password|passwd|passphrase|pwd|credentials?|authorization|cookie|(?:private|api|access|secret|account|signing|encryption|ssh|subscription|shared|master)key|clientassertion)$/;
 
 /** Words before `token` that make it a credential; alone it may be a piece of text. */
 const tokenEndings =

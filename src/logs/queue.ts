@@ -158,89 +158,109 @@ class WaitingRows {
   }
 }
 
-/** The queue between requests and the log store. */
-export function createLogQueue(options: LogQueueOptions): LogQueue {
-  const waiting = new WaitingRows(options.limits ?? { rows: maxRows, bytes: maxBytes });
-  const { flushAfterMs = defaultFlushMs } = options;
-  let cancelTimer: (() => void) | undefined;
-  let writing: Promise<void> | undefined;
-  let failures = 0;
+/** Batches rows, and writes them again when the store failed. */
+class BatchingQueue implements LogQueue {
+  readonly #options: LogQueueOptions;
+  readonly #waiting: WaitingRows;
+  readonly #flushAfterMs: number;
+  #cancelTimer: (() => void) | undefined;
+  #writing: Promise<void> | undefined;
+  #failures = 0;
   /** Rows of the next batch: one by one after a batch the store will never take. */
-  let nextRows = batchRows;
+  #nextRows = batchRows;
 
-  const schedule = (delayMs: number) => {
-    cancelTimer ??= startTimer(delayMs, () => {
-      cancelTimer = undefined;
-      writing ??= drain().finally(() => {
-        writing = undefined;
-        if (waiting.length > 0) schedule(pauseMs());
+  constructor(options: LogQueueOptions) {
+    this.#options = options;
+    this.#waiting = new WaitingRows(options.limits ?? { rows: maxRows, bytes: maxBytes });
+    this.#flushAfterMs = options.flushAfterMs ?? defaultFlushMs;
+  }
+
+  add(entry: LogRecord): void {
+    const waiting = this.#waiting;
+    waiting.push(entry);
+    if (this.#failures === 0 && (waiting.length === batchRows || waiting.bytes > batchBytes)) {
+      this.#stopTimer();
+      this.#schedule(0);
+    } else this.#schedule(this.#pauseMs());
+  }
+
+  state(): ReturnType<LogQueue["state"]> {
+    const { length: rows, bytes, lostRows, lostBodies } = this.#waiting;
+    return { rows, bytes, lostRows, lostBodies };
+  }
+
+  async close(): Promise<void> {
+    this.#stopTimer();
+    await this.#writing;
+    this.#stopTimer();
+    while (this.#waiting.length > 0 || this.#waiting.hasLosses) {
+      if (!(await this.#writeBatch())) break;
+    }
+  }
+
+  #stopTimer(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
+
+  #schedule(delayMs: number): void {
+    this.#cancelTimer ??= startTimer(delayMs, () => {
+      this.#cancelTimer = undefined;
+      this.#writing ??= this.#drain().finally(() => {
+        this.#writing = undefined;
+        if (this.#waiting.length > 0) this.#schedule(this.#pauseMs());
       });
     });
-  };
-  const pauseMs = () => (failures === 0 ? flushAfterMs : Math.min(flushAfterMs * 2 ** failures, maxPauseMs));
+  }
 
-  /** After a failure: what can be stored later waits, a row that never can is counted as lost. */
-  const handleFailure = (rows: readonly LogRecord[], error: unknown) => {
-    const hopeless = options.isPermanent?.(error) === true;
-    const [only] = rows;
-    if (hopeless && rows.length === 1 && only) {
-      options.warn("Cannot write a log row: the store does not take it", error);
-      waiting.countLost(only);
-      return;
-    }
-    if (hopeless) nextRows = 1;
-    else if (failures++ === 0) options.warn("Cannot write log rows: they wait in memory", error);
-    waiting.putBack(rows);
-  };
+  #pauseMs(): number {
+    return this.#failures === 0 ? this.#flushAfterMs : Math.min(this.#flushAfterMs * 2 ** this.#failures, maxPauseMs);
+  }
+
+  /** Writes what waited long enough, then as long as full batches wait. */
+  async #drain(): Promise<void> {
+    do {
+      if (!(await this.#writeBatch())) return;
+    } while (this.#waiting.length >= batchRows || (this.#waiting.length > 0 && this.#nextRows < batchRows));
+  }
+
   /** Writes one batch, losses first; false when the store failed. */
-  const writeBatch = async (): Promise<boolean> => {
-    const losses = waiting.describeLosses(options.describeLoss, Math.min(nextRows, batchRows / 2));
-    const rows = waiting.take(
-      Math.max(nextRows - losses.entries.length, nextRows === 1 ? 1 : 0),
-      options.batchBytes ?? batchBytes,
-    );
+  async #writeBatch(): Promise<boolean> {
+    const { describeLoss, store, batchBytes: bytes = batchBytes } = this.#options;
+    const losses = this.#waiting.describeLosses(describeLoss, Math.min(this.#nextRows, batchRows / 2));
+    const most = Math.max(this.#nextRows - losses.entries.length, this.#nextRows === 1 ? 1 : 0);
+    const rows = this.#waiting.take(most, bytes);
     const entries = [...losses.entries, ...rows];
     if (entries.length === 0) return true;
     try {
-      await options.store(entries);
+      await store(entries);
     } catch (error) {
-      handleFailure(rows, error);
-      return failures === 0;
+      this.#handleFailure(rows, error);
+      return this.#failures === 0;
     }
     losses.confirm();
-    failures = 0;
-    nextRows = Math.min(batchRows, nextRows * 2);
+    this.#failures = 0;
+    this.#nextRows = Math.min(batchRows, this.#nextRows * 2);
     return true;
-  };
-  /** Writes what waited long enough, then as long as full batches wait. */
-  const drain = async () => {
-    do {
-      if (!(await writeBatch())) return;
-    } while (waiting.length >= batchRows || (waiting.length > 0 && nextRows < batchRows));
-  };
+  }
 
-  return {
-    add(entry) {
-      waiting.push(entry);
-      if (failures === 0 && (waiting.length === batchRows || waiting.bytes > batchBytes)) {
-        cancelTimer?.();
-        cancelTimer = undefined;
-        schedule(0);
-      } else schedule(pauseMs());
-    },
-    state: () => ({
-      rows: waiting.length,
-      bytes: waiting.bytes,
-      lostRows: waiting.lostRows,
-      lostBodies: waiting.lostBodies,
-    }),
-    async close() {
-      cancelTimer?.();
-      await writing;
-      cancelTimer?.();
-      while (waiting.length > 0 || waiting.hasLosses) {
-        if (!(await writeBatch())) break;
-      }
-    },
-  };
+  /** After a failure: what can be stored later waits, a row that never can is counted as lost. */
+  #handleFailure(rows: readonly LogRecord[], error: unknown): void {
+    const { isPermanent, warn } = this.#options;
+    const hopeless = isPermanent?.(error) === true;
+    const [only] = rows;
+    if (hopeless && rows.length === 1 && only) {
+      warn("Cannot write a log row: the store does not take it", error);
+      this.#waiting.countLost(only);
+      return;
+    }
+    if (hopeless) this.#nextRows = 1;
+    else if (this.#failures++ === 0) warn("Cannot write log rows: they wait in memory", error);
+    this.#waiting.putBack(rows);
+  }
+}
+
+/** The queue between requests and the log store. */
+export function createLogQueue(options: LogQueueOptions): LogQueue {
+  return new BatchingQueue(options);
 }

@@ -4,7 +4,7 @@ import type { Mac } from "../lib/hash.ts";
 import { isSecretHeader } from "../lib/secret-names.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
 import { createSecretForms } from "./secret-forms.ts";
-import { masked, maskMembers, memberHint } from "./secret-members.ts";
+import { createMemberMask, masked } from "./secret-members.ts";
 
 /** Headers whose values are never stored, whatever a caller says. */
 const alwaysSensitive = [
@@ -15,20 +15,11 @@ const alwaysSensitive = [
   "x-goog-api-key",
   "cookie",
   "set-cookie",
-  ...["api-key", "virtual-key", "aws-access-key-id", "aws-secret-access-key", "aws-session-token", "aws-role-arn"].map(
-    own,
-  ),
-  ...["aws-external-id", "vertex-service-account-json", "azure-ad-token", "azure-entra-client-secret"].map(own),
-  ...["anthropic-api-key", "oracle-private-key", "oracle-key-passphrase", "oauth", "databricks-client-secret"].map(own),
-  ...["modal-key", "modal-secret"].map(own),
-  "modal-key",
-  "modal-secret",
+  "x-gateway-api-key",
+  "x-gateway-virtual-key",
+  "x-gateway-oauth",
   "x-amz-security-token",
 ];
-
-function own(name: string): string {
-  return `x-gateway-${name}`;
-}
 
 /** No form fits a shorter text. */
 const shortestSecret = 16;
@@ -38,8 +29,6 @@ const rememberDigestsMs = 5 * 60_000;
 
 /** Most header names whose kind is remembered. */
 const rememberedNames = 1_000;
-
-const mayHoldMember = new RegExp(memberHint);
 
 /** Takes secrets out of what is stored. */
 export interface Redactor {
@@ -92,8 +81,10 @@ export interface RedactorOptions {
   mac: Mac;
   /** Prefix of gateway keys. */
   keyPrefix: string;
-  /** Lower-case names the operator wants hidden. */
+  /** Lower-case names of further headers that are hidden: those the operator names, and secret settings of providers. */
   sensitiveNames: readonly string[];
+  /** Settings of providers that are credentials, in snake_case: members of these names are masked in JSON. Default: none. */
+  secretMembers?: readonly string[];
   /** Prefixes that are read like `x-gateway-`. */
   aliasPrefixes: readonly string[];
 }
@@ -113,9 +104,10 @@ export function createRedactor(options: RedactorOptions): Redactor {
     (name) => (names.has(name) || isSecretHeader(name) ? "sensitive" : configNames.has(name) ? "config" : "plain"),
     128,
   );
-  const mayHoldSecret = (value: string): boolean => forms.mayStandIn(value) || mayHoldMember.test(value);
+  const members = createMemberMask(options.secretMembers);
+  const mayHoldSecret = (value: string): boolean => forms.mayStandIn(value) || members.mayStandIn(value);
   function* textSteps(value: string): Steps<string> {
-    const shown = mayHoldMember.test(value) ? yield* maskMembers(value) : value;
+    const shown = members.mayStandIn(value) ? yield* members.mask(value) : value;
     return forms.mayStandIn(shown) ? yield* forms.mask(shown) : shown;
   }
   const text = (value: string): string =>

@@ -1,17 +1,17 @@
-import { kindOfMember } from "../lib/secret-names.ts";
+import { kindOfMember, plainName } from "../lib/secret-names.ts";
 import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 
 // Works on the text of JSON, not on its value: stored bodies are not parsed for it, and may be cut, events of a stream, or
 // JSON inside of strings.
 
+/** The last three letters of the names `kindOfMember` knows, as alternatives of a pattern. */
+const knownEndings =
+  "key|KEY|Key|ret|RET|ord|ORD|swd|pwd|(?<=phr)ase|(?<=ent)ial|(?<=enti)als|(?<=izat)ion|(?<=sert)ion|(?<=IZAT)ION|(?<=[Cc]oo)kie|(?<=COO)KIE|ken|KEN";
 /**
- * The last three letters of the names `kindOfMember` knows, and what stands between a name and its value. The quote, or the
- * escape before it, stands fourth in each: engines skip three letters at a time where there is none.
+ * What stands between a name and its value. The quote, or the escape before it, stands fourth: engines skip three letters at
+ * a time where there is none.
  */
-export const memberHint =
-  '(?:key|KEY|Key|ret|RET|ord|ORD|swd|pwd|(?<=phr)ase|(?<=ent)ial|(?<=enti)als|(?<=izat)ion|(?<=sert)ion|(?<=IZAT)ION|(?<=[Cc]oo)kie|(?<=COO)KIE|ken|KEN)[\\\\"](?:[\\\\"]|\\s)*:';
-
-const candidate = new RegExp(memberHint, "g");
+const behindName = '[\\\\"](?:[\\\\"]|\\s)*:';
 
 const lettersOfHint = 3;
 const backslash = 0x5c;
@@ -174,34 +174,72 @@ function isSecretValue(shown: string, isToken: boolean): boolean {
   return !isToken || bareToken.test(shown);
 }
 
-/** Masks the member whose name may end at a place, if it is a secret. Returns where the search goes on. */
-function maskMember(lines: Lines, nameEnd: number, replaced: Replaced): number {
+/** Masks the member whose name may end at a place, if it is a secret. Returns where the search continues. */
+function maskMember(
+  lines: Lines,
+  nameEnd: number,
+  { replaced, kindOf }: { replaced: Replaced; kindOf: typeof kindOfMember },
+): number {
   const member = memberAt(lines.text, nameEnd);
   if (!member) return nameEnd + 1;
   const { name, from, quote } = member;
-  const kind = kindOfMember(name);
+  const kind = kindOf(name);
   return kind === "plain" ? from : maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);
 }
 
 /** Steps that one member takes, its name and its value aside. */
 const stepsPerMember = 40;
 
-/** Masks the values of members that are named like secrets, in a text of JSON of any kind. */
-export function* maskMembers(text: string): Steps<string> {
-  const lines = readLines(text);
-  const replaced = new Replaced(text);
-  let from = 0;
-  let steps = 0;
-  for (;;) {
-    // shared with other texts whose turn may have been in between
-    candidate.lastIndex = from;
-    const match = candidate.exec(text);
-    if (!match) return replaced.result();
-    const next = maskMember(lines, match.index + lettersOfHint, replaced);
-    steps += stepsPerMember + ((next - from) >> 3);
-    from = next;
-    if (steps < stepsPerPiece) continue;
-    yield steps;
-    steps = 0;
-  }
+/** Masks the values of members that are named like secrets, in texts of JSON of any kind. */
+interface MemberMask {
+  /** False where `mask` would change nothing. */
+  mayStandIn(text: string): boolean;
+  mask(text: string): Steps<string>;
+}
+
+/** The spellings of a name in snake_case. */
+function spellingsOf(name: string): string[] {
+  const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return [name, name.replaceAll("_", "-"), camel];
+}
+
+/** The last three letters of names, behind the three before them, as alternatives of a pattern; known ones are left out. */
+function endingsOf(names: readonly string[]): string[] {
+  const isKnown = new RegExp(`(?:${knownEndings})$`);
+  const others = names.flatMap(spellingsOf).filter((name) => /^[\w-]{4,}$/.test(name) && !isKnown.test(name));
+  return [...new Set(others.map((name) => `(?<=${name.slice(-6, -lettersOfHint)})${name.slice(-lettersOfHint)}`))];
+}
+
+/**
+ * Creates a mask of members.
+ *
+ * @param names Further names in snake_case whose values are secrets, in any spelling.
+ */
+export function createMemberMask(names: readonly string[] = []): MemberMask {
+  const secretNames = new Set(names.map(plainName));
+  const hint = `(?:${[knownEndings, ...endingsOf(names)].join("|")})${behindName}`;
+  const candidate = new RegExp(hint, "g");
+  const anywhere = new RegExp(hint);
+  const kindOf = (name: string) => (secretNames.has(plainName(name)) ? "secret" : kindOfMember(name));
+  return {
+    mayStandIn: (text) => anywhere.test(text),
+    *mask(text) {
+      const lines = readLines(text);
+      const replaced = new Replaced(text);
+      let from = 0;
+      let steps = 0;
+      for (;;) {
+        // shared with other texts whose turn may have been in between
+        candidate.lastIndex = from;
+        const match = candidate.exec(text);
+        if (!match) return replaced.result();
+        const next = maskMember(lines, match.index + lettersOfHint, { replaced, kindOf });
+        steps += stepsPerMember + ((next - from) >> 3);
+        from = next;
+        if (steps < stepsPerPiece) continue;
+        yield steps;
+        steps = 0;
+      }
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { type Endpoint, isAdminEndpoint } from "../endpoint.ts";
+import { type Endpoint, operationNameOf } from "../endpoint.ts";
 import { pathParameters } from "../lib/route-path.ts";
 
 const text = { type: "string" };
@@ -35,11 +35,6 @@ export const parameterComponents: Readonly<Record<string, object>> = Object.from
 
 const references = Object.keys(requestHeaders).map((name) => ({ $ref: `#/components/parameters/${name}` }));
 
-/** Whether requests of an endpoint reach a provider, and so take the headers that say which and how. */
-function reachesProvider(endpoint: Endpoint): boolean {
-  return "operation" in endpoint && endpoint.operation !== undefined && !isAdminEndpoint(endpoint);
-}
-
 /** Parameters of an operation: of its path, its query and its headers. */
 export function parametersOf(endpoint: Endpoint): object[] {
   const inPath = pathParameters(endpoint.path).map((name) => ({ name, in: "path", required: true, schema: text }));
@@ -48,6 +43,7 @@ export function parametersOf(endpoint: Endpoint): object[] {
     ...inPath,
     ...(endpoint.path.endsWith("*") ? [{ ...rest, schema: text }] : []),
     ...(endpoint.query ?? []).map(({ name, description }) => ({ name, description, in: "query", schema: text })),
-    ...(reachesProvider(endpoint) ? references : []),
+    // headers that say which provider, and how it is asked
+    ...(operationNameOf(endpoint) === undefined ? [] : references),
   ];
 }

@@ -1,4 +1,5 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { nameBeginnings } from "./tables/name-beginnings.ts";
 import { priceList } from "./tables/price-list.ts";
 
 /** Kinds of token that have a price, and their names on the wire. */
@@ -98,16 +99,9 @@ function toPrice(name: string, text: string): ModelPrice {
   return { name, tokens, batch, units, images };
 }
 
-/** What names of models may begin with that the list leaves out: addresses, regions, publishers. */
-const beginnings: ReadonlyMap<string, RegExp> = new Map([
-  ["bedrock", /^(?:arn:[^/]*\/)?(?:(?:us|us-gov|eu|apac|ap|jp|au|ca|global)\.)?/],
-  ["google", /^models\//],
-  ["vertex-ai", /^[a-z-]+\./],
-]);
-
 /** Names a model may stand under: as it is, then without such a beginning. */
 function namesOf(provider: string, model: string): string[] {
-  const beginning = beginnings.get(provider);
+  const beginning = nameBeginnings.get(provider);
   return beginning ? [model, model.replace(beginning, "")] : [model];
 }
 
@@ -131,11 +125,6 @@ export function findPrice(provider: string, model: string, promptTokens = 0): Mo
 
 /** No name of the list is as long. */
 const maxNameLength = 256;
-
-/** Providers the gateway itself is: nobody is paid. */
-const freeProviders: ReadonlySet<string> = new Set(["echo"]);
-/** Whether nobody is paid for what a provider answers. */
-export const isFree = (provider: string): boolean => freeProviders.has(provider);
 
 /** Ladders that were asked for, and null for names without a price; callers choose the names, so it is bounded. */
 const ladders = new BoundedMap<string, PriceLadder | null>(4_096);

@@ -5,24 +5,28 @@ import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
 import { bedrock } from "./bedrock/mod.ts";
 import { bedrockMantle } from "./bedrock-mantle/mod.ts";
+import { byteplus } from "./byteplus/mod.ts";
 import { bytez } from "./bytez/mod.ts";
 import { claudePlatformAws } from "./claude-platform-aws/mod.ts";
 import { cohere } from "./cohere/mod.ts";
-import { hosts } from "./compat/hosts.ts";
-import { smallProviders } from "./compat/small.ts";
-import { vendors } from "./compat/vendors.ts";
-import { providersWithSettings } from "./compat/with-settings.ts";
+import type { Provider } from "./core/types.ts";
 import { cortex } from "./cortex/mod.ts";
 import { databricks } from "./databricks/mod.ts";
 import { echo } from "./echo/mod.ts";
+import { fireworks } from "./fireworks-ai/mod.ts";
 import { github } from "./github/mod.ts";
 import { google } from "./google/mod.ts";
 import { huggingface } from "./huggingface/mod.ts";
 import { jina } from "./jina/mod.ts";
 import { mistral } from "./mistral-ai/mod.ts";
+import { modal } from "./modal/mod.ts";
 import { nomic } from "./nomic/mod.ts";
 import { ollama } from "./ollama/mod.ts";
 import { openai } from "./openai/mod.ts";
+import { hosts } from "./openai-compatible/vendors/hosts.ts";
+import { smallProviders } from "./openai-compatible/vendors/small.ts";
+import { vendors } from "./openai-compatible/vendors/vendors.ts";
+import { openrouter } from "./openrouter/mod.ts";
 import { oracle } from "./oracle/mod.ts";
 import { palm } from "./palm/mod.ts";
 import { pinecone } from "./pinecone/mod.ts";
@@ -34,13 +38,12 @@ import { sagemaker } from "./sagemaker/mod.ts";
 import { segmind } from "./segmind/mod.ts";
 import { stability } from "./stability-ai/mod.ts";
 import { triton } from "./triton/mod.ts";
-import type { Provider } from "./types.ts";
 import { typesafe } from "./typesafe/mod.ts";
 import { vertexAi } from "./vertex-ai/mod.ts";
 import { voyage } from "./voyage/mod.ts";
 import { workersAi } from "./workers-ai/mod.ts";
 
-/** Providers that come with the gateway. */
+/** Built-in providers. */
 export const builtInProviders: readonly Provider[] = [
   openai,
   ai21,
@@ -78,7 +81,10 @@ export const builtInProviders: readonly Provider[] = [
   ...hosts,
   ...smallProviders,
   ...vendors,
-  ...providersWithSettings,
+  openrouter,
+  byteplus,
+  modal,
+  fireworks,
   ...proxiedProviders,
   echo,
 ];
@@ -86,14 +92,17 @@ export const builtInProviders: readonly Provider[] = [
 /** Finds providers by slug. */
 export type ProviderRegistry = ReadonlyMap<string, Provider>;
 
-/** A registry of the built-in providers and those an embedder adds; a slug given twice is the embedder's. */
+/**
+ * A registry of the built-in and additional providers. An additional provider replaces a built-in one with the same
+ * slug.
+ */
 export function createProviderRegistry(added: readonly Provider[] = []): ProviderRegistry {
   return new Map([...builtInProviders, ...added].map((provider) => [provider.slug, provider]));
 }
 
-/** What there is to say of a slug no provider has: those it may have been meant to be, and where all of them stand. */
+/** The error message for an unknown slug, with similar slugs and a link to the list. */
 export function describeUnknownProvider(slug: string, known: Iterable<string>): string {
   const near = findNearest(slug, known);
   const hint = near.length === 0 ? "" : `; did you mean ${near.join(" or ")}?`;
-  return `"${slug.slice(0, 64)}" is not a provider this gateway knows${hint || ";"} docs/providers.md lists all of them`;
+  return `"${slug.slice(0, 64)}" is not a known provider${hint || ";"} docs/providers.md lists all providers`;
 }

@@ -2,18 +2,9 @@ import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "./config.ts";
 import type { ConfigProblem } from "./problem.ts";
 
-/** Members of providers that are read by no provider: configs made for other gateways hold them. */
-const unreadMembers: ReadonlySet<string> = new Set([
-  "azure_region",
-  "azure_deployment_type",
-  "azure_endpoint_name",
-  "vertex_skip_ptu_cost_attribution",
-  "anthropic_api_key",
-]);
-
 /** Whether a member of a node belongs to one provider. */
 export function isProviderMember(name: string, known: KnownProviders): boolean {
-  return name === "oauth" || unreadMembers.has(name) || known.hasSetting(name);
+  return name === "oauth" || known.hasSetting(name);
 }
 
 /** Members each of which is enough for a node: its credential, or its provider too, comes from elsewhere. */
@@ -46,12 +37,6 @@ const settingsMembers = [
 /** What cannot stand beside `passthrough` at the root. */
 const exclusiveMembers = ["override_params", "input_guardrails", "output_guardrails"];
 
-/** Authentication modes that bring their own credential. */
-const keylessModes: Readonly<Record<string, readonly string[]>> = {
-  aws_auth_type: ["assumedRole", "serviceRole"],
-  azure_auth_mode: ["entra", "managed", "workload", "entraFederated"],
-};
-
 type Members = Readonly<Record<string, unknown>>;
 
 function has(members: Members, ...names: string[]): boolean {
@@ -62,44 +47,40 @@ function hasAny(members: Members, names: readonly string[]): boolean {
   return names.some((name) => has(members, name));
 }
 
-function hasVertexPlace(members: Members): boolean {
-  return (
-    has(members, "vertex_region") && (has(members, "vertex_service_account_json") || has(members, "vertex_project_id"))
-  );
-}
-
-/** Members that together are a credential. */
-const credentials: readonly (readonly string[])[] = [
-  ["aws_access_key_id", "aws_secret_access_key"],
-  ["databricks_client_id", "databricks_client_secret"],
-  ["azure_ad_token"],
-  ["oracle_private_key"],
-  ["oauth"],
-];
-
-function hasCloudCredential(members: Members): boolean {
-  const isKeyless = Object.entries(keylessModes).some(([name, modes]) => modes.some((mode) => mode === members[name]));
-  if (isKeyless || credentials.some((names) => has(members, ...names))) return true;
-  return hasVertexPlace(members);
-}
-
 /** What the reader knows of providers. */
 export interface KnownProviders {
   has(slug: string): boolean;
   needsNoKey(slug: string): boolean;
   /** Whether a member of a config is a setting of a provider. */
   hasSetting(member: string): boolean;
+  /** Whether settings among the members authenticate calls in place of a key. */
+  hasCredential(members: Members): boolean;
+  /** Lists of settings of which a provider needs one where there is no key; undefined where it needs none. */
+  neededCredentials(slug: string): readonly (readonly string[])[] | undefined;
+}
+
+/** What is missing where none of these lists of settings is there. */
+function findMissing(lists: readonly (readonly string[])[], members: Members): ConfigProblem | undefined {
+  if (lists.some((names) => has(members, ...names))) return undefined;
+  const [path = ""] = lists[0] ?? [];
+  const others = lists.map((names) => names.filter((name) => name !== path).join(" and "));
+  return { path, message: `must be given, with ${others.join(" or ")}` };
+}
+
+/** Whether a node brings its own credential. */
+function hasOwnCredential(members: Members, known: KnownProviders): boolean {
+  return has(members, "oauth") || known.hasCredential(members);
 }
 
 function findProviderProblem(provider: string, members: Members, known: KnownProviders): ConfigProblem | undefined {
   if (/^@[^/]/.test(provider)) return undefined;
   if (!known.has(provider)) return { path: "provider", message: `Invalid provider passed: ${provider}` };
   if (hasAny(members, ["virtual_key", "api_key"])) return undefined;
-  if (provider === "vertex-ai" && !hasVertexPlace(members) && !has(members, "oauth")) {
-    return { path: "vertex_region", message: "must be given, with vertex_project_id or vertex_service_account_json" };
-  }
+  const needed = has(members, "oauth") ? undefined : known.neededCredentials(provider);
+  const missing = needed && findMissing(needed, members);
+  if (missing) return missing;
   const isServed = known.needsNoKey(provider) || hasAny(members, ["custom_host", ...enoughMembers]);
-  if (isServed || hasCloudCredential(members)) return undefined;
+  if (isServed || hasOwnCredential(members, known)) return undefined;
   return { path: "api_key", message: `must be given for ${provider}; or name a stored provider as @slug` };
 }
 
@@ -147,6 +128,7 @@ export function findNodeProblems(node: ConfigNode, members: Members, known: Know
   }
   if (node.provider !== undefined)
     return [...problems, findProviderProblem(node.provider, members, known) ?? []].flat();
-  if (hasAny(members, ["provider", "virtual_key", ...settingsMembers]) || hasCloudCredential(members)) return problems;
+  if (hasAny(members, ["provider", "virtual_key", ...settingsMembers]) || hasOwnCredential(members, known))
+    return problems;
   return [{ path: "", message: "must have a provider, a virtual key, or a strategy with targets" }];
 }

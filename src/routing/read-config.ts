@@ -72,7 +72,6 @@ type Schemas = Readonly<Record<string, v.GenericSchema>>;
 const otherSpellings: Readonly<Record<string, string>> = {
   use_retry_after_header: "use_retry_after_headers",
   strict_openai_compliance: "strict_open_ai_compliance",
-  open_ai_organization: "openai_organization",
 };
 
 /** One reading of one config. */

@@ -1,8 +1,9 @@
+import type { Server } from "bun";
 import type { ConnectionInfo } from "../context.ts";
 import type { Gateway } from "../gateway.ts";
 import type { SocketAcceptance } from "../lib/websocket.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
-import { bunSocketHandlers, upgradeOnBun } from "./websocket-bun.ts";
+import { type BunSocketData, bunSocketHandlers, upgradeOnBun } from "./websocket-bun.ts";
 
 /** Seconds without a byte after which Bun closes a connection. Streams send a comment every 15. */
 export const bunIdleTimeout = 255;
@@ -10,11 +11,11 @@ export const bunIdleTimeout = 255;
 /** A connection whose address is asked for only when somebody wants to know. */
 class BunConnection implements ConnectionInfo {
   readonly #request: Request;
-  readonly #peer: BunServer;
+  readonly #peer: Server<BunSocketData>;
   /** Whether the request became a WebSocket: then Bun wants no answer. */
   isUpgraded = false;
 
-  constructor(request: Request, peer: BunServer) {
+  constructor(request: Request, peer: Server<BunSocketData>) {
     this.#request = request;
     this.#peer = peer;
   }
@@ -39,7 +40,7 @@ export function listenOnBun(gateway: Gateway, options: ListenOptions): Listener 
     // counted again, by route, while bodies are read
     maxRequestBodySize: options.maxBodyBytes,
     development: false,
-    fetch: (request, peer) => {
+    fetch: (request: Request, peer: Server<BunSocketData>) => {
       const connection = new BunConnection(request, peer);
       const answer = gateway.fetch(request, connection);
       if (!request.headers.has("upgrade")) return answer;
@@ -48,7 +49,8 @@ export function listenOnBun(gateway: Gateway, options: ListenOptions): Listener 
     websocket: bunSocketHandlers,
   });
   return {
-    port: server.port,
+    // absent on a socket of the file system alone
+    port: server.port ?? options.port,
     stop: () => void server.stop(),
     close: () => server.stop(true),
   };

@@ -68,13 +68,11 @@ export function createNodeTransport(options: SocketSenderOptions = {}): Transpor
 }
 
 /** A client of Deno's that ignores the proxy variables of the environment. It reads them once, when it is made. */
-function openDirectClient(): unknown {
-  // the one name of Deno's that this file needs, without Deno's types
-  const { Deno } = globalThis as { Deno?: { createHttpClient(options: object): unknown } };
+function openDirectClient(): Deno.HttpClient {
   const before = process.env.NO_PROXY;
   process.env.NO_PROXY = "*";
   try {
-    return Deno?.createHttpClient({});
+    return Deno.createHttpClient({});
   } finally {
     if (before === undefined) delete process.env.NO_PROXY;
     else process.env.NO_PROXY = before;

@@ -1,20 +1,21 @@
+import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
 import type { SocketAcceptance, SocketClose, SocketEnd, SocketListener, SocketMessage } from "../lib/websocket.ts";
 
 /** Seconds of silence after which Bun closes a WebSocket; it sends pings before. */
 const idleSeconds = 60;
 
 /** What a WebSocket of Bun's carries: who takes it over, then its end. */
-interface BunSocketData {
+export interface BunSocketData {
   acceptance: SocketAcceptance;
   end?: BunSocketEnd;
 }
 
 /** A WebSocket of Bun's server. Its peer cannot be held back. */
 class BunSocketEnd implements SocketEnd {
-  readonly #socket: BunServerSocket<BunSocketData>;
+  readonly #socket: ServerWebSocket<BunSocketData>;
   #listener: SocketListener | undefined;
 
-  constructor(socket: BunServerSocket<BunSocketData>) {
+  constructor(socket: ServerWebSocket<BunSocketData>) {
     this.#socket = socket;
   }
 
@@ -58,7 +59,7 @@ class BunSocketEnd implements SocketEnd {
 }
 
 /** Handlers of every WebSocket of a server on Bun. */
-export const bunSocketHandlers: BunSocketHandlers<BunSocketData> = {
+export const bunSocketHandlers: WebSocketHandler<BunSocketData> = {
   // beyond it Bun breaks off; messages above the gateway's own, smaller bound are told that they are too large
   maxPayloadLength: 8 * 1024 * 1024,
   idleTimeout: idleSeconds,
@@ -79,7 +80,7 @@ export const bunSocketHandlers: BunSocketHandlers<BunSocketData> = {
  *
  * @throws {Error} If the client left.
  */
-export function upgradeOnBun(request: Request, server: BunServer, acceptance: SocketAcceptance): void {
+export function upgradeOnBun(request: Request, server: Server<BunSocketData>, acceptance: SocketAcceptance): void {
   // without this header Bun would take the first subprotocol that is offered
   const headers = { ...acceptance.headers, "sec-websocket-protocol": acceptance.protocol ?? "" };
   if (!server.upgrade(request, { headers, data: { acceptance } })) {

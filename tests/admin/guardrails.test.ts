@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { findUnknownGuardrails } from "../../src/admin/references.ts";
+import { findUnknownGuardrails } from "../../src/admin/core/named-records.ts";
 import { mintApiKey } from "../../src/auth/api-key.ts";
 import { scopesOfKind } from "../../src/auth/scopes.ts";
 import { createDirectory } from "../../src/control/directory.ts";

@@ -125,13 +125,13 @@ for (const [provider, configurations, shown, withKey = false] of [
     {
       aws_auth_type: "assumedRole",
       aws_region: "eu-west-1",
-      aws_role_arn: "arn:aws:iam::1:role/x",
+      aws_role_arn: "arn:aws:iam::123456789012:role/x",
       amzn_sagemaker_model_name: "m",
     },
     {
       aws_auth_type: "assumedRole",
       aws_region: "eu-west-1",
-      aws_role_arn: "arn:aws:iam::1:role/x",
+      aws_role_arn: "arn:aws:iam::123456789012:role/x",
       amzn_sagemaker_model_name: "m",
     },
   ],

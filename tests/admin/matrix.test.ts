@@ -43,6 +43,8 @@ const rules: readonly Rule[] = [
   ["PUT /prompts/partials/{id}/makeDefault", "any", "prompts.publish"],
   ...crud("/labels", "any", ["prompts"]),
   ...crud("/collections", "any", ["prompts"]),
+  ...crud("/policies/usage-limits", "any", ["policies"]),
+  ...crud("/policies/rate-limits", "any", ["policies"]),
   ...crud("/integrations", "any", integrations, "{slug}"),
   ["GET /integrations/{slug}/models", "any", ...ofIntegrations("read")],
   ["PUT /integrations/{slug}/models", "any", ...ofIntegrations("update")],

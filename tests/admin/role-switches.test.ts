@@ -4,7 +4,7 @@ import { adminEndpoints } from "../../src/admin/endpoints.ts";
 import type { KeyAccess } from "../../src/auth/access.ts";
 import { defaultSecuritySettings } from "../../src/auth/roles.ts";
 import { scopesOfKind } from "../../src/auth/scopes.ts";
-import { inferenceEndpoints } from "../../src/inference/endpoints.ts";
+import { inferenceEndpoints } from "../../src/inference/routes/endpoints.ts";
 import { call, done } from "../support/control.ts";
 import {
   chat,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { mintApiKey } from "../../src/auth/api-key.ts";
 import type { Database } from "../../src/db/client.ts";
-import { createOrganisation } from "../support/control.ts";
+import { call, createOrganisation, done } from "../support/control.ts";
 import { createTestGateway, insertKey, type TestGateway } from "../support/gateway.ts";
 import { createScimClient, type Resource, type ResourceList, type ScimClient } from "../support/scim.ts";
 
@@ -333,13 +334,9 @@ const statusOfKey = async (key: string) =>
 
 async function giveAccess(userId: string, key: string): Promise<void> {
   const keyId = await insertKey(database, key, { kind: "workspace-user" });
-  await database.write([
-    { sql: "UPDATE api_keys SET user_id = ? WHERE id = ?", args: [userId, keyId] },
-    {
-      sql: "INSERT INTO workspace_members (organisation_id, workspace_id, user_id, role, created_at) VALUES (?,?,?,'member',0)",
-      args: [organisationId, workspaceId, userId],
-    },
-  ]);
+  await database.write([{ sql: "UPDATE api_keys SET user_id = ? WHERE id = ?", args: [userId, keyId] }]);
+  const path = `POST /admin/workspaces/${workspaceId}/users`;
+  await done(call(gateway, path, { body: { users: [{ id: userId, role: "member" }] } }));
 }
 
 const countMemberships = async (userId: string) => {
@@ -353,7 +350,7 @@ for (const [name, end] of [
 ] as const) {
   test(`${name} ends memberships and keys`, async () => {
     const { id } = await create();
-    const key = `key-of-person-${id}`;
+    const { key } = mintApiKey("gk");
     await giveAccess(id, key);
     assert.deepEqual([await statusOfKey(key), await countMemberships(id)], [200, 1]);
     await end(id);

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import { commonMembers, providerFamilies } from "../../src/schemas/integration-families.ts";
+import { commonMembers } from "../../src/schemas/integration-members.ts";
 import { call, done } from "../support/control.ts";
 import { createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { problem } from "../support/people.ts";
+import { requiredSettings } from "../support/required-settings.ts";
 
 let gateway: TestGateway;
 before(async () => {
@@ -22,22 +23,21 @@ async function create(body: object): Promise<string> {
 }
 const update = (slug: string, body: object) => problem(gateway, `PUT /integrations/${slug}`, { key, body });
 
-/** Members that must be there, by provider, and two values of each that shapes an address. */
+/** Members an integration has where those of `requiredSettings` are not enough. */
 const azure = [
   { alias: "a", azure_api_version: "2024-10-21", azure_deployment_name: "d", azure_model_slug: "m", is_default: true },
 ];
 const base: Readonly<Record<string, object>> = {
   "azure-openai": { azure_auth_mode: "default", azure_resource_name: "first", azure_deployment_config: azure },
   "azure-ai": { azure_auth_mode: "default", azure_foundry_url: "https://first.example.com" },
-  cortex: { snowflake_account: "first" },
   databricks: { databricks_workspace: "first" },
-  "workers-ai": { workers_ai_account_id: "first" },
   huggingface: { huggingface_base_url: "https://first.example.com" },
   "fireworks-ai": { fireworks_account_id: "first" },
 };
+const baseOf = (provider: string): object => base[provider] ?? requiredSettings(provider);
 const other = (member: string) => (/url|host/.test(member) ? "https://second.example.com/v1" : "second");
 
-test("every setting that shapes an address is marked where its provider declares it", () => {
+test("every setting that is named like an address is marked where its provider declares it", () => {
   const marked = builtInProviders.flatMap(({ slug, settings }) =>
     settings.filter(({ shapesAddress }) => shapesAddress).map(({ member }) => `${slug}.${member}`),
   );
@@ -45,24 +45,32 @@ test("every setting that shapes an address is marked where its provider declares
   const expected = builtInProviders.flatMap(({ slug, settings }) =>
     settings.filter(({ member }) => looksLikeOne.test(member)).map(({ member }) => `${slug}.${member}`),
   );
-  assert.deepEqual(marked.toSorted(), expected.toSorted());
-  for (const [slug, { members }] of providerFamilies) {
-    for (const [member, { address }] of Object.entries(members)) {
-      const known = builtInProviders.find((provider) => provider.slug === slug);
-      if (address && known) assert.ok(marked.includes(`${slug}.${member}`), `${slug}.${member}`);
-    }
-  }
+  assert.deepEqual(
+    expected.filter((name) => !marked.includes(name)),
+    [],
+  );
+  const bases = builtInProviders.flatMap(({ slug, settings }) =>
+    settings.filter(({ isBaseAddress }) => isBaseAddress).map(({ member }) => `${slug}.${member}`),
+  );
+  assert.deepEqual(bases.toSorted(), ["azure-ai.azure_foundry_url", "huggingface.huggingface_base_url"]);
 });
 
 for (const { slug: provider, settings } of builtInProviders) {
   for (const { member } of settings.filter(({ shapesAddress }) => shapesAddress)) {
     test(`${member} of ${provider} does not change without the secrets that go there`, async () => {
-      const slug = await create({ ai_provider_id: provider, configurations: base[provider] });
+      const slug = await create({ ai_provider_id: provider, configurations: baseOf(provider) });
       const configurations = { [member]: other(member) };
       const refused = `400 AB01 configurations.${member}`;
       assert.equal(await update(slug, { configurations }), refused);
-      assert.equal(await update(slug, { name: "New name", configurations: base[provider] }), "200 undefined undefined");
-      assert.equal(await update(slug, { key: "given-again-0123456789", configurations }), "200 undefined undefined");
+      assert.equal(
+        await update(slug, { name: "New name", configurations: baseOf(provider) }),
+        "200 undefined undefined",
+      );
+      const given = Object.entries(baseOf(provider));
+      const isSecret = (name: string) => settings.some((one) => one.member === name && one.isSecret);
+      const secrets = Object.fromEntries(given.filter(([name]) => isSecret(name)));
+      const again = { key: "given-again-0123456789", configurations: { ...secrets, ...configurations } };
+      assert.equal(await update(slug, again), "200 undefined undefined");
     });
   }
 }
@@ -194,12 +202,12 @@ test("settings there are not are refused, not stored", async () => {
   );
 });
 
-test("every setting that is a secret is marked, sealed and shown masked", async () => {
+test("every setting that is named like a secret is marked; what is marked is sealed and shown masked", async () => {
   const looksSecret =
     /(?:secret|token|private_key|passphrase|access_key|access_key_id|modal_key|service_account_json)$/;
   for (const { slug: provider, settings } of builtInProviders) {
     for (const { member, isSecret } of settings) {
-      assert.equal(isSecret, looksSecret.test(member), `${provider}.${member}`);
+      assert.ok(isSecret || !looksSecret.test(member), `${provider}.${member}`);
       if (!isSecret) continue;
       const account = JSON.stringify({ private_key: secret, client_email: "a@b.example" });
       const value = member.endsWith("_json") ? account : secret;
@@ -210,7 +218,7 @@ test("every setting that is a secret is marked, sealed and shown masked", async 
         ),
       );
       const oracle = { oracle_tenancy: "t", oracle_user: "u", oracle_fingerprint: "f" };
-      const configurations = { ...needed, ...(provider === "oracle" && oracle), ...base[provider], [member]: value };
+      const configurations = { ...needed, ...(provider === "oracle" && oracle), ...baseOf(provider), [member]: value };
       const slug = await create({ ai_provider_id: provider, configurations });
       const shown = await done<{ configurations: Record<string, unknown> }>(
         call(gateway, `GET /integrations/${slug}`, { key }),

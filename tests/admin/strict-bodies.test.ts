@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as v from "valibot";
+import { findStray } from "../../src/admin/core/strict-body.ts";
 import { adminEndpoints } from "../../src/admin/endpoints.ts";
-import { findStray } from "../../src/admin/strict-body.ts";
 import { mintApiKey } from "../../src/auth/api-key.ts";
 import { scopesOfKind } from "../../src/auth/scopes.ts";
 import { isAdminEndpoint } from "../../src/endpoint.ts";

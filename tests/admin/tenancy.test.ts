@@ -83,6 +83,14 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
   const partial = await post("/prompts/partials", { name: `${marker} partial`, string: "x", workspace_id });
   const checks = [{ id: "default.contains", parameters: { words: [marker] } }];
   const guardrail = await post("/guardrails", { name: `${marker} guardrail`, checks, workspace_id });
+  const policy = {
+    name: `${marker} policy`,
+    conditions: [{ key: "metadata.team", value: marker }],
+    group_by: [{ key: "api_key" }],
+    workspace_id,
+  };
+  const usageLimit = await post("/policies/usage-limits", { ...policy, type: "cost", credit_limit: 1 });
+  const rateLimit = await post("/policies/rate-limits", { ...policy, type: "requests", unit: "rpm", value: 1 });
   const { id: invite } = await post("/admin/users/invites", {
     email: `${marker}@example.com`,
     role: "member",
@@ -100,6 +108,8 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     version: [version.prompt_version_id],
     invite: [invite],
     guardrail: names(guardrail),
+    usageLimit: [usageLimit.id],
+    rateLimit: [rateLimit.id],
     workspace: [workspace_id, `${marker}-workspace`],
   };
 }
@@ -317,6 +327,9 @@ test("names in queries: foreign workspaces and organisations are refused like un
   }
 });
 
+const conditions = [{ key: "model", value: "*" }];
+const grouping = [{ key: "api_key" }];
+
 /** Bodies that refer to other records; the name goes where it is called for. */
 const references: readonly [route: string, build: (name: string, own: Place) => object][] = [
   ["POST /configs", (name) => ({ name: "x", config: { retry: { attempts: 1 } }, workspace_id: name })],
@@ -365,6 +378,14 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
   ],
   ["POST /collections", (name, own) => ({ name: "x", parent_collection_id: name, workspace_id: own.workspaceId })],
   ["POST /labels", (name) => ({ name: "x", workspace_id: name })],
+  [
+    "POST /policies/usage-limits",
+    (name) => ({ conditions, group_by: grouping, type: "cost", credit_limit: 1, workspace_id: name }),
+  ],
+  [
+    "POST /policies/rate-limits",
+    (name) => ({ conditions, group_by: grouping, type: "tokens", unit: "rpm", value: 1, workspace_id: name }),
+  ],
   ["POST /api-keys/workspace/service", (name) => ({ name: "x", scopes: ["logs.view"], workspace_id: name })],
   [
     "POST /api-keys/workspace/user",

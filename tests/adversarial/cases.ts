@@ -1,7 +1,7 @@
 import { adminEndpoints } from "../../src/admin/endpoints.ts";
 import { scimEndpoints } from "../../src/admin/scim/endpoints.ts";
 import type { Endpoint } from "../../src/endpoint.ts";
-import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/endpoints.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/routes/endpoints.ts";
 import { sample } from "../support/sample.ts";
 import { type Body, formBodies, headerCases, jsonBodies, largestJson } from "./bodies.ts";
 import { configCases } from "./configs.ts";

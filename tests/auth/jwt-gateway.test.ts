@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Database } from "../../src/db/client.ts";
+import { listChanges } from "../../src/control/commit.ts";
+import type { Database, Statement } from "../../src/db/client.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
 import { call, createOrganisation, done, refusal } from "../support/control.ts";
 import { chat, createTestGateway, type TestGateway, waitForLogs, workspaceKey } from "../support/gateway.ts";
@@ -21,14 +22,15 @@ let published: object = { keys: [first.jwk] };
 
 const stores = () => createControlStores(database);
 
-/** Writes settings as the route does, and tells the running gateway. */
+/** Writes as another node would: with the announcement of what changes. */
+async function write(id: string, ...statements: Statement[]): Promise<void> {
+  const announced = listChanges(id, statements).map((change) => stores().audit.announce(change, 0));
+  await database.write([...statements, ...announced]);
+}
+
+/** Writes settings as the route does, and waits until the running gateway follows. */
 async function writeSettings(authSettings: object, id = organisationId): Promise<void> {
-  const { organisations, audit } = stores();
-  const change = { organisationId: id, resource: "organisations", recordId: id };
-  await database.write([
-    organisations.update(id, { authSettings: JSON.parse(JSON.stringify(authSettings)) }),
-    audit.announce(change, 0),
-  ]);
+  await write(id, stores().organisations.update(id, { authSettings: JSON.parse(JSON.stringify(authSettings)) }));
   await followed();
 }
 
@@ -38,13 +40,14 @@ const followed = () => new Promise((resolve) => setTimeout(resolve, 700));
 async function addPerson(email: string, role: string | null, organisationRole = "member"): Promise<string> {
   const id = crypto.randomUUID();
   const tenant = { organisationId, workspaceId: null };
-  const { users, members, audit } = stores();
+  const { users, members } = stores();
   const membership = { ...tenant, workspaceId, userId: id, role: role ?? "", createdAt: 0 };
-  await database.write([
+  await write(
+    organisationId,
     users.insert(tenant, { organisationId, id, email, role: organisationRole, createdAt: 0 }),
     ...(role === null ? [] : [members.insert(tenant, membership)]),
-    audit.announce({ organisationId, resource: "users", recordId: id }, 0),
-  ]);
+  );
+  await followed();
   return id;
 }
 
@@ -125,17 +128,16 @@ test("a person's role binds their token: members may not write configs, managers
 test("a changed role and a person taken away count for tokens in use", async () => {
   const userId = await addPerson("changing@example.com", "member");
   const key = await sign({ email: "changing@example.com" });
-  const write = () => call(gateway, "POST /configs", { key, body: { name: "role", config: { provider: "echo" } } });
-  assert.equal((await write()).status, 403);
+  const save = () => call(gateway, "POST /configs", { key, body: { name: "role", config: { provider: "echo" } } });
+  assert.equal((await save()).status, 403);
   const tenant = { organisationId, workspaceId: null };
-  const { users, members, audit } = stores();
-  const change = { organisationId, resource: "workspace_users", recordId: userId };
-  await database.write([members.update(tenant, { userId }, { role: "manager" }), audit.announce(change, 0)]);
+  const { users, members } = stores();
+  await write(organisationId, members.update(tenant, { userId }, { role: "manager" }));
   await followed();
-  assert.equal((await write()).status, 200);
-  await database.write([users.update(tenant, { id: userId }, { status: "inactive" }), audit.announce(change, 0)]);
+  assert.equal((await save()).status, 200);
+  await write(organisationId, users.update(tenant, { id: userId }, { status: "inactive" }));
   await followed();
-  assert.equal(await refusal(write()), "403 AB03");
+  assert.equal(await refusal(save()), "403 AB03");
   assert.equal(await status(key), 403);
 });
 

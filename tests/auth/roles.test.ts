@@ -14,6 +14,12 @@ for (const [role, scope, changes, wanted] of [
   ["member", "workspace_user_api_keys.create", { membersWriteApiKeys: false }, false],
   ["member", "workspace_user_api_keys.list", { membersWriteApiKeys: false }, true],
   ["member", "workspace_user_api_keys.list", { membersViewApiKeys: false }, false],
+  ["member", "policies.list", {}, true],
+  ["member", "policies.read", {}, true],
+  ["member", "policies.create", {}, false],
+  ["member", "policies.update", {}, false],
+  ["member", "policies.delete", {}, false],
+  ["manager", "policies.delete", {}, true],
 ] as const satisfies readonly (readonly [Role, string, Record<string, boolean>, boolean])[]) {
   test(`roleAllows() says ${wanted} to ${role} and ${scope} with ${JSON.stringify(changes)}`, () => {
     assert.equal(roleAllows(role, scope, { ...defaultSecuritySettings, ...changes }), wanted);

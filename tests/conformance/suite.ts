@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { GatewayError } from "../../src/errors.ts";
-import { createCutter } from "../../src/inference/framing.ts";
-import { createMappedObserver } from "../../src/inference/mapped-observer.ts";
-import { createCompletionObserver } from "../../src/inference/stream-observer.ts";
+import { createMappedObserver } from "../../src/inference/stream/mapped-observer.ts";
+import { createCutter } from "../../src/inference/stream/stream-framing.ts";
+import { createCompletionObserver } from "../../src/inference/stream/stream-observer.ts";
 import { toBase64 } from "../../src/lib/base64.ts";
 import { readEvents } from "../../src/lib/sse.ts";
-import { BinaryAnswer, FormRequest, type OperationName } from "../../src/providers/operations.ts";
-import type { ConversionOptions, OperationAdapter, Provider } from "../../src/providers/types.ts";
+import { BinaryAnswer, FormRequest, type OperationName } from "../../src/providers/core/operations.ts";
+import type { ConversionOptions, OperationAdapter, Provider } from "../../src/providers/core/types.ts";
 import { repository } from "../support/source-files.ts";
 
 /** A JSON value. */

@@ -272,12 +272,12 @@ test("answers of AWS STS that cannot be used are failures", async () => {
 function azureVault(request: ReceivedRequest, response: ServerResponse): unknown {
   if (request.path === `/${tenantId}/oauth2/v2.0/token`) {
     const form = new URLSearchParams(request.text);
-    const isRight =
+    const needsNoChange =
       form.get("grant_type") === "client_credentials" &&
       form.get("client_id") === "client" &&
       form.get("client_secret") === azureSecrets.azure_entra_client_secret &&
       form.get("scope") === "https://vault.azure.net/.default";
-    return isRight
+    return needsNoChange
       ? answer(response, { token_type: "Bearer", expires_in: 3599, access_token: "entra-token" })
       : answer(response, { error: "invalid_client", error_description: form.get("client_secret") }, 401);
   }

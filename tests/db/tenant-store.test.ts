@@ -78,6 +78,57 @@ test("a row of another workspace is not taken", () => {
   assert.throws(() => (stores.configs as unknown as Store).insert(workspace, row), TypeError);
 });
 
+const record = { id: "r", organisationId: "organisation-1", workspaceId: "workspace-1" };
+// the row types of stores differ; what they write of is read alike
+const writable = (name: "configs" | "guardrails" | "members" | "users" | "workspaces" | "secrets") =>
+  stores[name] as unknown as Store;
+const [ofConfigs, ofGuardrails, ofMembers] = [writable("configs"), writable("guardrails"), writable("members")];
+const shared = { ...record, workspaceId: null };
+
+for (const [name, { written }, wanted] of [
+  ["a new row", ofConfigs.insert(workspace, record), { recordIds: ["r"] }],
+  [
+    "a new row of the organisation",
+    ofGuardrails.insert(organisation, shared),
+    { resource: "guardrails", workspaceId: null, recordIds: ["r"] },
+  ],
+  ["a replaced row", ofMembers.put(workspace, { ...record, id: undefined }), { resource: "workspace_members" }],
+  ["rows of a workspace", ofConfigs.update(workspace, { id: ["r", "s"] }, { name: "n" }), { recordIds: ["r", "s"] }],
+  [
+    "rows of the workspace in a filter",
+    ofMembers.remove(organisation, { workspaceId: "workspace-1" }),
+    { resource: "workspace_members" },
+  ],
+  [
+    "rows of no workspace",
+    ofGuardrails.remove(organisation, { workspaceId: null }),
+    { resource: "guardrails", workspaceId: null },
+  ],
+  [
+    "rows of several workspaces",
+    ofConfigs.remove(organisation, { workspaceId: ["workspace-1", "w"] }),
+    { workspaceId: undefined },
+  ],
+  ["rows of any workspace", ofConfigs.remove(organisation, {}), { workspaceId: undefined }],
+  ["rows that move", ofConfigs.update(workspace, {}, { workspaceId: "w" }), { workspaceId: undefined }],
+  [
+    "rows of a table without workspaces",
+    writable("users").update(workspace, {}, { email: "n" }),
+    { resource: "users", workspaceId: undefined },
+  ],
+  [
+    "a workspace",
+    writable("workspaces").update(organisation, { id: "w" }, { name: "n" }),
+    { resource: "workspaces", workspaceId: "w", recordIds: ["w"] },
+  ],
+  ["a secret", writable("secrets").remove(workspace, { kind: "guardrails" }), { resource: "guardrails" }],
+  ["secrets of any kind", writable("secrets").remove(workspace, {}), { resource: "*" }],
+] as const) {
+  test(`a statement on ${name} says what it writes`, () => {
+    assert.deepEqual(written, { resource: "configs", workspaceId: "workspace-1", recordIds: undefined, ...wanted });
+  });
+}
+
 test("contains finds letters as they are written, whatever they mean in a pattern", async () => {
   const { stores: own } = { stores: createControlStores(database) };
   await database.write([own.organisations.insert({ id: "organisation-1", name: "o", slug: "o", createdAt: 0 })]);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { messagesDialect } from "../../src/dialects/messages/mod.ts";
 import type { DialectEvent, DialectOptions } from "../../src/dialects/types.ts";
 import { InvalidRequestError } from "../../src/errors.ts";
-import { createDialectObserver, createPlainMapper } from "../../src/inference/dialect-observer.ts";
+import { createDialectObserver, createPlainMapper } from "../../src/inference/stream/dialect-observer.ts";
 import { EventBlocks, readEvents } from "../../src/lib/sse.ts";
 import type { MessagesRequest } from "../../src/schemas/messages.ts";
 

@@ -5,7 +5,7 @@ import { InputReader } from "../../src/dialects/responses/input-reader.ts";
 import { responsesDialect } from "../../src/dialects/responses/mod.ts";
 import { replayEvents } from "../../src/dialects/responses/stored.ts";
 import type { DialectOptions, EventMapper } from "../../src/dialects/types.ts";
-import { createDialectObserver, createPlainMapper } from "../../src/inference/dialect-observer.ts";
+import { createDialectObserver, createPlainMapper } from "../../src/inference/stream/dialect-observer.ts";
 import { EventBlocks } from "../../src/lib/sse.ts";
 import type { ResponsesRequest, ResponsesResponse } from "../../src/schemas/responses.ts";
 import { checkEvents, type Members, parseEvents, summarise } from "../support/response-events.ts";

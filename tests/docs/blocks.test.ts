@@ -31,7 +31,7 @@ const notRun: readonly { page: string; line: string; why: string }[] = [
   { page: "docs/performance.md", line: "npm run bench", why: "takes minutes" },
 ];
 
-/** What is written into a block before it runs: the address of the test for one that only its reader has. */
+/** Replacements in a block before it runs: addresses that only a reader has become addresses of the test. */
 const substitutions = (gateway: string, upstream: string): readonly [string, string][] => [
   ["http://127.0.0.1:8787", gateway],
   ["http://127.0.0.1:11434", upstream],
@@ -59,24 +59,24 @@ const isRun = ({ path }: Page, { text }: Block): boolean =>
 
 const blocksToRun = (page: Page): Block[] => shellBlocks(page).filter((block) => isRun(page, block));
 
-/** Blocks that set variables and do nothing else: those of the README hold on every page. */
+/** Blocks that only set variables. Those of the README apply to every page. */
 const isSetting = ({ text }: Block): boolean => /^(?:export .*\n)+$/.test(text);
 
-/** What a page did. */
+/** The run of a page. */
 interface Run {
   code: number | null;
   output: string;
-  /** Place and status of each answer. */
+  /** Place and status of each response. */
   answers: string[];
 }
 
 let gateway: GatewayProcess;
 let vendor: RecordingUpstream;
 let programs: string;
-/** The README's: every page stands on what it sets up. */
+/** The run of the README. Every page needs what it sets up. */
 let first: Run;
 
-/** Writes the programs that stand in for those of a clone; `curl` is the real one and notes what it was answered. */
+/** Writes programs in place of those of a clone. `curl` is the real one and notes the status of each response. */
 function writePrograms(): string {
   const folder = createFolder();
   const curl = execFileSync("bash", ["-c", "command -v curl"], { encoding: "utf8" }).trim();
@@ -156,9 +156,9 @@ function runPage(page: Page): Promise<Run> {
   return run(toScript([...settings, ...blocksToRun(page)]));
 }
 
-/** The status the page says a block is answered with; else any of success. */
+/** The status that the page states for a block, else any 2xx. */
 function expectedStatus({ after: text }: Block): RegExp {
-  const [, status] = /^(?:It )?(?:is answered|answers) (\d{3})\b/.exec(text) ?? [];
+  const [, status] = /^(?:It|This) returns (\d{3})\b/.exec(text) ?? [];
   return new RegExp(`^${status ?? "2\\d\\d"}$`);
 }
 
@@ -188,7 +188,7 @@ test("every block that does not run is listed with its reason", () => {
   }
 });
 
-/** What a block may not hold, and what it breaks. */
+/** What a block must not contain, and why. */
 const forbidden: readonly [RegExp, string][] = [
   [/localhost/, "the address is $GATEWAY"],
   // the README's first call is for pasting before anything is set

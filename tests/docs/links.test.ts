@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { test } from "node:test";
 import { repository } from "../support/source-files.ts";
-import { readPages } from "./pages.ts";
+import { readPage, readPages } from "./pages.ts";
 
 const pages = readPages();
 const readme = pages[0]?.text ?? "";
@@ -19,7 +19,7 @@ function anchorsOf(path: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => toAnchor(heading));
 }
 
-for (const { path, text } of pages) {
+for (const { path, text } of [...pages, readPage("CONTRIBUTING.md")]) {
   test(`links of ${path} lead to files and headings that exist`, () => {
     for (const [, link = ""] of text.matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
       const [file = "", anchor] = link.split("#");

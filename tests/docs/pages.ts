@@ -20,7 +20,8 @@ export interface Page {
   blocks: Block[];
 }
 
-function readPage(path: string): Page {
+/** A page by its path. */
+export function readPage(path: string): Page {
   const text = readFileSync(join(repository, path), "utf8");
   const blocks = [...text.matchAll(/^```([a-z]*)\n([\s\S]*?)^```\n+((?:.+\n)*)/gm)].map(
     ({ index, 1: language = "", 2: code = "", 3: after = "" }) => ({

@@ -3,7 +3,7 @@ import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } 
 const usage = { prompt_tokens: 12, completion_tokens: 7, total_tokens: 19 };
 const now = 1_760_000_000;
 
-/** A chat, or the label a decision asks for with its log-probabilities. */
+/** A chat completion. With `logprobs`, the label that a decision asks for. */
 function answerChat({ text }: ReceivedRequest): object {
   const { model, logprobs: wanted, messages } = JSON.parse(text);
   const labels = [...String(messages.at(-1).content).matchAll(/^([A-Z]): /gm)].map(([, label]) => label);
@@ -38,7 +38,7 @@ const embedding = { object: "embedding", index: 0, embedding: [0.1, 0.2] };
 const file = { id: "file-docs", object: "file", bytes: 1, created_at: now, filename: "x.jsonl", purpose: "batch" };
 const batch = { id: "batch_docs", object: "batch", status: "validating", created_at: now, endpoint: "/v1/x" };
 
-/** What vendors answer, by method and path. A text is sent as it is. */
+/** What vendors answer, by method and path. A string is sent unchanged. */
 const answers: readonly [RegExp, (request: ReceivedRequest) => unknown][] = [
   [/^POST .*\/chat\/completions$/, answerChat],
   [/^POST .*\/messages$/, answerMessage],
@@ -64,7 +64,7 @@ const answers: readonly [RegExp, (request: ReceivedRequest) => unknown][] = [
     /^POST .*\/ocr$/,
     () => ({ model: "m", pages: [{ index: 0, markdown: "# Hello" }], usage_info: { pages_processed: 1 } }),
   ],
-  [/^POST .*\/audio\/speech$/, () => "sound"],
+  [/^POST .*\/audio\/speech$/, () => "audio"],
   [/^POST .*\/audio\/transcriptions$/, () => "1\n00:00:00,000 --> 00:00:01,000\nHello\n"],
   [/^POST .*\/images\/(?:generations|edits)$/, () => ({ created: now, data: [{ b64_json: "aGVsbG8=" }] })],
   [/^POST .*\/files$/, () => file],
@@ -76,7 +76,7 @@ const answers: readonly [RegExp, (request: ReceivedRequest) => unknown][] = [
   [/^POST .*\/vector_stores$/, () => ({ id: "vs_docs", object: "vector_store", name: "Notes" })],
 ];
 
-/** A loopback server that speaks enough of the vendors' shapes for what the documentation calls. */
+/** A loopback server with the vendor responses that the documentation needs. */
 export function startVendor(): Promise<RecordingUpstream> {
   return startRecordingUpstream((request, response) => {
     const line = `${request.method} ${request.path}`;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { inferenceEndpoints } from "../../src/inference/endpoints.ts";
+import { adminEndpoints } from "../../src/admin/endpoints.ts";
+import { inferenceEndpoints } from "../../src/inference/routes/endpoints.ts";
 import { matchPath } from "../../src/lib/route-path.ts";
 import { createTestGateway, requestHeaders, type TestGateway } from "../support/gateway.ts";
 import { createWire } from "../support/wire.ts";
@@ -77,36 +78,14 @@ test("other paths are passed on, and /v1/proxy passes on whatever the provider h
   }
 });
 
-/** First segments of the gateway's own API. */
-const names = [
-  "admin",
-  "analytics",
-  "api-keys",
-  "audit-logs",
-  "cache",
-  "collections",
-  "configs",
-  "deployments",
-  "feedback",
-  "guardrails",
-  "health",
-  "integrations",
-  "labels",
-  "logs",
-  "mcp-integrations",
-  "mcp-servers",
-  "model-configs",
-  "organisations",
-  "otel",
-  "policies",
-  "prompts",
-  "providers",
-  "scim",
-  "secret-references",
-  "virtual-keys",
-  "workspace-exclusions",
-];
-for (const name of names) {
+/** First segments below `/v1` of rows that never ask a provider, and of the rows to come. */
+const ownNames = [...inferenceEndpoints, ...adminEndpoints]
+  .filter((row) => !("operation" in row) || row.operation === undefined)
+  .filter(({ path }) => path.startsWith("/v1/"))
+  .map(({ path }) => path.split("/")[2] ?? "");
+const plannedNames = ["analytics", "cache", "feedback", "mcp-integrations", "mcp-servers", "otel", "policies"];
+
+for (const name of new Set([...ownNames, ...plannedNames])) {
   test(`/v1/${name} never goes to a provider, and /v1/proxy/${name} does`, async () => {
     const spelt = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
     for (const path of [`/v1/${name}/a/b/c/d/e/f`, `/v1/${name.toUpperCase()}/x`, `/v1/${spelt}/x`, `/v1//${name}/x`]) {
@@ -115,6 +94,8 @@ for (const name of names) {
         assert.deepEqual([url, status >= 400], ["", true], `${method} ${path} ${status}`);
       }
     }
+    const misspelt = await ask("GET", `/v1/${name}/misspelt/b/c/d/e/f`);
+    assert.deepEqual([misspelt.status, misspelt.url], [404, ""], misspelt.text);
     const { status, url } = await ask("GET", `/v1/proxy/${name}/x`);
     assert.deepEqual([status, url], [200, `https://api.openai.com/v1/${name}/x`]);
   });

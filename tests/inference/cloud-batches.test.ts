@@ -131,7 +131,7 @@ test("a batch without the role Bedrock needs fails and says so", async () => {
     },
   );
   assert.equal(batch.status, "failed");
-  assert.match(batch.errors?.data[0]?.message ?? "", /name a role that reads and writes S3/);
+  assert.match(batch.errors?.data[0]?.message ?? "", /role_arn is missing/);
 });
 
 test("a batch becomes a prediction job of Vertex AI over Cloud Storage", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { costOfBatchLine } from "../../src/inference/cost.ts";
+import { costOfBatchLine } from "../../src/inference/call/cost.ts";
 import { createPriceBook } from "../../src/pricing/own-prices.ts";
 import { call, done } from "../support/control.ts";
 import {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { Endpoint } from "../../src/endpoint.ts";
-import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/endpoints.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/routes/endpoints.ts";
 import type { Transport } from "../../src/lib/outbound.ts";
 import { call, done, refusal } from "../support/control.ts";
 import {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findNotable } from "../../src/inference/notable.ts";
+import { findNotable } from "../../src/inference/stream/sse-scan.ts";
 
 const find = (text: string) => findNotable(new TextEncoder().encode(text));
 

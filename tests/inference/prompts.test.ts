@@ -20,8 +20,10 @@ const chunk = { id: "1", object: "chat.completion.chunk", created: 1, model: "m"
 
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
+let other: Awaited<ReturnType<typeof createOrganisation>>;
 before(async () => {
   gateway = await createTestGateway({ inFile: true });
+  other = await createOrganisation(await gateway.openFile(), "prompt-neighbour");
   upstream = await startRecordingUpstream(({ path, text }, response) => {
     if (text.includes("garbage please")) return response.end("garbage");
     if (JSON.parse(text).stream === true) {
@@ -342,7 +344,6 @@ test("a text completion is checked like one", async () => {
 test("unknown and foreign prompts are the same 404", async () => {
   const { slug, id } = await save();
   const database = await gateway.openFile();
-  const other = await createOrganisation(database, "prompt-neighbour");
   const sibling = await done<Receipt>(call<Receipt>(gateway, "POST /admin/workspaces", { body: { name: "Sibling" } }));
   const { rows } = await database.read("SELECT organisation_id FROM prompts LIMIT 1");
   const { key: siblingKey } = mintApiKey("gk");

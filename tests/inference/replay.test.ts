@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import OpenAI from "openai";
-import { replay } from "../../src/inference/replay.ts";
+import { replay } from "../../src/inference/stream/replay.ts";
 import { isObject } from "../../src/lib/json.ts";
 import { assembleStream } from "../../src/logs/assemble.ts";
 import { createTestGateway, type TestGateway, upstreamHeaders, workspaceKey } from "../support/gateway.ts";

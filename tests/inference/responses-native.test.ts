@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { after, before, test } from "node:test";
+import { findOperation } from "../../src/providers/core/types.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
-import { findOperation } from "../../src/providers/types.ts";
 import { call, done } from "../support/control.ts";
 import {
   createTestGateway,

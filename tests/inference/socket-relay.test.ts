@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type RelayEnd, relaySockets } from "../../src/inference/socket-relay.ts";
+import { type RelayEnd, relaySockets } from "../../src/inference/realtime/socket-relay.ts";
 import type { SocketClose, SocketEnd, SocketListener, SocketMessage } from "../../src/lib/websocket.ts";
 import { createTestClock } from "../support/gateway.ts";
 

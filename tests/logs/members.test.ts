@@ -80,3 +80,21 @@ for (const harmless of [
 ]) {
   test(`members that are no secrets stay: ${harmless.slice(0, 40)}`, () => assert.equal(text(harmless), harmless));
 }
+
+test("names of settings are secrets in any spelling, whatever letters they end with", () => {
+  const own = createRedactor({
+    mac: () => "",
+    keyPrefix: "gk",
+    sensitiveNames: [],
+    secretMembers: ["acme_pass", "acme_id"],
+    aliasPrefixes: [],
+  });
+  for (const name of ["acme_pass", "acmePass", "acme-pass", "acme_id", "acmeId"]) {
+    const given = JSON.stringify({ [name]: secret, inner: JSON.stringify({ [name]: secret }) });
+    assert.ok(own.mayHoldSecret(given), name);
+    assert.equal(own.text(given), given.replaceAll(secret, "[masked]"));
+    assert.equal(text(given), given);
+  }
+  const others = JSON.stringify({ pass: secret, bypass: secret, user_id: secret, acme_pass_count: secret });
+  assert.equal(own.text(others), others);
+});

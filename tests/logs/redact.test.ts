@@ -2,14 +2,17 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { mintApiKey } from "../../src/auth/api-key.ts";
+import { secretHeaders } from "../../src/gateway/provider-rules.ts";
 import { webMac } from "../../src/lib/hash.ts";
 import { createRedactor, type RedactorOptions } from "../../src/logs/redact.ts";
+import { createProviderRegistry } from "../../src/providers/registry.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 
 const key = Uint8Array.from({ length: 32 }, (_, index) => index);
 
 function create(changes: Partial<RedactorOptions> = {}) {
-  const options = { mac: nodeMac(key), keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [], ...changes };
+  const sensitiveNames = secretHeaders(createProviderRegistry(), ["x-gateway-"]);
+  const options = { mac: nodeMac(key), keyPrefix: "gk", sensitiveNames, aliasPrefixes: [], ...changes };
   const { text, headers } = createRedactor(options);
   const redact = (from: Headers, extra: readonly string[] | null) => headers(Object.fromEntries(from), extra);
   return { text, headers: redact };
@@ -31,6 +34,11 @@ const sensitive = [
   "x-gateway-aws-session-token",
   "x-gateway-vertex-service-account-json",
   "x-gateway-azure-entra-client-secret",
+  "x-gateway-aws-role-arn",
+  "x-gateway-aws-external-id",
+  "x-gateway-anthropic-api-key",
+  "x-gateway-oracle-key-passphrase",
+  "modal-key",
   "x-gateway-oauth",
   "x-gateway-databricks-client-secret",
   "x-amz-security-token",

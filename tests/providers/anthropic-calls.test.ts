@@ -25,7 +25,7 @@ const ask = (body: object = helloBody, headers: HeaderChanges = {}) =>
   chat(gateway, body, { "x-gateway-provider": "anthropic", authorization: "Bearer sk-ant-api-test", ...headers });
 const sent = (...names: readonly string[]) => names.map((name) => wire.init?.headers[name]);
 
-test("anthropic is called with the caller's key in x-api-key and the default version", async () => {
+test("anthropic gets the caller's key in x-api-key and the default version", async () => {
   answerWith("chat.json");
   const response = await ask();
   assert.equal(response.status, 200, await response.clone().text());
@@ -38,7 +38,7 @@ test("anthropic is called with the caller's key in x-api-key and the default ver
   ]);
 });
 
-test("tokens of a login go as bearer tokens", async () => {
+test("anthropic gets login tokens as bearer tokens", async () => {
   answerWith("chat.json");
   await ask(helloBody, { authorization: "Bearer sk-ant-oat01-test" });
   assert.deepEqual(sent("x-api-key", "authorization", "anthropic-beta"), [
@@ -48,7 +48,7 @@ test("tokens of a login go as bearer tokens", async () => {
   ]);
 });
 
-test("version and betas come from plain headers, settings, the body and what is asked for, each once", async () => {
+test("anthropic gets version and betas from plain headers, settings, body and features, each once", async () => {
   answerWith("chat.json");
   const content = [{ type: "file", file: { file_id: "file_1" } }];
   const body = { model: "m", messages: [{ role: "user", content }], anthropic_beta: "c, a", anthropic_version: "2" };
@@ -62,13 +62,13 @@ test("version and betas come from plain headers, settings, the body and what is 
   assert.deepEqual(sent("anthropic-version", "anthropic-beta"), ["2023-06-01", undefined]);
 });
 
-test("other providers are not sent these headers", async () => {
+test("other providers do not get Anthropic's headers", async () => {
   wire.answer = () => Response.json({ choices: [] });
   await ask(helloBody, { "x-gateway-provider": "openai", "anthropic-beta": "a", "anthropic-version": "3" });
   assert.deepEqual(sent("anthropic-version", "anthropic-beta"), [undefined, undefined]);
 });
 
-test("what is passed through keeps the client's version and betas", async () => {
+test("anthropic passthrough keeps the client's version and betas", async () => {
   wire.answer = () => Response.json({ input_tokens: 1 });
   const headers = { "x-gateway-provider": "anthropic", authorization: "Bearer sk-ant-api-test" };
   const post = (more: HeaderChanges) =>
@@ -84,7 +84,7 @@ test("what is passed through keeps the client's version and betas", async () => 
   assert.deepEqual(sent("anthropic-version", "anthropic-beta"), ["2023-06-01", undefined]);
 });
 
-test("an answer names the provider; usage is logged and what was left out is told", async () => {
+test("anthropic responses name the provider; usage is logged and dropped params are reported", async () => {
   answerWith("chat.json");
   const trace = crypto.randomUUID();
   const response = await ask({ ...helloBody, seed: 1, top_logprobs: 2 }, { "x-gateway-trace-id": trace });
@@ -104,7 +104,7 @@ test("an answer names the provider; usage is logged and what was left out is tol
   });
 });
 
-test("a stream ends with its usage and [DONE]; both are logged", async () => {
+test("anthropic streams end with usage and [DONE], and both are logged", async () => {
   answerWith("stream.sse");
   const trace = crypto.randomUUID();
   const body = { ...helloBody, stream: true, stream_options: { include_usage: true } };
@@ -122,7 +122,7 @@ for (const [name, status, message] of [
   ["error-529.json", 529, "anthropic error: Overloaded"],
   ["stream-error-first.sse", 529, "anthropic error: Overloaded"],
 ] as const) {
-  test(`the recorded ${name} is answered ${status}`, async () => {
+  test(`anthropic's recorded ${name} becomes status ${status}`, async () => {
     answerWith(name, name.endsWith(".sse") ? 200 : status);
     const response = await ask({ ...helloBody, stream: true });
     const { error } = await readJson<{ error: { message: string; type: string } }>(response);
@@ -131,7 +131,7 @@ for (const [name, status, message] of [
   });
 }
 
-test("an overload inside a stream is an error event, and no [DONE]", async () => {
+test("anthropic overload inside a stream becomes an error event without [DONE]", async () => {
   answerWith("stream-error.sse");
   const text = await (await ask({ ...helloBody, stream: true })).text();
   assert.match(text, /Half a sen/);
@@ -139,7 +139,7 @@ test("an overload inside a stream is an error event, and no [DONE]", async () =>
   assert.doesNotMatch(text, /\[DONE\]/);
 });
 
-test("claude-platform-aws is called in its region, with the workspace", async () => {
+test("claude-platform-aws is called in its region with the workspace", async () => {
   answerWith("chat.json");
   const named = { "x-gateway-provider": "claude-platform-aws" };
   assert.equal((await ask(helloBody, named)).status, 200);

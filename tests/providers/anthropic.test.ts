@@ -59,7 +59,7 @@ const answers: readonly ConformanceCase[] = [
     wanted: answerOf("msg_01FxChat", { content: "The harbour opens at six." }, "stop", usageOf(2066, 11, 2048)),
   },
   {
-    name: "thinking stays hidden where answers are OpenAI's",
+    name: "thinking is hidden in strict responses",
     request: hello,
     answer: json("chat-thinking.json"),
     wanted: answerOf("msg_01FxThink", { content: "It opens at six." }, "stop", usageOf(1231, 96, 0, 1200, 84)),
@@ -102,7 +102,7 @@ const answers: readonly ConformanceCase[] = [
     ),
   },
   {
-    name: "an answer of calls alone, without usage",
+    name: "a response with only tool calls, without usage",
     request: hello,
     answer: { content: [{ type: "tool_use", id: "t", name: "f" }], stop_reason: "tool_use" },
     wanted: {
@@ -158,7 +158,7 @@ const streams: readonly ConformanceCase[] = [
     ],
   },
   {
-    name: "stream with a tool of the provider: its JSON belongs to no call",
+    name: "stream with a built-in tool: its JSON belongs to no call",
     request: hello,
     strict: false,
     stream: [
@@ -197,7 +197,7 @@ const tool = { type: "function", function: { name: "f", description: "", paramet
 const sentTool = { name: "f", input_schema: { type: "object", properties: { a: {} } } };
 const cached = { type: "ephemeral", ttl: "1h" };
 
-/** What a request becomes; only the given members are compared with what is sent. */
+/** The request a body becomes; only the given fields are compared with what is sent. */
 function sends(name: string, request: object, sent: object, dropped: readonly string[] = []): ConformanceCase {
   const all = { ...hello, ...request };
   const body = { max_tokens: 8192, model: all.model, messages: hello.messages, ...sent };
@@ -502,12 +502,12 @@ const refuses = (name: string, request: object, refused: RegExp): ConformanceCas
 });
 const user = (content: unknown) => ({ messages: [{ role: "user", content }] });
 const refusals: readonly ConformanceCase[] = [
-  refuses("n above 1", { n: 2 }, /n times/),
+  refuses("n above 1", { n: 2 }, /n above 1/),
   refuses("a demanded tool without tools", { tool_choice: "required" }, /no tools/),
   refuses("a choice of nothing", { tools: [tool], tool_choice: { type: "x" } }, /tool_choice/),
   refuses("tools it does not have", { tools: [{ type: "file_search" }] }, /file_search/),
   refuses("free-form tools", { tools: [{ type: "custom", custom: { name: "c" } }] }, /custom/),
-  refuses("functions", { functions: [{ name: "f" }] }, /write tools/),
+  refuses("functions", { functions: [{ name: "f" }] }, /use tools/),
   refuses("a format without schema", { response_format: { type: "json_schema" } }, /schema is missing/),
   refuses("audio", user([{ type: "input_audio", input_audio: { data: "", format: "wav" } }]), /input_audio/),
   refuses("video", user([{ type: "image_url", image_url: { url: "data:video/mp4;base64,AA==" } }]), /video\/mp4/),
@@ -572,7 +572,7 @@ const others: readonly ConformanceCase[] = [
     name: "several prompts",
     operation: "complete",
     request: { model: "claude-2.1", prompt: ["a", "b"] },
-    refused: /one text/,
+    refused: /single string/,
   },
   {
     name: "models",
@@ -598,7 +598,7 @@ const others: readonly ConformanceCase[] = [
 
 testConformance(anthropic, [...answers, ...streams, ...messages, ...calling, ...settings, ...refusals, ...others]);
 
-test("toClaudeRequest() writes what other hosts take", () => {
+test("toClaudeRequest() builds requests for other hosts", () => {
   const dropped: string[] = [];
   const options = { strict: true, drop: (member: string) => void dropped.push(member) };
   const request = { ...hello, stream: true, reasoning_effort: "low", anthropic_beta: "a,b" };

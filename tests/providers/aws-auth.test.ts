@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { GatewayError } from "../../src/errors.ts";
 import type { OutboundInit } from "../../src/lib/outbound.ts";
 import { type AwsSettings, createAwsAuthorize, signAwsRequest } from "../../src/providers/auth/aws.ts";
-import { createTokenCache } from "../../src/providers/auth/token-cache.ts";
-import type { AuthTools } from "../../src/providers/types.ts";
+import { createTokenCache } from "../../src/providers/core/token-cache.ts";
+import type { AuthTools } from "../../src/providers/core/types.ts";
 import { fixture, jsonFixture } from "../conformance/suite.ts";
 import { requireSigned } from "../support/aws.ts";
 import { createTestClock } from "../support/gateway.ts";
@@ -35,7 +35,7 @@ type Answer = (sent: Sent) => Response;
 const keysAnswer: Answer = () =>
   new Response(fixture("bedrock", "sts-assume-role.xml").replace("2026-03-04", "2099-01-01"));
 
-/** The world as authentication sees it, with a token service of its own. */
+/** Dependencies of authentication, with a fake token service. */
 function createWorld(environment: AuthTools["environment"] = {}, answer: Answer = keysAnswer) {
   const clock = createTestClock();
   const sent: Sent[] = [];
@@ -71,7 +71,7 @@ async function requireRequestSigned(made: Record<string, string>, keys: typeof o
   return requireSigned({ ...sent, headers: { ...sent.headers, ...made, host } }, keys);
 }
 
-test("signAwsRequest() makes the signature of the vector", async () => {
+test("signAwsRequest() produces the signature of the test vector", async () => {
   const { input, authorization } = jsonFixture("bedrock", "sigv4-vector.json") as {
     input: Record<string, string> & { headers: Record<string, string> };
     authorization: string;
@@ -103,7 +103,7 @@ for (const [name, change] of [
   });
 }
 
-test("signAwsRequest() does not sign what proxies change, nor believe what the caller signed", async () => {
+test("signAwsRequest() does not sign what proxies change, and ignores the caller's digests", async () => {
   const headers = {
     ...request.headers,
     "user-agent": "x",
@@ -125,14 +125,14 @@ test("signAwsRequest() does not sign what proxies change, nor believe what the c
   assert.match(made["x-amz-content-sha256"] ?? "", /^[0-9a-f]{64}$/);
 });
 
-test("signAwsRequest() leaves a streamed body unsigned and says so", async () => {
+test("signAwsRequest() leaves a streamed body unsigned and declares it", async () => {
   const streamed = { ...request, body: undefined, isStreamed: true };
   const made = await signAwsRequest(streamed, own, { service: "s", region: "r", now: 0 });
   assert.equal(made["x-amz-content-sha256"], "UNSIGNED-PAYLOAD");
   await requireRequestSigned(made, own);
 });
 
-test("keys of the caller sign, with their session token", async () => {
+test("bedrock signs with the caller's keys and session token", async () => {
   const { tools, sent } = createWorld();
   const made = await authorize(request, { ...plain, ...ofOwn, session_token: "tok" }, tools);
   const { scope, signed } = await requireRequestSigned(made, own);
@@ -143,14 +143,14 @@ test("keys of the caller sign, with their session token", async () => {
 });
 
 for (const auth_type of [undefined, "apiKey"] as const) {
-  test(`an API key is not a signature (${auth_type ?? "by itself"})`, async () => {
+  test(`bedrock sends an API key instead of a signature (${auth_type ?? "by itself"})`, async () => {
     const { tools } = createWorld();
     const settings: AwsSettings = auth_type ? { ...plain, auth_type } : plain;
     assert.deepEqual(await authorize({ ...request, credential: "k" }, settings, tools), {});
   });
 }
 
-test("a role is assumed with the caller's keys, once for parallel requests, and again after five minutes", async () => {
+test("bedrock assumes a role with the caller's keys once for parallel requests, and again after five minutes", async () => {
   const { tools, sent, clock } = createWorld();
   const settings: AwsSettings = { ...plain, ...ofOwn, auth_type: "assumedRole", role_arn: role, external_id: "ext/1" };
   const all = await Promise.all([1, 2, 3].map(() => authorize(request, settings, tools)));
@@ -185,7 +185,7 @@ for (const [name, change, tenant] of [
   ["another region", { region: "eu-west-1" }, undefined],
   ["another workspace", {}, ["org", "other"]],
 ] as const) {
-  test(`keys of a role are not shared with ${name}`, async () => {
+  test(`bedrock does not share keys of a role with ${name}`, async () => {
     const { tools, sent } = createWorld();
     const settings: AwsSettings = { ...plain, ...ofOwn, auth_type: "assumedRole", role_arn: role };
     await authorize(request, settings, tools);
@@ -194,7 +194,7 @@ for (const [name, change, tenant] of [
   });
 }
 
-test("metadata of a request become tags of the session, which is then its own", async () => {
+test("toSessionTags() turns metadata into session tags, and tagged sessions are not shared", async () => {
   const { tools, sent } = createWorld();
   const settings: AwsSettings = { ...plain, ...ofOwn, auth_type: "assumedRole", role_arn: role };
   const metadata = { team: "tides", _user: "é@x", "aws:reserved": "no", bad: "a\nb" };
@@ -212,7 +212,7 @@ test("metadata of a request become tags of the session, which is then its own", 
   });
 });
 
-test("a role is assumed in two hops from the operator's identity", async () => {
+test("bedrock assumes a role in two hops from the operator's identity", async () => {
   const { tools, sent } = createWorld({
     AWS_ASSUME_ROLE_ACCESS_KEY_ID: operator.accessKeyId,
     AWS_ASSUME_ROLE_SECRET_ACCESS_KEY: operator.secretAccessKey,
@@ -232,7 +232,7 @@ test("a role is assumed in two hops from the operator's identity", async () => {
   assert.equal(requireStsSigned(far, assumed).RoleArn, role);
 });
 
-test("the service's role comes by the operator's federated token, which stands in no address", async () => {
+test("serviceRole uses the operator's federated token, which appears in no URL", async () => {
   const { tools, sent, files } = createWorld({
     AWS_ROLE_ARN: role,
     AWS_WEB_IDENTITY_TOKEN_FILE: "/var/run/token",
@@ -271,7 +271,7 @@ for (const [host, isTaken] of [
     const { tools, sent } = createWorld({ ...webIdentity, AWS_ENDPOINT_DOMAIN: "own.example" });
     const signing = authorize({ ...request, url: `https://${host}/x` }, { ...plain, auth_type: "serviceRole" }, tools);
     if (isTaken) assert.ok((await signing).authorization);
-    else await assert.rejects(signing, /no host of AWS/);
+    else await assert.rejects(signing, /not a host of AWS/);
     assert.equal(sent.length, isTaken ? 1 : 0);
   });
 }
@@ -289,7 +289,7 @@ for (const [
   settings,
   { status, text, environment = {}, answer = keysAnswer, url = request.url, headers = {} },
 ] of [
-  ["no keys", {}, { status: 400, text: /give x-gateway-aws-access-key-id/ }],
+  ["no keys", {}, { status: 400, text: /set x-gateway-aws-access-key-id/ }],
   ["half the keys", { access_key_id: "AKID" }, { status: 400, text: /secret-access-key/ }],
   ["no API key", { auth_type: "apiKey" }, { status: 400, text: /API key/ }],
   ["no role", { auth_type: "assumedRole", ...ofOwn }, { status: 400, text: /x-gateway-aws-role-arn/ }],
@@ -301,22 +301,22 @@ for (const [
   [
     "a host that is not AWS' for the operator's identity",
     { auth_type: "serviceRole" },
-    { status: 400, text: /no host of AWS/, environment: webIdentity, url: "https://amazonaws.com.example.org/x" },
+    { status: 400, text: /not a host of AWS/, environment: webIdentity, url: "https://amazonaws.com.example.org/x" },
   ],
   [
     "a host that is not AWS' for a role assumed by the operator",
     { auth_type: "assumedRole", role_arn: role },
-    { status: 400, text: /no host of AWS/, environment: webIdentity, url: "https://evilamazonaws.com/x" },
+    { status: 400, text: /not a host of AWS/, environment: webIdentity, url: "https://evilamazonaws.com/x" },
   ],
   [
     "a refusal of the token service, without what it says of the operator",
     { auth_type: "serviceRole" },
-    { status: 403, text: /refused \(AccessDenied\)$/, environment: webIdentity, answer: denied },
+    { status: 403, text: /rejected the request \(AccessDenied\)$/, environment: webIdentity, answer: denied },
   ],
   [
     "an answer without keys",
     { auth_type: "serviceRole" },
-    { status: 502, text: /did not answer with keys/, environment: webIdentity, answer: () => new Response("<x/>") },
+    { status: 502, text: /did not return keys/, environment: webIdentity, answer: () => new Response("<x/>") },
   ],
   [
     "a token service that cannot be reached",
@@ -347,7 +347,7 @@ for (const [
     headers?: Record<string, string>;
   },
 ])[]) {
-  test(`a request is never sent unsigned: ${name}`, async () => {
+  test(`bedrock never sends an unsigned request: ${name}`, async () => {
     const { tools } = createWorld(environment, answer);
     const one = { ...request, url, headers: { ...request.headers, ...headers } };
     await assert.rejects(

@@ -3,9 +3,9 @@ import { after, test } from "node:test";
 import { readEvents } from "../../src/lib/sse.ts";
 import { bedrock } from "../../src/providers/bedrock/mod.ts";
 import { bedrockMantle } from "../../src/providers/bedrock-mantle/mod.ts";
-import { addressOf } from "../../src/providers/call.ts";
+import { addressOf } from "../../src/providers/core/call.ts";
+import type { Provider } from "../../src/providers/core/types.ts";
 import { sagemaker } from "../../src/providers/sagemaker/mod.ts";
-import type { Provider } from "../../src/providers/types.ts";
 import { fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 import { requireSigned } from "../support/aws.ts";
 import { chat, createTestGateway, type HeaderChanges, readJson, requestHeaders } from "../support/gateway.ts";
@@ -18,7 +18,7 @@ const upstream = await startRecordingUpstream(({ path }, response) => {
     const name = path.includes("broken") ? "stream-exception-binary.json" : "stream-binary.json";
     const { base64 } = jsonFixture("bedrock", name) as { base64: string };
     const all = Buffer.from(base64, "base64");
-    // without its two good messages the failure comes first
+    // without its two valid messages the failure comes first
     let bytes = path.includes("broken-first") ? all.subarray(118 + 156) : all;
     if (path.includes("cut")) bytes = all.subarray(0, 131 + 160 + 100);
     if (path.includes("damaged")) all[131 + 160 + 100] = 0;
@@ -61,7 +61,7 @@ function requireLastSigned(service: string) {
   return found;
 }
 
-test("a chat is signed as it arrives, also with an ARN as model", async () => {
+test("bedrock signs a chat as it arrives, also with an ARN as model", async () => {
   const model = "arn:aws:bedrock:eu-central-1:111122223333:inference-profile/eu.anthropic.claude-sonnet-4-6-v1:0";
   const response = await chat(gateway, body(model), aws({ "x-gateway-aws-session-token": "session-token" }));
   const answer = await readJson<{ id: string; created: number; model: string; provider: string }>(response);
@@ -76,7 +76,7 @@ test("a chat is signed as it arrives, also with an ARN as model", async () => {
   assert.ok(!told.includes(keys.secretAccessKey) && !told.includes("x-gateway"));
 });
 
-test("a stream of binary messages becomes one of events, with its usage when asked", async () => {
+test("bedrock streams of binary messages become event streams, with usage when requested", async () => {
   const asked = body("anthropic.claude-sonnet-4-6", { stream: true, stream_options: { include_usage: true } });
   const response = await chat(gateway, asked, aws());
   assert.equal(response.headers.get("content-type"), "text/event-stream; charset=utf-8");
@@ -92,7 +92,7 @@ test("a stream of binary messages becomes one of events, with its usage when ask
   requireLastSigned("bedrock");
 });
 
-test("a failure inside a stream is an error event, not an end", async () => {
+test("bedrock failures inside a stream become an error event without an end marker", async () => {
   const response = await chat(gateway, body("anthropic.broken", { stream: true }), aws());
   const events = readEvents(await response.text());
   const { error } = JSON.parse(events.at(-1)?.data ?? "{}");
@@ -103,7 +103,7 @@ for (const [model, code] of [
   ["anthropic.cut", "upstream_incomplete_stream"],
   ["anthropic.damaged", "upstream_bad_answer"],
 ] as const) {
-  test(`the stream of ${model} keeps what came whole and ends with an error`, async () => {
+  test(`bedrock streams of ${model} keep complete events and end with an error`, async () => {
     const response = await chat(gateway, body(model, { stream: true }), aws());
     const events = readEvents(await response.text()).map(({ data }) => JSON.parse(data));
     assert.deepEqual(
@@ -114,20 +114,20 @@ for (const [model, code] of [
   });
 }
 
-test("a stream whose first message is damaged is a failed answer", async () => {
+test("bedrock streams whose first message is damaged fail", async () => {
   const response = await chat(gateway, body("anthropic.damaged-first", { stream: true }), aws());
   const { error } = await readJson<{ error: { code: string } }>(response);
   assert.deepEqual([response.status, error.code], [502, "upstream_bad_answer"]);
 });
 
-test("a failure that comes first is an answer with its status", async () => {
+test("bedrock failures as first message set the response status", async () => {
   const response = await chat(gateway, body("anthropic.broken-first", { stream: true }), aws());
   const { error } = await readJson<{ error: { message: string; code: string } }>(response);
   assert.equal(response.status, 429);
   assert.deepEqual([error.code, error.message], ["throttlingException", "bedrock error: fixture: token rate too high"]);
 });
 
-test("a failure keeps its status and text", async () => {
+test("bedrock failures keep their status and message", async () => {
   const response = await chat(gateway, body("anthropic.throttled"), aws());
   const { error } = await readJson<{ error: object }>(response);
   assert.equal(response.status, 429);
@@ -135,7 +135,7 @@ test("a failure keeps its status and text", async () => {
   assert.deepEqual(error, { message: "bedrock error: fixture: request rate too high", ...named, param: null });
 });
 
-test("an API key is sent as it is", async () => {
+test("bedrock sends an API key unchanged", async () => {
   const none = { "x-gateway-aws-access-key-id": null, "x-gateway-aws-secret-access-key": null };
   const response = await chat(gateway, body("amazon.nova-pro-v1:0"), aws({ ...none, authorization: "Bearer api-key" }));
   assert.equal(response.status, 200);
@@ -143,7 +143,7 @@ test("an API key is sent as it is", async () => {
   assert.equal(last().headers["x-amz-date"], undefined);
 });
 
-test("models are asked for with a signature over no body", async () => {
+test("bedrock signs the request for models, which has no body", async () => {
   const response = await gateway.fetch("/v1/models", { headers: requestHeaders(aws()) });
   assert.deepEqual(await readJson(response), { object: "list", data: [], provider: "bedrock" });
   assert.equal(last().path, "/foundation-models");
@@ -152,12 +152,12 @@ test("models are asked for with a signature over no body", async () => {
 
 for (const [name, changes, text] of [
   ["no keys", { "x-gateway-aws-access-key-id": null }, /x-gateway-aws-access-key-id/],
-  ["a region that is no host label", { "x-gateway-aws-region": "evil.example/" }, /x-gateway-aws-region/],
-  ["a kind of credential it does not know", { "x-gateway-aws-auth-type": "magic" }, /x-gateway-aws-auth-type/],
-  ["a role that is none", { "x-gateway-aws-role-arn": "role" }, /x-gateway-aws-role-arn/],
-  ["its own identity for a named host", { "x-gateway-aws-auth-type": "serviceRole" }, /no host of AWS/],
+  ["a region that is not a host label", { "x-gateway-aws-region": "evil.example/" }, /x-gateway-aws-region/],
+  ["an unknown kind of credential", { "x-gateway-aws-auth-type": "magic" }, /x-gateway-aws-auth-type/],
+  ["a malformed role", { "x-gateway-aws-role-arn": "role" }, /x-gateway-aws-role-arn/],
+  ["its own identity for a named host", { "x-gateway-aws-auth-type": "serviceRole" }, /not a host of AWS/],
 ] as const) {
-  test(`bedrock refuses ${name}`, async () => {
+  test(`bedrock rejects ${name}`, async () => {
     const seen = upstream.requests.length;
     const response = await chat(gateway, body("amazon.nova-pro-v1:0"), aws(changes));
     const { error } = await readJson<{ error: { message: string } }>(response);
@@ -167,7 +167,7 @@ for (const [name, changes, text] of [
   });
 }
 
-test("sagemaker passes bodies on, signed, with the headers of its settings", async () => {
+test("sagemaker forwards bodies signed, with the headers of its settings", async () => {
   const response = await gateway.fetch("/v1/proxy/endpoints/my-endpoint/invocations?x=1&a=%20b", {
     method: "POST",
     headers: requestHeaders(
@@ -176,7 +176,7 @@ test("sagemaker passes bodies on, signed, with the headers of its settings", asy
         "x-gateway-amzn-sagemaker-target-variant": "blue",
         "x-gateway-amzn-sagemaker-custom-attributes": "a=1; b",
         "x-gateway-amzn-sagemaker-model-name": "for-the-log",
-        // what a client of AWS would have signed for the gateway
+        // what an AWS client would have signed for the gateway
         "x-amz-date": "20000101T000000Z",
         "x-amz-content-sha256": "e".repeat(64),
         "content-type": "text/csv",
@@ -194,7 +194,7 @@ test("sagemaker passes bodies on, signed, with the headers of its settings", asy
   requireLastSigned("sagemaker");
 });
 
-test("claude-platform-aws signs where it is given no API key", async () => {
+test("claude-platform-aws signs requests without an API key", async () => {
   await chat(gateway, body("claude-sonnet-4-6"), aws({ "x-gateway-provider": "claude-platform-aws" }));
   assert.equal(last().path, "/messages");
   assert.equal(last().headers["anthropic-version"], "2023-06-01");
@@ -202,7 +202,7 @@ test("claude-platform-aws signs where it is given no API key", async () => {
   requireLastSigned("aws-external-anthropic");
 });
 
-test("sagemaker passes a streamed body on with an unsigned payload", async () => {
+test("sagemaker forwards a streamed body with an unsigned payload", async () => {
   const long = "x".repeat(300 * 1024);
   const response = await gateway.fetch("/v1/proxy/endpoints/my-endpoint/invocations", {
     method: "POST",
@@ -240,7 +240,7 @@ for (const [provider, path, environment, wanted] of [
 const tool = (parameters: object) => ({ type: "function", function: { name: "f", parameters } });
 testConformance(bedrockMantle, [
   {
-    name: "requests go through, streams are asked for their usage",
+    name: "requests are forwarded, and streams include usage",
     request: body("openai.gpt-oss-120b", { stream: true, extra: 1 }),
     sent: {
       path: "/v1/chat/completions",
@@ -250,7 +250,7 @@ testConformance(bedrockMantle, [
     wanted: { choices: [] },
   },
   {
-    name: "Gemma is sent no names of properties",
+    name: "Gemma gets no propertyNames",
     request: body("google.gemma-3-27b-it", {
       tools: [tool({ type: "object", properties: { a: { type: "object", propertyNames: { pattern: "x" } } } })],
     }),
@@ -261,7 +261,7 @@ testConformance(bedrockMantle, [
     wanted: { choices: [] },
   },
   {
-    name: "models of Anthropic speak their own shape",
+    name: "models of Anthropic use the Messages API",
     request: body("anthropic.claude-sonnet-4-6", { seed: 1 }),
     sent: { path: "/anthropic/v1/messages", body: body("anthropic.claude-sonnet-4-6", { max_tokens: 8192 }) },
     dropped: ["seed"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { azureAi } from "../../src/providers/azure-ai/mod.ts";
-import { addressOf } from "../../src/providers/call.ts";
+import { addressOf } from "../../src/providers/core/call.ts";
 import { github } from "../../src/providers/github/mod.ts";
 import { jsonFixture, testConformance } from "../conformance/suite.ts";
 import { chat, createTestGateway, type HeaderChanges, helloBody, readJson } from "../support/gateway.ts";
@@ -23,7 +23,7 @@ testConformance(azureAi, [
     wanted: chatAnswer,
   },
   {
-    name: "old function members are left out",
+    name: "legacy function fields are dropped",
     request: {
       ...request,
       functions: [],
@@ -39,7 +39,7 @@ testConformance(azureAi, [
     wanted: chatAnswer,
   },
   {
-    name: "old functions",
+    name: "legacy functions",
     request: { ...request, functions: [{ name: "f" }] },
     refused: /Cannot send functions to azure-ai/,
   },
@@ -106,13 +106,13 @@ for (const [url, wanted, key] of [
 }
 
 for (const [headers, pattern] of [
-  [{}, /give x-gateway-azure-foundry-url/],
+  [{}, /set x-gateway-azure-foundry-url/],
   [{ "x-gateway-azure-foundry-url": "https://r.services.ai.azure.com/models?a=b" }, /without a query/],
   [{ "x-gateway-azure-foundry-url": "http://169.254.169.254/x" }, /metadata/],
   [{ "x-gateway-azure-foundry-url": "http://10.0.0.1/x" }, /private/],
   [{ "x-gateway-azure-foundry-url": "https://a.example", "x-gateway-azure-extra-params": "x" }, /extra-params/],
 ] as const) {
-  test(`azure-ai refuses ${JSON.stringify(headers)}`, async () => {
+  test(`azure-ai rejects ${JSON.stringify(headers)}`, async () => {
     const response = await ask(headers);
     assert.equal(response.status, 400);
     assert.match(await response.text(), pattern);
@@ -146,7 +146,7 @@ for (const url of ["https://r.services.ai.azure.com/anthropic", "https://r.servi
   });
 }
 
-test("github is called at its own address with the token", async () => {
+test("github is called at its own URL with the token", async () => {
   const response = await ask({ "x-gateway-provider": "github" });
   assert.equal(response.status, 200, await response.text());
   assert.equal(wire.url, "https://models.github.ai/inference/chat/completions");
@@ -172,7 +172,7 @@ for (const [settings, url] of [
     "https://res-1.openai.azure.com/openai/realtime?api-version=2024-10-21&deployment=dep-2",
   ],
 ] as const) {
-  test(`a realtime session with ${JSON.stringify(settings)} is opened at ${url}`, () => {
+  test(`azure-ai opens a realtime session with ${JSON.stringify(settings)} at ${url}`, () => {
     const values: Readonly<Record<string, string>> = settings;
     const provider = azureAi.bind((name) => values[name] ?? null);
     const path = provider.operations.realtime?.path({ model: "m", query: [] }) ?? "";
@@ -180,7 +180,7 @@ for (const [settings, url] of [
   });
 }
 
-test("Claude at Foundry has no realtime sessions", () => {
+test("azure-ai has no realtime sessions for Claude", () => {
   const bound = azureAi.bind((name) => (name === "azure-foundry-url" ? `${foundry}/anthropic` : null));
   assert.equal(bound.operations.realtime, undefined);
 });

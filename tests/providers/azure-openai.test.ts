@@ -3,9 +3,9 @@ import { after, beforeEach, test } from "node:test";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound } from "../../src/lib/outbound.ts";
 import { type AzureAuthSettings, authorizeAzure } from "../../src/providers/auth/azure.ts";
-import { createTokenCache } from "../../src/providers/auth/token-cache.ts";
 import { azureOpenai } from "../../src/providers/azure-openai/mod.ts";
-import type { AuthTools } from "../../src/providers/types.ts";
+import { createTokenCache } from "../../src/providers/core/token-cache.ts";
+import type { AuthTools } from "../../src/providers/core/types.ts";
 import { fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 import {
   chat,
@@ -63,7 +63,7 @@ testConformance(azureOpenai, [
     wanted: jsonFixture("azure-openai", "tool-call.json"),
   },
   {
-    name: "members of other providers' shapes are left out",
+    name: "fields of other providers' shapes are dropped",
     settings: dated,
     request: {
       ...request,
@@ -142,12 +142,12 @@ testConformance(azureOpenai, [
 ]);
 
 for (const [settings, pattern] of [
-  [{ "azure-api-version": "2024-10-21" }, /give x-gateway-azure-deployment-id/],
-  [{ "azure-deployment-id": "d" }, /give x-gateway-azure-api-version/],
+  [{ "azure-api-version": "2024-10-21" }, /set x-gateway-azure-deployment-id/],
+  [{ "azure-deployment-id": "d" }, /set x-gateway-azure-api-version/],
   [{ "azure-deployment-config": "[]" }, /No azure alias passed\/default config found/],
   [{ "azure-deployment-config": deployments.replace("true", "false") }, /No azure alias passed/],
 ] as const) {
-  test(`azure-openai refuses ${JSON.stringify(settings).slice(0, 60)}`, () => {
+  test(`azure-openai rejects ${JSON.stringify(settings).slice(0, 60)}`, () => {
     const { operations } = azureOpenai.bind((name) => Reflect.get(settings, name) ?? null);
     assert.throws(() => operations.chat?.path(request), pattern);
   });
@@ -164,7 +164,7 @@ for (const [name, value] of [
   ["azure-auth-mode", "other"],
   ["azure-entra-tenant-id", "a/b"],
 ] as const) {
-  test(`azure-openai refuses ${name} ${value.slice(0, 30)}`, () => {
+  test(`azure-openai rejects ${name} ${value.slice(0, 30)}`, () => {
     assert.throws(() => azureOpenai.bind((asked) => (asked === name ? value : null)), new RegExp(name));
   });
 }
@@ -193,14 +193,14 @@ test("azure-openai is called at its resource with the key in its header", async 
   assert.equal(wire.init?.headers.authorization, undefined);
 });
 
-test("a token that is given wins over the key", async () => {
+test("azure-openai prefers a token over the key", async () => {
   answerJson(200, "chat.json");
   await ask({ "x-gateway-azure-ad-token": "Bearer given-token" });
   assert.equal(wire.init?.headers.authorization, "Bearer given-token");
   assert.equal(wire.init?.headers["api-key"], undefined);
 });
 
-test("another host takes the place of the resource", async () => {
+test("azure-openai uses a custom host instead of the resource", async () => {
   answerJson(200, "chat.json");
   const settings = {
     "x-gateway-azure-resource-name": null,
@@ -213,7 +213,7 @@ test("another host takes the place of the resource", async () => {
   assert.match(await missing.text(), /x-gateway-azure-resource-name/);
 });
 
-test("streams with filter frames go through to their end", async () => {
+test("azure-openai streams with filter frames are forwarded to their end", async () => {
   const text = fixture("azure-openai", "stream-async-filter.sse");
   wire.answer = () => new Response(text, { headers: { "content-type": "text/event-stream" } });
   const response = await ask({}, { ...helloBody, stream: true });
@@ -222,7 +222,7 @@ test("streams with filter frames go through to their end", async () => {
   assert.match(got, /data: \[DONE\]\n\n$/);
 });
 
-test("failures keep status, code and text", async () => {
+test("azure-openai failures keep status, code and message", async () => {
   answerJson(400, "error-content-filter.json");
   const blocked = await ask({});
   assert.equal(blocked.status, 400);
@@ -287,7 +287,7 @@ const entra = {
   entra_client_secret: "s&1",
 } as const;
 
-test("entra asks the tenant for a token, once for parallel calls", async () => {
+test("entra mode requests a token from the tenant once for parallel calls", async () => {
   const tools = createTools();
   const all = await Promise.all(Array.from({ length: 5 }, () => authorize(entra, tools)));
   assert.deepEqual(all, Array(5).fill(token));
@@ -301,7 +301,7 @@ test("entra asks the tenant for a token, once for parallel calls", async () => {
   });
 });
 
-test("entra takes another scope, and names what is missing", async () => {
+test("entra mode accepts another scope, and names missing settings", async () => {
   await authorize({ ...entra, entra_scope: "api://x/.default" }, createTools());
   assert.equal(new URLSearchParams(asked[0]?.body).get("scope"), "api://x/.default");
   await assert.rejects(
@@ -310,7 +310,7 @@ test("entra takes another scope, and names what is missing", async () => {
   );
 });
 
-test("the platform's token is exchanged in the modes workload and entraFederated", async () => {
+test("workload and entraFederated modes exchange the platform's token", async () => {
   const environment = { AZURE_FEDERATED_TOKEN_FILE: "/tokens/a", AZURE_CLIENT_ID: "c-2", AZURE_TENANT_ID: "t-2" };
   assert.deepEqual(await authorize({ auth_mode: "workload" }, createTools(environment)), token);
   assert.equal(asked[0]?.url, "/t-2/oauth2/v2.0/token");
@@ -325,10 +325,10 @@ test("the platform's token is exchanged in the modes workload and entraFederated
   await authorize(federated, createTools(environment));
   assert.equal(asked[1]?.url, "/t-3/oauth2/v2.0/token");
   assert.equal(new URLSearchParams(asked[1]?.body).get("client_id"), "c-3");
-  await assert.rejects(authorize({ auth_mode: "workload" }, createTools()), /no AZURE_FEDERATED_TOKEN_FILE/);
+  await assert.rejects(authorize({ auth_mode: "workload" }, createTools()), /AZURE_FEDERATED_TOKEN_FILE is not set/);
 });
 
-test("managed asks the platform's endpoint, and no metadata service unasked", async () => {
+test("managed mode asks the platform's endpoint, and the metadata service only when enabled", async () => {
   tokenAnswer = fixture("azure-openai", "managed-identity-token.json");
   const tools = createTools({ IDENTITY_ENDPOINT: `${service.url}/msi/token`, IDENTITY_HEADER: "header-1" });
   assert.deepEqual(await authorize({ auth_mode: "managed", managed_client_id: "c-4" }, tools), token);
@@ -351,16 +351,16 @@ for (const url of [
   "https://e.eastus.inference.ml.azure.com/score/chat/completions",
   "http://r.openai.azure.com/openai",
 ]) {
-  test(`the gateway's own identity is not shown to ${url}`, async () => {
+  test(`azure-openai does not send the gateway's own identity to ${url}`, async () => {
     const environment = { AZURE_FEDERATED_TOKEN_FILE: "/a", AZURE_CLIENT_ID: "c", AZURE_TENANT_ID: "t" };
     for (const auth_mode of ["managed", "workload", "entraFederated"] as const) {
-      await assert.rejects(authorize({ auth_mode }, createTools(environment), url), /not a host of Azure's own/);
+      await assert.rejects(authorize({ auth_mode }, createTools(environment), url), /not an Azure host/);
     }
     assert.equal(asked.length, 0);
   });
 }
 
-test("mode default and a missing key", async () => {
+test("default mode uses the key, and rejects requests without a key", async () => {
   assert.deepEqual(await authorize({ auth_mode: "default" }, createTools()), { "api-key": "key" });
 });
 
@@ -374,7 +374,7 @@ for (const [settings, model, path] of [
     "/realtime?api-version=2024-10-21&deployment=dep-mini&intent=a+b",
   ],
 ] as const) {
-  test(`a realtime session with ${JSON.stringify(settings)} is opened at ${path}`, () => {
+  test(`azure-openai opens a realtime session with ${JSON.stringify(settings)} at ${path}`, () => {
     const values: Readonly<Record<string, string>> = settings;
     const bound = azureOpenai.bind((name) => values[name] ?? null);
     const query = [

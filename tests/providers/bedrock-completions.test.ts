@@ -21,15 +21,15 @@ const asked = {
 
 interface Maker {
   model: string;
-  /** Body of `asked`, and what of it is left out. */
+  /** Body of `asked`, and the dropped fields. */
   body: object;
   dropped: readonly string[];
   answer: object;
-  /** Reason to end of the answer. */
+  /** Finish reason of the response. */
   reason?: string;
   /** Absent: its models do not stream. */
   events?: readonly object[];
-  /** Members of a streamed request. */
+  /** Fields of a streaming request. */
   streamed?: object;
 }
 
@@ -172,10 +172,14 @@ function casesOf({ model, body, dropped, answer, reason = "stop", events, stream
 testConformance(bedrock, makers.flatMap(casesOf));
 
 const refusals: readonly (readonly [string, object, RegExp])[] = [
-  ["a completion of a model for chats", { model: "anthropic.claude-sonnet-4-6", prompt: "a" }, /completes no texts/],
-  ["a completion of an unknown maker", { model: "x.y", prompt: "a" }, /completes no texts/],
-  ["a completion of two prompts", { model: "mistral.m", prompt: ["a", "b"] }, /one text/],
-  ["a completion of tokens", { model: "mistral.m", prompt: [1, 2] }, /one text/],
+  [
+    "a completion of a model for chats",
+    { model: "anthropic.claude-sonnet-4-6", prompt: "a" },
+    /does not support text completion/,
+  ],
+  ["a completion of an unknown vendor", { model: "x.y", prompt: "a" }, /does not support text completion/],
+  ["a completion of two prompts", { model: "mistral.m", prompt: ["a", "b"] }, /single string/],
+  ["a completion of tokens", { model: "mistral.m", prompt: [1, 2] }, /single string/],
   ["two completions", { model: "meta.llama3", prompt: "a", n: 2 }, /one choice/],
 ];
 testConformance(
@@ -187,7 +191,7 @@ const wire = createWire();
 const gateway = await createTestGateway({ transport: wire.transport });
 after(() => gateway.close());
 
-test("embeddings of Cohere's models on bedrock count the tokens their header tells", async () => {
+test("bedrock embeddings of Cohere's models count the tokens in the header", async () => {
   wire.answer = () => Response.json(jsonFixture("bedrock", "embeddings-cohere.json"), { headers: answerHeaders });
   const trace = crypto.randomUUID();
   const response = await gateway.fetch("/v1/embeddings", {
@@ -205,7 +209,7 @@ test("embeddings of Cohere's models on bedrock count the tokens their header tel
   assert.equal(row.usage?.input_tokens, 7);
 });
 
-test("embeddings on bedrock that take several calls sum what the headers of all of them tell", async () => {
+test("bedrock embeddings that take several calls sum the tokens in their headers", async () => {
   wire.answer = () => Response.json({ embeddings: [{ embedding: [1] }] }, { headers: answerHeaders });
   const response = await gateway.fetch("/v1/embeddings", {
     method: "POST",
@@ -215,7 +219,7 @@ test("embeddings on bedrock that take several calls sum what the headers of all 
   assert.equal((await readJson<{ usage: { prompt_tokens: number } }>(response)).usage.prompt_tokens, 21);
 });
 
-test("a completion on bedrock is logged with the tokens of its stream", async () => {
+test("bedrock completions are logged with the tokens of their stream", async () => {
   const { model, events = [] } = makers[1] ?? { model: "" };
   const type = { "content-type": "application/vnd.amazon.eventstream" };
   wire.answer = () => new Response(chunkStream(events), { headers: type });

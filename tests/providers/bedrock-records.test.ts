@@ -40,7 +40,7 @@ const rows = [
   { recordId: "three", modelInput: {}, modelOutput: { content: "of the model" } },
 ];
 
-/** What the services answer by host, method and path. */
+/** Responses of the services by host, method and path. */
 const answers = new Map<string, [status: number, body: string]>();
 let upstream: RecordingUpstream;
 let gateway: TestGateway;
@@ -99,7 +99,7 @@ function expectUpload(end: [number, string] = [200, "<CompleteMultipartUploadRes
   answers.set(`DELETE ${object}?uploadId=up%2Bload%2F1`, [204, ""]);
 }
 
-test("an upload goes to S3 in parts, its lines as Converse takes them", async () => {
+test("bedrock uploads go to S3 in parts, with lines as Converse expects them", async () => {
   expectUpload();
   const long = "x".repeat(9 * 2 ** 10);
   const lines = Array.from({ length: 1_200 }, (_, index) => `${chatLine(`id-${index}`, long)}\n`).join("");
@@ -132,7 +132,7 @@ test("an upload goes to S3 in parts, its lines as Converse takes them", async ()
 });
 
 for (const prefix of ["amz-server-side-encryption", "aws-server-side-encryption"]) {
-  test(`an upload is encrypted as x-gateway-${prefix} says`, async () => {
+  test(`bedrock uploads are encrypted as x-gateway-${prefix} says`, async () => {
     expectUpload();
     const keyName = prefix.startsWith("amz") ? `${prefix}-aws-kms-key-id` : `${prefix}-kms-key-id`;
     const { body, type } = writeForm(chatLine("a"), "requests.jsonl");
@@ -147,11 +147,11 @@ for (const prefix of ["amz-server-side-encryption", "aws-server-side-encryption"
 }
 
 for (const [what, content, name] of [
-  ["a line that is no JSON", `${chatLine("a")}\n{`, "a.jsonl"],
+  ["a line that is not JSON", `${chatLine("a")}\n{`, "a.jsonl"],
   ["a line that cannot be converted", chatLine("a", "x", { n: 2 }), "a.jsonl"],
   ["another kind of file", chatLine("a"), "a.csv"],
 ] as const) {
-  test(`an upload with ${what} is refused and undone`, async () => {
+  test(`bedrock uploads with ${what} are rejected and aborted`, async () => {
     expectUpload();
     const response = await uploadLines(content, name);
     assert.equal(response.status, 400, await response.text());
@@ -160,12 +160,12 @@ for (const [what, content, name] of [
   });
 }
 
-test("an upload the store does not put together is refused", async () => {
+test("bedrock uploads fail when the store does not complete them", async () => {
   expectUpload([200, "<Error><Code>InternalError</Code></Error>"]);
   assert.equal((await uploadLines(chatLine("a"))).status, 400);
 });
 
-test("an upload needs a bucket", async () => {
+test("bedrock uploads need a bucket", async () => {
   const { body, type } = writeForm(chatLine("a"), "a.jsonl");
   const { "x-gateway-aws-s3-bucket": _, ...without } = caller;
   const headers = { ...without, "content-type": type };
@@ -174,7 +174,7 @@ test("an upload needs a bucket", async () => {
   assert.deepEqual([response.status, error.param], [400, "x-gateway-aws-s3-bucket"]);
 });
 
-test("a file is shown and downloaded, however its id is encoded; lists and removals are not there", async () => {
+test("bedrock files can be retrieved and downloaded with any encoding of the id, but not listed or deleted", async () => {
   answers.set(`HEAD ${object}`, [200, ""]);
   answers.set(`GET ${object}`, [200, "content"]);
   const id = encodeURIComponent("s3://bucket/in/requests.jsonl");
@@ -190,7 +190,7 @@ test("a file is shown and downloaded, however its id is encoded; lists and remov
   assert.equal((await send(`/v1/files/${encodeURIComponent("s3://bucket/../x")}`)).status, 400);
 });
 
-test("a batch is made, shown, listed and cancelled", async () => {
+test("bedrock batches can be created, retrieved, listed and cancelled", async () => {
   answers.set(`POST ${bedrock}/model-invocation-job`, [200, JSON.stringify({ jobArn: arn })]);
   const body = {
     input_file_id: encodeURIComponent("s3://bucket/in/requests.jsonl"),
@@ -234,9 +234,9 @@ test("a batch is made, shown, listed and cancelled", async () => {
 
 for (const [what, change] of [
   ["no role", { role_arn: undefined }],
-  ["an input that is no object", { input_file_id: "file-1" }],
+  ["an input that is not an object", { input_file_id: "file-1" }],
 ] as const) {
-  test(`a batch with ${what} is refused`, async () => {
+  test(`bedrock rejects a batch with ${what}`, async () => {
     const body = { input_file_id: "s3://bucket/a", role_arn: "arn:aws:iam::123456789012:role/batch", ...change };
     const headers = { "content-type": "application/json" };
     const response = await send("/v1/batches", { method: "POST", body: JSON.stringify(body), headers });
@@ -245,7 +245,7 @@ for (const [what, change] of [
   });
 }
 
-test("the output of a batch has lines of our form", async () => {
+test("bedrock batch output has lines in the gateway's form", async () => {
   answers.set(`GET ${bedrock}/model-invocation-job/${encodeURIComponent(arn)}`, [200, JSON.stringify(job)]);
   const text = `${rows.map((row) => JSON.stringify(row)).join("\n")}\nno json\n`;
   answers.set(`GET ${s3}/bucket/out/abc123/requests.jsonl.out`, [200, text]);
@@ -266,7 +266,7 @@ test("the output of a batch has lines of our form", async () => {
   assert.equal(broken?.error?.code, "unreadable_row");
 });
 
-test("what cannot be read of the service is its fault, and its refusals come back", async () => {
+test("bedrock returns 502 for unreadable service responses, and forwards refusals", async () => {
   const path = `GET ${bedrock}/model-invocation-job/${encodeURIComponent(arn)}`;
   for (const [reply, status] of [
     [[200, "no json"], 502],
@@ -278,7 +278,7 @@ test("what cannot be read of the service is its fault, and its refusals come bac
   }
 });
 
-test("tuning jobs are mapped; events and checkpoints are not there", async () => {
+test("bedrock maps fine-tuning jobs; events and checkpoints are not supported", async () => {
   const tuning = "arn:aws:bedrock:eu-west-1:123456789012:model-customization-job/t1";
   answers.set(`POST ${bedrock}/model-customization-jobs`, [200, JSON.stringify({ jobArn: tuning })]);
   const body = {
@@ -323,7 +323,7 @@ test("tuning jobs are mapped; events and checkpoints are not there", async () =>
   }
 });
 
-test("S3 is not reached with the operator's own role, nor with an API key", async () => {
+test("bedrock does not reach S3 with the operator's own role or an API key", async () => {
   const id = encodeURIComponent("s3://bucket/in/requests.jsonl");
   const headers = { "x-gateway-provider": "bedrock", "x-gateway-aws-s3-bucket": "bucket" };
   for (const more of [{ "x-gateway-aws-auth-type": "serviceRole" }, { authorization: "Bearer api-key" }]) {
@@ -332,7 +332,7 @@ test("S3 is not reached with the operator's own role, nor with an API key", asyn
   }
 });
 
-test("a stored provider reaches the bucket its integration names, and no other", async () => {
+test("bedrock with a stored provider reaches only the bucket its integration names", async () => {
   const configurations = { aws_region: "eu-west-1", aws_access_key_id: keys.accessKeyId, aws_auth_type: "accessKey" };
   for (const [slug, more] of [
     ["with", { aws_s3_bucket: "bucket" }],

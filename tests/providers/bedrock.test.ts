@@ -53,7 +53,7 @@ const history = [
   { role: "tool", tool_call_id: "c1", content: "6 m" },
 ];
 
-/** A request whose body alone is looked at. */
+/** A request of which only the body is checked. */
 function sends(
   name: string,
   request: object,
@@ -105,7 +105,7 @@ testConformance(bedrock, [
     wanted: { ...plainAnswer, model: "*" },
   },
   {
-    name: "parallel calls of tools",
+    name: "parallel tool calls",
     request: { model: claude, messages: hello, tools: [tideTool] },
     sent: { body: { messages: helloTurn, toolConfig: { tools: [tideSpec] } } },
     answer: jsonFixture("bedrock", "tool-call.json"),
@@ -128,7 +128,7 @@ testConformance(bedrock, [
     },
   },
   {
-    name: "thoughts are kept for those who take them",
+    name: "reasoning is preserved when responses need not be strict",
     strict: false,
     request: { model: claude, messages: hello },
     answer: jsonFixture("bedrock", "chat-thinking.json"),
@@ -160,7 +160,7 @@ testConformance(bedrock, [
     },
   },
   {
-    name: "a guardrail that steps in",
+    name: "a guardrail that intervenes",
     request: { model: claude, messages: hello, guardrail_config: { guardrailIdentifier: "g", guardrailVersion: "1" } },
     sent: {
       body: { messages: helloTurn, guardrailConfig: { guardrailIdentifier: "g", guardrailVersion: "1" } },
@@ -487,13 +487,13 @@ testConformance(bedrock, [
   ),
   refuses("parts it does not know", { messages: [{ role: "user", content: [{ type: "hologram" }] }] }, /hologram/),
   refuses(
-    "arguments that are no object",
+    "arguments that are not an object",
     {
       messages: [{ role: "assistant", tool_calls: [{ id: "1", function: { name: "f", arguments: "[1" } }] }],
     },
     /arguments/,
   ),
-  refuses("several answers", { n: 2 }, /one answer/),
+  refuses("several answers", { n: 2 }, /n above 1/),
   refuses(
     "a forced call of a model that takes none",
     {
@@ -635,7 +635,7 @@ testConformance(bedrock, [
     },
   },
   {
-    name: "images for Cohere's third generation",
+    name: "images for Cohere embed v3",
     operation: "embed",
     request: { model: "cohere.embed-english-v3", input: [{ image: { base64: "/9j/4A==" } }] },
     sent: {
@@ -672,19 +672,19 @@ testConformance(bedrock, [
     },
   },
   {
-    name: "refuses an image without its bytes for Titan",
+    name: "rejects an image without its bytes for Titan",
     operation: "embed",
     request: { model: "amazon.titan-embed-image-v1", input: [{ image: { url: "https://example.com/a.png" } }] },
-    refused: /fetches no addresses/,
+    refused: /does not fetch URLs/,
   },
   {
-    name: "refuses an image for a model of texts",
+    name: "rejects an image for a text model",
     operation: "embed",
     request: { model: "amazon.titan-embed-text-v2:0", input: [{ text: "a", image: { base64: "AAAA" } }] },
-    refused: /embeds texts/,
+    refused: /embeds text/,
   },
   {
-    name: "refuses tokens",
+    name: "rejects tokens",
     operation: "embed",
     request: { model: "cohere.embed-v4:0", input: [1, 2] },
     refused: /tokens/,
@@ -716,7 +716,7 @@ function call(index: number, id: string, name: string): object {
   return { tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] };
 }
 
-test("a failure in a stream keeps its status and name", () => {
+test("bedrock failures in a stream keep their status and name", () => {
   const chat = bedrock.bind(() => null).operations.chat;
   const mapper = chat?.streamMapper?.({ model: claude, messages: hello }, { strict: true, drop: () => {} });
   assert.ok(mapper);
@@ -767,6 +767,6 @@ for (const [name, isAdaptive, hasThinkingBudget, takesOneSampler] of [
   });
 }
 
-test("claudeFamily() knows nothing of other makers' models", () => {
+test("claudeFamily() is undefined for other vendors' models", () => {
   assert.equal(claudeFamily({ vendor: "amazon", name: "nova-pro-v1:0" }), undefined);
 });

@@ -8,7 +8,7 @@ const bind = (slug: string, settings: Readonly<Record<string, string>>) => {
   return provider.bind((name) => settings[name] ?? null);
 };
 
-test("a provider is made once for the same settings, and anew for others", () => {
+test("bind() caches a provider for equal settings, and creates another for other settings", () => {
   const one = bind("workers-ai", { "workers-ai-account-id": "a" });
   assert.equal(bind("workers-ai", { "workers-ai-account-id": "a" }), one);
   const other = bind("workers-ai", { "workers-ai-account-id": "b" });
@@ -17,7 +17,7 @@ test("a provider is made once for the same settings, and anew for others", () =>
   assert.match(one.baseUrl, /accounts\/a\//);
 });
 
-test("settings whose texts meet are not mixed up", () => {
+test("bind() does not confuse settings whose joined values are equal", () => {
   const azure = (resource: string, deployment: string) =>
     bind("azure-openai", {
       "azure-resource-name": resource,
@@ -31,14 +31,14 @@ test("settings whose texts meet are not mixed up", () => {
 for (const { slug, settingHeaders } of builtInProviders) {
   const secrets = settingHeaders.filter((name) => /secret|token|private|passphrase|service-account|-key$/.test(name));
   for (const name of secrets) {
-    test(`${slug} is not remembered with ${name}`, () => {
+    test(`bind() does not cache ${slug} with ${name}`, () => {
       const settings = { [name]: name.includes("token-type") ? "OAUTH" : "fake" };
       assert.notEqual(tryBind(slug, settings), tryBind(slug, settings));
     });
   }
 }
 
-/** The provider, or a value of its own where its settings are refused. */
+/** The provider, or a unique value when its settings are rejected. */
 function tryBind(slug: string, settings: Readonly<Record<string, string>>): object {
   try {
     return bind(slug, settings);
@@ -47,7 +47,7 @@ function tryBind(slug: string, settings: Readonly<Record<string, string>>): obje
   }
 }
 
-test("a token client does not change what is remembered", () => {
+test("bind() with a token client does not change the cached provider", () => {
   const settings = { "azure-resource-name": "r" };
   const plain = bind("azure-openai", settings);
   const oauth = JSON.stringify({ token_url: "https://id.example.com/token", client_id: "c", client_secret: "s" });

@@ -32,7 +32,7 @@ const body = {
 const failing = (message: string, status = 400) =>
   Response.json({ type: "error", error: { type: "invalid_request_error", message } }, { status });
 
-/** Answers each call with the next of these. */
+/** Answers each call with the next of these responses. */
 function answerInTurn(...answers: readonly (() => Response)[]): void {
   sentBodies.length = 0;
   wire.answer = () => answers[sentBodies.length - 1]?.() ?? assert.fail("one call too many");
@@ -50,10 +50,10 @@ const ask = (given: object, trace: string) =>
   });
 
 for (const [name, given, answer] of [
-  ["an answer", body, whole],
+  ["a response", body, whole],
   ["a stream", { ...body, stream: true }, stream],
 ] as const) {
-  test(`${name} whose thinking is refused is asked for once more without it, and that is told`, async () => {
+  test(`${name} with rejected thinking is retried once without it, and the retry is reported`, async () => {
     answerInTurn(() => failing(refusal), answer);
     const trace = crypto.randomUUID();
     const response = await ask(given, trace);
@@ -68,7 +68,7 @@ for (const [name, given, answer] of [
   });
 }
 
-test("a call that is refused again is not made a third time", async () => {
+test("anthropic makes no third call after a second signature failure", async () => {
   answerInTurn(
     () => failing(refusal),
     () => failing("fixture: still not"),
@@ -80,11 +80,11 @@ test("a call that is refused again is not made a third time", async () => {
 });
 
 for (const [name, given, message, status] of [
-  ["another mistake", body, "fixture: max_tokens is missing", 400],
-  ["a signature where nothing was thought", { ...body, messages: [question] }, refusal, 400],
+  ["another error", body, "fixture: max_tokens is missing", 400],
+  ["a signature error without thinking", { ...body, messages: [question] }, refusal, 400],
   ["the same words with another status", body, refusal, 403],
 ] as const) {
-  test(`${name} is answered as it is`, async () => {
+  test(`${name} is returned unchanged`, async () => {
     answerInTurn(() => failing(message, status));
     const response = await ask(given, crypto.randomUUID());
     const { error } = await readJson<{ error: { message: string; type: string } }>(response);
@@ -106,7 +106,7 @@ const claudeHosts = [
 ] as const;
 
 for (const [slug, settings, model] of claudeHosts) {
-  test(`${slug} takes thinking out where a signature is refused, and leaves the request as it was`, () => {
+  test(`${slug} removes thinking after a rejected signature, and does not modify the request`, () => {
     const values: Readonly<Record<string, string>> = settings;
     const provider = createProviderRegistry().get(slug) ?? assert.fail(slug);
     const adapter = provider.bind((name) => values[name] ?? null).operations.chat;

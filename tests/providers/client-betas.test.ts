@@ -35,19 +35,19 @@ for (const [provider, { model, headers, answer, betasOf }] of Object.entries(hos
     return { betas: betasOf(sent), dropped: response.headers.get("x-gateway-dropped-params") };
   };
 
-  test(`the betas of a client's header go to ${provider} in the body`, async () => {
+  test(`${provider} gets the betas of a client's header in the body`, async () => {
     const { betas, dropped } = await ask("context-1m-2025-08-07,interleaved-thinking-2025-05-14");
     assert.deepEqual(betas, ["context-1m-2025-08-07", "interleaved-thinking-2025-05-14"]);
     assert.equal(dropped, null);
   });
 
-  test(`betas of a client's header ${provider} does not know are left out and told`, async () => {
+  test(`${provider} drops and reports unknown betas of a client's header`, async () => {
     const { betas, dropped } = await ask("claude-code-20250219,context-1m-2025-08-07");
     assert.deepEqual(betas, ["context-1m-2025-08-07"]);
     assert.equal(dropped, "anthropic-beta");
   });
 
-  test(`a header with the gateway's key is not read for ${provider}`, async () => {
+  test(`${provider} does not read a header with the gateway's key`, async () => {
     const { betas, dropped } = await ask(`context-1m-2025-08-07,${workspaceKey}`);
     assert.deepEqual([betas, dropped], [undefined, null]);
   });

@@ -1,6 +1,6 @@
 import { type CallCase, testCalls } from "../support/provider-calls.ts";
 
-/** Headers clients of a provider send by themselves, and which of them go upstream. */
+/** Headers that clients of a provider send by default, and which of them are forwarded. */
 const cases: Readonly<Record<string, readonly CallCase[]>> = {
   "vertex-ai": [
     {
@@ -59,7 +59,7 @@ const cases: Readonly<Record<string, readonly CallCase[]>> = {
   ],
   groq: [
     {
-      name: "gets no header of another provider's clients",
+      name: "gets no client header of another provider",
       headers: { "modal-key": "wk-fake", "openai-beta": "a", "x-vertex-ai-llm-request-type": "dedicated" },
       url: "https://api.groq.com/openai/v1/chat/completions",
       sent: { "modal-key": undefined, "openai-beta": undefined, "x-vertex-ai-llm-request-type": undefined },

@@ -117,7 +117,7 @@ testConformance(cohere, [
     usage,
   },
   {
-    name: "a stream of several texts",
+    name: "a stream of several completions",
     operation: "complete",
     request: { ...request, stream: true, n: 2 },
     stream: lines(
@@ -143,9 +143,9 @@ testConformance(cohere, [
   },
   ...(
     [
-      ["several prompts", { prompt: ["a", "b"] }, /one text/],
-      ["tokens", { prompt: [1, 2] }, /one text/],
-      ["too many texts", { n: 6 }, /5 texts/],
+      ["several prompts", { prompt: ["a", "b"] }, /single string/],
+      ["tokens", { prompt: [1, 2] }, /single string/],
+      ["too many completions", { n: 6 }, /at most 5 completions/],
     ] as const
   ).map(([name, changes, refused]) => ({
     name,
@@ -156,7 +156,12 @@ testConformance(cohere, [
 ]);
 
 await testCalls("cohere", [
-  { name: "completes at its own path", path: "/completions", body: request, url: "https://api.cohere.ai/v1/generate" },
+  {
+    name: "has its own path for completions",
+    path: "/completions",
+    body: request,
+    url: "https://api.cohere.ai/v1/generate",
+  },
 ]);
 
 const wire = createWire();
@@ -172,7 +177,7 @@ async function complete(text: string, type = "application/stream+json") {
 }
 
 for (const type of ["application/stream+json", "application/x-ndjson", "text/plain; charset=utf-8"]) {
-  test(`a stream of lines of type ${type} reaches the client as events, usage and [DONE] at its end`, async () => {
+  test(`cohere text streams of type ${type} become events that end with usage and [DONE]`, async () => {
     const { status, type: answered, text } = await complete(streamed, type);
     assert.deepEqual([status, answered], [200, "text/event-stream; charset=utf-8"]);
     const events = text.split("\n\n").filter((event) => event !== "");
@@ -182,19 +187,19 @@ for (const type of ["application/stream+json", "application/x-ndjson", "text/pla
   });
 }
 
-test("a stream of lines that breaks off is told as a failure", async () => {
+test("cohere text streams that break off are reported as failures", async () => {
   const { text } = await complete(lines({ text: "a", is_finished: false }));
   assert.match(text, /upstream_incomplete_stream/);
   assert.doesNotMatch(text, /\[DONE\]/);
 });
 
-test("a stream of lines that ends with an error is told as a failure", async () => {
+test("cohere text streams that end with an error are reported as failures", async () => {
   const { status, text } = await complete(lines({ is_finished: true, finish_reason: "ERROR" }));
   assert.match(text, /cohere error/);
   assert.equal(status === 200 ? text.includes("[DONE]") : false, false);
 });
 
-test("an answer that is not what it should be is the upstream's fault", async () => {
+test("cohere text responses of another shape are upstream failures", async () => {
   wire.answer = () => Response.json({ text: "no generations" });
   const headers = requestHeaders({ "x-gateway-provider": "cohere" });
   const response = await gateway.fetch("/v1/completions", { method: "POST", headers, body: JSON.stringify(request) });

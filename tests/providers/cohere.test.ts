@@ -75,7 +75,7 @@ testConformance(cohere, [
     },
   },
   {
-    name: "text and names of members",
+    name: "text and field names",
     request: chatBody({
       max_tokens: 9,
       top_p: 1,
@@ -120,7 +120,7 @@ testConformance(cohere, [
     ),
   },
   {
-    name: "a schema, a named tool, a budget for thinking",
+    name: "a schema, a named tool, a thinking budget",
     request: chatBody({
       response_format: { type: "json_schema", json_schema: { name: "x", schema: { type: "object" } } },
       tools: [...tools, { type: "function", function: { name: "other" } }],
@@ -156,7 +156,7 @@ testConformance(cohere, [
     ),
   },
   {
-    name: "blocks of an earlier answer go back",
+    name: "blocks of an earlier response are sent back",
     request: chatBody({
       messages: [
         ...hello.messages,
@@ -207,14 +207,14 @@ testConformance(cohere, [
     usage: usage(71, 11),
   },
   {
-    name: "a stream of parallel calls",
+    name: "a stream of parallel tool calls",
     request: chatBody({ stream: true }),
     stream: fixture("cohere", "stream-tools.sse"),
     chunks: streamedCalls([]),
     usage: usage(1512, 58),
   },
   {
-    name: "a stream of parallel calls with its plan",
+    name: "a stream of parallel tool calls with a plan",
     request: chatBody({ stream: true }),
     strict: false,
     stream: fixture("cohere", "stream-tools.sse"),
@@ -240,17 +240,21 @@ testConformance(cohere, [
     chunks: [chunk("s", first), chunk("s", { content: "Six." }), chunk("s", {}, "length")],
   },
   { name: "n", request: chatBody({ n: 2 }), refused: /one choice/ },
-  { name: "built-in tools", request: chatBody({ tools: [{ type: "web_search" }] }), refused: /no tools of type/ },
+  {
+    name: "built-in tools",
+    request: chatBody({ tools: [{ type: "web_search" }] }),
+    refused: /does not support tools of type/,
+  },
   { name: "legacy functions", request: chatBody({ functions: [{ name: "a" }] }), refused: /use tools/ },
   {
-    name: "a choice that is not among the tools",
+    name: "a choice that is missing from tools",
     request: chatBody({ tools, tool_choice: { type: "function", function: { name: "none_such" } } }),
-    refused: /not among the tools/,
+    refused: /missing from tools/,
   },
   {
-    name: "a part it does not take",
+    name: "a part it does not support",
     request: chatBody({ messages: [{ role: "user", content: [{ type: "file", file: { file_id: "a" } }] }] }),
-    refused: /no parts of type file/,
+    refused: /does not accept parts of type file/,
   },
   { name: "a malformed message", request: chatBody({ messages: [{ role: "user", content: 1 }] }), refused: /messages/ },
   {
@@ -286,7 +290,7 @@ testConformance(cohere, [
     refused: /not lists of tokens/,
   },
   {
-    name: "texts and images mixed",
+    name: "text and images mixed",
     operation: "embed",
     request: {
       model: "embed-v4.0",
@@ -314,16 +318,16 @@ testConformance(cohere, [
     wanted: "*",
   },
   {
-    name: "a film",
+    name: "a video",
     operation: "embed",
     request: { model: "embed-v4.0", input: [{ video: { url: "https://example.com/a.mp4" } }] },
-    refused: /no films/,
+    refused: /not video/,
   },
   {
-    name: "a text and an image as one, for the third generation",
+    name: "text and an image as one, for embed v3",
     operation: "embed",
     request: { model: "embed-english-v3.0", input: [{ text: "a", image: { base64: "AAAA" } }] },
-    refused: /not both as one/,
+    refused: /not both in one input/,
   },
   {
     name: "models",

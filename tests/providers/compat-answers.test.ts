@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UpstreamError } from "../../src/errors.ts";
+import { requireOperation } from "../../src/providers/core/types.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
-import { requireOperation } from "../../src/providers/types.ts";
 import { type ConformanceCase, fixture, testConformance } from "../conformance/suite.ts";
 
 const registry = createProviderRegistry();
@@ -19,7 +19,7 @@ function conforms(slug: string, ...cases: readonly ConformanceCase[]): void {
 
 const head = { id: "fx-1", object: "chat.completion", created: 1_790_000_000, model: "m" };
 
-/** An answer of one choice. */
+/** A response with one choice. */
 function answerOf(message: object, rest: object = {}, choice: object = {}) {
   const choices = [{ index: 0, message: { role: "assistant", ...message }, finish_reason: "stop", ...choice }];
   return { ...head, choices, ...rest };
@@ -38,7 +38,7 @@ function chunkOf(delta: object, finish: string | null = null, rest: object = {})
 const toStream = (chunks: readonly object[]): string =>
   chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
 
-// what a model thought, by strictness
+// reasoning, by strictness
 for (const [slug, member] of [
   ["deepseek", "reasoning_content"],
   ["x-ai", "reasoning_content"],
@@ -61,9 +61,9 @@ for (const [slug, member] of [
   ]);
   conforms(
     slug,
-    { name: "plain answers hold no thoughts", request, answer, wanted: answerOf({ content: "At six." }) },
+    { name: "strict responses contain no reasoning", request, answer, wanted: answerOf({ content: "At six." }) },
     {
-      name: "other answers hold thoughts under one name",
+      name: "other responses contain reasoning under one name",
       request,
       strict: false,
       answer,
@@ -81,7 +81,7 @@ for (const [slug, member] of [
       ),
     },
     {
-      name: "plain streams hold no thoughts",
+      name: "strict streams contain no reasoning",
       request: streamed,
       stream,
       chunks: [
@@ -92,7 +92,7 @@ for (const [slug, member] of [
       usage: usageOf(7, 3),
     },
     {
-      name: "other streams hold thoughts under one name",
+      name: "other streams contain reasoning under one name",
       request: streamed,
       strict: false,
       stream,
@@ -119,7 +119,7 @@ for (const [slug, member] of [
   );
 }
 
-// reasons to finish
+// finish reasons
 for (const [slug, told, wanted] of [
   ["deepseek", "insufficient_system_resource", "stop"],
   ["together-ai", "eos", "stop"],
@@ -215,7 +215,7 @@ for (const [slug, name, told, wanted] of [
 
 for (const slug of ["sambanova", "lemonfox-ai"]) {
   conforms(slug, {
-    name: "answers without usage get one of zeros",
+    name: "responses without usage get zero counts",
     request,
     answer: answerOf({ content: "a" }),
     wanted: answerOf({ content: "a" }, { usage: usageOf(0, 0) }),
@@ -293,7 +293,7 @@ const call = (index: number, rest: object) => ({ tool_calls: [{ index, ...rest }
 conforms(
   "deepinfra",
   {
-    name: "pings are skipped, and tool calls pass",
+    name: "pings are skipped, and tool calls are forwarded",
     request: streamed,
     stream: `: ping\n\nevent: ping\ndata: 1790000000\n\n${toStream([
       chunkOf(call(0, { id: "call_1", type: "function", function: { name: "tide", arguments: "" } })),
@@ -329,14 +329,14 @@ conforms(
 );
 
 conforms("together-ai", {
-  name: "texts of completions pass, the copy of a chat's does not",
+  name: "text of completions passes, a copy of a chat's text does not",
   operation: "complete",
   request: { model: "m", prompt: "a", stream: true },
   stream: toStream([{ ...head, choices: [{ index: 0, text: "b", delta: { content: "b" }, finish_reason: "eos" }] }]),
   chunks: [{ ...head, choices: [{ index: 0, text: "b", finish_reason: "stop" }] }],
 });
 conforms("together-ai", {
-  name: "the copy of a chat's text does not pass",
+  name: "a copy of a chat's text is dropped",
   request: streamed,
   stream: toStream([
     { ...chunkHead, choices: [{ index: 0, text: "b", delta: { content: "b" }, finish_reason: "stop" }] },
@@ -375,14 +375,14 @@ for (const [name, data, status, message] of [
     "openrouter error: fixture: gone",
   ],
 ] as const) {
-  test(`a stream that tells of a failure by ${name} fails`, () => {
+  test(`streams that report a failure by ${name} fail`, () => {
     const error = mapFailing("openrouter", [JSON.stringify(data)]);
     assert.ok(error instanceof UpstreamError);
     assert.deepEqual([error.status, error.message, error.provider], [status, message, "openrouter"]);
   });
 }
 
-test("the recorded stream of openrouter fails at its last event", () => {
+test("openrouter fails at the last event of the recorded stream", () => {
   const events = fixture("openrouter", "stream-error.sse").match(/(?<=^data: ).*$/gm) ?? [];
   assert.equal(events.length, 3);
   assert.equal(mapFailing("openrouter", events.slice(0, 2)), undefined);
@@ -391,7 +391,7 @@ test("the recorded stream of openrouter fails at its last event", () => {
   assert.deepEqual([error.status, error.message], [502, "openrouter error: Provider disconnected"]);
 });
 
-test("an event that is named an error fails, whatever it holds", () => {
+test("openaiCompatible() streams fail at an event named error, whatever it contains", () => {
   const error = mapFailing("perplexity-ai", ['{"message":"fixture: gone","code":"429"}'], "error");
   assert.ok(error instanceof UpstreamError);
   assert.deepEqual([error.status, error.message], [429, "perplexity-ai error: fixture: gone"]);
@@ -403,7 +403,7 @@ for (const [code, status] of [
   [1008, 402],
   [1013, 502],
 ] as const) {
-  test(`minimax' failure ${code} with status 200 is ${status}`, () => {
+  test(`minimax failure ${code} with status 200 becomes ${status}`, () => {
     const adapter = requireOperation(
       providerOf("minimax").bind(() => null),
       "chat",

@@ -34,7 +34,7 @@ for (const slug of ["deepseek", "nebius"]) {
   conforms(
     slug,
     {
-      name: "what is thought behind a call is a block of its own, and texts follow in order",
+      name: "reasoning after a tool call is a separate block, and text follows in order",
       request: streamed,
       strict: false,
       stream: toStream([
@@ -64,26 +64,26 @@ for (const slug of ["deepseek", "nebius"]) {
       ],
     },
     {
-      name: "the first chunk names the role, whether the upstream does or not",
+      name: "the first chunk names the role, even when the upstream does not",
       request: streamed,
       stream: toStream([chunkOf({ content: "At" }), chunkOf({ content: " six." }), chunkOf({}, "stop")]),
       chunks: [chunkOf({ role: "assistant", content: "At" }), chunkOf({ content: " six." }), chunkOf({}, "stop")],
     },
     {
-      name: "a word for the end that OpenAI does not have",
+      name: "a finish reason that OpenAI does not have",
       request: streamed,
       stream: toStream([chunkOf({ ...first, content: "a" }), chunkOf({}, "eos_token")]),
       chunks: [chunkOf({ ...first, content: "a" }), chunkOf({}, "stop")],
     },
     {
-      name: "a word for the end that stays where answers are not plain",
+      name: "a finish reason that stays unchanged in lax responses",
       request: streamed,
       strict: false,
       stream: toStream([chunkOf({ ...first, content: "a" }), chunkOf({}, "eos_token")]),
       chunks: [chunkOf({ ...first, content: "a" }), chunkOf({}, "eos_token")],
     },
     {
-      name: "blocks the upstream sends itself",
+      name: "blocks from the upstream",
       request,
       strict: false,
       answer: {
@@ -110,7 +110,7 @@ const textOf = (rest: object) => ({ ...head, object: "text_completion", ...rest 
 conforms(
   "lambda",
   {
-    name: "plain completions hold no members of the server's",
+    name: "strict completions contain no fields of the server",
     operation: "complete",
     request: { model: "m", prompt: "a" },
     answer: textOf({
@@ -122,7 +122,7 @@ conforms(
     wanted: textOf({ choices: [{ index: 0, text: "b", logprobs: null, finish_reason: "stop" }] }),
   },
   {
-    name: "plain streams of completions neither",
+    name: "strict streams of completions contain no extra fields",
     operation: "complete",
     request: { model: "m", prompt: "a", stream: true },
     stream: toStream([
@@ -139,7 +139,7 @@ conforms(
 const ask = (body: object = helloBody) =>
   chat(gateway, body, { "x-gateway-provider": "nebius", authorization: "Bearer key" });
 
-test("an answer that is as it should be goes back byte for byte", async () => {
+test("openaiCompatible() returns a response that needs no change byte for byte", async () => {
   const choices = [{ index: 0, message: { role: "assistant", content: "a" }, finish_reason: "stop" }];
   const text = JSON.stringify({ ...head, choices, usage: null }, null, 3);
   wire.answer = () => new Response(text);
@@ -148,11 +148,11 @@ test("an answer that is as it should be goes back byte for byte", async () => {
 
 for (const [name, body] of [
   ["without choices", { id: "fx-1" }],
-  ["whose choices are no list", { choices: {} }],
-  ["whose choice is no object", { choices: ["a"] }],
-  ["whose reason to finish is a number", { choices: [{ finish_reason: 3 }] }],
+  ["whose choices are not a list", { choices: {} }],
+  ["whose choice is not an object", { choices: ["a"] }],
+  ["whose finish reason is a number", { choices: [{ finish_reason: 3 }] }],
 ] as const) {
-  test(`an answer ${name} is the upstream's fault`, async () => {
+  test(`nebius responses ${name} are upstream failures`, async () => {
     wire.answer = () => Response.json(body);
     const response = await ask();
     const { error } = await readJson<{ error: { code: string } }>(response);
@@ -160,7 +160,7 @@ for (const [name, body] of [
   });
 }
 
-test("chunks of a corrected stream that nobody can read go on, and none of them breaks it", async () => {
+test("openaiCompatible() forwards malformed chunks of a corrected stream unchanged", async () => {
   const odd = [
     '{"choices":"a","x":1}',
     '{"choices":[3,null],"x":1}',

@@ -25,7 +25,7 @@ function answerWithStream(text: string): void {
 
 const streamed = { ...helloBody, stream: true };
 
-test("a stream without [DONE] ends with one after its reason to finish, and its usage is logged", async () => {
+test("perplexity-ai streams without [DONE] get one after their finish reason, and their usage is logged", async () => {
   answerWithStream(fixture("perplexity-ai", "stream.sse"));
   const trace = crypto.randomUUID();
   const response = await ask("perplexity-ai", streamed, { "x-gateway-trace-id": trace });
@@ -39,7 +39,7 @@ test("a stream without [DONE] ends with one after its reason to finish, and its 
   assert.deepEqual([row.usage?.output_tokens, row.usage?.reasoning_tokens], [3, 2]);
 });
 
-test("usage that a stream tells elsewhere comes last for those who ask", async () => {
+test("groq usage in another place comes last, and only when requested", async () => {
   answerWithStream(fixture("groq", "stream.sse"));
   const response = await ask("groq", { ...streamed, stream_options: { include_usage: true } });
   const events = (await response.text()).trim().split("\n\n");
@@ -55,14 +55,14 @@ test("usage that a stream tells elsewhere comes last for those who ask", async (
   });
 });
 
-test("a stream that breaks off fails, and has no [DONE]", async () => {
+test("openrouter streams that break off fail without [DONE]", async () => {
   answerWithStream(fixture("openrouter", "stream-error.sse"));
   const text = await (await ask("openrouter", streamed)).text();
   assert.match(text, /openrouter error: Provider disconnected/);
   assert.doesNotMatch(text, /\[DONE\]/);
 });
 
-test("a stream that ends with [DONE] alone is whole", async () => {
+test("groq streams that end with [DONE] alone are complete", async () => {
   const chunk = { id: "fx-1", object: "chat.completion.chunk", created: 1, model: "m" };
   const part = { ...chunk, choices: [{ index: 0, delta: { content: "a" }, finish_reason: null }] };
   answerWithStream(`data: ${JSON.stringify(part)}\n\ndata: [DONE]\n\n`);
@@ -73,13 +73,13 @@ test("a stream that ends with [DONE] alone is whole", async () => {
 
 const askForUsage = { ...streamed, stream_options: { include_usage: true } };
 
-test("streams that are as they should be go through as bytes", async () => {
+test("nebius streams that need no change are forwarded as bytes", async () => {
   const text = fixture("openai", "stream.sse").replaceAll('"id":', '"object" : "chat.completion.chunk", "id":');
   answerWithStream(text);
   assert.equal(await (await ask("nebius", askForUsage)).text(), text);
 });
 
-test("members of the provider's own go through as bytes where answers need not be plain", async () => {
+test("nebius' own fields are forwarded as bytes when responses need not be strict", async () => {
   const text = fixture("openai", "stream.sse").replaceAll('"id":', '"own":{"a" : 1},"id":');
   answerWithStream(text);
   const lax = { "x-gateway-strict-open-ai-compliance": "false" };
@@ -88,7 +88,7 @@ test("members of the provider's own go through as bytes where answers need not b
   assert.doesNotMatch(await (await ask("nebius", askForUsage)).text(), /"own"/);
 });
 
-test("thoughts are taken out of a stream, and all else goes on as it came", async () => {
+test("novita-ai reasoning is removed from a strict stream, and everything else is unchanged", async () => {
   const plain = fixture("openai", "stream.sse");
   const [head = "", ...rest] = plain.split("\n\n");
   const thought = head.replace(
@@ -100,7 +100,7 @@ test("thoughts are taken out of a stream, and all else goes on as it came", asyn
   assert.equal(await (await ask("novita-ai", askForUsage)).text(), plain);
 });
 
-test("usage that comes with content comes last, for those who ask", async () => {
+test("hyperbolic usage beside content comes last, and only when requested", async () => {
   const chunk = { id: "fx-1", object: "chat.completion.chunk", created: 1, model: "m" };
   const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
   const choices = [{ index: 0, delta: { role: "assistant", content: "a" }, finish_reason: "stop" }];
@@ -117,7 +117,7 @@ test("usage that comes with content comes last, for those who ask", async () => 
   }
 });
 
-test("a failure inside a choice ends a stream as a failure, behind what came before it", async () => {
+test("fal-ai failures inside a choice end the stream as a failure, after earlier chunks", async () => {
   const chunk = { id: "fx-1", object: "chat.completion.chunk", created: 1, model: "m" };
   const said = { ...chunk, choices: [{ index: 0, delta: { role: "assistant", content: "a" }, finish_reason: null }] };
   const error = { code: 429, message: "fixture: gone" };
@@ -129,7 +129,7 @@ test("a failure inside a choice ends a stream as a failure, behind what came bef
   assert.doesNotMatch(text, /\[DONE\]/);
 });
 
-test("corrected usage of a whole answer is what is logged", async () => {
+test("x-ai corrected usage of a non-streaming response is logged", async () => {
   const usage = {
     prompt_tokens: 9,
     completion_tokens: 5,
@@ -146,14 +146,14 @@ test("corrected usage of a whole answer is what is logged", async () => {
   assert.deepEqual([row.usage?.output_tokens, row.usage?.total_tokens, row.usage?.reasoning_tokens], [35, 44, 30]);
 });
 
-test("a failure with status 200 is answered as what it is", async () => {
+test("minimax failures with status 200 get the status of the failure", async () => {
   wire.answer = () => Response.json({ base_resp: { status_code: 1002, status_msg: "fixture: slow down" } });
   const response = await ask("minimax");
   const { error } = await readJson<{ error: { message: string; code: string } }>(response);
   assert.deepEqual([response.status, error.message, error.code], [429, "minimax error: fixture: slow down", "1002"]);
 });
 
-test("members a provider does not take are told", async () => {
+test("groq reports fields it does not support as dropped", async () => {
   wire.answer = () => Response.json({ id: "fx-1", choices: [] });
   const response = await ask("groq", { ...helloBody, logprobs: true, logit_bias: {} });
   assert.equal(response.status, 200, await response.text());
@@ -161,14 +161,14 @@ test("members a provider does not take are told", async () => {
   assert.deepEqual(JSON.parse(String(wire.init?.body)), helloBody);
 });
 
-test("members without which the answer would be another one are refused", async () => {
+test("nscale rejects fields whose absence would change the response", async () => {
   const tools = [{ type: "function", function: { name: "a" } }];
   const response = await ask("nscale", { ...helloBody, tools });
   const { error } = await readJson<{ error: { param: string; code: string } }>(response);
   assert.deepEqual([response.status, error.param, error.code], [400, "tools", "unsupported_parameter"]);
 });
 
-test("errors that are a text keep it, and the code beside it", async () => {
+test("x-ai failures that are strings keep the string, and the code beside it", async () => {
   const body = { code: "capacity_exceeded", error: "fixture: model overloaded" };
   wire.answer = () => Response.json(body, { status: 503 });
   const response = await ask("x-ai");
@@ -176,13 +176,13 @@ test("errors that are a text keep it, and the code beside it", async () => {
   assert.deepEqual([response.status, error.message], [503, "x-ai error: fixture: model overloaded"]);
 });
 
-test("the path in front of a provider's operations stands behind a custom host too", async () => {
+test("deepseek keeps its path prefix on a custom host", async () => {
   wire.answer = () => Response.json({ id: "fx-1", choices: [] });
   await ask("deepseek", helloBody, { "x-gateway-custom-host": "https://models.example.com/a" });
   assert.equal(wire.url, "https://models.example.com/a/v1/chat/completions");
 });
 
-test("a custom host named with its version has it once", async () => {
+test("deepseek adds no second version to a custom host that has one", async () => {
   wire.answer = () => Response.json({ id: "fx-1", choices: [] });
   for (const host of ["https://models.example.com/a/v1", "https://models.example.com/a/v1/"]) {
     await ask("deepseek", helloBody, { "x-gateway-custom-host": host });
@@ -197,7 +197,7 @@ for (const [provider, path, url] of [
   ["lepton", "/v1/tts", "https://api.lepton.ai/api/v1/tts"],
   ["groq", "/v1/evaluation", "https://api.groq.com/openai/v1/evaluation"],
 ] as const) {
-  test(`${path} is passed on to ${provider} as ${url}`, async () => {
+  test(`${provider} receives ${path} at ${url}`, async () => {
     wire.answer = () => Response.json({});
     const init = { method: "POST", headers: requestHeaders({ "x-gateway-provider": provider }), body: "{}" };
     assert.equal((await gateway.fetch(path, init)).status, 200);
@@ -210,7 +210,7 @@ for (const [slug, url] of [
   ["openrouter", "https://openrouter.ai/api/v1/models"],
   ["nebius", "https://api.studio.nebius.ai/v1/models"],
 ] as const) {
-  test(`GET /models of ${slug} is its list`, async () => {
+  test(`GET /models of ${slug} returns its list`, async () => {
     wire.answer = () => Response.json({ data: [{ id: "m", context_length: 8 }] });
     const response = await gateway.fetch("/v1/models", { headers: requestHeaders({ "x-gateway-provider": slug }) });
     assert.equal(wire.url, url);
@@ -218,7 +218,7 @@ for (const [slug, url] of [
   });
 }
 
-test("openrouter is told which application calls: by settings, else by the client's own headers", async () => {
+test("openrouter gets the application's name from settings, else from the client's own headers", async () => {
   const answer = {
     id: "1",
     object: "chat.completion",

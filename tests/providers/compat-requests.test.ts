@@ -7,7 +7,7 @@ const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
 const answer = { id: "fx-1", choices: [], usage };
 const tools = [{ type: "function", function: { name: "tide", parameters: { type: "object" } } }];
 
-/** What is sent of the members of a request, and what is told to be left out. */
+/** The fields that are sent, and those reported as dropped. */
 type Row = readonly [slug: string, given: object, sent: object, dropped?: readonly string[]];
 
 const limits = { presence_penalty: 0.5, frequency_penalty: 0.5 };
@@ -16,7 +16,7 @@ const legacy = { functions: [], function_call: "none" };
 const withUsage = { stream: true, stream_options: { include_usage: true } };
 
 const rows: readonly Row[] = [
-  // members a provider refuses
+  // fields a provider rejects
   [
     "groq",
     { ...manyMembers, top_logprobs: 2, n: 1 },
@@ -55,9 +55,9 @@ const rows: readonly Row[] = [
     { ...limits, logit_bias: { "1": 2 }, logprobs: true, top_p: 0.5, stream: true },
     ["user", "seed", "tools", "tool_choice", "stream_options", ...Object.keys(legacy)],
   ],
-  // null says nothing that could be left out
+  // null fields need no report
   ["groq", { logprobs: null, thinking: null }, {}],
-  // small maps
+  // small tables
   [
     "lingyi",
     { ...manyMembers, max_completion_tokens: 5, own: 1 },
@@ -118,7 +118,7 @@ const rows: readonly Row[] = [
     },
     ["seed"],
   ],
-  // renamed members, and both names at once
+  // renamed fields, and both names at once
   ...["deepseek", "deepinfra", "zhipu", "moonshot", "siliconflow", "deepbricks", "lepton", "fireworks-ai"].flatMap(
     (slug): Row[] => [
       [slug, { max_completion_tokens: 5 }, { max_tokens: 5 }],
@@ -145,7 +145,7 @@ const rows: readonly Row[] = [
   ["lingyi", { stream: true }, { stream: true }],
   ["openrouter", { stream: true }, { stream: true, usage: { include: true } }],
   ["openrouter", withUsage, { stream: true, usage: { include: true } }],
-  // whether, and how much, to think
+  // whether to think, and how much
   ["openai", { thinking: { type: "enabled" }, reasoning_effort: "low" }, { reasoning_effort: "low" }, []],
   ["openai", { thinking: { type: "enabled" } }, {}, ["thinking"]],
   ["openai", { model: "gpt-4o", reasoning_effort: "low" }, { model: "gpt-4o" }, ["reasoning_effort"]],
@@ -192,7 +192,7 @@ const rows: readonly Row[] = [
     { provider: { only: ["a"] }, models: ["b"], plugins: [], route: "fallback" },
     { provider: { only: ["a"] }, models: ["b"], plugins: [], route: "fallback" },
   ],
-  // models that refuse members
+  // models that reject fields
   [
     "x-ai",
     { model: "grok-4-0709", ...limits, stop: "x", seed: 1 },
@@ -247,7 +247,7 @@ const signedCall = {
 };
 const result = { role: "tool", tool_call_id: "call_1", content: "3 m" };
 
-/** A conversation with what only this gateway or other providers know. */
+/** A conversation with fields that only the gateway or other providers know. */
 const conversation = [
   { role: "developer", content: [{ type: "text", text: "Be brief.", cache_control: { type: "ephemeral" } }] },
   {
@@ -264,7 +264,7 @@ const conversation = [
   result,
 ];
 
-/** The conversation as a provider gets it, but for what these name. */
+/** The conversation as a provider gets it, except for these fields. */
 function converted(options: { first?: object; second?: object; old?: object; current?: object } = {}) {
   const { old = { reasoning_content: "Check hours." }, current = old } = options;
   return [
@@ -283,7 +283,7 @@ const dropped = ["cache_control", "content_blocks", "thought_signature"];
 
 function conversationCase(wanted: readonly unknown[], change: Partial<ConformanceCase> = {}): ConformanceCase {
   return {
-    name: "a conversation with members of other shapes",
+    name: "a conversation with fields of other shapes",
     request: { model: "m", messages: conversation, tools: [cachedTool] },
     sent: { body: { model: "m", messages: wanted, tools } },
     dropped,
@@ -334,7 +334,7 @@ for (const [slug, one] of Object.entries(cases)) {
   testConformance(provider, [
     one,
     {
-      name: "thinking parts, and a text that lies in blocks alone",
+      name: "thinking parts, and text that is only in blocks",
       request: {
         model: "m",
         messages: [

@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { isObject } from "../../src/lib/json.ts";
-import { hosts } from "../../src/providers/compat/hosts.ts";
-import { smallProviders } from "../../src/providers/compat/small.ts";
-import { vendors } from "../../src/providers/compat/vendors.ts";
-import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
+import { byteplus } from "../../src/providers/byteplus/mod.ts";
+import { fireworks } from "../../src/providers/fireworks-ai/mod.ts";
+import { modal } from "../../src/providers/modal/mod.ts";
+import { hosts } from "../../src/providers/openai-compatible/vendors/hosts.ts";
+import { smallProviders } from "../../src/providers/openai-compatible/vendors/small.ts";
+import { vendors } from "../../src/providers/openai-compatible/vendors/vendors.ts";
+import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { testConformance } from "../conformance/suite.ts";
 import { compatVendors, type Vendor } from "../support/compat-vendors.ts";
 import { chat, createTestGateway, helloBody, readJson } from "../support/gateway.ts";
 import { createWire } from "../support/wire.ts";
 
-const providers = [...vendors, ...providersWithSettings, ...smallProviders, ...hosts];
+const providers = [...vendors, openrouter, byteplus, modal, fireworks, ...smallProviders, ...hosts];
 const wire = createWire();
 const gateway = await createTestGateway({ transport: wire.transport });
 after(() => gateway.close());
@@ -28,7 +31,7 @@ const plainUsage = (vendor: Vendor) => ({ ...usage, ...vendor.plainUsage });
 const thoughtIn = ({ thought: member }: Vendor, value: string) => (member ? { [member]: value } : {});
 const namedThought = ({ thought: member }: Vendor, value: string) => (member ? { reasoning_content: value } : {});
 
-/** A whole answer: as the vendor tells it, and as the client gets it. */
+/** A non-streaming response: as the vendor returns it, and as the client gets it. */
 function wholeOf(vendor: Vendor) {
   const choice = { index: 0, logprobs: null, finish_reason: "stop" };
   const message = { role: "assistant", content: text };
@@ -47,7 +50,7 @@ function wholeOf(vendor: Vendor) {
       choices: [{ ...told, message: { ...members, ...thoughtIn(vendor, thought) } }],
     },
     strict: {
-      // a tier of service is among OpenAI's members
+      // `service_tier` is one of OpenAI's fields
       ...("service_tier" in (vendor.answer ?? {}) && { service_tier: "default" }),
       ...head,
       choices: [{ ...choice, message }],
@@ -62,7 +65,7 @@ function wholeOf(vendor: Vendor) {
   };
 }
 
-/** Plain counts beside the vendor's own; details keep what it says besides. */
+/** OpenAI's counts beside the vendor's own; extra details are preserved. */
 function laxUsage(vendor: Vendor): Members {
   const told: Members = toldUsage(vendor);
   const entries = Object.entries<unknown>(plainUsage(vendor)).map(([name, value]) => {
@@ -77,7 +80,7 @@ interface Piece {
   finish?: string;
 }
 
-/** What a stream says, as the vendor tells it. */
+/** The events of a stream as the vendor sends them. */
 function piecesOf(vendor: Vendor): Piece[] {
   return [
     { delta: { role: "assistant", content: "", ...thoughtIn(vendor, "") } },
@@ -87,7 +90,7 @@ function piecesOf(vendor: Vendor): Piece[] {
   ];
 }
 
-/** The same as the client gets it where it asked for all. */
+/** The same events for a client that asked for usage. */
 function laxDelta(vendor: Vendor, { delta }: Piece): Members {
   const { reasoning, ...rest } = delta;
   if (reasoning !== undefined) rest.reasoning_content = reasoning;
@@ -97,7 +100,7 @@ function laxDelta(vendor: Vendor, { delta }: Piece): Members {
   return rest;
 }
 
-/** Where a chunk tells the usage, by the vendor's way. */
+/** The chunk with the usage, in the vendor's form. */
 function usageMembers(vendor: Vendor, isLast: boolean): { chunk?: Members; choice?: Members } {
   const told = toldUsage(vendor);
   if (vendor.usageIn === "every" || (isLast && vendor.usageIn === "finish")) return { chunk: { usage: told } };
@@ -127,16 +130,16 @@ function streamOf(vendor: Vendor) {
         choices: [{ index: 0, delta: plainDelta(delta), finish_reason: finish }],
       })),
     lax: told.map(({ usage: _, ...chunk }: Members & { choices: Members[] }, index) => {
-      const [{ message: __, ...choice } = {}] = chunk.choices as Members[]; // each chunk has one
+      const [{ message: __, ...choice } = {}] = chunk.choices as Members[]; // every chunk has choices
       const delta = { ...laxDelta(vendor, pieces[index] ?? assert.fail()), ...vendor.delta };
-      // the suite takes the provider's name from each chunk: the gateway puts its own there
+      // the suite reads the provider's name from each chunk, where the gateway adds it
       const { provider: ___, ...rest } = chunk as Members;
       return { ...rest, choices: [{ ...choice, delta }] };
     }),
   };
 }
 
-test("every declaration has its fixture", () => {
+test("compat declarations each have a fixture", () => {
   assert.deepEqual(providers.map(({ slug }) => slug).toSorted(), Object.keys(compatVendors).toSorted());
 });
 
@@ -150,8 +153,8 @@ for (const provider of providers) {
   const streamed = streamOf(vendor);
   const asked = { request: { ...known, stream: true } };
   testConformance(provider, [
-    { name: "a plain answer, unknown members", request, sent, answer: whole.answer, wanted: whole.strict },
-    { name: "an answer with extras", request: known, strict: false, answer: whole.answer, wanted: whole.lax },
+    { name: "a strict response, unknown fields", request, sent, answer: whole.answer, wanted: whole.strict },
+    { name: "a response with extras", request: known, strict: false, answer: whole.answer, wanted: whole.lax },
     {
       name: "a plain stream",
       ...asked,
@@ -162,7 +165,7 @@ for (const provider of providers) {
     { name: "a stream with extras", ...asked, strict: false, stream: streamed.stream, chunks: streamed.lax },
   ]);
 
-  test(`${slug} conforms: a refusal has its status and message`, async () => {
+  test(`${slug} conforms: an error has its status and message`, async () => {
     const standard = { error: { message: "fixture: no", type: "invalid_request_error", param: "x", code: "y" } };
     const [body, status, message, answered = status] = vendor.error ?? [standard, 400, "fixture: no"];
     wire.answer = () => new Response(typeof body === "string" ? body : JSON.stringify(body), { status });

@@ -1,18 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidRequestError } from "../../src/errors.ts";
-import { hosts } from "../../src/providers/compat/hosts.ts";
-import { smallProviders } from "../../src/providers/compat/small.ts";
-import { vendors } from "../../src/providers/compat/vendors.ts";
-import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
-import type { OperationName } from "../../src/providers/operations.ts";
+import { byteplus } from "../../src/providers/byteplus/mod.ts";
+import type { OperationName } from "../../src/providers/core/operations.ts";
+import { requireOperation } from "../../src/providers/core/types.ts";
+import { fireworks } from "../../src/providers/fireworks-ai/mod.ts";
+import { modal } from "../../src/providers/modal/mod.ts";
+import { hosts } from "../../src/providers/openai-compatible/vendors/hosts.ts";
+import { smallProviders } from "../../src/providers/openai-compatible/vendors/small.ts";
+import { vendors } from "../../src/providers/openai-compatible/vendors/vendors.ts";
+import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import { requireOperation } from "../../src/providers/types.ts";
 import { testConformance } from "../conformance/suite.ts";
 
-const providers = [...vendors, ...providersWithSettings, ...smallProviders, ...hosts];
+const providers = [...vendors, openrouter, byteplus, modal, fireworks, ...smallProviders, ...hosts];
 
-/** Letters of the operations. */
+/** One letter per operation. */
 const letters: Readonly<Record<string, OperationName>> = {
   C: "chat",
   T: "complete",
@@ -39,14 +42,14 @@ const suffixes: Readonly<Record<string, string>> = {
   translate: "/audio/translations",
 };
 
-/** Paths of operations in a provider's own shape. */
+/** Paths of operations in a provider's native shape. */
 const ownPaths: Readonly<Record<string, string>> = {
   "fireworks-ai generateImage": "/image_generation/accounts/fireworks/models/m",
   "hyperbolic generateImage": "/image/generation",
   "minimax speak": "/t2a_v2",
 };
 
-/** By slug: what stands in front of each path, the operations, and the model of requests that name none. */
+/** By slug: the path prefix, the operations, and the default model. */
 const expected: Readonly<Record<string, readonly [base: string, operations: string, model?: string]>> = {
   "together-ai": ["https://api.together.xyz/v1", "CTEKI", "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo"],
   groq: ["https://api.groq.com/openai/v1", "CMRSAL"],
@@ -105,7 +108,7 @@ const otherHeaders: Readonly<Record<string, object>> = {
   "fal-ai": { authorization: "Key k" },
 };
 
-test("every declaration is expected, and part of the registry", () => {
+test("compat declarations are all listed here and registered", () => {
   assert.deepEqual(providers.map(({ slug }) => slug).toSorted(), Object.keys(expected).toSorted());
   const slugs = builtInProviders.map(({ slug }) => slug);
   assert.deepEqual(slugs, [...new Set(slugs)], "no slug stands twice");
@@ -128,7 +131,7 @@ for (const provider of providers) {
   const names = [...operations].map((letter) => letters[letter] ?? assert.fail(letter));
   const bound = provider.bind(() => null);
 
-  test(`${slug} is called at its address, with its operations`, () => {
+  test(`${slug} is called at its base URL, with its operations`, () => {
     assert.deepEqual(Object.keys(bound.operations).toSorted(), names.toSorted());
     for (const name of names) {
       const path = requireOperation(bound, name).path({
@@ -140,7 +143,7 @@ for (const provider of providers) {
         documents: ["d"],
         voice: "v",
       });
-      // its decisions stand beside its version
+      // its decisions are beside its version
       if (name === "decide") assert.equal(bound.baseUrl + path, "https://openrouter.ai/api/alpha/decisions");
       else if (slug === "deepinfra" && name === "rerank") assert.equal(path, "/inference/m");
       // its chats have no version in their path
@@ -178,7 +181,7 @@ for (const provider of providers) {
   ]);
 }
 
-test("embeddings have default models of their own", () => {
+test("embeddings have separate default models", () => {
   const found: Record<string, unknown> = {};
   for (const provider of providers) {
     const adapter = provider.bind(() => null).operations.embed;
@@ -200,7 +203,7 @@ test("modal takes a pair of proxy tokens", () => {
   assert.deepEqual(modal?.bind(read).authenticate(undefined), { "modal-key": "wk-1", "modal-secret": "ws-1" });
 });
 
-test("byteplus has a region, which is part of a host name and nothing else", () => {
+test("byteplus has a region, which can only be part of a host name", () => {
   const byteplus = providers.find(({ slug }) => slug === "byteplus") ?? assert.fail();
   const bindIn = (region: string) => byteplus.bind((name) => (name === "byteplus-region" ? region : null));
   assert.equal(bindIn("eu-west").baseUrl, "https://ark.eu-west.bytepluses.com/api/v3");
@@ -209,7 +212,7 @@ test("byteplus has a region, which is part of a host name and nothing else", () 
   }
 });
 
-test("openrouter is told which application calls", () => {
+test("openrouter gets the calling application's name", () => {
   const openrouter = providers.find(({ slug }) => slug === "openrouter");
   const read = (name: string) => ({ "openrouter-title": "T", "openrouter-referer": "https://t.example" })[name] ?? null;
   assert.deepEqual(openrouter?.bind(read).authenticate(undefined), {

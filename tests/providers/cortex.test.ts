@@ -176,10 +176,10 @@ testConformance(cortex, [
     ],
     usage: { prompt_tokens: 82, completion_tokens: 21, total_tokens: 103 },
   },
-  { name: "several answers", request: { ...request, n: 2 }, refused: /gives one answer/ },
-  { name: "other tools", request: { ...request, tools: [{ type: "web_search" }] }, refused: /functions only/ },
+  { name: "several choices", request: { ...request, n: 2 }, refused: /returns one choice/ },
+  { name: "other tools", request: { ...request, tools: [{ type: "web_search" }] }, refused: /accepts only functions/ },
   {
-    name: "images by address",
+    name: "images by URL",
     request: {
       ...request,
       messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "https://a.example/x.png" } }] }],
@@ -211,7 +211,7 @@ testConformance(cortex, [
   },
 ]);
 
-test("an error inside a stream is thrown", () => {
+test("cortex throws an error inside a stream", () => {
   const adapter = cortex.bind(() => null).operations.chat;
   const mapper = adapter?.streamMapper?.(request, { strict: true, drop() {} });
   const event = { event: "", data: '{"code":"390400","message":"overloaded","request_id":"r"}' };
@@ -246,7 +246,7 @@ test("cortex is called at its account, with the kind of its token", async () => 
 });
 
 for (const account of [null, "a/b", "a..b", "evil.example/", "a.b.c.d.e"]) {
-  test(`cortex refuses the account ${account}`, async () => {
+  test(`cortex rejects the account ${account}`, async () => {
     const response = await ask({ "x-gateway-snowflake-account": account });
     assert.equal(response.status, 400);
     assert.match(await response.text(), /x-gateway-snowflake-account/);
@@ -283,7 +283,7 @@ testConformance(cortex, [
   {
     name: "a text completion of two prompts",
     operation: "complete",
-    refused: /completes one text/,
+    refused: /single string/,
     request: { model: request.model, prompt: ["a", "b"] },
   },
 ]);

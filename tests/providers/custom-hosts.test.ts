@@ -30,12 +30,12 @@ for (const [name, host] of Object.entries(hosts)) {
 
 await testCalls("bedrock-mantle", [
   {
-    name: "passes paths of OpenAI's interface on",
+    name: "forwards paths of OpenAI's API",
     path: "/proxy/models",
     url: "https://bedrock-mantle.us-east-1.api.aws/v1/models",
   },
   {
-    name: "passes paths of Anthropic's interface on",
+    name: "forwards paths of Anthropic's API",
     path: "/proxy/anthropic/v1/messages",
     body: claude,
     url: "https://bedrock-mantle.us-east-1.api.aws/anthropic/v1/messages",
@@ -44,7 +44,7 @@ await testCalls("bedrock-mantle", [
 
 await testCalls("workers-ai", [
   {
-    name: "needs no account beside a custom host",
+    name: "needs no account with a custom host",
     headers: { "x-gateway-custom-host": "https://models.example.com/run" },
     body: { model: "@cf/meta/llama", messages: [{ role: "user", content: "Hello" }] },
     url: "https://models.example.com/run/@cf/meta/llama",
@@ -75,7 +75,7 @@ for (const provider of ["google", "vertex-ai"]) {
     ["an object", quota],
     ["a list", [quota]],
   ] as const) {
-    test(`a failure of ${provider} in the first frame of a stream, as ${form}, keeps status and message`, async () => {
+    test(`${provider} failures in the first frame of a stream, as ${form}, keep status and message`, async () => {
       const headers = { "content-type": "text/event-stream" };
       wire.answer = () => new Response(`data: ${JSON.stringify(data)}\r\n\r\n`, { headers });
       const response = await ask(provider, { stream: true });
@@ -86,7 +86,7 @@ for (const provider of ["google", "vertex-ai"]) {
   }
 }
 
-test("a first frame that is a list without a failure is no answer", async () => {
+test("first frames that are a list without a failure are invalid responses", async () => {
   wire.answer = () => new Response("data: [1]\n\n", { headers: { "content-type": "text/event-stream" } });
   assert.equal((await ask("google", { stream: true })).status, 502);
 });
@@ -97,7 +97,7 @@ for (const [name, body, status, wanted] of [
   ["is not UTF-8 and no JSON", latin1("fixture: caf\xe9"), 503, /fixture: caf\ufffd/],
   ["is too deep to be parsed", latin1("[".repeat(3000)), 400, /openai/],
 ] as const) {
-  test(`a failure whose body ${name} keeps its status`, async () => {
+  test(`failures whose body ${name} keep their status`, async () => {
     wire.answer = () => new Response(body, { status, headers: { "content-type": "application/json" } });
     const response = await ask("openai", {});
     const { error } = await readJson<Failure>(response);
@@ -106,13 +106,13 @@ for (const [name, body, status, wanted] of [
   });
 }
 
-test("an answer that is not UTF-8 is none", async () => {
+test("responses that are not UTF-8 are invalid", async () => {
   wire.answer = () =>
     new Response(latin1('{"choices":[],"a":"\xe9"}'), { headers: { "content-type": "application/json" } });
   assert.equal((await ask("openai", {})).status, 502);
 });
 
-test("a failure of a file's route whose body is not UTF-8 keeps its status", async () => {
+test("failures of a file route whose body is not UTF-8 keep their status", async () => {
   wire.answer = () => new Response(latin1('{"error":{"message":"caf\xe9"}}'), { status: 404 });
   const headers = requestHeaders({ "x-gateway-provider": "anthropic", authorization: "Bearer key" });
   const response = await gateway.fetch("/v1/files/f", { headers });

@@ -165,7 +165,7 @@ for (const [workspace, host] of [
 }
 
 for (const workspace of ["evil.example", "a/b", "a.azuredatabricks.net.evil", "azuredatabricks.net@x", null]) {
-  test(`databricks refuses the workspace ${workspace}`, async () => {
+  test(`databricks rejects the workspace ${workspace}`, async () => {
     const response = await ask({ "x-gateway-databricks-workspace": workspace });
     assert.equal(response.status, 400);
     assert.match(await response.text(), /x-gateway-databricks-workspace/);
@@ -173,7 +173,7 @@ for (const workspace of ["evil.example", "a/b", "a.azuredatabricks.net.evil", "a
   });
 }
 
-test("databricks gets a token between machines, and keeps it", async () => {
+test("databricks gets a machine-to-machine token and caches it", async () => {
   const headers = {
     "x-gateway-databricks-workspace": "dbc-1",
     "x-gateway-databricks-client-id": "client",

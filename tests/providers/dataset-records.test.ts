@@ -50,7 +50,7 @@ const fireworksJob = {
   dataset: dataset.name,
 };
 
-test("files of Fireworks are datasets", async () => {
+test("fireworks-ai files are datasets", async () => {
   answers.set(`POST ${fireworks}/datasets`, { name: "accounts/mine/datasets/new" });
   answers.set(`POST ${fireworks}/datasets/gateway-NEW:upload`, { id: "x", bytes: 5, filename: "a.jsonl" });
   const body = new FormData();
@@ -74,7 +74,7 @@ test("files of Fireworks are datasets", async () => {
   assert.equal((await send("fireworks-ai", "/v1/batches")).status, 400);
 });
 
-test("tuning jobs of Fireworks are mapped", async () => {
+test("fireworks-ai maps fine-tuning jobs", async () => {
   answers.set(`POST ${fireworks}/supervisedFineTuningJobs`, fireworksJob);
   answers.set(`GET ${fireworks}/supervisedFineTuningJobs/j1`, { ...fireworksJob, state: "JOB_STATE_COMPLETED" });
   answers.set(`DELETE ${fireworks}/supervisedFineTuningJobs/j1`, {});
@@ -97,7 +97,7 @@ test("tuning jobs of Fireworks are mapped", async () => {
   assert.equal((await send("fireworks-ai", "/v1/fine_tuning/jobs/j1/events")).status, 400);
 });
 
-test("Fireworks needs the account", async () => {
+test("fireworks-ai needs the account for files", async () => {
   const headers = { "x-gateway-provider": "fireworks-ai", authorization: "Bearer provider-credential" };
   const response = await sendOwn(gateway, "/v1/files/d1", { headers });
   const { error } = await readJson<{ error: { param: string } }>(response);
@@ -114,7 +114,7 @@ const embedJob = {
   output_dataset_id: "d2",
 };
 
-test("batches of Cohere are embed jobs, its files datasets", async () => {
+test("cohere batches are embed jobs, and its files datasets", async () => {
   answers.set(`POST ${cohere}/embed-jobs`, { job_id: "j1" });
   answers.set(`GET ${cohere}/embed-jobs/j1`, embedJob);
   answers.set(`GET ${cohere}/embed-jobs`, { embed_jobs: [embedJob] });
@@ -169,7 +169,7 @@ async function uploadToCohere(lines: readonly string[], purpose = "batch") {
 const embedLine = (id: string, input: unknown, url = "/v1/embeddings") =>
   JSON.stringify({ custom_id: id, method: "POST", url, body: { model: "embed-v4.0", input } });
 
-test("uploads to Cohere become datasets: the text of each line, in a form of its own", async () => {
+test("cohere uploads become datasets: the text of each line, in a multipart form", async () => {
   const path = "datasets?name=in%20put.jsonl&type=embed-input&keep_fields=custom_id";
   answers.set(`POST ${cohere}/${path}`, { id: "d9" });
   const { status, body } = await uploadToCohere([embedLine("a", "first"), embedLine("b", ["zweites ü"])]);
@@ -204,10 +204,10 @@ for (const [name, lines, purpose, param] of [
   ["another purpose", [embedLine("a", "text")], "fine-tune", "purpose"],
   ["a purpose that is too long", [embedLine("a", "text")], "ü".repeat(600), "purpose"],
   ["a line for another route", [embedLine("a", "text", "/v1/chat/completions")], "batch", "url"],
-  ["several texts in a line", [embedLine("a", ["one", "two"])], "batch", "input"],
+  ["several strings in a line", [embedLine("a", ["one", "two"])], "batch", "input"],
   ["a line without an id", ['{"text":"a"}'], "batch", "file"],
 ] as const) {
-  test(`an upload to Cohere with ${name} is refused with 400`, async () => {
+  test(`cohere rejects an upload with ${name} with 400`, async () => {
     const { status, body } = await uploadToCohere(lines, purpose);
     assert.deepEqual([status, body.error?.param], [400, param]);
   });

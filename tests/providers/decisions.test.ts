@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UpstreamError } from "../../src/errors.ts";
-import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
+import { requireOperation } from "../../src/providers/core/types.ts";
+import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import { requireOperation } from "../../src/providers/types.ts";
 import { typesafe } from "../../src/providers/typesafe/mod.ts";
 import { jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const request: object = Object(jsonFixture("typesafe", "decisions-request.json"));
 const answer = jsonFixture("typesafe", "decisions.json");
-const openrouter = providersWithSettings.find(({ slug }) => slug === "openrouter") ?? assert.fail();
 
 for (const [provider, path] of [
   [typesafe, "/v1/systemone"],
@@ -25,7 +24,7 @@ for (const [provider, path] of [
       wanted: answer,
     },
     {
-      name: "decisions without a model in the answer",
+      name: "decisions without a model in the response",
       operation: "decide",
       request,
       answer: { ...Object(answer), model: undefined, id: "gen-dec-1" },
@@ -39,10 +38,10 @@ const fromUpstream = (body: unknown) => decide?.fromUpstream?.(body, request as 
 const { answers } = Object(answer);
 for (const [name, changed, wanted] of [
   ["none", { ...answers, anger: undefined }, /"anger"/],
-  ["one of another type", { ...answers, refund: answers.queue }, /"refund"/],
+  ["an answer of another type", { ...answers, refund: answers.queue }, /"refund"/],
   ["one without probabilities", { ...answers, queue: { type: "choice", choice: "other" } }, /"queue"/],
 ] as const) {
-  test(`an answer in which a question has ${name} cannot be used`, () => {
+  test(`decideAt() rejects a response in which a question has ${name}`, () => {
     const given = JSON.parse(JSON.stringify({ ...Object(answer), answers: changed }));
     assert.throws(
       () => fromUpstream(given),
@@ -67,13 +66,13 @@ for (const [model, isServed] of [
   });
 }
 
-test("providers that tell log-probabilities are those that say so", () => {
-  const told = builtInProviders.flatMap(({ slug, bind }) => {
+test("hasLogprobs is set for exactly the providers that declare it", () => {
+  const declared = builtInProviders.flatMap(({ slug, bind }) => {
     try {
       return bind(() => null).hasLogprobs ? [slug] : [];
     } catch {
       return []; // it needs settings
     }
   });
-  assert.deepEqual(told.toSorted(), ["azure-openai", "deepseek", "openai"]);
+  assert.deepEqual(declared.toSorted(), ["azure-openai", "deepseek", "openai"]);
 });

@@ -21,16 +21,16 @@ const user = (content: unknown) => ({ role: "user", content });
 for (const [name, messages, wanted] of [
   ["a text", [user("Hello there")], "Hello there"],
   ["the last of several", [user("first"), { role: "assistant", content: "no" }, user("last")], "last"],
-  ["the user's when another spoke last", [user("mine"), { role: "tool", content: "tool" }], "mine"],
+  ["the user's text when another role spoke last", [user("mine"), { role: "tool", content: "tool" }], "mine"],
   [
     "text parts joined",
     [user([{ type: "text", text: "a " }, { type: "image_url" }, { type: "text", text: "b" }])],
     "a b",
   ],
-  ["nothing when no user spoke", [{ role: "system", content: "rules" }], ""],
+  ["nothing without a user message", [{ role: "system", content: "rules" }], ""],
   ["nothing for content of another kind", [user(5)], ""],
   ["nothing for parts of another kind", [user([null, 5, "x", { text: 5 }])], ""],
-  ["characters of two units", [user("😀 é")], "😀 é"],
+  ["surrogate pairs", [user("😀 é")], "😀 é"],
 ] as const) {
   test(`echo chat says ${name}`, async () => {
     const response = await send("/v1/chat/completions", { model: "any-model", messages });
@@ -81,14 +81,14 @@ for (const [name, input, count] of [
   });
 }
 
-test("echo embeddings depend on the text alone", async () => {
+test("echo embeddings depend only on the text", async () => {
   const body = { model: "m", input: ["one", "two", "one"] };
   const { data } = await readJson<Embeddings>(await send("/v1/embeddings", body));
   assert.deepEqual(data[0]?.embedding, data[2]?.embedding);
   assert.notDeepEqual(data[0]?.embedding, data[1]?.embedding);
 });
 
-test("echo answers the same request alike", async () => {
+test("echo returns the same response for the same request", async () => {
   const texts = await Promise.all([1, 2].map(async () => (await chat(gateway)).text()));
   assert.equal(texts[0], texts[1]);
 });
@@ -117,7 +117,7 @@ for (const status of [400, 401, 404, 429, 500, 503, 529, 599]) {
 }
 
 for (const status of [300, 304, 307]) {
-  test(`x-gateway-echo-status: ${status} is no failure a caller can be answered, hence 502`, async () => {
+  test(`x-gateway-echo-status: ${status} is not an error status a caller can get, hence 502`, async () => {
     const response = await chat(gateway, helloBody, { "x-gateway-echo-status": String(status) });
     assert.equal(response.status, 502, await response.text());
   });
@@ -160,7 +160,7 @@ for (const body of [helloBody, { ...helloBody, stream: true }]) {
   });
 }
 
-test("x-gateway-echo-delay-ms delays the answer", async () => {
+test("x-gateway-echo-delay-ms delays the response", async () => {
   const started = performance.now();
   const response = await chat(gateway, helloBody, { "x-gateway-echo-delay-ms": "60" });
   assert.equal(response.status, 200);
@@ -196,7 +196,7 @@ test("echo streams word by word, role first, finish_reason last", async () => {
 });
 
 for (const count of [1, 2, 5, 40, 1_000]) {
-  test(`x-gateway-echo-chunks: ${count} cuts the stream into as many pieces without losing a character`, async () => {
+  test(`x-gateway-echo-chunks: ${count} splits the stream into as many pieces without losing a character`, async () => {
     const content = "Größe 😀 – ☂!";
     const { chunks, text } = await streamOf({ messages: [user(content)] }, { "x-gateway-echo-chunks": String(count) });
     assert.equal(text, content);
@@ -204,7 +204,7 @@ for (const count of [1, 2, 5, 40, 1_000]) {
   });
 }
 
-test("echo sends usage in a stream only when it was asked for", async () => {
+test("echo sends usage in a stream only when it is requested", async () => {
   assert.equal(
     (await streamOf({})).chunks.some(({ usage }) => usage),
     false,
@@ -226,13 +226,13 @@ test("echo streams text completions", async () => {
   assert.deepEqual(texts, ["Say ", "this", ""]);
 });
 
-test("echo refuses a passthrough: it has no network", async () => {
+test("echo rejects a passthrough request: it has no network", async () => {
   const response = await gateway.fetch("/v1/files", { headers: requestHeaders() });
   const { error } = await readJson<{ error: { code: string } }>(response);
   assert.deepEqual([response.status, error.code], [400, "unsupported_endpoint"]);
 });
 
-test("pieces hold whole characters, and words are counted whatever stands between them", async () => {
+test("echo splits text between whole characters, and counts words with any separator", async () => {
   const text = "\u{1f600}\u{1f600}\u{1f600} a\u00a0b\n\tc ";
   for (const chunks of [1, 2, 3, 5, 40]) {
     const body = { ...helloBody, stream: true, messages: [user(text)] };

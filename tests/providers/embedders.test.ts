@@ -18,7 +18,7 @@ const request = (extra: object = {}) => ({ model: "m", input: ["harbour", "tide"
 
 testConformance(jina, [
   {
-    name: "embeddings, its own members kept",
+    name: "embeddings, with its own fields",
     operation: "embed",
     request: request({
       task: "retrieval.query",
@@ -49,7 +49,7 @@ testConformance(jina, [
     },
   },
   {
-    name: "texts and images",
+    name: "text and images",
     operation: "embed",
     request: {
       model: "jina-clip-v2",
@@ -74,7 +74,7 @@ testConformance(jina, [
     name: "a text and an image as one",
     operation: "embed",
     request: { model: "m", input: [{ text: "a", image: { base64: "AAAA" } }] },
-    refused: /not several of them/,
+    refused: /only one of them/,
   },
   { name: "tokens", operation: "embed", request: { model: "m", input: [[1], [2]] }, refused: /lists of tokens/ },
 ]);
@@ -113,7 +113,7 @@ testConformance(voyage, [
     },
   },
   {
-    name: "texts, images and films in one request",
+    name: "text, images and videos in one request",
     operation: "embed",
     request: {
       model: "voyage-multimodal-3.5",
@@ -160,7 +160,7 @@ testConformance(voyage, [
     },
   },
   {
-    name: "an input of nothing",
+    name: "an empty input",
     operation: "embed",
     request: { model: "voyage-multimodal-3", input: [{ other: 1 }] },
     refused: /no text, image or video/,
@@ -186,7 +186,7 @@ testConformance(nomic, [
     wanted: list("m", 7),
   },
   {
-    name: "embeddings as base64, which the gateway makes",
+    name: "embeddings as base64, encoded by the gateway",
     operation: "embed",
     request: request({ encoding_format: "base64" }),
     sent: { body: { model: "m", texts: ["harbour", "tide"] } },
@@ -209,7 +209,7 @@ for (const [provider, url] of [
   ["nomic", "https://api-atlas.nomic.ai/v1/embedding/text"],
 ] as const) {
   await testCalls(provider, [
-    { name: "is called at its own address", path: "/embeddings", body, url, sent: bearer },
+    { name: "is called at its own URL", path: "/embeddings", body, url, sent: bearer },
     { name: "has no chat", refused: /does not have it/ },
   ]);
 }

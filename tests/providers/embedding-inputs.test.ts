@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Provider } from "../../src/providers/core/types.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
-import type { Provider } from "../../src/providers/types.ts";
 import type { EmbeddingRequest } from "../../src/schemas/embeddings.ts";
 import { testConformance } from "../conformance/suite.ts";
 
@@ -19,7 +19,7 @@ function embedOf(slug: string) {
 const texts = (count: number) => Array.from({ length: count }, (_, index) => `t${index}`);
 const image = { image: { base64: "AAAA" } };
 
-/** Who is asked for what, and the sizes of the parts it is sent in. */
+/** Provider and input, and the sizes of the parts it is sent in. */
 const splits: readonly (readonly [string, string, EmbeddingRequest["input"], number[] | undefined])[] = [
   ["bedrock", "amazon.titan-embed-text-v2:0", texts(3), [1, 1, 1]],
   ["bedrock", "us.amazon.titan-embed-text-v2:0", texts(1), undefined],
@@ -44,7 +44,7 @@ const splits: readonly (readonly [string, string, EmbeddingRequest["input"], num
   ["byteplus", "ep-1", [image, "a"], [1, 1]],
 ];
 for (const [slug, model, input, sizes] of splits) {
-  test(`${slug} takes ${JSON.stringify(input).slice(0, 30)} for ${model} in ${sizes?.join(" + ") ?? "one call"}`, () => {
+  test(`${slug} splits ${JSON.stringify(input).slice(0, 30)} for ${model} into ${sizes?.join(" + ") ?? "one call"}`, () => {
     const request: EmbeddingRequest = { model, input: structuredClone(input), user: "u" };
     const parts = embedOf(slug).split?.(request);
     assert.deepEqual(
@@ -63,7 +63,7 @@ for (const [slug, model, input, sizes] of splits) {
   });
 }
 
-test("answers to parts are joined in order, their usage summed", () => {
+test("bedrock joins responses in order and sums their usage", () => {
   const part = (embedding: number, usage?: object) => ({ data: [{ object: "embedding", index: 0, embedding }], usage });
   const answers = [
     { ...part(1, { prompt_tokens: 2, total_tokens: 3 }), model: "m-1" },
@@ -88,7 +88,7 @@ testConformance(find("byteplus"), [
     wanted: { object: "list", data: [{ object: "embedding", index: 0, embedding: "AACAPw==" }], model: "m" },
   },
   {
-    name: "a text, an image and a film as one vector",
+    name: "text, an image and a video as one vector",
     operation: "embed",
     request: {
       model: "ep-1",
@@ -121,7 +121,7 @@ testConformance(find("byteplus"), [
     },
   },
   {
-    name: "parts in its own form",
+    name: "parts in its native form",
     operation: "embed",
     request: { model: "ep-1", input: [{ type: "image_url", image_url: { url: "https://example.com/a.png" } }] },
     sent: {
@@ -136,7 +136,7 @@ testConformance(find("byteplus"), [
 for (const slug of ["together-ai", "nebius", "github", "dashscope"]) {
   testConformance(find(slug), [
     {
-      name: "numbers where base64 was asked for",
+      name: "numbers where base64 was requested",
       operation: "embed",
       request: { model: "m", input: "a", encoding_format: "base64" },
       answer: {
@@ -154,7 +154,7 @@ for (const slug of ["together-ai", "nebius", "github", "dashscope"]) {
       },
     },
     {
-      name: "base64 as it came",
+      name: "base64 unchanged",
       operation: "embed",
       request: { model: "m", input: "a", encoding_format: "base64" },
       answer: { data: [{ index: 0, embedding: "AACAPwAAAL8=" }], id: "x" },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { Transport } from "../../src/lib/outbound.ts";
-import { failureOfError, readFailure, statusOfErrorBody } from "../../src/providers/failures.ts";
+import { failureOfError, readFailure, statusOfErrorBody } from "../../src/providers/core/failures.ts";
 import { fixture } from "../conformance/suite.ts";
 import { chat, createTestGateway, helloBody, readJson } from "../support/gateway.ts";
 
@@ -113,13 +113,13 @@ for (const [text, message] of [
   });
 }
 
-test("readFailure() reads the events of a stream, whatever stands before the one that says something", () => {
+test("readFailure() reads the first meaningful event of a stream", () => {
   const text = ': wait\r\n\r\nevent: error\r\ndata: {"type":"error","error":{"type":"t","message":"a"}}\r\n\r\n';
   assert.deepEqual(readFailure(text, 400), { message: "a", type: "t" });
   assert.deepEqual(readFailure('data: [{"error":"a"}]\n\n', 400), { message: "a" });
 });
 
-test("readFailure() takes the exception's name from its header where the body has none", () => {
+test("readFailure() takes the exception's name from the header when the body has none", () => {
   const headers = new Headers({ "x-amzn-errortype": "ThrottlingException:http://internal.example/" });
   const named = { type: "ThrottlingException", code: "ThrottlingException" };
   assert.deepEqual(readFailure('{"message":"a"}', 429, headers), { message: "a", ...named });
@@ -169,7 +169,7 @@ const failures: readonly (readonly [error: unknown, wanted: readonly unknown[]])
   [{ message: "a", code: "429" }, [429, "x error: a", "rate_limit_error", "429"]],
   [{ reason: "a" }, [502, 'x error: {"reason":"a"}', "api_error", null]],
   ["a", [502, "x error: a", "api_error", null]],
-  [undefined, [502, "x error: it does not say why", "api_error", null]],
+  [undefined, [502, "x error: no reason was given", "api_error", null]],
 ];
 for (const [error, wanted] of failures) {
   test(`failureOfError() reads ${JSON.stringify(error)}`, () => {
@@ -190,7 +190,7 @@ for (const [file, type] of [
   ["event.sse", "text/event-stream"],
   ["anthropic.json", "application/json"],
 ] as const) {
-  test(`the recorded ${file} is answered as an error of the provider`, async () => {
+  test(`the recorded ${file} becomes an error of the provider`, async () => {
     const text = fixture("errors", file);
     answer = () => new Response(text, { status: 400, headers: { "content-type": type } });
     const response = await ask({ ...helloBody, stream: true });
@@ -203,7 +203,7 @@ for (const [file, type] of [
   });
 }
 
-test("an error object with status 200 has the status its words mean", async () => {
+test("error objects with status 200 get the status of their type", async () => {
   answer = () => Response.json({ error: { status: "RESOURCE_EXHAUSTED", message: "a" } });
   assert.equal((await ask()).status, 429);
 });

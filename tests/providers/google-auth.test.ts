@@ -3,8 +3,8 @@ import { after, test } from "node:test";
 import { exportPKCS8, generateKeyPair, jwtVerify } from "jose";
 import { GatewayError } from "../../src/errors.ts";
 import { authorizeGoogle, readServiceAccount } from "../../src/providers/auth/google.ts";
-import { createTokenCache } from "../../src/providers/auth/token-cache.ts";
-import type { AuthTools, SignableRequest } from "../../src/providers/types.ts";
+import { createTokenCache } from "../../src/providers/core/token-cache.ts";
+import type { AuthTools, SignableRequest } from "../../src/providers/core/types.ts";
 import { vertexAi } from "../../src/providers/vertex-ai/mod.ts";
 import { jsonFixture } from "../conformance/suite.ts";
 import { createTestClock } from "../support/gateway.ts";
@@ -20,7 +20,7 @@ const account = {
   token_uri: "https://oauth2.googleapis.com/token",
 };
 
-/** What the token services were asked, and what they answer. */
+/** Requests to the token services, and their responses. */
 interface Asked {
   path: string;
   headers: Record<string, unknown>;
@@ -39,7 +39,7 @@ const server = await startServer(async (request, response) => {
 });
 after(() => server.close());
 
-/** Tools of one tenant; every address leads to the loopback server, under its host. */
+/** Dependencies for one tenant; every URL leads to the loopback server, under its host name. */
 function createTools(environment: Record<string, string> = {}, tenant = ["organisation", "workspace"]) {
   const clock = createTestClock();
   const origins: string[] = [];
@@ -73,7 +73,7 @@ const withAccount = (changes: object = {}) => ({
   authType: undefined,
 });
 
-/** The status and message of the refusal. */
+/** The status and message of the error. */
 async function refusalOf(work: Promise<unknown>): Promise<[number, string]> {
   try {
     await work;
@@ -84,7 +84,7 @@ async function refusalOf(work: Promise<unknown>): Promise<[number, string]> {
   throw new Error("nothing was refused");
 }
 
-test("authorizeGoogle() signs a statement for a service account and keeps the token until it ends", async () => {
+test("authorizeGoogle() signs an assertion for a service account and caches the token until it expires", async () => {
   const { tools, clock, origins } = createTools();
   asked.length = 0;
   const wanted = { authorization: "Bearer ya29.fx-example" };
@@ -140,7 +140,7 @@ for (const token_uri of [
   "https://user@oauth2.googleapis.com/token",
   "token",
 ]) {
-  test(`authorizeGoogle() does not prove a service account at ${token_uri}`, async () => {
+  test(`authorizeGoogle() does not send an assertion to ${token_uri}`, async () => {
     const { tools } = createTools();
     asked.length = 0;
     const [status] = await refusalOf(authorizeGoogle(signable(), withAccount({ token_uri }), tools));
@@ -148,7 +148,7 @@ for (const token_uri of [
   });
 }
 
-test("authorizeGoogle() tells of a refused account and of a key that is none", async () => {
+test("authorizeGoogle() reports a rejected account and an invalid key", async () => {
   const { tools } = createTools();
   answers.set("/oauth2.googleapis.com/token", { status: 400, body: { error: "invalid_grant" } });
   const [status, message] = await refusalOf(authorizeGoogle(signable(), withAccount(), tools));
@@ -161,7 +161,7 @@ test("authorizeGoogle() tells of a refused account and of a key that is none", a
   assert.doesNotMatch(text, /c2VjcmV0/);
 });
 
-test("authorizeGoogle() sends tokens as they are, and keys in their own header", async () => {
+test("authorizeGoogle() sends tokens unchanged, and keys in their own header", async () => {
   const { tools } = createTools();
   assert.deepEqual(await authorizeGoogle(signable("ya29.x"), basic, tools), { authorization: "Bearer ya29.x" });
   assert.deepEqual(await authorizeGoogle(signable("AIzaFx"), basic, tools), { "x-goog-api-key": "AIzaFx" });
@@ -171,7 +171,7 @@ test("authorizeGoogle() sends tokens as they are, and keys in their own header",
 const federated = { GCP_WIF_AUDIENCE: "//iam.googleapis.com/projects/1/providers/x" };
 const workload = { serviceAccount: undefined, authType: "workload" } as const;
 
-test("authorizeGoogle() exchanges a federated token and takes on an account", async () => {
+test("authorizeGoogle() exchanges a federated token and impersonates an account", async () => {
   const GCP_WIF_SERVICE_ACCOUNT_EMAIL = "robot@fx.example";
   const path = "/iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/robot%40fx.example:generateAccessToken";
   answers.set(path, { status: 200, body: { accessToken: "lent", expireTime: "2026-01-15T13:00:00Z" } });
@@ -197,7 +197,7 @@ test("authorizeGoogle() exchanges a federated token and takes on an account", as
   assert.equal(status, 401);
 });
 
-test("authorizeGoogle() proves itself by a signed question to AWS", async () => {
+test("authorizeGoogle() authenticates with a signed AWS request", async () => {
   const { tools } = createTools({
     ...federated,
     AWS_ACCESS_KEY_ID: "AKIDFX",
@@ -220,21 +220,21 @@ test("authorizeGoogle() proves itself by a signed question to AWS", async () => 
   );
 });
 
-test("authorizeGoogle() asks the machine for its token", async () => {
+test("authorizeGoogle() requests the machine's token", async () => {
   const { tools } = createTools({ GCP_AUTH_MODE: "workload" });
   asked.length = 0;
   assert.deepEqual(await authorizeGoogle(signable(), workload, tools), { authorization: "Bearer ya29.fx-example" });
   assert.equal(asked[0]?.headers["metadata-flavor"], "Google");
 });
 
-test("authorizeGoogle() lends the operator's identity to the service that speaks", async () => {
+test("authorizeGoogle() uses the operator's identity for the speech service", async () => {
   const { tools } = createTools({ GCP_AUTH_MODE: "workload" });
   const address = "https://texttospeech.googleapis.com/v1/text:synthesize";
   const headers = { authorization: "Bearer ya29.fx-example" };
   assert.deepEqual(await authorizeGoogle(signable(undefined, address), workload, tools), headers);
 });
 
-test("authorizeGoogle() lends the operator's identity only where it is lent, and only to the cloud itself", async () => {
+test("authorizeGoogle() uses the operator's identity only where it is shared, and only for Google Cloud", async () => {
   const lent = createTools({ GCP_AUTH_MODE: "workload" }).tools;
   const elsewhere = "https://aiplatform.googleapis.com.example.com/v1";
   asked.length = 0;
@@ -243,7 +243,7 @@ test("authorizeGoogle() lends the operator's identity only where it is lent, and
   assert.equal((await refusalOf(authorizeGoogle(signable(), workload, createTools().tools)))[0], 400);
   assert.equal(asked.length, 0);
   const [status, message] = await refusalOf(authorizeGoogle(signable(), workload, createTools(federated).tools));
-  assert.deepEqual([status, /prove its identity/.test(message)], [502, true]);
+  assert.deepEqual([status, /no identity to authenticate/.test(message)], [502, true]);
 });
 
 const bind = (settings: Record<string, string>) => vertexAi.bind((name) => settings[name] ?? null);
@@ -268,7 +268,7 @@ for (const settings of [
   { "vertex-service-account-json": '{"private_key":"s3cret"}' },
   { "vertex-service-account-json": JSON.stringify({ ...account, project_id: "a/b" }) },
 ]) {
-  test(`vertex-ai refuses the settings ${JSON.stringify(settings).slice(0, 80)}`, () => {
+  test(`vertex-ai rejects the settings ${JSON.stringify(settings).slice(0, 80)}`, () => {
     assert.throws(
       () => bind(settings),
       (error) => error instanceof GatewayError && error.status === 400 && !/s3cret|PRIVATE/.test(error.message),
@@ -276,7 +276,7 @@ for (const settings of [
   });
 }
 
-test("vertex-ai wants a project, but for keys of the whole cloud", async () => {
+test("vertex-ai needs a project, except with global API keys", async () => {
   const { tools } = createTools();
   const address = "https://aiplatform.googleapis.com/v1/publishers/google/models/m:generateContent";
   const authorize = (credential: string) => bind({}).authorize?.(signable(credential, address), tools);

@@ -9,7 +9,7 @@ interface Sent {
   url: string;
   init: TransportInit;
 }
-/** What was sent since the test began, and what is answered. */
+/** Requests since the test began, and the responses to them. */
 const wire: { sent: Sent[]; answer: (url: string) => Response } = { sent: [], answer: () => new Response("{}") };
 const transport: Transport = {
   async send(url, init) {
@@ -30,7 +30,7 @@ const json = (text: string, status = 200) =>
 const body = { model: "gemini-3-flash", messages: [{ role: "user", content: "Hello" }], user: "u-7" };
 const google = { "x-gateway-provider": "google", authorization: "Bearer google-key" };
 
-test("a chat with google: the key in its header, what was left out told, the provider named", async () => {
+test("google chats send the key in its header, report dropped params and name the provider", async () => {
   answerWith(() => json(fixture("google", "chat.json")));
   const response = await chat(gateway, body, google);
   assert.equal(response.status, 200);
@@ -44,7 +44,7 @@ test("a chat with google: the key in its header, what was left out told, the pro
   assert.equal(sent?.init.headers.authorization, undefined);
 });
 
-test("a stream of google ends with its usage and [DONE]", async () => {
+test("google streams end with usage and [DONE]", async () => {
   const type = { "content-type": "text/event-stream" };
   answerWith(() => new Response(fixture("google", "stream.sse"), { headers: type }));
   const response = await chat(gateway, { ...body, stream: true, stream_options: { include_usage: true } }, google);
@@ -55,7 +55,7 @@ test("a stream of google ends with its usage and [DONE]", async () => {
   assert.equal(events.length, 5);
 });
 
-test("a stream of google that breaks off, or fails at once, is no success", async () => {
+test("google streams that break off or fail at once are failures", async () => {
   const type = { "content-type": "text/event-stream" };
   const [first] = fixture("google", "stream.sse").split("\r\n\r\n");
   answerWith(() => new Response(`${first}\r\n\r\n`, { headers: type }));
@@ -81,7 +81,7 @@ const vertex = {
   "x-gateway-vertex-service-account-json": JSON.stringify(account),
 };
 
-test("a chat with vertex-ai: one token for two calls", async () => {
+test("vertex-ai uses one token for two chats", async () => {
   answerWith((url) => json(fixture("vertex-ai", url.includes("oauth2") ? "token.json" : "chat.json")));
   for (let number = 0; number < 2; number++) assert.equal((await chat(gateway, body, vertex)).status, 200);
   assert.deepEqual(
@@ -98,7 +98,7 @@ test("a chat with vertex-ai: one token for two calls", async () => {
   assert.doesNotMatch(JSON.stringify(wire.sent.slice(1)), /service-account-json|PRIVATE/);
 });
 
-test("a refused service account and a missing project are told as what they are", async () => {
+test("vertex-ai reports a rejected service account and a missing project", async () => {
   answerWith(() => json('{"error":"invalid_grant"}', 400));
   const other = { ...account, client_email: "gone@fx.example" };
   const headers = { ...vertex, "x-gateway-vertex-service-account-json": JSON.stringify(other) };
@@ -112,7 +112,7 @@ test("a refused service account and a missing project are told as what they are"
   assert.equal(wire.sent.length, 0);
 });
 
-test("embeddings of media reach vertex-ai", async () => {
+test("vertex-ai receives media embeddings", async () => {
   answerWith((url) => json(fixture("vertex-ai", url.includes("oauth2") ? "token.json" : "embeddings-multimodal.json")));
   const input = [{ text: "harbour", image: { url: "gs://bucket/harbour.png" } }];
   const init = { method: "POST", headers: requestHeaders(vertex) };

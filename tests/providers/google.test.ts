@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidRequestError, UpstreamError } from "../../src/errors.ts";
+import type { OperationName } from "../../src/providers/core/operations.ts";
+import type { OperationAdapter } from "../../src/providers/core/types.ts";
 import { fromGeminiAnswer } from "../../src/providers/google/answer.ts";
 import { google } from "../../src/providers/google/mod.ts";
 import { toOpenapiSchema } from "../../src/providers/google/schema.ts";
-import type { OperationName } from "../../src/providers/operations.ts";
-import type { OperationAdapter } from "../../src/providers/types.ts";
 import { fixture, jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const model = "gemini-3-flash";
@@ -15,7 +15,7 @@ const unified = jsonFixture("google", "unified-chat.json") as object;
 const { _from, ...expected } = jsonFixture("google", "request-expected.json") as Record<string, unknown>;
 const helloContents = [{ role: "user", parts: [{ text: "Hello" }] }];
 
-/** The body a chat request becomes, and what was left out. */
+/** The request body a chat becomes, and its dropped fields. */
 function send(request: object, name: OperationName = "chat") {
   const dropped: string[] = [];
   const adapter = google.bind(() => null).operations[name] as OperationAdapter<OperationName>;
@@ -66,7 +66,7 @@ testConformance(google, [
     },
   },
   {
-    name: "a text with its thoughts and extras",
+    name: "text with reasoning and extras",
     strict: false,
     request: hello,
     sent: { path: "/v1beta/models/gemini-3-flash:generateContent", body: { contents: helloContents } },
@@ -121,7 +121,7 @@ testConformance(google, [
     },
   })),
   {
-    name: "a refused prompt",
+    name: "a blocked prompt",
     request: hello,
     answer: jsonFixture("google", "blocked.json"),
     wanted: {
@@ -139,7 +139,7 @@ testConformance(google, [
     },
   },
   {
-    name: "an answer that only thought",
+    name: "a response with only reasoning",
     request: hello,
     answer: jsonFixture("google", "truncated-no-content.json"),
     wanted: {
@@ -158,7 +158,7 @@ testConformance(google, [
     usage: usage(21, 49, 0, 40),
   },
   {
-    name: "streamed thoughts",
+    name: "streamed reasoning",
     strict: false,
     request: { ...hello, stream: true },
     stream: fixture("google", "stream.sse"),
@@ -196,13 +196,13 @@ testConformance(google, [
     usage: usage(88, 31),
   },
   {
-    name: "a streamed refusal of the prompt",
+    name: "a streamed blocked prompt",
     request: { ...hello, stream: true },
     stream: `data: ${JSON.stringify({ promptFeedback: { blockReason: "SAFETY" }, responseId: "fxRespStr01" })}\r\n\r\n`,
     chunks: [{ ...chunk({ role: "assistant", content: "" }, "content_filter") }],
   },
   {
-    name: "two answers beside each other, streamed",
+    name: "two choices, streamed",
     request: { ...hello, n: 2, stream: true },
     stream: [
       { candidates: [0, 1].map((index) => ({ index, content: { parts: [{ text: `t${index}` }] } })) },
@@ -316,10 +316,10 @@ testConformance(google, [
     answer: { models: [{ name: "models/gemini-3-flash" }] },
     wanted: { object: "list", data: [{ id: model, object: "model", created: 0, owned_by: "google" }] },
   },
-  { name: "a tool that is no function", request: { ...hello, tools: [{ type: "custom" }] }, refused: /this tool/ },
+  { name: "a tool that is not a function", request: { ...hello, tools: [{ type: "custom" }] }, refused: /this tool/ },
   { name: "a required tool without tools", request: { ...hello, tool_choice: "required" }, refused: /no functions/ },
   {
-    name: "a picture that is none",
+    name: "a missing image",
     request: {
       model,
       messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png,abc" } }] }],
@@ -327,16 +327,16 @@ testConformance(google, [
     refused: /data URL is not base64/,
   },
   {
-    name: "arguments that are no object",
+    name: "arguments that are not an object",
     request: {
       model,
       messages: [{ role: "assistant", tool_calls: [{ id: "a", function: { name: "f", arguments: "[1" } }] }],
     },
-    refused: /no JSON object/,
+    refused: /not a JSON object/,
   },
 ]);
 
-test("google throws the failure a stream tells of, alone or in a list", () => {
+test("google throws the failure a stream reports, alone or in a list", () => {
   const mapper = google
     .bind(() => null)
     .operations.chat?.streamMapper?.(hello as never, { strict: true, drop: () => {} });
@@ -379,19 +379,19 @@ for (const [name, asked, wanted] of [
   ],
   ["gemini-2.5-flash", { thinking: { type: "adaptive" } }, { includeThoughts: true }],
 ] as const) {
-  test(`google lets ${name} think as ${JSON.stringify(asked)} asks`, () => {
+  test(`google maps thinking of ${name} from ${JSON.stringify(asked)}`, () => {
     assert.deepEqual(send({ ...hello, model: name, ...asked }).body.generationConfig, { thinkingConfig: wanted });
   });
 }
 
-test("google tells that a model does not think", () => {
+test("google drops reasoning_effort for a model that does not think", () => {
   assert.deepEqual(send({ ...hello, model: "gemini-2.0-flash", reasoning_effort: "low" }), {
     body: { contents: helloContents },
     dropped: ["reasoning_effort"],
   });
 });
 
-test("google sends every member of generationConfig", () => {
+test("google sends every field of generationConfig", () => {
   const asked = {
     max_tokens: 1,
     max_completion_tokens: 2,
@@ -452,7 +452,7 @@ for (const [name, format, wanted] of [
     { responseMimeType: "application/json", responseSchema: { type: "string", enum: ["a"], nullable: true } },
   ],
 ] as const) {
-  test(`google asks ${name} for ${JSON.stringify(format)}`, () => {
+  test(`google maps ${JSON.stringify(format)} for ${name}`, () => {
     assert.deepEqual(send({ ...hello, model: name, response_format: format }).body.generationConfig, wanted);
   });
 }
@@ -483,7 +483,7 @@ test("google sends media of every kind", () => {
   assert.deepEqual(dropped, ["messages.content"]);
 });
 
-test("google replays signatures of its family only, and orders results as their calls", () => {
+test("google replays signatures of the same model family only, and orders results like their calls", () => {
   const calls = ["a", "b"].map((id) => ({ id, type: "function", function: { name: "f", arguments: "{}" } }));
   const messages = [
     {
@@ -529,7 +529,7 @@ test("google replays signatures of its family only, and orders results as their 
   assert.equal(replayed.body.contents[1].parts[0].thoughtSignature, "w");
 });
 
-test("google gives instructions as text to models without a place for them", () => {
+test("google sends instructions as text to models without system instructions", () => {
   const messages = [{ role: "system", content: "Be brief." }, ...hello.messages];
   assert.deepEqual(send({ model: "gemma-3-27b-it", messages }).body, {
     contents: [{ role: "user", parts: [{ text: "Be brief." }, { text: "Hello" }] }],
@@ -539,7 +539,7 @@ test("google gives instructions as text to models without a place for them", () 
   });
 });
 
-test("google sends its own tools, and how tools are chosen", () => {
+test("google sends its built-in tools and the tool choice", () => {
   const own = { type: "function", function: { name: "f", parameters: { type: "object", properties: {} } } };
   const tools = [
     own,
@@ -569,7 +569,7 @@ test("google sends its own tools, and how tools are chosen", () => {
   assert.deepEqual(named.body.toolConfig, { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["f"] } });
 });
 
-test("google leaves out what a stored context holds itself", () => {
+test("google omits what cached content already contains", () => {
   const messages = [{ role: "system", content: "Be brief." }, ...hello.messages];
   assert.deepEqual(send({ model, messages, cached_content: "cachedContents/1" }), {
     body: { contents: helloContents, cachedContent: "cachedContents/1" },
@@ -624,7 +624,7 @@ for (const [name, schema, wanted] of [
   });
 }
 
-test("toOpenapiSchema() refuses what grows without end or leads nowhere", () => {
+test("toOpenapiSchema() rejects recursive schemas and references to nothing", () => {
   const $defs: Record<string, object> = { d0: { type: "string" } };
   for (let level = 1; level < 30; level++) {
     const $ref = `#/$defs/d${level - 1}`;
@@ -662,7 +662,7 @@ test("google wraps samples in a WAV file where a chat asks for one, and joins al
   assert.deepEqual([...file.subarray(44)], [0, 1, 2, 3]);
   assert.deepEqual([...heard("pcm16")], [0, 1, 2, 3]);
   assert.deepEqual([...heard()], [0, 1, 2, 3]);
-  // a file of the model's own stays one
+  // a WAV file from the model stays unchanged
   assert.deepEqual([...heard("wav", "audio/wav")], [0, 1, 2, 3]);
 });
 
@@ -671,7 +671,7 @@ for (const [format, stream] of [
   ["opus", false],
   ["wav", true],
 ] as const) {
-  test(`google refuses sound as ${format} where stream is ${stream}`, () => {
+  test(`google rejects audio as ${format} when stream is ${stream}`, () => {
     assert.throws(() => send({ ...sounds(format).request, stream }), /audio.format/);
   });
 }

@@ -3,10 +3,10 @@ import { after, test } from "node:test";
 import { GatewayError } from "../../src/errors.ts";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound, OutboundError } from "../../src/lib/outbound.ts";
-import { addressOf, sendCall } from "../../src/providers/call.ts";
-import type { OperationName } from "../../src/providers/operations.ts";
+import { addressOf, sendCall } from "../../src/providers/core/call.ts";
+import type { OperationName } from "../../src/providers/core/operations.ts";
+import type { AuthTools, BoundProvider, OperationAdapter } from "../../src/providers/core/types.ts";
 import { builtInProviders, createProviderRegistry } from "../../src/providers/registry.ts";
-import type { AuthTools, BoundProvider, OperationAdapter } from "../../src/providers/types.ts";
 import { type AddressCase, openAddresses, openCases, serviceAccount, shapedCases } from "../support/address-cases.ts";
 import {
   checkKnownAddress,
@@ -50,29 +50,36 @@ const requests: Readonly<Record<OperationName, object>> = {
   translate: { file: "f" },
 };
 
-/** Providers whose settings stand in no address: the host is the one they always have. */
-function fixedCase(provider: string): AddressCase | undefined {
-  const bound = registry.get(provider)?.bind(() => null);
+/** Stands for a setting in the address of a provider. */
+const marker = "acme-label";
+
+/** Providers without a case: their host is the one they always have, but for labels that settings give it. */
+function ownCase(provider: string): AddressCase | undefined {
+  const known = registry.get(provider);
+  const shaping = known?.settings.filter(({ shapesAddress, choosesPlace }) => shapesAddress || choosesPlace) ?? [];
+  const settings = Object.fromEntries(shaping.map(({ header }) => [header, marker]));
+  const bound = known && refusable(() => known.bind((name) => settings[name] ?? null));
   const base = bound && refusable(() => bound.baseUrl);
   if (!bound || base === undefined || bound.local) return undefined;
   const { hostname, pathname } = new URL(base);
-  const hosts = new RegExp(`^${hostname.replaceAll(".", "\\.")}$`);
-  return { provider, settings: {}, hosts, prefix: pathname, credential: "provider-key" };
+  const hosts = new RegExp(`^${hostname.replaceAll(".", "\\.").replaceAll(marker, "[a-z0-9-]{1,63}")}$`);
+  const prefix = pathname.slice(0, pathname.includes(marker) ? pathname.indexOf(marker) : undefined);
+  return { provider, settings, hosts, prefix, credential: "provider-key" };
 }
 
-/** The settings with which a provider is called. */
+/** The settings a provider is called with. */
 const listed = [...shapedCases, ...openCases];
 const casesOf = (provider: string): AddressCase[] => {
   const cases = listed.filter((one) => one.provider === provider);
-  const fixed = cases.length > 0 ? undefined : fixedCase(provider);
-  return fixed ? [fixed] : cases;
+  const own = cases.length > 0 ? undefined : ownCase(provider);
+  return own ? [own] : cases;
 };
 
-/** Paths of a provider's calls, with the operation where it is one; refused models have none. */
+/** Paths of a provider's calls, with the operation if there is one; rejected models have no path. */
 function pathsOf(bound: BoundProvider, model: string): string[] {
   const paths: string[] = [];
   for (const name of Object.keys(requests) as OperationName[]) {
-    // the request of an operation and its adapter belong together
+    // the request of an operation fits its adapter
     const adapter = bound.operations[name] as OperationAdapter<"chat"> | undefined;
     for (const stream of [false, true]) {
       const path = refusable(() => adapter?.path({ ...requests[name], model, stream, messages: [] }));
@@ -82,7 +89,7 @@ function pathsOf(bound: BoundProvider, model: string): string[] {
   return Object.keys(bound.operations).length === 0 ? ["/endpoints/acme/invocations"] : paths;
 }
 
-/** What `work` makes; undefined where it is refused as the caller's mistake. */
+/** The result of `work`; undefined for errors of the caller. */
 function refusable<Made>(work: () => Made): Made | undefined {
   try {
     return work();
@@ -105,7 +112,7 @@ function toolsFor(note: (sent: SentRequest) => void): AuthTools {
   };
 }
 
-/** Checks what a call sent: to the service itself, and for its tokens. */
+/** Checks the requests of a call: those to the service, and those for its tokens. */
 function checkSent(sent: SentRequest, one: AddressCase, isNamed: boolean): void {
   checkNoKeys(sent);
   const isToken = /^(?:login|oauth2|www|accounts|sts)\./.test(new URL(sent.url).hostname) || /\/oidc\//.test(sent.url);
@@ -113,13 +120,13 @@ function checkSent(sent: SentRequest, one: AddressCase, isNamed: boolean): void 
   else if (!isNamed) checkKnownAddress(sent.url, isToken ? { hosts: one.hosts, prefix: "/" } : one);
 }
 
-/** Addresses that were checked, behind their providers: most hostile values change none. */
+/** Checked base URLs by provider: most hostile values change none. */
 const checked = new Set<string>();
 
-/** Settings by which a token is asked for at another address. */
+/** Settings that change the URL of token requests. */
 const tokenSettings = ["aws-role-arn", "azure-auth-mode", "databricks-client-id", "vertex-service-account-json"];
 
-/** Makes the calls of a provider with settings; checks the address of each and, once for its tokens, sends it. */
+/** Makes the calls of a provider with settings; checks the URL of each and, once for its tokens, sends it. */
 async function callWith(one: AddressCase, settings: Readonly<Record<string, string>>): Promise<number> {
   const { provider, model = "acme-1", credential } = one;
   const bound = refusable(() => registry.get(provider)?.bind((name) => settings[name] ?? null));
@@ -140,7 +147,7 @@ async function callWith(one: AddressCase, settings: Readonly<Record<string, stri
     checked.add(`${provider} ${url}`);
   }
   const [first] = urls;
-  // other calls send nothing but this address: no token is asked for
+  // other calls only repeat this URL: they request no token
   if (!first || !(isOpen(one) || tokenSettings.some((name) => settings[name] !== undefined))) return urls.length;
   const call = { provider: bound, customHost: undefined, credential, method: "POST", ...first, body: "{}" };
   const signal = new AbortController().signal;
@@ -152,7 +159,7 @@ async function callWith(one: AddressCase, settings: Readonly<Record<string, stri
   return sent;
 }
 
-/** Hostile values where a header holds JSON: in each member that stands in an address. */
+/** Hostile values for JSON headers: in each field that is part of a URL. */
 const written: Readonly<Record<string, (value: string, index: number) => string>> = {
   "azure-deployment-config": (value, index) => {
     const members = [value, "chat", "2024-10-21"];
@@ -186,7 +193,7 @@ for (const [name, cases] of settingHeaders) {
       const one = cases[index % cases.length];
       const text = written[name]?.(value, index) ?? value;
       index++;
-      // a deployment's id goes before a list of deployments
+      // a deployment id takes precedence over a list of deployments
       const { [name === "azure-deployment-config" ? "azure-deployment-id" : name]: _, ...settings } =
         one?.settings ?? {};
       if (one) await callWith(one, { ...settings, [name]: text });
@@ -195,7 +202,7 @@ for (const [name, cases] of settingHeaders) {
   });
 }
 
-/** Ends of models that paths begin with in a way of their own. */
+/** Model endings that change how a path begins. */
 const modelForms = ["", "models/", "tunedModels/", "publishers/anthropic/models/", "meta.", "endpoints.", "anthropic."];
 
 test(`a model leads to no other host or path at any provider (${count} values of seed ${seed})`, () => {
@@ -227,15 +234,15 @@ for (const [provider, model] of [
   ...[".", "..", "", "\ud800"].map((text) => ["bedrock", text] as const),
   ...["google", "vertex-ai", "workers-ai", "predibase"].map((slug) => [slug, "a\udfff"] as const),
 ] as const) {
-  test(`${provider} refuses the model ${JSON.stringify(model)}, which cannot stand in a path`, () => {
+  test(`${provider} rejects the model ${JSON.stringify(model)}, which cannot be part of a path`, () => {
     const settings = casesOf(provider).at(-1)?.settings;
     const bound = registry.get(provider)?.bind((name) => settings?.[name] ?? null);
     const ask = () => bound?.operations.chat?.path({ model, messages: [], user: "acme" });
-    assert.throws(ask, /^InvalidRequestError: Invalid model: it cannot stand in the path/);
+    assert.throws(ask, /^InvalidRequestError: Invalid model: it cannot be part of a URL path/);
   });
 }
 
-/** What the gateway under test sends, and for which case it is asked. */
+/** Requests of the gateway under test, and the case they belong to. */
 let expected: AddressCase | undefined;
 let isNamed = false;
 const failures: string[] = [];
@@ -252,7 +259,7 @@ const gateway = await createTestGateway({
 });
 after(() => gateway.close());
 
-/** Asks the gateway; every failure of what it sent is the test's. */
+/** Calls the gateway; a failed check of a request fails the test. */
 async function ask(headers: Readonly<Record<string, string>>, model = "acme-1", path = "/chat/completions") {
   const body = JSON.stringify({ model, ...requests.chat });
   const own = Object.entries(headers).map(([name, value]) => [name, toHeaderText(value)] as const);
@@ -276,7 +283,7 @@ function headersOf({ provider, settings, credential }: AddressCase, more: Readon
   };
 }
 
-test(`requests with hostile settings are answered and go nowhere else (samples of seed ${seed})`, async () => {
+test(`requests with hostile settings get a response and reach no other host (samples of seed ${seed})`, async () => {
   let turn = 0;
   for (const [name, cases] of settingHeaders) {
     for (let sample = 0; sample < 25; sample++) {
@@ -291,7 +298,7 @@ test(`requests with hostile settings are answered and go nowhere else (samples o
   }
 });
 
-test(`requests with hostile models are answered and go nowhere else (samples of seed ${seed})`, async () => {
+test(`requests with hostile models get a response and reach no other host (samples of seed ${seed})`, async () => {
   for (const { slug, isLocal } of builtInProviders) {
     for (const one of isLocal ? [] : casesOf(slug)) {
       [expected, isNamed] = [one, isOpen(one)];
@@ -305,7 +312,7 @@ test(`requests with hostile models are answered and go nowhere else (samples of 
 });
 
 for (const name of ["provider", "virtual-key"]) {
-  test(`x-gateway-${name} names nothing that is called (${count} values of seed ${seed})`, async () => {
+  test(`x-gateway-${name} never becomes part of a called URL (${count} values of seed ${seed})`, async () => {
     [expected, isNamed] = [undefined, false];
     const plain = { authorization: "Bearer provider-key", "x-gateway-provider": "openai" };
     for (const [index, value] of values.entries()) {
@@ -322,14 +329,14 @@ for (const name of ["custom-host", "oauth"]) {
     for (const value of values) {
       const client = { token_url: value, client_id: "app", client_secret: "example" };
       const text = name === "oauth" ? JSON.stringify(client) : value;
-      // what is sent to the provider itself has a host the caller named too
+      // requests to the provider also have a host the caller named
       const host: Record<string, string> = name === "oauth" ? { "x-gateway-custom-host": "https://acme.example" } : {};
       await ask({ "x-gateway-provider": "openai", ...host, [`x-gateway-${name}`]: text });
     }
   });
 }
 
-test("settings that name a whole address are exactly those that may lead to any public host", () => {
+test("settings that contain a whole URL are exactly those that may lead to any public host", () => {
   const influenced = builtInProviders.flatMap(({ slug, bind }) => {
     const settings = casesOf(slug)[0]?.settings;
     return bind((name) => settings?.[name] ?? null).isBaseInfluenced ? [slug] : [];
@@ -340,7 +347,7 @@ test("settings that name a whole address are exactly those that may lead to any 
   }
 });
 
-test("a setting that holds the caller's gateway key is refused, in a header and in a config", async () => {
+test("settings that contain the caller's gateway key are rejected, in a header and in a config", async () => {
   const call = async (headers: Readonly<Record<string, string>>) => {
     expected = undefined;
     const init = { method: "POST", headers: requestHeaders(headers), body: JSON.stringify(helloBody) };

@@ -58,7 +58,7 @@ testConformance(huggingface, [
     wanted: wanted({ content: null, tool_calls: calls }, "tool_calls"),
   },
   {
-    name: "a stream whose chunks have ids of their own",
+    name: "a stream whose chunks have different ids",
     request: { ...hello, stream: true },
     sent: { body: { ...hello, stream: true, stream_options: { include_usage: true } } },
     stream: [
@@ -83,7 +83,7 @@ await testCalls("huggingface", [
     sent: { authorization: "Bearer provider-key" },
   },
   {
-    name: "is called at an endpoint of one's own",
+    name: "is called at a dedicated endpoint",
     headers: { "x-gateway-huggingface-base-url": "https://endpoint.example.com/v1/" },
     url: "https://endpoint.example.com/v1/chat/completions",
   },
@@ -93,7 +93,7 @@ await testCalls("huggingface", [
     refused: /host/,
   },
   {
-    name: "is not called at an address with a query",
+    name: "is not called at a URL with a query",
     headers: { "x-gateway-huggingface-base-url": "https://endpoint.example.com/?a=" },
     refused: /x-gateway-huggingface-base-url/,
   },

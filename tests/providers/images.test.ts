@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test as plainTest } from "node:test";
 import { UpstreamError } from "../../src/errors.ts";
-import { BinaryAnswer, type OperationName } from "../../src/providers/operations.ts";
+import { BinaryAnswer, type OperationName } from "../../src/providers/core/operations.ts";
+import type { Provider } from "../../src/providers/core/types.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
-import type { Provider } from "../../src/providers/types.ts";
 import { type ConformanceCase, jsonFixture, testConformance } from "../conformance/suite.ts";
 
 const registry = createProviderRegistry();
@@ -18,7 +18,7 @@ const operation: OperationName = "generateImage";
 const prompt = "A lock at dawn";
 const wanted = { created: 0, data: [{ b64_json: "AAAA" }] };
 
-/** Cases of providers whose pictures are in shapes of their own. */
+/** Cases of providers whose images have native shapes. */
 function test(slug: string, cases: readonly ConformanceCase[], settings: Record<string, string> = {}): void {
   testConformance(
     providerOf(slug),
@@ -26,24 +26,24 @@ function test(slug: string, cases: readonly ConformanceCase[], settings: Record<
   );
 }
 
-/** What all of them that answer once, with bytes, refuse. */
+/** Rejections shared by providers that return bytes in one response. */
 const bytesOnly = (model: string): ConformanceCase[] => [
   {
-    name: "a picture by its address is refused",
+    name: "an image by URL is rejected",
     request: { model, prompt, response_format: "url" },
     refused: /b64_json only/,
   },
-  { name: "a stream is refused", request: { model, prompt, stream: true }, refused: /does not stream/ },
-  { name: "a size that is none is refused", request: { model, prompt, size: "large" }, refused: /Invalid size/ },
+  { name: "a stream is rejected", request: { model, prompt, stream: true }, refused: /does not support streaming/ },
+  { name: "a malformed size is rejected", request: { model, prompt, size: "large" }, refused: /Invalid size/ },
 ];
 
 const onePicture = (model: string): ConformanceCase => ({
-  name: "two pictures are refused",
+  name: "two images are rejected",
   request: { model, prompt, n: 2 },
-  refused: /one picture a request/,
+  refused: /one image per request/,
 });
 
-const noModel: ConformanceCase = { name: "a model is needed", request: { prompt }, refused: /name the model/ };
+const noModel: ConformanceCase = { name: "a model is needed", request: { prompt }, refused: /model is missing/ };
 
 test("stability-ai", [
   {
@@ -122,7 +122,7 @@ test(
       wanted,
     },
     {
-      name: "a model that makes none is refused",
+      name: "a model without image output is rejected",
       request: { model: "anthropic.claude-sonnet-4-6", prompt },
       refused: /Titan and Nova/,
     },
@@ -177,7 +177,7 @@ test(
       wanted,
     },
     {
-      name: "the picture itself",
+      name: "image bytes",
       request: { model: "@cf/m", prompt },
       answer: new BinaryAnswer(new Uint8Array(3), "image/png"),
       wanted,
@@ -190,7 +190,7 @@ test(
 
 test("segmind", [
   {
-    name: "one picture",
+    name: "one image",
     request: { model: "sdxl1.0-txt2img", prompt, n: 1, size: "1024x768", scheduler: "UniPC", style: "base", user: "u" },
     sent: {
       path: "/sdxl1.0-txt2img",
@@ -207,7 +207,7 @@ test("segmind", [
     wanted: { created: 0, data: [{ b64_json: "AAAA" }, { b64_json: "BBBB" }] },
   },
   {
-    name: "the picture itself",
+    name: "image bytes",
     request: { model: "m", prompt },
     answer: new BinaryAnswer(new Uint8Array(3), "image/jpeg"),
     wanted,
@@ -217,7 +217,7 @@ test("segmind", [
 
 test("hyperbolic", [
   {
-    name: "a picture",
+    name: "an image",
     request: { model: "FLUX.1-dev", prompt, size: "1024x1024", steps: 30, backend: "auto", style: "vivid" },
     sent: {
       path: "/v1/image/generation",
@@ -243,7 +243,7 @@ test("siliconflow", [
     answer: { images: [{ url: "https://x.test/1" }], timings: { inference: 1 }, seed: 1 },
     wanted: { created: 0, data: [{ url: "https://x.test/1" }] },
   },
-  { name: "bytes are refused", request: { model: "m", prompt, response_format: "b64_json" }, refused: /url only/ },
+  { name: "bytes are rejected", request: { model: "m", prompt, response_format: "b64_json" }, refused: /url only/ },
 ]);
 
 test("together-ai", [
@@ -290,7 +290,7 @@ test("byteplus", [
     dropped: ["style", "n"],
     ...plain,
   },
-  { name: "two pictures are refused", request: { model: "ep-1", prompt, n: 2 }, refused: /n above 1/ },
+  { name: "two images are rejected", request: { model: "ep-1", prompt, n: 2 }, refused: /n above 1/ },
 ]);
 test("recraft-ai", [
   {
@@ -417,9 +417,9 @@ for (const [name, path] of [
 
 for (const [slug, model, answer, reason] of [
   ["stability-ai", "stable-diffusion-xl", { artifacts: [{ finishReason: "CONTENT_FILTERED" }] }, "CONTENT_FILTERED"],
-  ["stability-ai", "stable-diffusion-xl", { artifacts: [] }, "no picture came"],
+  ["stability-ai", "stable-diffusion-xl", { artifacts: [] }, "the response contains no image"],
   ["stability-ai", "sd3", { finish_reason: "CONTENT_FILTERED" }, "CONTENT_FILTERED"],
-  ["fireworks-ai", "stable-diffusion-xl", [], "no picture came"],
+  ["fireworks-ai", "stable-diffusion-xl", [], "the response contains no image"],
   ["google", "imagen-4.0-generate-001", { predictions: [{ raiFilteredReason: "violence" }] }, "violence"],
   ["bedrock", "amazon.nova-canvas-v1:0", { error: "blocked" }, "blocked"],
 ] as const) {

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readMessages as plainMessages } from "../../src/providers/chat-messages.ts";
+import type { BoundProvider, ConversionOptions, OperationAdapter } from "../../src/providers/core/types.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import { readMessages as shapedMessages } from "../../src/providers/shapes/messages.ts";
-import type { BoundProvider, ConversionOptions, OperationAdapter } from "../../src/providers/types.ts";
+import { readMessages as plainMessages } from "../../src/providers/shared/chat-messages.ts";
+import { readMessages as shapedMessages } from "../../src/providers/shared/messages.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
 
 const count = 8_000;

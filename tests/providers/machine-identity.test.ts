@@ -4,8 +4,8 @@ import { GatewayError } from "../../src/errors.ts";
 import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 import { createAwsAuthorize } from "../../src/providers/auth/aws.ts";
 import { authorizeAzure } from "../../src/providers/auth/azure.ts";
-import { createTokenCache } from "../../src/providers/auth/token-cache.ts";
-import type { AuthTools } from "../../src/providers/types.ts";
+import { createTokenCache } from "../../src/providers/core/token-cache.ts";
+import type { AuthTools } from "../../src/providers/core/types.ts";
 import { readSettings } from "../../src/settings.ts";
 import { createOrganisation } from "../support/control.ts";
 import { chat, createTestClock, createTestGateway, readJson, type TestGatewayOptions } from "../support/gateway.ts";
@@ -34,7 +34,7 @@ interface Asked {
   headers: Readonly<Record<string, string>>;
 }
 
-/** The world as signing in sees it: services beside the process that answer by their addresses. */
+/** Dependencies of authentication: services beside the process, by URL. */
 function createWorld(
   environment: AuthTools["environment"],
   answers: Readonly<Record<string, () => Response>>,
@@ -91,7 +91,7 @@ for (const [name, environment, authorization] of [
     "token of /t",
   ],
 ] as const) {
-  test(`a pod of EKS proves itself with the token of ${name}`, async () => {
+  test(`serviceRole in an EKS pod sends the token of ${name}`, async () => {
     const full = "http://169.254.170.23/v1/credentials";
     const world = createWorld(
       { AWS_CONTAINER_CREDENTIALS_FULL_URI: full, ...environment },
@@ -102,7 +102,7 @@ for (const [name, environment, authorization] of [
   });
 }
 
-test("keys of a container are asked for once by parallel requests, whoever they are of, and again before they end", async () => {
+test("serviceRole requests container keys once for parallel requests of any tenant, and again before they expire", async () => {
   const { tools, clock, asked } = createWorld(relative, { [relativeUrl]: () => Response.json(keys()) });
   const second = { ...tools, tenant: ["second", "x"] };
   await Promise.all([authorize(request, serviceRole, tools), authorize(request, serviceRole, second)]);
@@ -122,7 +122,7 @@ const instance = {
   [`GET ${roles}team-role`]: () => Response.json({ Code: "Success", ...keys() }),
 };
 
-test("serviceRole signs with the keys of the instance where the operator lets its metadata be asked", async () => {
+test("serviceRole signs with the keys of the instance when its metadata service is enabled", async () => {
   const { tools, asked } = createWorld({ AWS_EC2_METADATA: "true" }, instance);
   const signed = await authorize(request, serviceRole, tools);
   assert.match(signed.authorization ?? "", /Credential=ASIAFAKEMACHINE\//);
@@ -138,7 +138,7 @@ test("serviceRole signs with the keys of the instance where the operator lets it
   assert.equal(asked.length, 3);
 });
 
-test("a role of the caller is assumed with the keys of the machine", async () => {
+test("serviceRole assumes the caller's role with the keys of the machine", async () => {
   const sts: string[] = [];
   const { tools } = createWorld({ AWS_EC2_METADATA: "1" }, instance);
   const outbound: AuthTools["outbound"] = (url, init) => {
@@ -157,11 +157,11 @@ test("a role of the caller is assumed with the keys of the machine", async () =>
 
 const broken = () => new Response("secret of the operator", { status: 500 });
 for (const [name, environment, answers, wanted] of [
-  ["nothing the operator lends", {}, {}, [400, /operator must set/]],
-  ["metadata that is switched off", { AWS_EC2_METADATA: "false" }, instance, [400, /operator must set/]],
-  ["a container service that is not there", relative, {}, [502, /container credentials service cannot be reached/]],
-  ["a container service that fails", relative, { [relativeUrl]: broken }, [502, /answered 500$/]],
-  ["keys without a secret", relative, { [relativeUrl]: () => Response.json({}) }, [502, /did not answer with keys/]],
+  ["an identity the operator does not share", {}, {}, [400, /operator must set/]],
+  ["metadata service that is not enabled", { AWS_EC2_METADATA: "false" }, instance, [400, /operator must set/]],
+  ["an unreachable container service", relative, {}, [502, /container credentials service cannot be reached/]],
+  ["a container service that fails", relative, { [relativeUrl]: broken }, [502, /status 500$/]],
+  ["keys without a secret", relative, { [relativeUrl]: () => Response.json({}) }, [502, /did not return keys/]],
   [
     "an instance without a role",
     { AWS_EC2_METADATA: "true" },
@@ -172,7 +172,7 @@ for (const [name, environment, answers, wanted] of [
     "metadata that gives no token",
     { AWS_EC2_METADATA: "true" },
     { ...instance, [`PUT ${metadata}/api/token`]: () => new Response("", { status: 403 }) },
-    [502, /answered 403/],
+    [502, /status 403/],
   ],
   [
     "a token file with two lines",
@@ -186,7 +186,7 @@ for (const [name, environment, answers, wanted] of [
   Record<string, () => Response>,
   readonly [number, RegExp],
 ])[]) {
-  test(`serviceRole is refused for ${name}`, async () => {
+  test(`serviceRole fails for ${name}`, async () => {
     const { tools } = createWorld(environment, answers);
     const [status, message] = await refusalOf(authorize(request, serviceRole, tools));
     assert.equal(status, wanted[0]);
@@ -209,7 +209,7 @@ for (const [name, value, isTaken] of [
   ["RELATIVE_URI", ".example.com/x", false],
   ["RELATIVE_URI", ":8080/x", false],
 ] as const) {
-  test(`AWS_CONTAINER_CREDENTIALS_${name} of ${value} is ${isTaken ? "taken" : "refused"}, at the start and at use`, async () => {
+  test(`AWS_CONTAINER_CREDENTIALS_${name} of ${value} is ${isTaken ? "accepted" : "rejected"}, at startup and at use`, async () => {
     const environment = { [`AWS_CONTAINER_CREDENTIALS_${name}`]: value };
     const { tools, asked } = createWorld(environment, {});
     await refusalOf(authorize(request, serviceRole, tools));
@@ -224,7 +224,7 @@ const azure = { tools: undefined, toKeyHeaders: () => ({}) };
 const imds =
   "http://169.254.169.254/metadata/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fcognitiveservices.azure.com%2F";
 
-test("managed gets the token of the instance where the operator lets its metadata be asked", async () => {
+test("managed mode gets the token of the instance when its metadata service is enabled", async () => {
   const answer = () => Response.json({ access_token: "fake-azure-token", expires_in: "3600", token_type: "Bearer" });
   const { tools, asked } = createWorld({ AZURE_INSTANCE_METADATA: "true" }, { [`GET ${imds}`]: answer });
   const ask = (given: AuthTools) => authorizeAzure(azureRequest, { auth_mode: "managed" }, { ...azure, tools: given });
@@ -234,7 +234,7 @@ test("managed gets the token of the instance where the operator lets its metadat
   assert.deepEqual([asked.length, asked[0]?.headers.metadata], [1, "true"]);
 });
 
-test("settings refuse switches that are neither on nor off, and ids that are none", () => {
+test("settings reject switches that are neither on nor off, and malformed ids", () => {
   assert.throws(() => readSettings({ AWS_EC2_METADATA: "perhaps" }), /AWS_EC2_METADATA/);
   assert.throws(() => readSettings({ AZURE_INSTANCE_METADATA: "yes please" }), /AZURE_INSTANCE_METADATA/);
   assert.throws(() => readSettings({ CLOUD_IDENTITY_ORGANISATIONS: "default" }), /CLOUD_IDENTITY_ORGANISATIONS/);
@@ -246,7 +246,7 @@ test("settings refuse switches that are neither on nor off, and ids that are non
   assert.equal(readSettings({}).gateway.identityOrganisations, undefined);
 });
 
-/** What each cloud is asked with when the operator's own identity is to be used. */
+/** What each cloud is sent when the operator's own identity is used. */
 const clouds = {
   bedrock: { "x-gateway-aws-auth-type": "serviceRole" },
   "azure-openai": {
@@ -298,7 +298,7 @@ for (const [provider, settings] of Object.entries(clouds)) {
   });
 }
 
-test("another organisation without a credential is sent to vertex-ai without the operator's", async () => {
+test("another organisation without a credential calls vertex-ai without the operator's identity", async () => {
   lent.sent.length = 0;
   await chat(lent.gateway, body, {
     "x-gateway-provider": "vertex-ai",
@@ -312,7 +312,7 @@ test("another organisation without a credential is sent to vertex-ai without the
   );
 });
 
-test("organisations the operator names, and no other, call as the operator", async () => {
+test("only the organisations the operator names call as the operator", async () => {
   const named = crypto.randomUUID();
   const { gateway, sent } = await createClouds({ identityOrganisations: [named] });
   const response = await chat(gateway, body, {

@@ -26,7 +26,7 @@ async function stream(provider: string, headers: Record<string, string> = {}) {
   return { trace, text, events: events.map((event) => event.slice("data: ".length)) };
 }
 
-test("a stream of cohere ends with its usage and [DONE], and its usage is logged", async () => {
+test("cohere streams end with usage and [DONE], and their usage is logged", async () => {
   answer = streamed(fixture("cohere", "stream.sse"));
   const { trace, events } = await stream("cohere");
   assert.equal(events.at(-1), "[DONE]");
@@ -40,14 +40,14 @@ test("a stream of cohere ends with its usage and [DONE], and its usage is logged
 
 const workersAi = { "x-gateway-workers-ai-account-id": "acc0" };
 
-test("a stream of workers-ai ends with a reason once the upstream said it ended", async () => {
+test("workers-ai streams end with a finish reason once the upstream has ended", async () => {
   answer = streamed('data: {"response":"Six."}\n\ndata: [DONE]\n\n');
   const { events } = await stream("workers-ai", workersAi);
   assert.equal(events.at(-1), "[DONE]");
   assert.equal(JSON.parse(events.at(-2) ?? "").choices[0].finish_reason, "stop");
 });
 
-test("a stream of workers-ai that breaks off is told as a failure", async () => {
+test("workers-ai streams that break off are reported as failures", async () => {
   answer = streamed('data: {"response":"Six."}\n\n');
   const { events, text } = await stream("workers-ai", workersAi);
   assert.ok("error" in JSON.parse(events.at(-1) ?? ""));

@@ -8,25 +8,25 @@ const wanted = namesOf(["reasoning"]);
 const finds = (text: string): boolean => findMember(encoder.encode(text), wanted, "listed");
 
 for (const [name, text, found] of [
-  ["a member", 'data: {"reasoning":"a"}\n\n', true],
-  ["a member behind others, deep down", 'data: {"a":[{"b":{"c":1,"reasoning" : null}}]}\n\n', true],
-  ["a member of the second event", 'data: {"a":1}\n\ndata: {"reasoning":1}\n\n', true],
-  ["a member behind escaped quotes and backslashes", '{"a":"\\"","b":"\\\\","c":"\\\\\\"","reasoning":1}', true],
-  ["a member behind a comment with a quote", ': it said "\ndata: {"reasoning":1}\n\n', true],
-  ["a member behind a comment, lines end with CR LF", ': "\r\ndata: {"reasoning":1}\r\n\r\n', true],
+  ["a field", 'data: {"reasoning":"a"}\n\n', true],
+  ["a nested field after others", 'data: {"a":[{"b":{"c":1,"reasoning" : null}}]}\n\n', true],
+  ["a field of the second event", 'data: {"a":1}\n\ndata: {"reasoning":1}\n\n', true],
+  ["a field after escaped quotes and backslashes", '{"a":"\\"","b":"\\\\","c":"\\\\\\"","reasoning":1}', true],
+  ["a field after a comment with a quote", ': it said "\ndata: {"reasoning":1}\n\n', true],
+  ["a field after a comment, with CRLF line endings", ': "\r\ndata: {"reasoning":1}\r\n\r\n', true],
   ["a longer name", '{"reasoning_content":1}', false],
   ["a shorter name", '{"reason":1}', false],
   ["a text", '{"a":"reasoning","b":["reasoning"]}', false],
-  ["a member inside a text", '{"arguments":"{\\"reasoning\\":1}"}', false],
-  ["a text that ends with a backslash before a colon", '{"a":"\\\\\\"reasoning\\":"}', false],
-  ["a name that is cut", '{"a":1,"reasoni', false],
+  ["a field name inside a string", '{"arguments":"{\\"reasoning\\":1}"}', false],
+  ["a string that ends with a backslash before a colon", '{"a":"\\\\\\"reasoning\\":"}', false],
+  ["a truncated name", '{"a":1,"reasoni', false],
   ["no text at all", ": keep-alive\n\n", false],
   ["nothing", "", false],
 ] as const) {
   test(`findMember() ${found ? "finds" : "does not find"} ${name}`, () => assert.equal(finds(text), found));
 }
 
-test("findMember() tells names apart by all of their bytes", () => {
+test("findMember() distinguishes names by all of their bytes", () => {
   const known = namesOf(["content", "role", "index"]);
   const others = (text: string) => findMember(encoder.encode(text), known, "other");
   assert.equal(others('data: {"content":"a","role":"b","index":0}\n\n'), false);
@@ -35,20 +35,20 @@ test("findMember() tells names apart by all of their bytes", () => {
   }
 });
 
-/** Names of all members of a value. */
+/** Names of all fields in a value. */
 function namesIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   const own = Array.isArray(value) ? [] : Object.keys(value);
   return [...own, ...Object.values(value).flatMap(namesIn)];
 }
 
-test("findMember() sees exactly the names of members, whatever texts hold", () => {
+test("findMember() sees exactly the names of fields, whatever strings contain", () => {
   const texts = ['"', "\\", '\\"', '":', '"a":', "reasoning", '{"reasoning":1}', "é☂", "\n", ""];
   const names = ["a", "reasoning", 'rea"soning', "b\\", "é"];
   let seed = 7;
   const pick = <Item>(items: readonly Item[]): Item => {
     seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return items[Math.floor((seed / 2_147_483_648) * items.length)] as Item; // the index lies inside
+    return items[Math.floor((seed / 2_147_483_648) * items.length)] as Item; // the index is in range
   };
   const grow = (depth: number): unknown => {
     if (depth === 0) return pick<unknown>([...texts, 1, null]);
@@ -105,16 +105,16 @@ for (const [name, chunk, strict, lax] of [
   ["sound", chunkOf({ audio: { id: "a", data: "", expires_at: 1, transcript: "b" } }), false, false],
   ["filling", chunkOf({ content: "a" }, {}, { obfuscation: "xyz", service_tier: "default" }), false, false],
   ["thoughts", chunkOf({ reasoning: "a" }), true, true],
-  ["no thoughts, said so", chunkOf({ content: "a", reasoning_content: null }), true, true],
-  ["facts of the server", chunkOf({ content: "a" }, { stop_reason: null }), true, false],
-  ["facts of the provider", chunkOf({ content: "a" }, {}, { citations: [] }), true, false],
+  ["thinking turned off", chunkOf({ content: "a", reasoning_content: null }), true, true],
+  ["extra fields of the server", chunkOf({ content: "a" }, { stop_reason: null }), true, false],
+  ["extra fields of the provider", chunkOf({ content: "a" }, {}, { citations: [] }), true, false],
 ] as const) {
-  test(`a chunk with ${name} ${strict ? "may need" : "needs no"} correction in plain answers`, () => {
+  test(`chunks with ${name} ${strict ? "may need" : "need no"} correction in strict responses`, () => {
     assert.deepEqual([concernedBy(chunk, true), concernedBy(chunk, false)], [strict, lax]);
   });
 }
 
-test("a chunk with a member whose name has the 30-bit FNV-1a hash of a plain one needs correction", () => {
-  // "ltpqvi" and "refusal" share it
+test("chunks with a field whose name has the 30-bit FNV-1a hash of a plain one need correction", () => {
+  // "ltpqvi" and "refusal" have the same hash
   assert.equal(concernedBy(chunkOf({ content: "a", ltpqvi: 1 }), true), true);
 });

@@ -5,6 +5,7 @@ import { builtInProviders } from "../../src/providers/registry.ts";
 import { openCases, serviceAccount, shapedCases } from "../support/address-cases.ts";
 import { call, done } from "../support/control.ts";
 import { createTestGateway, requestHeaders, workspaceKey } from "../support/gateway.ts";
+import { requiredSettings } from "../support/required-settings.ts";
 
 interface SentRequest {
   url: string;
@@ -16,7 +17,7 @@ const keysOfAws =
   "<AccessKeyId>ASIAEXAMPLE</AccessKeyId><SecretAccessKey>example</SecretAccessKey>" +
   "<SessionToken>example</SessionToken><Expiration>2999-01-01T00:00:00Z</Expiration>";
 
-/** A network that gives tokens to those who ask, and refuses all else once it was noted. */
+/** A network that issues tokens, and rejects all other requests after recording them. */
 const transport: Transport = {
   async send(url, init) {
     if (/\/token$/.test(url)) return Response.json({ access_token: "token", expires_in: 3600 });
@@ -30,7 +31,7 @@ after(() => gateway.close());
 
 const secret = "secret-model";
 
-/** Ways to write the model that is refused. */
+/** Spellings of the denied model. */
 const spellings = [
   secret,
   "SECRET-MODEL",
@@ -67,7 +68,7 @@ const spellings = [
   "@cf/secret-model",
 ];
 
-/** How providers read a name beside the plain one: what is left out comes to the same model. */
+/** How providers normalise a name: what is removed here leads to the same model. */
 const readings: Readonly<Record<string, RegExp>> = {
   google: /^(?:models\/)+/,
   palm: /^(?:models\/)+/,
@@ -93,7 +94,7 @@ function readName(slug: string, name: string): string {
   return (reading ? plain.replace(reading, "") : plain).replace(/^(?:\.?\/)+|\/+$/g, "");
 }
 
-/** Every text a call holds where a model may be named: segments of its path, values of its query, members of its body. */
+/** Every string of a call where a model may be named: path segments, query values and body fields. */
 function textsOf({ url, init }: SentRequest): string[] {
   const { pathname, searchParams } = new URL(url);
   const segments = decodeURIComponent(pathname).split("/");
@@ -129,7 +130,7 @@ const deployments = [
 const toMembers = (settings: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [name.replaceAll("-", "_"), value]));
 
-/** Settings with which an integration of a provider can be made. */
+/** Settings that suffice for an integration of a provider. */
 function configurationsOf(slug: string): Record<string, unknown> {
   if (slug === "azure-openai") {
     return { azure_auth_mode: "default", azure_resource_name: "acme", azure_deployment_config: deployments };
@@ -148,14 +149,14 @@ function configurationsOf(slug: string): Record<string, unknown> {
       aws_auth_type: "apiKey",
       aws_region: "us-east-1",
     }),
-    ...toMembers(found?.settings ?? {}),
+    ...(found ? toMembers(found.settings) : requiredSettings(slug)),
   };
   return Object.keys(settings).length > 0 ? settings : { custom_host: "https://host.example.com" };
 }
 
 const walked = builtInProviders.filter(({ isLocal }) => !isLocal);
 
-/** A stored provider that refuses one model. */
+/** A stored provider that denies one model. */
 async function store(slug: string): Promise<void> {
   const integration = {
     name: slug,
@@ -216,7 +217,7 @@ const inPaths = (model: string): string[] => {
     `/chat/completions?model=${plain}`,
     `/listen?Model=${plain}`,
   ];
-  // what a URL resolves by itself is another path
+  // a path that URL parsing changes is another path
   return paths.filter((path) => !/(?:^|\/)(?:\.|%2e)+(?:\/|$)/i.test(path));
 };
 
@@ -230,7 +231,7 @@ async function send(slug: string, path: string, body: string): Promise<number> {
   return response.status;
 }
 
-/** Fails where a call was made that its provider may read as one to the model. */
+/** Fails when the provider could read a call as one to the denied model. */
 function checkCalls(slug: string, what: string): void {
   for (const request of sent) {
     const named = textsOf(request).filter((text) =>
@@ -242,7 +243,7 @@ function checkCalls(slug: string, what: string): void {
 }
 
 for (const { slug } of walked) {
-  test(`no spelling of a refused model leads to it at ${slug}`, async () => {
+  test(`${slug} cannot reach a denied model by any spelling`, async () => {
     await store(slug);
     await send(slug, "/proxy/some/path", '{"model":"some/path"}');
     assert.equal(sent.length, 1, "other models can be called");

@@ -68,7 +68,7 @@ testConformance(mistral, [
   ...casesAt("/ocr"),
   {
     ...read,
-    name: "ocr of what lies elsewhere",
+    name: "ocr of a document at a URL",
     request: { ...request({ type: "document_url", document_url: away }), pages: "0-3,5", table_format: "html" },
     sent: {
       body: { ...request({ type: "document_url", document_url: away }), pages: "0-3,5", table_format: "html" },

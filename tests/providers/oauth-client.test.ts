@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound } from "../../src/lib/outbound.ts";
-import { authorizeByOauth, readOauthSettings } from "../../src/providers/auth/oauth-client.ts";
-import { createTokenCache } from "../../src/providers/auth/token-cache.ts";
-import type { TokenTools } from "../../src/providers/auth/token-request.ts";
+import { authorizeByOauth, readOauthSettings } from "../../src/providers/core/oauth-client.ts";
+import { createTokenCache } from "../../src/providers/core/token-cache.ts";
+import type { TokenTools } from "../../src/providers/core/token-request.ts";
 import {
   chat,
   createRuntimeTransport,
@@ -16,7 +16,7 @@ import {
 } from "../support/gateway.ts";
 import { startServer } from "../support/upstream.ts";
 
-/** What the token service was asked, and what it answers. */
+/** Requests to the token service, and its responses. */
 const asked: { headers: Record<string, string | string[] | undefined>; body: string }[] = [];
 let answer: { status: number; body: string };
 
@@ -61,7 +61,7 @@ function createTools(trustedHosts: string[] = ["127.0.0.1"], tenant: string[] = 
 
 const settingsOf = (changes: object = {}) => readOauthSettings(JSON.stringify({ ...client, ...changes }));
 
-test("a token is asked for with the client in the header, its parts form-encoded", async () => {
+test("authorizeByOauth() sends the client in the header, form-encoded", async () => {
   const { tools } = createTools();
   const headers = await authorizeByOauth(settingsOf({ scope: "a b", audience: "api://x" }), tools);
   assert.deepEqual(headers, { authorization: "Bearer token-1" });
@@ -75,7 +75,7 @@ test("a token is asked for with the client in the header, its parts form-encoded
   });
 });
 
-test("auth_method post puts the client into the form", async () => {
+test("authorizeByOauth() with auth_method post sends the client in the form", async () => {
   const { tools } = createTools();
   await authorizeByOauth(settingsOf({ auth_method: "post" }), tools);
   const [first] = asked;
@@ -87,7 +87,7 @@ test("auth_method post puts the client into the form", async () => {
   });
 });
 
-test("a token is kept until shortly before its end, and fetched once for parallel calls", async () => {
+test("authorizeByOauth() caches tokens until shortly before they expire, and fetches them once for parallel calls", async () => {
   const { tools, clock } = createTools();
   await Promise.all(Array.from({ length: 20 }, () => authorizeByOauth(settingsOf(), tools)));
   assert.equal(asked.length, 1);
@@ -101,7 +101,7 @@ test("a token is kept until shortly before its end, and fetched once for paralle
   assert.deepEqual(new Set(renewed.map(({ authorization }) => authorization)), new Set(["Bearer token-2"]));
 });
 
-test("another secret, scope or tenant is another token", async () => {
+test("authorizeByOauth() fetches tokens per secret, scope and tenant", async () => {
   const { tools } = createTools();
   await authorizeByOauth(settingsOf(), tools);
   await authorizeByOauth(settingsOf({ client_secret: "other" }), tools);
@@ -113,14 +113,14 @@ test("another secret, scope or tenant is another token", async () => {
 for (const [status, body, wanted, pattern] of [
   [401, { error: "invalid_client", error_description: "no such client" }, 401, /invalid_client, no such client/],
   [400, { error: "invalid_scope" }, 401, /invalid_scope/],
-  [503, "busy", 503, /it answered 503/],
-  [429, {}, 429, /it answered 429/],
-  [302, {}, 502, /it answered 302/],
-  [200, { token_type: "Bearer" }, 502, /holds no bearer token/],
-  [200, { access_token: "a", token_type: "mac" }, 502, /holds no bearer token/],
-  [200, "<html>", 502, /holds no bearer token/],
+  [503, "busy", 503, /it returned status 503/],
+  [429, {}, 429, /it returned status 429/],
+  [302, {}, 502, /it returned status 302/],
+  [200, { token_type: "Bearer" }, 502, /contains no bearer token/],
+  [200, { access_token: "a", token_type: "mac" }, 502, /contains no bearer token/],
+  [200, "<html>", 502, /contains no bearer token/],
 ] as const) {
-  test(`a token service that answers ${status} ${JSON.stringify(body)} fails the call with ${wanted}`, async () => {
+  test(`authorizeByOauth() fails with ${wanted} when the service returns ${status} ${JSON.stringify(body)}`, async () => {
     const { tools } = createTools();
     answer = { status, body: typeof body === "string" ? body : JSON.stringify(body) };
     await assert.rejects(authorizeByOauth(settingsOf(), tools), (error: Error) => {
@@ -134,7 +134,7 @@ for (const [status, body, wanted, pattern] of [
   });
 }
 
-test("an address that may not be called is refused", async () => {
+test("authorizeByOauth() rejects a URL that may not be called", async () => {
   const { tools } = createTools([]);
   await assert.rejects(
     authorizeByOauth(settingsOf(), tools),
@@ -153,7 +153,7 @@ for (const [text, pattern] of [
   [JSON.stringify({ ...client, auth_method: "jwt" }), /oauth\.auth_method: must be basic or post/],
   [JSON.stringify({ ...client, client_secret: "" }), /oauth\.client_secret: must not be empty/],
 ] as const) {
-  test(`readOauthSettings() refuses ${text.slice(0, 40)}`, () => {
+  test(`readOauthSettings() rejects ${text.slice(0, 40)}`, () => {
     assert.throws(() => readOauthSettings(text), pattern);
   });
 }
@@ -165,13 +165,13 @@ const ask = (headers: HeaderChanges) =>
     ...headers,
   });
 
-test("every provider's calls are authorised by a client that is given as a setting", async () => {
+test("oauth settings authorise the calls of every provider", async () => {
   const response = await ask({ "x-gateway-oauth": JSON.stringify(client), authorization: "Bearer own-key" });
   assert.equal(response.status, 200, await response.text());
   assert.equal(calls.at(-1)?.authorization, "Bearer token-1");
 });
 
-test("a config gives the client as a member", async () => {
+test("oauth is a field of a config", async () => {
   const config = { provider: "azure-openai", custom_host: upstream.url, oauth: client, azure_api_version: "v1" };
   const response = await chat(gateway, helloBody, {
     "x-gateway-provider": null,
@@ -182,7 +182,7 @@ test("a config gives the client as a member", async () => {
   assert.equal(calls.at(-1)?.["api-key"], undefined);
 });
 
-test("a refused client is told to the caller without its secret", async () => {
+test("oauth clients that are rejected are reported without their secret", async () => {
   answer = { status: 401, body: JSON.stringify({ error: "invalid_client" }) };
   const oauth = JSON.stringify({ ...client, client_secret: "very-secret-value" });
   const response = await ask({ "x-gateway-oauth": oauth });
@@ -192,16 +192,16 @@ test("a refused client is told to the caller without its secret", async () => {
   assert.doesNotMatch(text, /very-secret-value/);
 });
 
-test("a client that cannot be read is refused before anything is called", async () => {
+test("oauth clients that cannot be read are rejected before any call", async () => {
   const response = await ask({ "x-gateway-oauth": "{}" });
   assert.equal(response.status, 400);
   const { error } = await readJson<{ error: { param: string } }>(response);
   assert.equal(error.param, "oauth.token_url");
 });
 
-test("a call does not wait longer for its token than its time", async () => {
+test("oauth token requests end with the timeout of the call", async () => {
   const silent = await startServer(() => {});
-  // the service for tokens has longer, and what it does not answer is another error
+  // the token service has a longer timeout, and a missing response is another error
   const oauth = JSON.stringify({ ...client, token_url: `${silent.url}/token` });
   const response = await ask({ "x-gateway-oauth": oauth, "x-gateway-request-timeout": "100" });
   assert.equal(response.status, 408, await response.text());

@@ -44,7 +44,7 @@ const stream = [
 
 testConformance(ollama, [
   {
-    name: "text, its members and its plain messages",
+    name: "text, with its fields and plain messages",
     request: body({
       messages: [
         { role: "developer", content: [{ type: "text", text: "Short.", cache_control: { type: "ephemeral" } }] },
@@ -97,7 +97,7 @@ testConformance(ollama, [
     wanted: wanted({ content: "Six.", reasoning_content: "Hm." }),
   },
   {
-    name: "a stream of text and calls",
+    name: "a stream of text and tool calls",
     request: body({ stream: true }),
     sent: { body: body({ stream: true, stream_options: { include_usage: true } }) },
     stream,
@@ -122,7 +122,11 @@ testConformance(ollama, [
     }),
     refused: /data URLs/,
   },
-  { name: "a call it must make", request: body({ tools: [tool], tool_choice: "required" }), refused: /made to call/ },
+  {
+    name: "a required tool call",
+    request: body({ tools: [tool], tool_choice: "required" }),
+    refused: /required tool calls/,
+  },
   {
     name: "embeddings",
     operation: "embed",

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import * as v from "valibot";
+import { requireOperation } from "../../src/providers/core/types.ts";
 import { openai } from "../../src/providers/openai/mod.ts";
 import { openaiCompatible } from "../../src/providers/openai-compatible/mod.ts";
-import { readWithoutThoughts } from "../../src/providers/openai-compatible/without-thoughts.ts";
-import { requireOperation } from "../../src/providers/types.ts";
+import { readWithoutReasoning } from "../../src/providers/openai-compatible/without-thoughts.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
 import {
   chat,
@@ -83,7 +83,7 @@ test("toUpstream() keeps other stream options", () => {
   });
 });
 
-test("openai is called at its own address with the caller's credential as a bearer token", async () => {
+test("openai is called at its own URL with the caller's credential as a bearer token", async () => {
   answerWith(200, "chat.json");
   assert.equal((await ask()).status, 200);
   assert.equal(wire.url, "https://api.openai.com/v1/chat/completions");
@@ -91,13 +91,13 @@ test("openai is called at its own address with the caller's credential as a bear
   assert.deepEqual(JSON.parse(String(wire.init?.body)), helloBody);
 });
 
-test("openai is called without credential when the caller gives none", async () => {
+test("openai is called without a credential when the caller sends none", async () => {
   answerWith(200, "chat.json");
   await ask(helloBody, { authorization: null });
   assert.equal(wire.init?.headers.authorization, undefined);
 });
 
-test("settings of openai become its headers, and do not stay for the next request", async () => {
+test("openai settings become headers, and do not affect the next request", async () => {
   answerWith(200, "chat.json");
   await ask(helloBody, {
     "x-gateway-openai-organization": "org-1",
@@ -143,7 +143,7 @@ test("GET /v1/models names the provider", async () => {
 });
 
 for (const body of ['{"data":"none"}', '{"data":[{}]}', "{}"]) {
-  test(`GET /v1/models is 502 when the provider answers ${body}`, async () => {
+  test(`GET /v1/models returns 502 when the provider returns ${body}`, async () => {
     wire.answer = () => new Response(body);
     const response = await gateway.fetch("/v1/models", { headers: requestHeaders({ "x-gateway-provider": "openai" }) });
     const { error } = await readJson<{ error: { code: string } }>(response);
@@ -165,7 +165,7 @@ for (const [name, usage] of [
     { input_tokens: 12, output_tokens: 1, total_tokens: 13, cached_tokens: 0, reasoning_tokens: 0 },
   ],
 ] as const) {
-  test(`the recorded ${name} is answered as it came and its usage logged`, async () => {
+  test(`openai's recorded ${name} is returned unchanged, and its usage is logged`, async () => {
     answerWith(200, name, { "x-request-id": "req-1" });
     const trace = crypto.randomUUID();
     const response = await ask(helloBody, { "x-gateway-trace-id": trace });
@@ -200,7 +200,7 @@ for (const [name, status, error] of [
     },
   ],
 ] as const) {
-  test(`the recorded ${name} keeps its status and members`, async () => {
+  test(`openai's recorded ${name} keeps its status and fields`, async () => {
     answerWith(status, name, { "retry-after": "2" });
     const response = await ask();
     assert.equal(response.status, status);
@@ -214,7 +214,7 @@ for (const [name, status, error] of [
   });
 }
 
-test("openaiCompatible() makes a provider with an address of its settings and the operations it names", async () => {
+test("openaiCompatible() makes a provider with a base URL from its settings and the named operations", async () => {
   answerWith(200, "chat.json");
   assert.equal((await ask(helloBody, { "x-gateway-provider": "own" })).status, 200);
   assert.equal(wire.url, "https://eu.example.com/api/chat/completions");
@@ -231,7 +231,7 @@ test("openaiCompatible() makes a provider with an address of its settings and th
   assert.match(error.message, /embed on own/);
 });
 
-test("unknown members of a request go upstream", async () => {
+test("openai gets unknown fields of a request", async () => {
   answerWith(200, "chat.json");
   const body = { ...helloBody, own_member: { a: [1, null] }, temperature: 1.5 };
   await ask(body);
@@ -265,7 +265,7 @@ const thoughtful = {
 const elsewhere: HeaderChanges = { "x-gateway-custom-host": "http://127.0.0.1:8080/v1" };
 const lenient: HeaderChanges = { "x-gateway-strict-open-ai-compliance": "false" };
 
-test("a strict answer of openai's shape from a custom host tells no thoughts, and keeps all else", async () => {
+test("openai strict responses from a custom host contain no reasoning, and are otherwise unchanged", async () => {
   const text = JSON.stringify(thoughtful, null, 1);
   wire.answer = () => new Response(text, { headers: { "content-type": "application/json" } });
   const made = await readJson<typeof thoughtful>(await ask(helloBody, elsewhere));
@@ -283,7 +283,7 @@ const piece = (delta: object, more: object = {}) =>
   `data: ${JSON.stringify({ id: "c", x: 1, choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
 const finished = `data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"total_tokens":3}}\n\n`;
 
-test("a strict stream of a custom host tells no thoughts; its other bytes go on as they came", async () => {
+test("openai strict streams from a custom host contain no reasoning; their other bytes are forwarded", async () => {
   const first = piece({ role: "assistant", reasoning: "hidden" });
   const said = piece({ content: "Hi" }).replaceAll(":", ": ");
   const both = piece({ content: " you", reasoning_content: "hidden" }, { usage: { total_tokens: 2 } });
@@ -298,7 +298,7 @@ test("a strict stream of a custom host tells no thoughts; its other bytes go on 
 });
 
 for (const body of [{}, { choices: {} }, { choices: [1, { message: [] }, { message: null }] }, [], null]) {
-  test(`readWithoutThoughts() leaves ${JSON.stringify(body)} alone`, () => {
-    assert.equal(readWithoutThoughts(body), undefined);
+  test(`readWithoutReasoning() leaves ${JSON.stringify(body)} unchanged`, () => {
+    assert.equal(readWithoutReasoning(body), undefined);
   });
 }

@@ -54,7 +54,7 @@ const ask = (headers: HeaderChanges) =>
     },
   );
 
-/** Checks a signature as the receiver does: from what arrived and what the header says was signed. */
+/** Verifies a signature as the receiver does: from the received request and the header. */
 function verify({ method, url, headers, body }: Seen): void {
   const authorization = String(headers.authorization);
   assert.match(authorization, /^Signature /);
@@ -78,7 +78,7 @@ function verify({ method, url, headers, body }: Seen): void {
   assert.equal(headers["content-length"], String(body.length));
 }
 
-test("calls of oracle carry a signature that others can verify", async () => {
+test("oracle calls have a signature that can be verified", async () => {
   const response = await ask({});
   assert.equal(response.status, 200, await response.text());
   const [one] = seen;
@@ -88,7 +88,7 @@ test("calls of oracle carry a signature that others can verify", async () => {
   assert.ok(Math.abs(Date.parse(String(one.headers["x-date"])) - Date.now()) < 60_000);
 });
 
-test("the key may come as the credential, and as base64 of its text", async () => {
+test("oracle takes the key as the credential, and as base64", async () => {
   const credential = `Bearer ${btoa(privateKey)}`;
   const response = await ask({ "x-gateway-oracle-private-key": null, authorization: credential });
   assert.equal(response.status, 200, await response.text());
@@ -97,15 +97,15 @@ test("the key may come as the credential, and as base64 of its text", async () =
 });
 
 for (const [headers, pattern] of [
-  [{ "x-gateway-oracle-private-key": null }, /give x-gateway-oracle-private-key/],
-  [{ "x-gateway-oracle-tenancy": null, "x-gateway-oracle-compartment-id": "c" }, /give x-gateway-oracle-tenancy/],
+  [{ "x-gateway-oracle-private-key": null }, /set x-gateway-oracle-private-key/],
+  [{ "x-gateway-oracle-tenancy": null, "x-gateway-oracle-compartment-id": "c" }, /set x-gateway-oracle-tenancy/],
   [{ "x-gateway-oracle-fingerprint": 'a"b' }, /x-gateway-oracle-fingerprint/],
   [{ "x-gateway-oracle-private-key": "no key" }, /oracle_private_key: it is not/],
   [{ "x-gateway-oracle-private-key": "AAAA" }, /oracle_private_key: it is not an RSA key/],
-  [{ "x-gateway-custom-host": null }, /give x-gateway-oracle-region/],
+  [{ "x-gateway-custom-host": null }, /set x-gateway-oracle-region/],
   [{ "x-gateway-oracle-region": "a.b" }, /x-gateway-oracle-region/],
 ] as const) {
-  test(`oracle refuses ${JSON.stringify(headers)}`, async () => {
+  test(`oracle rejects ${JSON.stringify(headers)}`, async () => {
     const response = await ask(headers);
     assert.equal(response.status, 400);
     assert.match(await response.text(), pattern);
@@ -135,15 +135,12 @@ for (const cipher of ["aes-128-cbc", "aes-256-cbc"]) {
   test(`readRsaKey() opens ${cipher} with the passphrase`, async () => {
     const sealed = String(keyObject.export({ type: "pkcs8", format: "pem", cipher, passphrase: "open sesame" }));
     await signs(sealed, "open sesame");
-    await assert.rejects(
-      readRsaKey(sealed, { passphrase: "wrong", param: "key" }),
-      /passphrase does not open it|not an RSA/,
-    );
-    await assert.rejects(readRsaKey(sealed, { param: "key" }), /give its passphrase/);
+    await assert.rejects(readRsaKey(sealed, { passphrase: "wrong", param: "key" }), /passphrase is wrong|not an RSA/);
+    await assert.rejects(readRsaKey(sealed, { param: "key" }), /set its passphrase/);
   });
 }
 
-test("readRsaKey() refuses old encryption and damaged keys", async () => {
+test("readRsaKey() rejects legacy encryption and damaged keys", async () => {
   const old =
     "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00\n\nAAAA\n-----END RSA PRIVATE KEY-----";
   await assert.rejects(readRsaKey(old, { param: "key" }), /convert it to PKCS #8/);
@@ -151,7 +148,7 @@ test("readRsaKey() refuses old encryption and damaged keys", async () => {
   await assert.rejects(readRsaKey(cut, { param: "key" }), /not an RSA key/);
 });
 
-test("readRsaKey() reads a key once, and another passphrase is another key", async () => {
+test("readRsaKey() reads a key once, and again with another passphrase", async () => {
   const text = String(keyObject.export({ type: "pkcs8", format: "pem" }));
   const read = (passphrase?: string) => readRsaKey(text, { passphrase, param: "key" });
   const [first, second] = await Promise.all([read(), read()]);

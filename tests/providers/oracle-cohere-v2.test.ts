@@ -131,7 +131,7 @@ testConformance(oracle, [
     wanted: wantedOf({ content: "At six." }, "stop"),
   },
   {
-    name: "text, not strict, of a model the settings name the format of",
+    name: "text, not strict, of a model whose format the settings set",
     settings: { ...settings, "oracle-api-format": "COHEREV2", "oracle-serving-mode": "DEDICATED" },
     strict: false,
     request: { ...hello, model: "ocid1.endpoint" },
@@ -227,7 +227,7 @@ testConformance(oracle, [
       chunk({}, "tool_calls"),
     ],
   },
-  { name: "several answers", settings, request: { ...hello, n: 2 }, refused: /one choice/ },
+  { name: "several choices", settings, request: { ...hello, n: 2 }, refused: /one choice/ },
   {
     name: "embeddings",
     operation: "embed",
@@ -295,13 +295,13 @@ for (const [one, format] of [
   ["cohere.command-r-plus-08-2024", "COHERE"],
   ["meta.llama-3.3-70b-instruct", "GENERIC"],
 ] as const) {
-  test(`${one} is asked in the format ${format}`, () => {
+  test(`oracle uses the format ${format} for ${one}`, () => {
     const sent = bound.operations.chat?.toUpstream?.({ ...hello, model: one }, options);
     assert.equal(Object(sent).chatRequest.apiFormat, format);
   });
 }
 
-test("failures inside a stream keep their status and text", () => {
+test("oracle failures inside a stream keep their status and message", () => {
   const mapper = bound.operations.chat?.streamMapper?.(hello, options);
   const map = (event: object) => () => mapper?.map({ event: "", data: JSON.stringify(event) });
   const isFailure = (status: number, text: RegExp) => (error: unknown) =>
@@ -310,7 +310,7 @@ test("failures inside a stream keep their status and text", () => {
   assert.throws(map({ errorMessage: "fixture: broke" }), isFailure(502, /broke/));
 });
 
-test("a list of texts is split into what one call takes", () => {
+test("oracle splits embedding inputs into several calls", () => {
   const { split } = bound.operations.embed ?? {};
   const input = Array.from({ length: 97 }, () => "a");
   assert.deepEqual(

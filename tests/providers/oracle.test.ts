@@ -109,7 +109,7 @@ testConformance(oracle, [
     wanted: wantedOf({ content: "At six." }, "stop"),
   },
   {
-    name: "text, not strict, from an endpoint of one's own",
+    name: "text, not strict, from a dedicated endpoint",
     settings: { ...settings, "oracle-serving-mode": "DEDICATED", "oracle-api-version": "20250101" },
     strict: false,
     request: { ...request, model: "ocid1.endpoint" },
@@ -243,7 +243,7 @@ testConformance(oracle, [
     ],
   },
   {
-    name: "parts it does not take",
+    name: "parts it does not support",
     settings,
     request: { ...request, messages: [{ role: "user", content: [{ type: "file", file: {} }] }] },
     refused: /does not take file/,
@@ -390,13 +390,13 @@ testConformance(oracle, [
     name: "a forced tool in Cohere's format",
     settings,
     request: { ...cohere, tools: [tool], tool_choice: "required" },
-    refused: /choose themselves/,
+    refused: /choose tools themselves/,
   },
-  { name: "several answers in Cohere's format", settings, request: { ...cohere, n: 2 }, refused: /gives one answer/ },
+  { name: "several choices in Cohere's format", settings, request: { ...cohere, n: 2 }, refused: /returns one choice/ },
 ]);
 
 for (const model of [llama, command]) {
-  test(`an error inside a stream of ${model} is thrown`, () => {
+  test(`oracle throws an error inside a stream of ${model}`, () => {
     const adapter = oracle.bind(() => null).operations.chat;
     const mapper = adapter?.streamMapper?.({ ...request, model }, { strict: true, drop() {} });
     const event = { event: "", data: '{"code":"429","message":"slow down"}' };

@@ -6,7 +6,7 @@ import { createTestGateway, readJson, requestHeaders, workspaceKey } from "../su
 import { type CallCase, testCalls } from "../support/provider-calls.ts";
 import { createWire } from "../support/wire.ts";
 
-/** Cases of one provider: what is asked for and where it goes. */
+/** Cases of one provider: the requested path and the upstream URL. */
 const cases = (headers: Record<string, string>, rows: readonly (readonly [path: string, url: string])[]): CallCase[] =>
   rows.map(([path, url]) => ({ name: `is passed ${path}`, headers, path, body: {}, url }));
 
@@ -55,7 +55,7 @@ await testCalls(
 
 await testCalls("azure-openai", [
   {
-    name: "keeps a host named beside the settings",
+    name: "keeps a custom host beside the settings",
     headers: { ...dated, "x-gateway-custom-host": "https://r.openai.azure.us/openai" },
     path: "/proxy/files",
     body: {},
@@ -91,7 +91,7 @@ await testCalls("azure-openai", [
   },
 ]);
 
-test("azure-openai finds the deployment of the model a body names", () => {
+test("azure-openai finds the deployment of the model in a body", () => {
   const deployments = JSON.stringify([
     { alias: "fast", azure_deployment_name: "dep-mini", azure_api_version: "2024-10-21", azure_auth_mode: "default" },
     { alias: "", azure_deployment_name: "dep-big", azure_api_version: "v1", is_default: true },
@@ -129,7 +129,7 @@ await testCalls("azure-ai", [
     ["/anthropic/v1/messages/batches", `${foundry}/anthropic/v1/messages/batches`],
   ]),
   {
-    name: "tells managed compute its deployment on paths that are passed on",
+    name: "sends managed compute its deployment on passthrough paths",
     headers: {
       "x-gateway-azure-foundry-url": "https://n.eastus.inference.ml.azure.com/score",
       "x-gateway-azure-deployment-name": "blue",
@@ -246,7 +246,7 @@ for (const [provider, path, status, code] of [
   ["gemini", "/proxy/v1beta/models/other:countTokens", 412, "model_not_allowed_error"],
   ["gemini", "/proxy/v1beta/models/oth%65r:countTokens", 412, "model_not_allowed_error"],
 ] as const) {
-  test(`a stored ${provider} answers ${status} to ${path}`, async () => {
+  test(`a stored ${provider} returns ${status} for ${path}`, async () => {
     wire.url = "";
     const headers = requestHeaders({ "x-gateway-provider": `@${provider}-p`, "content-length": "2" });
     const response = await gateway.fetch(`/v1${path}`, { method: "POST", headers, body: "{}" });

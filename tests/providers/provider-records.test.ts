@@ -7,7 +7,7 @@ import { call, done } from "../support/control.ts";
 import { createTestGateway, readJson, type TestGateway, waitForLogs, workspaceKey } from "../support/gateway.ts";
 import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
-/** What the provider answers by method and path with query. */
+/** Responses of the provider by method and path with query. */
 const answers = new Map<string, string>();
 let upstream: RecordingUpstream;
 let gateway: TestGateway;
@@ -15,7 +15,7 @@ let gateway: TestGateway;
 before(async () => {
   upstream = await startRecordingUpstream(({ method, path, headers }, response) => {
     const text = answers.get(`${method} ${path}`);
-    // a provider that repeats what it was sent
+    // a provider that repeats the request
     const refusal = JSON.stringify({ error: { message: `No such record: ${headers["x-api-key"]}` } });
     response.writeHead(text === undefined ? 404 : 200, { "content-type": "application/json" }).end(text ?? refusal);
   });
@@ -47,7 +47,7 @@ function expectAnswer(line: string, answer: object | string): void {
 const lines = () => upstream.requests.map(({ method, path }: ReceivedRequest) => `${method} ${path}`);
 const json = { "content-type": "application/json" };
 
-test("the output of a batch of OpenAI is the file it names", async () => {
+test("openai batch output is the file the batch names", async () => {
   expectAnswer("GET /batches/batch_1", { id: "batch_1", status: "completed", output_file_id: "file-2" });
   expectAnswer("GET /files/file-2/content", '{"custom_id":"a"}\n');
   const response = await send("openai", "/v1/batches/batch_1/output", { headers: { "x-gateway-trace-id": "output" } });
@@ -58,7 +58,7 @@ test("the output of a batch of OpenAI is the file it names", async () => {
   assert.deepEqual([row?.operation, row?.status, row?.upstream_calls], ["getBatchOutput", 200, 2]);
 });
 
-test("without an output it is the error file, then the list of errors, then a conflict", async () => {
+test("openai batches without output return the error file, then the list of errors, then a conflict", async () => {
   expectAnswer("GET /batches/batch_1", { id: "batch_1", output_file_id: null, error_file_id: "file-3" });
   expectAnswer("GET /files/file-3/content", "errors");
   assert.equal(await (await send("openai", "/v1/batches/batch_1/output")).text(), "errors");
@@ -81,7 +81,7 @@ for (const [version, wanted] of [
     ],
   ],
 ] as const) {
-  test(`records of Azure are asked for with the version ${version}`, async () => {
+  test(`azure-openai requests records with the version ${version}`, async () => {
     for (const line of wanted) expectAnswer(line, { object: "list", data: [], output_file_id: "file-2" });
     const headers = { "x-gateway-azure-api-version": version, "x-gateway-azure-resource-name": "resource" };
     assert.equal((await send("azure-openai", "/v1/files?limit=2", { headers })).status, 200);
@@ -91,7 +91,7 @@ for (const [version, wanted] of [
   });
 }
 
-test("a provider that takes requests as they came is asked for an output as it came", async () => {
+test("passthrough providers return batch output unchanged", async () => {
   expectAnswer("GET /batches/batch_1/output", "lines");
   assert.equal(await (await send("passthrough", "/v1/batches/batch_1/output")).text(), "lines");
   assert.deepEqual(lines(), ["GET /batches/batch_1/output"]);
@@ -109,7 +109,7 @@ const messageBatch = {
   request_counts: { processing: 0, succeeded: 3, errored: 1, canceled: 1, expired: 0 },
 };
 
-test("batches of Anthropic take requests inside the body and answer in our form", async () => {
+test("anthropic batches take requests inside the body and respond in the gateway's form", async () => {
   expectAnswer("POST /messages/batches", { ...messageBatch, processing_status: "in_progress", ended_at: null });
   const requests = [{ custom_id: "a", params: { model: "claude", max_tokens: 5, messages: [] } }];
   const body = JSON.stringify({ requests, completion_window: "24h", endpoint: "/v1/messages" });
@@ -134,7 +134,7 @@ test("batches of Anthropic take requests inside the body and answer in our form"
   assert.equal(await (await send("anthropic", "/v1/batches/msgbatch_1/output")).text(), '{"custom_id":"a"}\n');
 });
 
-test("batches of Anthropic need their requests, and tuning is not there", async () => {
+test("anthropic batches need their requests, and fine-tuning is not supported", async () => {
   const body = JSON.stringify({ input_file_id: "file-1" });
   const made = await send("anthropic", "/v1/batches", { method: "POST", body, headers: json });
   const { error } = await readJson<{ error: { param: string } }>(made);
@@ -143,7 +143,7 @@ test("batches of Anthropic need their requests, and tuning is not there", async 
   assert.equal(upstream.requests.length, 0);
 });
 
-test("files of Anthropic go on as they come, with the beta they need", async () => {
+test("anthropic files are forwarded unchanged, with the beta they need", async () => {
   const file = { id: "file_1", type: "file", filename: "a.txt", size_bytes: 5, created_at: "2026-01-01T00:00:00Z" };
   const wanted: Partial<FileObject> = {
     id: "file_1",
@@ -176,7 +176,7 @@ test("files of Anthropic go on as they come, with the beta they need", async () 
   assert.equal(await (await send("anthropic", "/v1/files/file_1/content")).text(), "bytes");
 });
 
-test("a config with one target reaches the records of its provider", async () => {
+test("configs with one target reach the records of its provider", async () => {
   expectAnswer("GET /messages/batches/msgbatch_1", messageBatch);
   upstream.requests.length = 0;
   const config = { provider: "anthropic", custom_host: upstream.url, api_key: "credential-of-the-config" };
@@ -186,7 +186,7 @@ test("a config with one target reaches the records of its provider", async () =>
   assert.equal(upstream.requests[0]?.headers["x-api-key"], "credential-of-the-config");
 });
 
-test("a stored credential a provider repeats in its error is hidden from the caller", async () => {
+test("stored credentials that a provider repeats in its error are hidden from the caller", async () => {
   const credential = "credential-of-the-integration";
   const integration = {
     name: "stored",

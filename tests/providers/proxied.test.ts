@@ -31,7 +31,7 @@ for (const [provider, path, url, sent, headers] of [
   ],
 ] as readonly [string, string, string, Record<string, string>, Record<string, string>][]) {
   await testCalls(provider, [
-    { name: "is passed paths of its own with the credential", path, headers, body: {}, url, sent },
+    { name: "receives native paths with the credential", path, headers, body: {}, url, sent },
     { name: "has no chat", headers, refused: /does not have it/ },
   ]);
 }

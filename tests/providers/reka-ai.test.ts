@@ -23,7 +23,7 @@ const hello = { model, messages: [{ role: "user", content: "Hello" }] };
 
 testConformance(reka, [
   {
-    name: "turns that alternate, instructions and the image in the first",
+    name: "alternating turns, with instructions and the image in the first",
     settings,
     request: {
       model,
@@ -75,7 +75,7 @@ testConformance(reka, [
     wanted,
   },
   {
-    name: "a conversation that begins with the model",
+    name: "a conversation that begins with the assistant",
     settings,
     request: { model, messages: [{ role: "assistant", content: "Ahoy" }] },
     sent: {
@@ -91,7 +91,7 @@ testConformance(reka, [
     wanted: { ...wanted, choices: [{ ...wanted.choices[0], finish_reason: "length" }] },
   },
   {
-    name: "what only the older interface has",
+    name: "features of the legacy API only",
     request: { ...hello, retrieval_dataset: "charts" },
     sent: {
       path: "/chat",
@@ -106,26 +106,30 @@ testConformance(reka, [
   },
   ...(
     [
-      ["a stream", { stream: true }, /does not stream/],
-      ["tools", { tools: [{ type: "function", function: { name: "a" } }] }, /no tools/],
+      ["a stream", { stream: true }, /does not support streaming/],
+      ["tools", { tools: [{ type: "function", function: { name: "a" } }] }, /does not support tools/],
       ["several choices", { n: 2 }, /one choice/],
       ["a schema", { response_format: { type: "json_schema", json_schema: { schema: {} } } }, /format/],
       ["two images", { messages: [{ role: "user", content: [image("a"), image("b")] }] }, /one image/],
-      ["a tool's result", { messages: [{ role: "tool", tool_call_id: "c", content: "a" }] }, /no role tool/],
+      [
+        "a tool's result",
+        { messages: [{ role: "tool", tool_call_id: "c", content: "a" }] },
+        /does not support the role tool/,
+      ],
     ] as const
   ).map(([name, changes, refused]) => ({ name, settings, request: { ...hello, ...changes }, refused })),
 ]);
 
 await testCalls("reka-ai", [
   {
-    name: "is called beside its versions in the older form",
+    name: "is called outside its versions in the legacy form",
     headers: { "x-gateway-reka-format": "conversation" },
     body: hello,
     url: "https://api.reka.ai/chat",
     sent: { "x-api-key": "provider-key" },
   },
   {
-    name: "has two forms",
+    name: "supports two forms",
     headers: { "x-gateway-reka-format": "other" },
     body: hello,
     refused: /x-gateway-reka-format/,

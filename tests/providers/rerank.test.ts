@@ -1,12 +1,15 @@
 import { azureAi } from "../../src/providers/azure-ai/mod.ts";
 import { bedrock } from "../../src/providers/bedrock/mod.ts";
+import { byteplus } from "../../src/providers/byteplus/mod.ts";
 import { cohere } from "../../src/providers/cohere/mod.ts";
-import { hosts } from "../../src/providers/compat/hosts.ts";
-import { vendors } from "../../src/providers/compat/vendors.ts";
-import { providersWithSettings } from "../../src/providers/compat/with-settings.ts";
+import type { Provider } from "../../src/providers/core/types.ts";
+import { fireworks } from "../../src/providers/fireworks-ai/mod.ts";
 import { jina } from "../../src/providers/jina/mod.ts";
+import { modal } from "../../src/providers/modal/mod.ts";
+import { hosts } from "../../src/providers/openai-compatible/vendors/hosts.ts";
+import { vendors } from "../../src/providers/openai-compatible/vendors/vendors.ts";
+import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { pinecone } from "../../src/providers/pinecone/mod.ts";
-import type { Provider } from "../../src/providers/types.ts";
 import { vertexAi } from "../../src/providers/vertex-ai/mod.ts";
 import { voyage } from "../../src/providers/voyage/mod.ts";
 import { type ConformanceCase, jsonFixture, testConformance } from "../conformance/suite.ts";
@@ -14,7 +17,7 @@ import { type ConformanceCase, jsonFixture, testConformance } from "../conforman
 const query = "What is the capital of the United States?";
 const documents = ["Carson City", { text: "Saipan", population: 43_385 }, { text: "Washington, D.C." }];
 const texts = ["Carson City", "Saipan", "Washington, D.C."];
-/** Members of other providers: each is told by those that do not take it. */
+/** Fields of other providers; each provider reports those it does not support. */
 const everything = {
   top_n: 2,
   return_documents: true,
@@ -29,7 +32,7 @@ const base = { operation: "rerank" as const };
 const plain = (model: string) => ({ model, query, documents });
 const all = (model: string) => ({ ...plain(model), ...everything });
 
-/** Results of the recorded answers, with their documents or without. */
+/** Results of the recorded responses, with or without their documents. */
 const results = (withDocuments: boolean, scores: readonly [number, number] = [0.9871, 0.1204]) => [
   {
     index: 2,
@@ -40,7 +43,7 @@ const results = (withDocuments: boolean, scores: readonly [number, number] = [0.
 ];
 const answered = (id: string, model: string, rest: object) => ({ object: "list", id, model, ...rest });
 
-/** Cases of a provider that is sent what Cohere is sent. */
+/** Cases of a provider that gets the same request as Cohere. */
 function casesLikeCohere(path: string, sentModel: (model: string) => string): ConformanceCase[] {
   const model = "cohere.rerank-v3.5";
   const sent = { model: sentModel(model), query, documents: texts };
@@ -57,7 +60,7 @@ function casesLikeCohere(path: string, sentModel: (model: string) => string): Co
     },
     {
       ...base,
-      name: "rerank with every member",
+      name: "rerank with every field",
       request: { ...all(model), own: 1 },
       answer,
       sent: { body: { own: 1, ...sent, top_n: 2, max_tokens_per_doc: 512, priority: 1 } },
@@ -78,7 +81,7 @@ testConformance(
 testConformance(azureAi, [
   {
     ...base,
-    name: "rerank with one model deployed by itself",
+    name: "rerank with a dedicated deployment",
     settings: { "azure-foundry-url": "https://rerank.eastus.models.ai.azure.com" },
     request: plain("Cohere-rerank-v3.5"),
     sent: { path: "/v2/rerank" },
@@ -112,7 +115,7 @@ testConformance(voyage, [
 testConformance(jina, [
   {
     ...base,
-    name: "rerank without documents, which come all the same",
+    name: "rerank without documents, which are returned anyway",
     request: { ...plain("jina-reranker-v2-base-multilingual"), top_n: null },
     sent: { path: "/rerank", body: { model: "jina-reranker-v2-base-multilingual", query, documents: texts } },
     answer: jsonFixture("jina", "rerank.json"),
@@ -175,7 +178,7 @@ testConformance(bedrock, [
   },
   {
     ...base,
-    name: "rerank by an id, more wanted than there are",
+    name: "rerank by an id, with top_n above the number of documents",
     request: { ...plain("amazon.rerank-v1:0"), top_n: 50 },
     sent: { body: ranking("arn:aws:bedrock:us-east-1::foundation-model/amazon.rerank-v1:0", 3) },
     answer: jsonFixture("bedrock", "rerank.json"),
@@ -185,7 +188,7 @@ testConformance(bedrock, [
     ...base,
     name: "rerank by an ARN of another region",
     request: plain(arn),
-    refused: /must be one of bedrock in us-east-1/,
+    refused: /must be a Bedrock ARN in us-east-1/,
   },
   {
     ...base,
@@ -232,7 +235,7 @@ testConformance(vertexAi, [
   },
 ]);
 
-/** Providers of tables: their path, and the members they take. */
+/** Providers of tables: their path, and the fields they support. */
 const table: readonly (readonly [slug: string, path: string, taken: readonly (keyof typeof everything)[]])[] = [
   ["together-ai", "/v1/rerank", ["top_n", "return_documents", "rank_fields"]],
   ["fireworks-ai", "/rerank", ["top_n", "return_documents"]],
@@ -241,7 +244,7 @@ const table: readonly (readonly [slug: string, path: string, taken: readonly (ke
   ["openrouter", "/v1/rerank", ["top_n"]],
 ];
 const found = (slug: string): Provider =>
-  [...hosts, ...vendors, ...providersWithSettings].find((one) => one.slug === slug) ?? cohere;
+  [...hosts, ...vendors, openrouter, byteplus, modal, fireworks].find((one) => one.slug === slug) ?? cohere;
 for (const [slug, path, taken] of table) {
   const members = Object.fromEntries(taken.map((name) => [name, everything[name]]));
   const left = Object.keys(everything).filter((name) => !["top_n", "return_documents", ...taken].includes(name));

@@ -44,7 +44,7 @@ const openaiChunks = (model: string) =>
     choices: [{ index: 0, delta, logprobs: null, finish_reason }],
   }));
 
-/** What providers in OpenAI's form have in common. */
+/** Fields that providers in OpenAI's form have in common. */
 const openaiCases = (model: string, path: string, sentModel = model, extra: object = {}): ConformanceCase[] => [
   {
     name: "text",
@@ -91,7 +91,7 @@ testConformance(predibase, [
 await testCalls("predibase", [
   { name: "needs a tenant", refused: /tenant/ },
   {
-    name: "takes no tenant that leads elsewhere",
+    name: "rejects a tenant that changes the path",
     body: { model: "m", messages, user: ".." },
     refused: /Invalid user/,
   },
@@ -126,8 +126,12 @@ testConformance(ai21, [
     answer: { id: "j-1", outputs: [{ text: "Six.", role: "assistant", finishReason: { reason: "endoftext" } }] },
     wanted: wanted(jurassic, "j-1", 0),
   },
-  { name: "Jurassic tools", request: { model: jurassic, messages, tools }, refused: /no tools/ },
-  { name: "a Jurassic stream", request: { model: jurassic, messages, stream: true }, refused: /does not stream/ },
+  { name: "Jurassic tools", request: { model: jurassic, messages, tools }, refused: /does not support tools/ },
+  {
+    name: "a Jurassic stream",
+    request: { model: jurassic, messages, stream: true },
+    refused: /does not support streaming/,
+  },
   { name: "a Jurassic schema", request: { model: jurassic, messages, response_format: schema }, refused: /format/ },
   {
     name: "text completions",
@@ -163,19 +167,19 @@ testConformance(bytez, [
     wanted: wanted("org/model", "chatcmpl-bytez", 0),
   },
   {
-    name: "text that comes alone",
+    name: "text without metadata",
     request: { model: "org/model", messages, stream: false },
     sent: { body: { messages } },
     answer: { output: "Six." },
     wanted: wanted("org/model", "chatcmpl-bytez", 0),
   },
-  { name: "tools", request: { model: "m", messages, tools }, refused: /no tools/ },
-  { name: "a stream", request: { model: "m", messages, stream: true }, refused: /does not stream/ },
+  { name: "tools", request: { model: "m", messages, tools }, refused: /does not support tools/ },
+  { name: "a stream", request: { model: "m", messages, stream: true }, refused: /does not support streaming/ },
   { name: "a schema", request: { model: "m", messages, response_format: schema }, refused: /format/ },
 ]);
 await testCalls("bytez", [
   {
-    name: "takes its key behind a word of its own",
+    name: "takes its key after a custom prefix",
     body: { model: "org/model", messages },
     url: "https://api.bytez.com/models/v2/org/model",
     sent: { authorization: "Key provider-key" },
@@ -199,9 +203,9 @@ testConformance(triton, [
     name: "a stream",
     operation: "complete",
     request: { model: "m", prompt: "a", stream: true },
-    refused: /does not stream/,
+    refused: /does not support streaming/,
   },
-  { name: "several prompts", operation: "complete", request: { model: "m", prompt: ["a"] }, refused: /one prompt/ },
+  { name: "several prompts", operation: "complete", request: { model: "m", prompt: ["a"] }, refused: /single string/ },
 ]);
 await testCalls("triton", [
   {
@@ -238,8 +242,8 @@ testConformance(palm, [
     answer: { candidates: [{ author: "1", content: "Six." }] },
     wanted: wanted("chat-bison-001", "chatcmpl-palm", 0),
   },
-  { name: "tools", request: { model: "m", messages, tools }, refused: /no tools/ },
-  { name: "a stream", request: { model: "m", messages, stream: true }, refused: /does not stream/ },
+  { name: "tools", request: { model: "m", messages, tools }, refused: /does not support tools/ },
+  { name: "a stream", request: { model: "m", messages, stream: true }, refused: /does not support streaming/ },
   {
     name: "text completions",
     operation: "complete",
@@ -267,7 +271,7 @@ testConformance(palm, [
 ]);
 await testCalls("palm", [
   {
-    name: "takes its key in a header, not in the address",
+    name: "takes its key in a header, not in the URL",
     body: { model: "chat-bison-001", messages },
     url: "https://generativelanguage.googleapis.com/v1beta3/models/chat-bison-001:generateMessage",
     sent: { "x-goog-api-key": "provider-key" },

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OperationName } from "../../src/providers/operations.ts";
+import type { OperationName } from "../../src/providers/core/operations.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
-import { toWav } from "../../src/providers/shapes/speech.ts";
+import { toWav } from "../../src/providers/shared/speech.ts";
 import { type ConformanceCase, testConformance } from "../conformance/suite.ts";
 
 const registry = createProviderRegistry();
@@ -19,7 +19,7 @@ function testSpeech(slug: string, cases: readonly ConformanceCase[], settings: R
 }
 
 const noEvents: ConformanceCase = {
-  name: "events are refused",
+  name: "events are rejected",
   request: { ...request, stream_format: "sse" },
   refused: /audio only/,
 };
@@ -70,7 +70,7 @@ testSpeech("minimax", [
     answer: { data: { audio: "00FF" }, base_resp: { status_code: 0 } },
     wanted: { type: "audio/flac", base64: "AP8=" },
   },
-  { name: "opus is refused", request: { ...request, response_format: "opus" }, refused: /mp3, wav, flac, pcm/ },
+  { name: "opus is rejected", request: { ...request, response_format: "opus" }, refused: /mp3, wav, flac, pcm/ },
   noEvents,
 ]);
 
@@ -113,13 +113,13 @@ testSpeech("google", [
     answer: spoken("AP8="),
     wanted: { type: "audio/wav", base64: Buffer.from(toWav(Uint8Array.of(0, 255), 16_000)).toString("base64") },
   },
-  { name: "mp3 is refused", request: { ...request, response_format: "mp3" }, refused: /wav, pcm/ },
+  { name: "mp3 is rejected", request: { ...request, response_format: "mp3" }, refused: /wav, pcm/ },
   noEvents,
 ]);
 
 testSpeech("vertex-ai", [
   {
-    name: "a voice of its own",
+    name: "a custom voice",
     request: { ...request, voice: "de-DE-Chirp3-HD-Kore", speed: 1.5, instructions: "Softly", response_format: "opus" },
     sent: {
       path: "/v1/text:synthesize",
@@ -152,17 +152,17 @@ testSpeech("vertex-ai", [
     answer: { audioContent: "AP8=" },
     wanted: { type: "audio/mpeg", base64: "AP8=" },
   },
-  { name: "flac is refused", request: { ...request, response_format: "flac" }, refused: /mp3, opus, wav, pcm/ },
+  { name: "flac is rejected", request: { ...request, response_format: "flac" }, refused: /mp3, opus, wav, pcm/ },
   noEvents,
 ]);
 
-test("speech of Vertex AI has a host of its own", () => {
+test("vertex-ai speech has a separate host", () => {
   const bound = registry.get("vertex-ai")?.bind((name) => (name === "vertex-region" ? "europe-west4" : null));
   const address = bound?.baseUrlOf({ path: "/v1/text:synthesize", environment: {} });
   assert.equal(address, "https://texttospeech.googleapis.com");
 });
 
-test("toWav() writes a head that tells rate and length", () => {
+test("toWav() writes a header with sample rate and length", () => {
   const file = toWav(Uint8Array.of(1, 2, 3, 4), 24_000);
   const view = new DataView(file.buffer);
   const text = (from: number, to: number) => new TextDecoder().decode(file.subarray(from, to));

@@ -40,7 +40,7 @@ const deployments = [
   { azure_deployment_name: "big", azure_api_version: "v1", azure_model_slug: "gpt-4o", is_default: true },
 ];
 
-test("an integration of Azure OpenAI serves several deployments with a token of Entra", async () => {
+test("azure-openai integrations serve several deployments with an Entra token", async () => {
   const shown = await createProvider("azure", "azure-openai", {
     configurations: {
       azure_auth_mode: "entra",
@@ -66,7 +66,7 @@ test("an integration of Azure OpenAI serves several deployments with a token of 
   assert.equal(JSON.parse(String(second?.init.body)).model, "big");
 });
 
-test("a model that is no alias is refused where no deployment is the default", async () => {
+test("azure-openai integrations without a default deployment reject models that are not an alias", async () => {
   await createProvider("aliased", "azure-openai", {
     key: "azure-key",
     configurations: {
@@ -82,7 +82,7 @@ test("a model that is no alias is refused where no deployment is the default", a
   assert.equal(sent.at(-1)?.init.headers["api-key"], "azure-key");
 });
 
-test("an integration with an OAuth client needs no key", async () => {
+test("integrations with an OAuth client need no key", async () => {
   const oauth = { token_url: "https://login.example.com/token", client_id: "app", client_secret: secret };
   const shown = await createProvider("clients", "openai", { configurations: { oauth } });
   assert.ok(!JSON.stringify(shown).includes(secret));
@@ -103,13 +103,13 @@ for (const [provider, configurations] of [
     { oracle_tenancy: "t", oracle_user: "u", oracle_fingerprint: "f", oracle_private_key: `-----BEGIN ${secret}` },
   ],
 ] as const) {
-  test(`what is secret of ${provider} is not shown`, async () => {
+  test(`${provider} integrations do not show secrets`, async () => {
     const shown = await createProvider(`secret-${provider}`, provider, { configurations });
     assert.ok(!JSON.stringify(shown).includes(secret), JSON.stringify(shown));
   });
 }
 
-test("a config may name the members of a credential instead of a key", async () => {
+test("configs may contain the settings of a credential instead of a key", async () => {
   const config = {
     provider: "databricks",
     databricks_workspace: "dbc-2",

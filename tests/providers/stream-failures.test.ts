@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { UpstreamError } from "../../src/errors.ts";
 import { cohere } from "../../src/providers/cohere/mod.ts";
+import { type Provider, requireOperation, type StreamMapper } from "../../src/providers/core/types.ts";
 import { mistral } from "../../src/providers/mistral-ai/mod.ts";
-import { type Provider, requireOperation, type StreamMapper } from "../../src/providers/types.ts";
 
 const request = { model: "m", messages: [{ role: "user", content: "Hello" }], stream: true };
 
@@ -34,9 +34,9 @@ for (const [name, provider, failure, status, message] of [
     429,
     "mistral-ai error: fixture: busy",
   ],
-  ["an error of text alone", mistral, { error: "fixture: broken" }, 502, "mistral-ai error: fixture: broken"],
+  ["an error that is only a string", mistral, { error: "fixture: broken" }, 502, "mistral-ai error: fixture: broken"],
 ] as const) {
-  test(`${provider.slug} streams that tell of ${name} fail`, () => {
+  test(`${provider.slug} streams that report ${name} fail`, () => {
     assert.throws(
       () => createMapper(provider).map(event(failure)),
       (error) => error instanceof UpstreamError && error.status === status && error.message === message,
@@ -44,14 +44,14 @@ for (const [name, provider, failure, status, message] of [
   });
 }
 
-test("a stream that breaks off before its end is not complete", () => {
+test("streams that break off before their end are incomplete", () => {
   const mapper = createMapper(cohere);
   mapper.map(event({ type: "message-start", id: "a", delta: { message: { role: "assistant" } } }));
   mapper.map(event({ type: "content-delta", index: 0, delta: { message: { content: { text: "Six" } } } }));
   assert.equal(mapper.isComplete(), false);
 });
 
-test("chunks without id and time take those of the gateway, all of them the same", () => {
+test("chunks without id and time get the same ones of the gateway", () => {
   const mapper = createMapper(mistral, { answerId: "chatcmpl-g", created: 11 });
   const chunks = ["Six", "."].flatMap((content) => mapper.map(event({ choices: [{ index: 0, delta: { content } }] })));
   assert.deepEqual(

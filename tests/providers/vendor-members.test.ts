@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { findOperation } from "../../src/providers/core/types.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import { findOperation } from "../../src/providers/types.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
 const vendor = { x_vendor_option: { level: "sentinel-vendor" } };
-/** Members of OpenAI's, each with a value that is found again wherever a provider takes it. */
+/** OpenAI's fields, each with a value that can be recognised wherever a provider accepts it. */
 const ofText = { user: "sentinel-user", safety_identifier: "sentinel-safety", prompt_cache_key: "sentinel-key" };
 const ofChat = { ...ofText, verbosity: "sentinel-verbosity", prompt_cache_retention: "sentinel-retention" };
 const ofImages = { user: "sentinel-user", background: "sentinel-background", moderation: "sentinel-moderation" };
 
-/** What is asked of each operation. */
+/** The request of each operation. */
 const asked = {
   chat: [{ messages }, ofChat],
   complete: [{ prompt: "Hello" }, { user: "sentinel-user", suffix: "sentinel-suffix" }],
@@ -25,7 +25,7 @@ const asked = {
 } as const;
 type Operation = keyof typeof asked;
 
-/** What some providers want to be told before they can be called. */
+/** Settings some providers need before they can be called. */
 const settings: Readonly<Record<string, Record<string, string>>> = {
   "azure-openai": { "azure-resource-name": "res", "azure-deployment-id": "dep", "azure-api-version": "v1" },
   "azure-ai": { "azure-foundry-url": "https://res.services.ai.azure.com" },
@@ -34,10 +34,10 @@ const settings: Readonly<Record<string, Record<string, string>>> = {
   "workers-ai": { "workers-ai-account-id": "acc" },
 };
 
-/** Models by provider and operation, where not every name will do. */
+/** Models by provider and operation, where not every name works. */
 const models: Readonly<Record<string, Partial<Record<Operation, readonly string[]>>>> = {
   ai21: { chat: ["jamba-large", "j2-mid"], complete: ["j2-mid"] },
-  // what speaks only the chat's dialect is not asked in others
+  // APIs that only speak chat need no other test
   "azure-ai": { messages: [], responses: [] },
   databricks: { messages: ["databricks-claude-haiku-4-5"], responses: ["databricks-gpt-5"] },
   bedrock: {
@@ -67,7 +67,7 @@ const models: Readonly<Record<string, Partial<Record<Operation, readonly string[
     messages: ["anthropic.claude-haiku-4-5"],
   },
 };
-/** Whether a member is part of the path. */
+/** Whether a field is part of the path. */
 const isPath = (slug: string, member: string) => slug === "predibase" && member === "user";
 
 for (const provider of builtInProviders.filter(({ isLocal }) => !isLocal)) {
@@ -75,9 +75,9 @@ for (const provider of builtInProviders.filter(({ isLocal }) => !isLocal)) {
   for (const name of provider.operationNames.filter((one): one is Operation => Object.hasOwn(asked, one))) {
     const [members, known] = asked[name];
     for (const model of models[slug]?.[name] ?? ["m"]) {
-      test(`${slug} ${name} of ${model} sends members nobody knows on and names known ones it cannot take`, () => {
+      test(`${slug} ${name} of ${model} forwards unknown fields and reports known ones it does not support`, () => {
         const bound = provider.bind((header) => settings[slug]?.[header] ?? null);
-        const request: never = { model, ...members, ...known, ...vendor } as never; // one of each operation
+        const request: never = { model, ...members, ...known, ...vendor } as never; // one model per operation
         const adapter = findOperation(bound, name, request);
         assert.ok(adapter);
         const dropped: string[] = [];
@@ -98,13 +98,13 @@ for (const provider of builtInProviders.filter(({ isLocal }) => !isLocal)) {
   const { slug } = provider;
   if (!provider.operationNames.includes("chat")) continue;
   for (const model of models[slug]?.chat ?? ["m"]) {
-    test(`${slug} chat of ${model} counts max_completion_tokens where max_tokens stands beside it`, () => {
+    test(`${slug} chat of ${model} prefers max_completion_tokens over max_tokens`, () => {
       const bound = provider.bind((header) => settings[slug]?.[header] ?? null);
       const request = { model, messages, user: "u", max_tokens: 641, max_completion_tokens: 642 };
       const adapter = bound.operations.chat;
       const options = { strict: true, drop: () => {} };
       const body = JSON.stringify(adapter?.toUpstream?.(request, options) ?? request);
-      // hosts that take both decide themselves
+      // hosts that support both decide themselves
       const passesBoth = body.includes('"max_tokens":641,"max_completion_tokens":642');
       const takesNone = slug === "palm";
       assert.equal(passesBoth || takesNone || (body.includes(":642") && !body.includes(":641")), true, body);

@@ -108,7 +108,7 @@ testConformance(vertexAi, [
     },
   },
   {
-    name: "Gemini, the odds of tokens",
+    name: "Gemini, log probabilities",
     settings,
     request: { model, messages, logprobs: true },
     answer: jsonFixture("vertex-ai", "chat-logprobs.json"),
@@ -273,7 +273,7 @@ testConformance(vertexAi, [
     wanted: "*",
   },
   {
-    name: "Gemini, to which the betas of a client's header mean nothing",
+    name: "Gemini, which ignores the betas of a client's header",
     settings,
     headers: { "anthropic-beta": "context-1m-2025-08-07" },
     request: { model: "gemini-2.5-flash", messages: [{ role: "user", content: "Hello" }] },
@@ -295,7 +295,7 @@ testConformance(vertexAi, [
   },
   { name: "an endpoint elsewhere", settings, request: { model: "endpoints..", messages }, refused: /endpoints\.<id>/ },
   {
-    name: "embeddings of texts",
+    name: "embeddings of strings",
     operation: "embed",
     settings,
     request: {
@@ -428,14 +428,14 @@ for (const [name, wanted] of [
   });
 }
 
-test("vertex-ai takes the project of the service account", () => {
+test("vertex-ai uses the project of the service account", () => {
   const key = { client_email: "a@b", private_key: "k", project_id: "of-the-account" };
   const given = { ...settings, "vertex-service-account-json": JSON.stringify(key) };
   const bound = vertexAi.bind((name) => Reflect.get(given, name) ?? null);
   assert.match(bound.operations.chat?.path({ model, messages }) ?? "", /^\/v1\/projects\/of-the-account\//);
 });
 
-test("vertex-ai tells how soon an answer is needed", () => {
+test("vertex-ai sends the priority of a request in headers", () => {
   const headers = (tier: string) =>
     vertexAi.bind(() => null).operations.chat?.headers?.({ model, messages, service_tier: tier }, {});
   assert.deepEqual(headers("dedicated"), { "x-vertex-ai-llm-request-type": "dedicated" });
@@ -443,7 +443,7 @@ test("vertex-ai tells how soon an answer is needed", () => {
   assert.deepEqual(headers("auto"), {});
 });
 
-test("vertex-ai throws the failure a stream of an open model tells of", () => {
+test("vertex-ai throws the failure a stream of an open model reports", () => {
   const request = { model: "meta.llama", messages };
   const chat = vertexAi.bind((name) => Reflect.get(settings, name) ?? null).operations.chat;
   const mapper = chat?.streamMapper?.(request, { strict: true, drop: () => {} });

@@ -7,7 +7,7 @@ import { createTestGateway, readJson, type TestGateway } from "../support/gatewa
 import { createRedirectingTransport, meantLine } from "../support/redirected.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
-/** What the services answer by method and address. */
+/** Responses of the services by method and URL. */
 const answers = new Map<string, [status: number, body: string]>();
 let upstream: RecordingUpstream;
 let gateway: TestGateway;
@@ -62,7 +62,7 @@ const job = {
   completionStats: { successfulCount: "2", failedCount: "1", incompleteCount: "-1" },
 };
 
-test("an upload streams to Cloud Storage, its lines as Gemini takes them", async () => {
+test("vertex-ai uploads stream to Cloud Storage, with lines as Gemini expects them", async () => {
   answers.set(`PUT ${storage}/in/requests.jsonl`, [200, ""]);
   const response = await uploadLines(`${chatLine("a", "one")}\n\n${chatLine("b", "two")}\n`);
   const file = await readJson<FileObject>(response);
@@ -84,7 +84,7 @@ test("an upload streams to Cloud Storage, its lines as Gemini takes them", async
   );
 });
 
-test("lines of embeddings become contents", async () => {
+test("vertex-ai converts lines of embeddings to contents", async () => {
   answers.set(`PUT ${storage}/in/requests.jsonl`, [200, ""]);
   const line = JSON.stringify({ custom_id: "a", url: "/v1/embeddings", body: { model: "m", input: "text" } });
   assert.equal((await uploadLines(line)).status, 200);
@@ -92,18 +92,18 @@ test("lines of embeddings become contents", async () => {
 });
 
 for (const [what, content, headers] of [
-  ["a line that is no JSON", `${chatLine("a")}\n{`, {}],
+  ["a line that is not JSON", `${chatLine("a")}\n{`, {}],
   ["a line that cannot be converted", chatLine("a", "x", { messages: "none" }), {}],
-  ["a name that leads elsewhere", chatLine("a"), { "x-gateway-provider-file-name": "../x.jsonl" }],
+  ["a name that changes the path", chatLine("a"), { "x-gateway-provider-file-name": "../x.jsonl" }],
 ] as const) {
-  test(`an upload with ${what} is refused`, async () => {
+  test(`vertex-ai rejects an upload with ${what}`, async () => {
     answers.set(`PUT ${storage}/in/requests.jsonl`, [200, ""]);
     const response = await uploadLines(content, headers);
     assert.equal(response.status, 400, await response.text());
   });
 }
 
-test("a file is shown and downloaded; lists and removals are not there", async () => {
+test("vertex-ai files can be retrieved and downloaded, but not listed or deleted", async () => {
   answers.set(`HEAD ${storage}/in/requests.jsonl`, [200, ""]);
   answers.set(`GET ${storage}/in/requests.jsonl`, [200, "content"]);
   const id = encodeURIComponent("gs://bucket/in/requests.jsonl");
@@ -114,7 +114,7 @@ test("a file is shown and downloaded; lists and removals are not there", async (
   assert.equal((await send(`/v1/files/${encodeURIComponent("gs://other/x")}`)).status, 404);
 });
 
-test("a batch is made, shown, listed and cancelled", async () => {
+test("vertex-ai batches can be created, retrieved, listed and cancelled", async () => {
   answers.set(`POST ${location}/batchPredictionJobs`, [200, JSON.stringify({ ...job, state: "JOB_STATE_PENDING" })]);
   const body = {
     input_file_id: encodeURIComponent("gs://bucket/in/requests.jsonl"),
@@ -151,7 +151,7 @@ test("a batch is made, shown, listed and cancelled", async () => {
   );
 });
 
-test("the output of a batch has lines of our form", async () => {
+test("vertex-ai batch output has lines in the gateway's form", async () => {
   answers.set(`GET ${location}/batchPredictionJobs/77`, [200, JSON.stringify(job)]);
   const candidate = { content: { role: "model", parts: [{ text: "Hi" }] }, finishReason: "STOP" };
   const rows = [
@@ -174,7 +174,7 @@ test("the output of a batch has lines of our form", async () => {
   assert.deepEqual(embedded?.response?.body.data, [{ object: "embedding", embedding: [1, 2], index: 0 }]);
 });
 
-test("tuning jobs are mapped; events are not there", async () => {
+test("vertex-ai maps fine-tuning jobs; events are not supported", async () => {
   const tuning = {
     name: "projects/1/locations/l/tuningJobs/9",
     state: "JOB_STATE_RUNNING",

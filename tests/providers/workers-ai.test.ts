@@ -46,7 +46,7 @@ const openaiChunk = (delta: object, finish_reason: string | null = null) => ({
 
 testConformance(workersAi, [
   {
-    name: "text and names of members",
+    name: "text and field names",
     settings,
     request: { ...hello, max_completion_tokens: 5, temperature: 9, top_k: 2, user: "u", stream_options: {} },
     sent: { path, body: { messages, max_tokens: 5, temperature: 5, top_k: 2 } },
@@ -55,7 +55,7 @@ testConformance(workersAi, [
     wanted: wanted({ content: "The harbour opens at six." }),
   },
   {
-    name: "a schema, and JSON that comes as an object",
+    name: "a schema, and JSON returned as an object",
     settings,
     request: {
       ...hello,
@@ -66,7 +66,7 @@ testConformance(workersAi, [
     wanted: wanted({ content: '{"port":"Brest"}' }),
   },
   {
-    name: "parallel calls",
+    name: "parallel tool calls",
     settings,
     request: { ...hello, tools: [tool], tool_choice: "auto" },
     sent: { body: { messages, tools: [tool] } },
@@ -74,7 +74,7 @@ testConformance(workersAi, [
     wanted: wanted({ content: null, tool_calls: unifiedCalls }, "tool_calls"),
   },
   {
-    name: "an answer in the newer form",
+    name: "a response in the newer form",
     settings,
     request: hello,
     answer: {
@@ -92,7 +92,7 @@ testConformance(workersAi, [
     usage,
   },
   {
-    name: "a stream of parallel calls",
+    name: "a stream of parallel tool calls",
     settings,
     request: { ...hello, stream: true },
     stream: sse({ response: "", tool_calls: calls.slice(0, 1) }, { tool_calls: calls.slice(1), usage }),
@@ -121,14 +121,14 @@ testConformance(workersAi, [
     usage,
   },
   {
-    name: "a call it must make",
+    name: "a required tool call",
     settings,
     request: { ...hello, tools: [tool], tool_choice: "required" },
-    refused: /made to call/,
+    refused: /required tool calls/,
   },
   { name: "n", settings, request: { ...hello, n: 2 }, refused: /one choice/ },
   {
-    name: "a model that leads elsewhere",
+    name: "a model that changes the path",
     settings,
     request: { ...hello, model: "@cf/../../x" },
     sent: { path: "" },
@@ -195,7 +195,7 @@ await testCalls("workers-ai", [
   },
   { name: "needs an account", body: hello, refused: /x-gateway-workers-ai-account-id/ },
   {
-    name: "takes no account that leads elsewhere",
+    name: "rejects an account that changes the path",
     headers: { "x-gateway-workers-ai-account-id": "../x" },
     body: hello,
     refused: /x-gateway-workers-ai-account-id/,

@@ -12,7 +12,13 @@ function createState() {
   const guardrails = createGuardrails(checks, () => {});
   const routing = createRoutingState({
     limits: defaultTargetLimits,
-    providers: { has: () => true, needsNoKey: () => true, hasSetting: () => true },
+    providers: {
+      has: () => true,
+      needsNoKey: () => true,
+      hasSetting: () => true,
+      hasCredential: () => false,
+      neededCredentials: () => undefined,
+    },
     findHookProblems: guardrails.findProblems,
     random: Math.random,
     now: () => 0,

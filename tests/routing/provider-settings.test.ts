@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { Provider } from "../../src/providers/core/types.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
-import type { Provider } from "../../src/providers/types.ts";
 import { openCases, serviceAccount, shapedCases } from "../support/address-cases.ts";
 import { createRecordingTransport, type SentRequest } from "../support/address-checks.ts";
 import { call, done } from "../support/control.ts";

@@ -101,3 +101,39 @@ test("two nodes that write for one organisation at once lose nothing", async () 
   const audit = await send(first, `GET /audit-logs?${query}`, fakeAdminKey);
   assert.equal(audit.body.total, 20);
 });
+
+test("a changed config, and a provider that is taken away, hold on the other node soon", async () => {
+  const scopes = [
+    "completions.write",
+    "configs.create",
+    "configs.update",
+    "virtual_keys.create",
+    "virtual_keys.delete",
+  ];
+  const { key } = (await send(first, "POST /api-keys/workspace/service", fakeAdminKey, { ...newKey, scopes })).body;
+  const provider = { name: "Echo", slug: "echo-soon", provider: "echo", key: "fake-echo-key-000000" };
+  assert.equal((await send(first, "POST /virtual-keys", key, provider)).status, 200);
+  const config = { provider: "@echo-soon", override_params: { model: "echo-one" } };
+  const { slug } = (await send(first, "POST /configs", key, { name: "soon", config })).body.data;
+  const until = async (wanted: string) => {
+    const startedAt = performance.now();
+    for (;;) {
+      const response = await fetch(`${second.url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { "x-gateway-api-key": key, "content-type": "application/json", "x-gateway-config": slug },
+        body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "Hello" }] }),
+      });
+      const { model, error } = JSON.parse(await response.text());
+      const seen = `${response.status} ${model ?? error?.code}`;
+      if (seen === wanted) return;
+      if (performance.now() - startedAt > 5_000) throw new Error(`Waited five seconds for ${wanted}: ${seen}`);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  await until("200 echo-one");
+  const changed = { config: { ...config, override_params: { model: "echo-two" } } };
+  assert.equal((await send(first, `PUT /configs/${slug}`, key, changed)).status, 200);
+  await until("200 echo-two");
+  assert.equal((await send(first, "DELETE /virtual-keys/echo-soon", key)).status, 200);
+  await until("400 invalid_provider");
+});

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import * as v from "valibot";
-import { inferenceEndpoints } from "../../src/inference/endpoints.ts";
+import { inferenceEndpoints } from "../../src/inference/routes/endpoints.ts";
 import { isObject } from "../../src/lib/json.ts";
 import { BatchLine, BatchRequest } from "../../src/schemas/batches.ts";
 import { plainObject } from "../../src/schemas/objects.ts";

@@ -51,6 +51,40 @@ export const layering: Rule = (files) =>
     });
   });
 
+/** Folders of a part of `src`, lowest first. A file imports from its own folder, from lower ones and from outside the part. */
+const folderOrders: Readonly<Record<string, readonly string[]>> = {
+  inference: "facts target call stream adapt guard pipeline passthrough realtime files batches records routes".split(
+    " ",
+  ),
+  admin: "core guardrails integrations prompts policies api-keys users scim organisation".split(" "),
+  // every other folder is a provider's, which may build on another provider
+  providers: "core auth shared openai-compatible".split(" "),
+};
+
+/** Place of a file in the order of its part's folders: files beside the folders come last. */
+function folderRank(path: string, part: string): number {
+  const order = folderOrders[part] ?? [];
+  const folder = /^src\/[^/]+\/([^/]+)\//.exec(path)?.[1];
+  if (folder === undefined) return order.length + 1;
+  const rank = order.indexOf(folder);
+  return rank < 0 ? order.length : rank;
+}
+
+/** Imports against the order of the folders of a part, and folders without a place in it. */
+export const folderOrder: Rule = (files) =>
+  files.flatMap((file) => {
+    const part = partOf(file.path) ?? "";
+    const order = folderOrders[part];
+    if (order === undefined) return [];
+    const rank = folderRank(file.path, part);
+    if (rank === order.length && part !== "providers") return [`${file.path}: its folder has no place in ${part}`];
+    return importsOf(file).flatMap(({ specifier, line }) => {
+      const target = resolveImport(file.path, specifier);
+      if (target === undefined || partOf(target) !== part || folderRank(target, part) <= rank) return [];
+      return [`${file.path}:${line}: imports ${specifier}, a higher folder of ${part}`];
+    });
+  });
+
 /** Cycles of imports, type imports included; each once. */
 export const cycles: Rule = (files) => {
   const edges = new Map(

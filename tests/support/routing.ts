@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { builtInProviders } from "../../src/providers/registry.ts";
+import { toKnownProviders } from "../../src/gateway/provider-rules.ts";
+import { createProviderRegistry } from "../../src/providers/registry.ts";
 import { type ConfigNode, defaultTargetLimits, type TargetLimits } from "../../src/routing/config.ts";
 import type { PlanInput } from "../../src/routing/plan.ts";
 import type { ConfigProblem } from "../../src/routing/problem.ts";
@@ -21,10 +22,7 @@ export type Json = Record<string, unknown>;
 
 const providers = new Set(["openai", "anthropic", "ollama", "vertex-ai", "bedrock", "azure-openai"]);
 
-/** Members of configs that are settings of a provider. */
-export const providerSettings: ReadonlySet<string> = new Set(
-  builtInProviders.flatMap(({ settingMembers }) => [...settingMembers.values()].flat()),
-);
+const knownProviders = toKnownProviders(createProviderRegistry());
 
 /** What configs are read with. */
 export function readOptions(strict: boolean, limits: Partial<TargetLimits> = {}): ReadConfigOptions {
@@ -32,9 +30,8 @@ export function readOptions(strict: boolean, limits: Partial<TargetLimits> = {})
     strict,
     limits: { ...defaultTargetLimits, ...limits },
     providers: {
+      ...knownProviders,
       has: (slug) => providers.has(slug),
-      needsNoKey: (slug) => slug === "ollama",
-      hasSetting: (member) => providerSettings.has(member),
     },
   };
 }

@@ -5,7 +5,7 @@ import { firstPlainIssue } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { Email, Name, Text } from "../../schemas/control.ts";
 import { type ScimEmail, ScimEmails, ScimFlag, type ScimOperation } from "../../schemas/scim.ts";
-import { refuseField } from "../request.ts";
+import { refuseField } from "../core/request.ts";
 import { type Condition, readPath } from "./filter.ts";
 
 /** What an identity provider says of a person. */

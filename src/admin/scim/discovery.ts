@@ -1,5 +1,5 @@
 import type { ScimEndpoint } from "../../endpoint.ts";
-import type { AdminCall } from "../endpoint.ts";
+import type { AdminCall } from "../core/endpoint.ts";
 import { userAttributes } from "./attributes.ts";
 import { baseOf, maxCount, schemaIds, toListResponse } from "./resources.ts";
 import { defineScimRead } from "./serve.ts";

@@ -12,5 +12,5 @@ export const scimEndpoints: readonly Endpoint[] = [
   ...scimTokenEndpoints,
   ...scimMappingEndpoints,
   ...protocol,
-  ...protocol.map((row) => ({ ...row, path: `/v1${row.path}` })),
+  ...protocol.map((row) => ({ ...row, path: `/v1${row.path}`, errorsBelow: "/v1/scim/v2" })),
 ];

@@ -4,7 +4,7 @@ import { firstPlainIssue, plainIssues } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { Name } from "../../schemas/control.ts";
 import { maxScimMembers, ScimMembers, type ScimOperation } from "../../schemas/scim.ts";
-import { refuseField } from "../request.ts";
+import { refuseField } from "../core/request.ts";
 import { type AttributePath, readPath } from "./filter.ts";
 
 /** What an identity provider says of a group. */

@@ -2,8 +2,8 @@ import type { ScimGroupRow } from "../../db/tables/scim.ts";
 import type { ScimEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import { ScimGroup, ScimPatch } from "../../schemas/scim.ts";
-import type { AdminCall } from "../endpoint.ts";
-import { readText, refuseField, requireFound, requireId } from "../request.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { readText, refuseField, requireFound, requireId } from "../core/request.ts";
 import { type FilterTable, textFilter, toListOptions } from "./filter.ts";
 import { applyGroupOperations, type GroupDraft } from "./group-operations.ts";
 import { inChunks, planMemberships, readGroupName, readMembershipFacts } from "./memberships.ts";
@@ -116,7 +116,6 @@ async function saveGroup(call: AdminCall<unknown>, row: ScimGroupRow, draft: Gro
       ...added.map((userId) => stores.scimGroupMembers.insert(tenant, { organisationId, groupId: row.id, userId })),
       ...plan.statements,
     ],
-    changed: plan.changed,
   };
 }
 
@@ -163,7 +162,6 @@ async function deleteGroup(call: AdminCall<undefined>) {
       stores.scimMappings.remove(tenant, { groupId: id }),
       stores.scimGroups.remove(tenant, { id }),
     ],
-    changed: plan.changed,
   };
 }
 

@@ -1,7 +1,7 @@
 import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { CreateScimMapping } from "../../schemas/scim.ts";
-import { type AdminCall, defineRead, defineWrite } from "../endpoint.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import {
   readChoice,
   readPage,
@@ -12,7 +12,7 @@ import {
   requireId,
   requireReferenced,
   requireWorkspace,
-} from "../request.ts";
+} from "../core/request.ts";
 import { planMemberships, readGroupName, readMembershipFacts } from "./memberships.ts";
 
 const pageRules = { size: 50, max: 100, page: { name: "page", first: 0 } };
@@ -100,7 +100,6 @@ async function createMapping(call: AdminCall<CreateScimMapping>) {
       stores.scimMappings.insert(tenant, { ...mapping, ...times }),
       ...plan.statements,
     ],
-    changed: plan.changed,
   };
 }
 
@@ -118,7 +117,6 @@ async function deleteMapping(call: AdminCall<undefined>) {
       stores.scimMappings.update(tenant, { id }, { status: "archived", lastUpdatedAt: now }),
       ...plan.statements,
     ],
-    changed: plan.changed,
   };
 }
 

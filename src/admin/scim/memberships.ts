@@ -1,8 +1,8 @@
 import type { Statement } from "../../db/client.ts";
 import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
 import type { WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
-import type { AdminCall } from "../endpoint.ts";
-import { type Leaving, narrowInvites } from "../invite-acceptance.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { type Leaving, narrowInvites } from "../users/invite-acceptance.ts";
 
 const ranks: Readonly<Record<string, number>> = { member: 1, manager: 2, admin: 3 };
 
@@ -114,10 +114,9 @@ function wantedRoles(facts: MembershipFacts): Map<string, Map<string, string>> {
   return wanted;
 }
 
-/** What is written so that memberships follow groups, and what other nodes are told of it. */
+/** What is written so that memberships follow groups. */
 export interface MembershipPlan {
   statements: Statement[];
-  changed: { resource: string; recordId: string }[];
 }
 
 /**
@@ -136,7 +135,7 @@ export async function joinByGroups(
     const place = readGroupName(displayName);
     return place !== undefined && findWorkspace([workspace], place.workspace) !== undefined;
   });
-  if (named.length === 0) return { statements: [], changed: [] };
+  if (named.length === 0) return { statements: [] };
   const groupIds = named.map(({ id }) => id);
   const links = await readChunks(groupIds, (groupId) => stores.scimGroupMembers.all(tenant, { where: { groupId } }));
   const facts = await readMembershipFacts(call, [...new Set(links.map(({ userId }) => userId))], groupIds);
@@ -152,7 +151,6 @@ export async function joinByGroups(
 export async function planMemberships(call: AdminCall<unknown>, facts: MembershipFacts): Promise<MembershipPlan> {
   const { stores, tenant, now } = call;
   const wanted = wantedRoles(facts);
-  const touched = new Set<string>();
   const statements: Statement[] = [];
   const leaving: Leaving[] = [];
   for (const { workspaceId, userId, role, source } of facts.current) {
@@ -160,7 +158,6 @@ export async function planMemberships(call: AdminCall<unknown>, facts: Membershi
     const next = roles?.get(workspaceId);
     roles?.delete(workspaceId);
     if (source !== "scim" || next === role) continue;
-    touched.add(workspaceId);
     const own = { workspaceId, userId, source: "scim" };
     if (next === undefined) leaving.push({ workspaceId, userId });
     statements.push(
@@ -171,7 +168,6 @@ export async function planMemberships(call: AdminCall<unknown>, facts: Membershi
   }
   for (const [userId, roles] of wanted) {
     for (const [workspaceId, role] of roles) {
-      touched.add(workspaceId);
       const times = { createdAt: now, lastUpdatedAt: now };
       const { organisationId } = tenant;
       statements.push(
@@ -180,8 +176,5 @@ export async function planMemberships(call: AdminCall<unknown>, facts: Membershi
     }
   }
   const narrowed = await narrowInvites(call, tenant, leaving);
-  return {
-    statements: [...statements, ...narrowed.statements],
-    changed: [...[...touched].map((recordId) => ({ resource: "workspace_users", recordId })), ...narrowed.changed],
-  };
+  return { statements: [...statements, ...narrowed.statements] };
 }

@@ -1,8 +1,8 @@
 import type { ScimGroupRow } from "../../db/tables/scim.ts";
 import type { UserRow } from "../../db/tables/tenants.ts";
 import { InvalidRequestError } from "../../errors.ts";
-import type { AdminCall } from "../endpoint.ts";
-import { readText, toIso } from "../request.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { readText, toIso } from "../core/request.ts";
 import type { Representation } from "./serve.ts";
 
 /** Identifiers of the core schemas (RFC 7643, section 8.7). */

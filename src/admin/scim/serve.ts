@@ -4,9 +4,9 @@ import type { ScimEndpoint } from "../../endpoint.ts";
 import { scimContentType } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { commitAudited } from "../audited.ts";
-import { type AdminCall, type Outcome, toCall } from "../endpoint.ts";
-import { auditRefusals, checkBody, readAdminBody, requirePlainPath } from "../serve.ts";
+import { commitAudited } from "../core/audit-values.ts";
+import { type AdminCall, type Outcome, toCall } from "../core/endpoint.ts";
+import { auditRefusals, checkBody, readAdminBody, requirePlainPath } from "../core/serve.ts";
 
 /** Names of attributes and of members of messages; they are read in any case (RFC 7643, section 2.1). */
 const names = new Map(
@@ -67,9 +67,9 @@ function toReply(answer: Representation | undefined, status: number): Reply {
   };
 }
 
-type ScimRow = Omit<ScimEndpoint, "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
+type ScimRow = Omit<ScimEndpoint, "kind" | "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
 
-const common = { access: "scim", tag: "SCIM" } as const;
+const common = { kind: "scim", access: "scim", errorForm: "scim", errorsBelow: "/scim/v2", tag: "SCIM" } as const;
 
 /** Declares a route that reads. */
 export function defineScimRead(

@@ -3,8 +3,8 @@ import { scimTokenPrefix } from "../../auth/scim-token.ts";
 import type { ScimTokenRow } from "../../db/tables/scim.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { CreateScimToken } from "../../schemas/scim.ts";
-import { type AdminCall, defineRead, defineWrite } from "../endpoint.ts";
-import { readPage, refuseField, requireFound, requireId, toIso, toList } from "../request.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { readPage, refuseField, requireFound, requireId, toIso, toList } from "../core/request.ts";
 
 function toRecord({ id, name, organisationId, masked, expiresAt, createdAt }: ScimTokenRow, token: string = masked) {
   return {

@@ -3,10 +3,10 @@ import type { ScimEndpoint } from "../../endpoint.ts";
 import { ConflictError, PermissionError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import { ScimPatch, ScimUser } from "../../schemas/scim.ts";
-import type { AdminCall } from "../endpoint.ts";
-import { cancelInvites } from "../invite-acceptance.ts";
-import { joinChanges, leavingStatements } from "../memberships.ts";
-import { readText, refuseField, requireFound, requireId } from "../request.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { readText, refuseField, requireFound, requireId } from "../core/request.ts";
+import { cancelInvites } from "../users/invite-acceptance.ts";
+import { joinChanges, leavingStatements } from "../users/memberships.ts";
 import { applyOperations, blankDraft, emailOf, setAttributes, toDraft, type UserDraft } from "./attributes.ts";
 import { type FilterTable, textFilter, toListOptions } from "./filter.ts";
 import { type MembershipPlan, planMemberships, readMembershipFacts } from "./memberships.ts";
@@ -139,7 +139,7 @@ async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft
   const { userName, externalId, firstName, lastName } = draft;
   const status = draft.active ? "active" : "inactive";
   const changes = { email, userName, externalId, firstName, lastName, status, lastUpdatedAt: now };
-  const nothing: MembershipPlan = { statements: [], changed: [] };
+  const nothing: MembershipPlan = { statements: [] };
   // whoever is here under another address is not to come in a second time by a link to the former one
   const moved = email === row.email ? nothing : await cancelInvites(call, tenant, row.email);
   const ended = draft.active ? moved : await endAccess(call, { id: row.id, emails: [row.email, email] });
@@ -148,7 +148,6 @@ async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft
     answer: await toAnswer(call, { ...row, ...changes }),
     recordId: row.id,
     statements: [stores.users.update(tenant, { id: row.id }, changes), ...ended.statements, ...restored.statements],
-    changed: [...ended.changed, ...restored.changed],
   };
 }
 
@@ -190,7 +189,6 @@ async function createUser(call: AdminCall<ScimUser>) {
     answer: select(call, toUserResource(call, row, [])),
     recordId: row.id,
     statements: [stores.users.insert(tenant, row), ...(ended?.statements ?? [])],
-    changed: ended?.changed ?? [],
   };
 }
 
@@ -221,7 +219,6 @@ async function deleteUser(call: AdminCall<undefined>) {
       stores.scimGroupMembers.remove(tenant, { userId: id }),
       stores.users.update(tenant, { id }, forgotten),
     ],
-    changed: ended.changed,
   };
 }
 

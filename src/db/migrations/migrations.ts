@@ -197,4 +197,19 @@ export const migrations: readonly Migration[] = [
       "UPDATE `guardrail_versions` SET `content` = json_set(`content`, '$.checks', json((\n  SELECT json_group_array(json(CASE\n    WHEN `one`.`type` <> 'object' THEN json_quote(`one`.`value`)\n    WHEN json_type(`one`.`value`, '$.parameters.scope') IS NOT NULL THEN `one`.`value`\n    ELSE json_set(`one`.`value`, '$.parameters', json(json_set(\n      CASE json_type(`one`.`value`, '$.parameters') WHEN 'object' THEN json_extract(`one`.`value`, '$.parameters') ELSE '{}' END,\n      '$.scope', 'last'\n    )))\n  END))\n  FROM json_each(`guardrail_versions`.`content`, '$.checks') AS `one`\n))) WHERE json_valid(`content`) AND json_type(`content`, '$.checks') = 'array';",
     ],
   },
+  {
+    id: "0010_policies",
+    statements: [
+      "CREATE TABLE `rate_limit_policies` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text,\n\t`description` text,\n\t`conditions` text NOT NULL,\n\t`group_by` text NOT NULL,\n\t`type` text NOT NULL,\n\t`unit` text NOT NULL,\n\t`value` real NOT NULL,\n\t`target` text NOT NULL,\n\t`status` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `rate_limit_policies_workspace` ON `rate_limit_policies` (`organisation_id`,`workspace_id`,`status`);",
+      "CREATE TABLE `usage_limit_policies` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text,\n\t`description` text,\n\t`conditions` text NOT NULL,\n\t`group_by` text NOT NULL,\n\t`type` text NOT NULL,\n\t`credit_limit` real NOT NULL,\n\t`alert_threshold` real,\n\t`periodic_reset` text,\n\t`periodic_reset_days` integer,\n\t`next_usage_reset_at` integer,\n\t`last_reset_at` integer,\n\t`status` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `usage_limit_policies_workspace` ON `usage_limit_policies` (`organisation_id`,`workspace_id`,`status`);",
+    ],
+  },
+  {
+    id: "0011_place_of_changes",
+    statements: [
+      "ALTER TABLE `changes` ADD `workspace_id` text;",
+    ],
+  },
 ];

@@ -10,12 +10,38 @@ export interface AuditHead {
   mac: string;
 }
 
-/** A record that changed. */
+/** Records that changed. */
 export interface Change {
   organisationId: string;
-  /** Kind of record, such as `api_keys`. */
+  /** Whose they are. Null: the organisation's own. Undefined: any workspace's, or the organisation's. */
+  workspaceId: string | null | undefined;
+  /** Kind of record, such as `api_keys`; `anyResource` where it is not known. */
   resource: string;
+  /** Empty: any record of the kind. */
   recordId: string;
+}
+
+/** Stands for every kind of record. */
+export const anyResource = "*";
+/** Stands for every workspace and the organisation itself. */
+const anyWorkspace = "*";
+
+/** A change as its row holds it. */
+function toChangeRow({ organisationId, workspaceId, resource, recordId }: Change, time: number) {
+  return {
+    organisationId,
+    workspaceId: workspaceId === undefined ? anyWorkspace : (workspaceId ?? ""),
+    resource,
+    recordId,
+    time,
+  };
+}
+
+/** A change as it was announced. Older versions did not say whose record it is, nor all they changed: it may be anything. */
+function readChange({ workspaceId, ...row }: Omit<typeof changes.$inferSelect, "time">): Change & { seq: number } {
+  if (workspaceId === null) return { ...row, workspaceId: undefined, resource: anyResource, recordId: "" };
+  if (workspaceId === anyWorkspace) return { ...row, workspaceId: undefined };
+  return { ...row, workspaceId: workspaceId === "" ? null : workspaceId };
 }
 
 /** The audit log and the list of changes that other nodes follow. */
@@ -29,7 +55,7 @@ export interface AuditStore {
   /** For verification: every organisation that rows name; undefined for what is no text. */
   organisations(): Promise<(string | undefined)[]>;
   append(row: AuditLogRow): Statement;
-  /** Tells other nodes of a change. */
+  /** Announces a change to other nodes. */
   announce(change: Change, time: number): Statement;
   /** The number of the newest change. */
   newestChange(): Promise<number>;
@@ -105,24 +131,27 @@ export function createAuditStore(database: Database): AuditStore {
       return rows.map(({ type, value }) => (type === "text" ? decodeText(value) : undefined));
     },
     append: (row) => toStatement(orm.insert(auditLogs).values(row)),
-    announce: (change, time) => toStatement(orm.insert(changes).values({ ...change, time })),
+    announce: (change, time) => toStatement(orm.insert(changes).values(toChangeRow(change, time))),
     async newestChange() {
       // the counter of the table, not its rows: those may all be forgotten
       const { rows } = await database.read("SELECT seq FROM sqlite_sequence WHERE name = 'changes'");
       return Number(rows[0]?.seq ?? 0);
     },
-    changesAfter: (seq, limit) =>
-      orm
+    async changesAfter(seq, limit) {
+      const rows = await orm
         .select({
           seq: changes.seq,
           organisationId: changes.organisationId,
+          workspaceId: changes.workspaceId,
           resource: changes.resource,
           recordId: changes.recordId,
         })
         .from(changes)
         .where(gt(changes.seq, seq))
         .orderBy(asc(changes.seq))
-        .limit(limit),
+        .limit(limit);
+      return rows.map(readChange);
+    },
     forgetChanges: (before) => toStatement(orm.delete(changes).where(sql`${changes.time} < ${before}`)),
   };
 }

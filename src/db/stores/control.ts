@@ -1,4 +1,4 @@
-import { eq } from "drizzle-orm";
+import { eq, getTableName } from "drizzle-orm";
 import { type Database, type Statement, toStatement } from "../client.ts";
 import { apiKeys } from "../tables/api-keys.ts";
 import { gatewayBatches } from "../tables/batches.ts";
@@ -7,6 +7,7 @@ import { deployments } from "../tables/deployments.ts";
 import { gatewayFiles } from "../tables/files.ts";
 import { guardrails, guardrailVersions } from "../tables/guardrails.ts";
 import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
+import { rateLimitPolicies, usageLimitPolicies } from "../tables/policies.ts";
 import {
   collections,
   labels,
@@ -33,6 +34,7 @@ import { createAuditStore } from "./audit.ts";
 /** Organisations themselves: the one table whose rows are tenants and have none. */
 function createOrganisationStore(database: Database) {
   const { orm } = database;
+  const resource = getTableName(organisations);
   return {
     /** The organisation with this id. */
     async get(id: string): Promise<OrganisationRow | undefined> {
@@ -51,9 +53,15 @@ function createOrganisationStore(database: Database) {
     },
     /** For commands of the operator: every organisation, oldest first. */
     listAll: (): Promise<OrganisationRow[]> => orm.select().from(organisations).orderBy(organisations.createdAt),
-    insert: (row: typeof organisations.$inferInsert): Statement => toStatement(orm.insert(organisations).values(row)),
-    update: (id: string, changes: Partial<typeof organisations.$inferInsert>): Statement =>
-      toStatement(orm.update(organisations).set(changes).where(eq(organisations.id, id))),
+    resource,
+    insert: (row: typeof organisations.$inferInsert): Statement => ({
+      ...toStatement(orm.insert(organisations).values(row)),
+      written: { resource, workspaceId: null, recordIds: [row.id] },
+    }),
+    update: (id: string, changes: Partial<typeof organisations.$inferInsert>): Statement => ({
+      ...toStatement(orm.update(organisations).set(changes).where(eq(organisations.id, id))),
+      written: { resource, workspaceId: null, recordIds: [id] },
+    }),
   };
 }
 
@@ -61,7 +69,7 @@ function createOrganisationStore(database: Database) {
 export function createControlStores(database: Database) {
   return {
     organisations: createOrganisationStore(database),
-    workspaces: createTenantStore(database, workspaces),
+    workspaces: createTenantStore(database, workspaces, { workspace: "id" }),
     users: createTenantStore(database, users),
     members: createTenantStore(database, workspaceMembers),
     invites: createTenantStore(database, invites),
@@ -71,6 +79,8 @@ export function createControlStores(database: Database) {
     configVersions: createTenantStore(database, configVersions),
     guardrails: createTenantStore(database, guardrails),
     guardrailVersions: createTenantStore(database, guardrailVersions),
+    usageLimitPolicies: createTenantStore(database, usageLimitPolicies),
+    rateLimitPolicies: createTenantStore(database, rateLimitPolicies),
     collections: createTenantStore(database, collections),
     labels: createTenantStore(database, labels),
     prompts: createTenantStore(database, prompts),
@@ -82,7 +92,7 @@ export function createControlStores(database: Database) {
     integrationModels: createTenantStore(database, integrationModels),
     integrationWorkspaces: createTenantStore(database, integrationWorkspaces),
     providers: createTenantStore(database, providers),
-    secrets: createTenantStore(database, secrets),
+    secrets: createTenantStore(database, secrets, { kind: "kind" }),
     secretReferences: createTenantStore(database, secretReferences),
     deployments: createTenantStore(database, deployments),
     scimTokens: createTenantStore(database, scimTokens),

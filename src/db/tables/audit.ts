@@ -44,8 +44,11 @@ export type AuditLogRow = typeof auditLogs.$inferSelect;
 export const changes = sqliteTable("changes", {
   seq: integer("seq").primaryKey({ autoIncrement: true }),
   organisationId: text("organisation_id").notNull(),
+  /** The workspace whose record it is; empty: the organisation's own; `*`: any of them. Null: an older version wrote the row. */
+  workspaceId: text("workspace_id"),
   /** Kind of record, such as `api_keys`. */
   resource: text("resource").notNull(),
+  /** Empty where the change concerns several records. */
   recordId: text("record_id").notNull(),
   /** Unix milliseconds. */
   time: integer("time").notNull(),

@@ -143,3 +143,4 @@ export const workspaceExclusions = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.organisationId, table.workspaceId, table.direction] })],
 );
+export type ExclusionRow = typeof workspaceExclusions.$inferSelect;

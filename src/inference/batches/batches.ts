@@ -8,7 +8,7 @@ import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { toCents } from "../../pricing/cost.ts";
 import { type BatchError, type BatchObject, BatchRequest } from "../../schemas/batches.ts";
 import { contentReply, requireFile } from "../files/files.ts";
-import { readLimit, tenantOf, toPage, toSeconds } from "../files/own-store.ts";
+import { readLimit, tenantOf, toPage, toSeconds } from "../files/gateway-store.ts";
 import { readGatewayOptions } from "./options.ts";
 import { sealedOptions } from "./progress.ts";
 import { storedBatchOf } from "./provider-batch.ts";

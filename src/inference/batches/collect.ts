@@ -1,12 +1,12 @@
 import type { ConnectionInfo } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
+import { readChunks } from "../../lib/body.ts";
 import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import { findJsonExcess, isObject } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
 import type { PriceBook } from "../../pricing/own-prices.ts";
-import type { InlineRules } from "../../providers/records.ts";
-import { costOfBatchLine } from "../cost.ts";
-import { readPieces } from "../records/objects.ts";
+import type { InlineRules } from "../../providers/core/records.ts";
+import { costOfBatchLine } from "../call/cost.ts";
 import { errorOf, type LineResult, lineId, maxAnswerBytes, noTokens, tokensOf, toSkippedResult } from "./call-line.ts";
 import { isBlank } from "./lines.ts";
 import { commit, type HeldBatch, type StepParts, storeResults } from "./progress.ts";
@@ -114,7 +114,7 @@ async function open(row: GatewayBatchRow, path: string, parts: StepParts): Promi
 /** Pieces of an answer; one that breaks off is asked for again. */
 async function* readAnswer(response: Response): AsyncGenerator<Uint8Array, void> {
   try {
-    yield* readPieces(response);
+    yield* readChunks(response);
   } catch {
     throw new ProviderFailure("answers_broke_off", "The answers broke off while they were read", { isPassing: true });
   }

@@ -2,11 +2,11 @@ import { createCallRecord } from "../../context/call-record.ts";
 import { type CallerContext, createHeaderReader, type Services } from "../../context.ts";
 import { GatewayError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
-import type { Destination } from "../../providers/call.ts";
+import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
-import { type RequestConfig, readRequestConfig } from "../config-source.ts";
-import { isForOwnStore } from "../files/own-store.ts";
-import { listLeaves, readLeafDestination } from "../leaf.ts";
+import { isForOwnStore } from "../files/gateway-store.ts";
+import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
+import { listLeaves, readLeafDestination } from "../target/config-target.ts";
 
 /** The caller as it would be with the headers of `gateway_options`, and no others. */
 export function withOptions(context: CallerContext, options: Readonly<Record<string, string>>): CallerContext {

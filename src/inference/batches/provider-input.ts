@@ -1,7 +1,7 @@
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { GatewayError } from "../../errors.ts";
 import { readLines } from "../../lib/lines.ts";
-import type { InlineRules } from "../../providers/records.ts";
+import type { InlineRules } from "../../providers/core/records.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 import { isBlank, maxLineBytes, parseLine } from "./lines.ts";
 import { type StepParts, tenantOf } from "./progress.ts";

@@ -1,7 +1,7 @@
 import type { ConnectionInfo } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
-import { createOwnRequest, type OwnRequestInit, readOwnAnswer } from "../own-request.ts";
 import { errorOf, retryableStatuses } from "./call-line.ts";
+import { createOwnRequest, type OwnRequestInit, readOwnAnswer } from "./internal-request.ts";
 import { openOptions, type StepParts } from "./progress.ts";
 
 /** Why a provider's batch cannot go on. */

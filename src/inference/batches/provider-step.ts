@@ -1,9 +1,9 @@
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
-import type { BatchRules } from "../../providers/records.ts";
-import { createFileForm } from "../own-request.ts";
+import type { BatchRules } from "../../providers/core/records.ts";
 import { collectAnswers } from "./collect.ts";
+import { createFileForm } from "./internal-request.ts";
 import {
   abandonedAfterMs,
   advanceBatch,

@@ -3,7 +3,7 @@
 import type { RequestType, Visibility } from "../../guardrails/types.ts";
 import { allVisible } from "../../guardrails/visible-hooks.ts";
 import { isObject } from "../../lib/json.ts";
-import type { OperationName } from "../../providers/operations.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
 
 /** Form of the events of a streamed response: chunks of OpenAI's completions, or the events of one API. */
 export type StreamEvents =

@@ -1,6 +1,6 @@
 import type { RequestType, Visibility } from "../../guardrails/types.ts";
 import { allVisible } from "../../guardrails/visible-hooks.ts";
-import type { OperationName } from "../../providers/operations.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
 import { isOperation, operationFacts } from "./operation-facts.ts";
 
 /** What guardrails know of a kind of request. */

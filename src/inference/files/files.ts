@@ -4,7 +4,7 @@ import type { GatewayFileRow } from "../../db/tables/files.ts";
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import type { FileObject } from "../../schemas/files.ts";
-import { readLimit, tenantOf, toPage, toSeconds } from "./own-store.ts";
+import { readLimit, tenantOf, toPage, toSeconds } from "./gateway-store.ts";
 import { receiveFile } from "./upload.ts";
 
 function toFileObject(row: GatewayFileRow): FileObject {

@@ -9,7 +9,7 @@ import { boundaryOf } from "../../lib/multipart.ts";
 import { MultipartError, type MultipartPart, readMultipart } from "../../lib/multipart-stream.ts";
 import { hasControlCharacter } from "../../lib/path.ts";
 import { ExpiresAfter, filePurposes } from "../../schemas/files.ts";
-import { tenantOf } from "./own-store.ts";
+import { tenantOf } from "./gateway-store.ts";
 
 /** Bytes a form may hold besides the file. */
 export const formBytes = 1024 * 1024;

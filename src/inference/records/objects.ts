@@ -1,10 +1,11 @@
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
+import { readChunks } from "../../lib/body.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { ObjectRules } from "../../providers/records.ts";
-import type { BoundProvider } from "../../providers/types.ts";
-import { routingHeaders } from "../answer.ts";
-import type { Attempt } from "../attempt.ts";
-import { flowBack } from "../flow.ts";
+import type { ObjectRules } from "../../providers/core/records.ts";
+import type { BoundProvider } from "../../providers/core/types.ts";
+import type { Attempt } from "../call/attempt.ts";
+import { routingHeaders } from "../call/provider-response.ts";
+import { flowBack } from "../stream/byte-relay.ts";
 import { type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
 import { receiveUpload, refuseUpload, sendRows, toRows } from "./upload.ts";
 
@@ -170,24 +171,9 @@ export function streamReply(
   return flowBack({ status: 200, headers, body: stream }, flow, context);
 }
 
-/** Pieces of an answer. */
-export async function* readPieces({ body }: Response): AsyncGenerator<Uint8Array, void> {
-  const reader = body?.getReader();
-  if (!reader) return;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    reader.cancel().catch(() => {});
-  }
-}
-
 /** Content of an object. */
 export async function downloadObject(id: string, target: RecordTarget, objects: ObjectStore): Promise<Reply> {
   const path = requireObject(id, objects, target);
   const { upstream, attempt } = await sendRecord(target, { method: "GET", path, store: objects.store });
-  return streamReply(readPieces(upstream), attempt, target);
+  return streamReply(readChunks(upstream), attempt, target);
 }

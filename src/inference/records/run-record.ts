@@ -1,12 +1,12 @@
 import type { CallerContext } from "../../context.ts";
 import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
-import { countBytes, uploadTimes } from "../../lib/body.ts";
+import { countBytes, readChunks, uploadTimes } from "../../lib/body.ts";
 import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { Destination } from "../../providers/call.ts";
+import type { Destination } from "../../providers/core/call.ts";
 import {
   type OutputRules,
   optionOf,
@@ -14,17 +14,17 @@ import {
   type RecordCall,
   type RecordRequest,
   type RecordRoute,
-} from "../../providers/records.ts";
-import { type RequestConfig, readRequestConfig } from "../config-source.ts";
+} from "../../providers/core/records.ts";
+import { timesOf } from "../call/attempt.ts";
 import { passedKind } from "../facts/request-types.ts";
-import { RequestGuard } from "../guards.ts";
-import { withinRequest } from "../hook-time.ts";
-import { readLeafDestination } from "../leaf.ts";
-import { requireModel } from "../model-list.ts";
-import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough.ts";
-import { planRequest, runPlan } from "../run.ts";
-import { timesOf } from "../target.ts";
-import { downloadObject, readPieces, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
+import { withinRequest } from "../guard/request-deadline.ts";
+import { RequestGuard } from "../guard/request-guard.ts";
+import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough/passthrough.ts";
+import { planRequest, runPlan } from "../pipeline/run.ts";
+import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
+import { readLeafDestination } from "../target/config-target.ts";
+import { requireModel } from "../target/model-list.ts";
+import { downloadObject, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
 import {
   convertRecord,
   parseRecord,
@@ -77,7 +77,7 @@ async function callMapped(call: RecordCall, request: RecordRequest, target: Reco
   };
   if (call.passesAnswer) {
     const answer = await sendRecord(target, sent);
-    return streamReply(readPieces(answer.upstream), answer.attempt, target);
+    return streamReply(readChunks(answer.upstream), answer.attempt, target);
   }
   const { upstream, text } = await readRecord(target, sent);
   const parsed = parseRecord(text, target);
@@ -100,7 +100,7 @@ async function* toLines(
   batch: Record<string, unknown>,
 ): AsyncGenerator<Uint8Array, void> {
   const unreadable = { code: "unreadable_row", message: "The provider's row cannot be read" };
-  for await (const { bytes, isTooLong } of readLines(readPieces(upstream), { maxBytes: maxRowBytes })) {
+  for await (const { bytes, isTooLong } of readLines(readChunks(upstream), { maxBytes: maxRowBytes })) {
     if (bytes.length === 0 && !isTooLong) continue;
     try {
       const { value: row, write } = parseExactBytes(bytes);
@@ -136,7 +136,7 @@ async function download(
     store: isInStore ? store : undefined,
   });
   const { toLine } = rules;
-  return streamReply(toLine ? toLines(upstream, toLine, batch) : readPieces(upstream), attempt, target);
+  return streamReply(toLine ? toLines(upstream, toLine, batch) : readChunks(upstream), attempt, target);
 }
 
 /** Where providers with OpenAI's routes keep the answers of a batch. */

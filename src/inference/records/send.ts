@@ -1,13 +1,13 @@
 import type { CallerContext } from "../../context.ts";
 import { isHeaderValue } from "../../lib/headers.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { type Destination, productName } from "../../providers/call.ts";
-import type { BoundProvider } from "../../providers/types.ts";
-import { toProviderError, unifiedHeaders } from "../answer.ts";
-import type { AttemptTimes } from "../attempt.ts";
-import { callUpstream, type UpstreamAnswer } from "../call-upstream.ts";
-import type { TargetGuard } from "../guards.ts";
-import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../upstream-body.ts";
+import { type Destination, productName } from "../../providers/core/call.ts";
+import type { BoundProvider } from "../../providers/core/types.ts";
+import type { AttemptTimes } from "../call/attempt.ts";
+import { callUpstream, type UpstreamAnswer } from "../call/call-upstream.ts";
+import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
+import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
+import type { TargetGuard } from "../guard/request-guard.ts";
 
 /** A provider and how long its calls may take. */
 export interface RecordTarget {

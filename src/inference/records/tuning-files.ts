@@ -6,11 +6,11 @@ import { HeaderMap } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { GatewayOptionHeaders } from "../../schemas/batches.ts";
+import { createFileForm, createOwnRequest, readOwnAnswer } from "../batches/internal-request.ts";
 import { readGatewayOptions } from "../batches/options.ts";
 import { readOnlyDestination, withOptions } from "../batches/provider-choice.ts";
 import { requireFile } from "../files/files.ts";
-import { isForOwnStore } from "../files/own-store.ts";
-import { createFileForm, createOwnRequest, readOwnAnswer } from "../own-request.ts";
+import { isForOwnStore } from "../files/gateway-store.ts";
 import { refuseRoute, runRecord } from "./run-record.ts";
 
 /** Members that name files. */
@@ -19,14 +19,15 @@ const fileMembers = ["training_file", "validation_file"] as const;
 /** Headers that describe the body of a request, belong to its connection or hold a credential. */
 const ownHeaders =
   /^(?:content-|accept|transfer-encoding$|connection$|host$|cookie$|authorization$|x-api-key$|x-goog-)/;
-/** Headers of ours that are for one request or one file. */
-const ownNames = ["api-key", "file-purpose", "provider-file-name", "aws-s3-object-key", "request-id", "trace-id"];
+/** Headers of ours that are for one request or one file, besides those of providers. */
+const ownNames = ["api-key", "file-purpose", "request-id", "trace-id"];
 
 /** The headers of a request that say where it goes, for another one in its name. */
 function headersOfTarget(context: CallerContext): Record<string, string> {
-  const { headerPrefixes } = context.services;
+  const { headerPrefixes, providerRules } = context.services;
+  const names = [...ownNames, ...providerRules.fileHeaders];
   const { gatewayKey, providerCredential, traceId } = context;
-  const left = new Set(headerPrefixes.flatMap((prefix) => ownNames.map((name) => prefix + name)));
+  const left = new Set(headerPrefixes.flatMap((prefix) => names.map((name) => prefix + name)));
   const kept = Object.entries(context.headers.values()).filter(
     ([name, value]) => !ownHeaders.test(name) && !left.has(name) && !value.includes(gatewayKey),
   );

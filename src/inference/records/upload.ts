@@ -6,9 +6,9 @@ import { readLines } from "../../lib/lines.ts";
 import { boundaryOf } from "../../lib/multipart.ts";
 import { MultipartError, type MultipartPart, readMultipart } from "../../lib/multipart-stream.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { FormRules, ToRow } from "../../providers/records.ts";
+import type { FormRules, ToRow } from "../../providers/core/records.ts";
 import { isBlank, maxLineBytes, parseLine } from "../batches/lines.ts";
-import { noteDropped } from "../dropped.ts";
+import { noteDropped } from "../call/dropped-params.ts";
 import { convertRecord, parseRecord, type RecordSend, type RecordTarget, readRecord, recordReply } from "./send.ts";
 
 /** Most bytes of a field that is no file. */

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
-import { toTextCompletion } from "../shapes/completions.ts";
-import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { pathSegment } from "../shapes/hosts.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
+import { toTextCompletion } from "../shared/completions.ts";
+import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { pathSegment } from "../shared/hosts.ts";
+import { requireStrings } from "../shared/inputs.ts";
+import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   readMessages,
   refuseMember,
@@ -13,8 +14,7 @@ import {
   refuseStream,
   refuseTools,
   requireText,
-} from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+} from "../shared/messages.ts";
 
 const text = v.nullish(v.string());
 const FinishReason = v.nullish(v.looseObject({ reason: text }));
@@ -58,7 +58,7 @@ const handled = [
   "response_format",
 ];
 
-/** Whether a model is one of the older kind. */
+/** Whether the model is from the Jurassic generation. */
 export function isJurassic({ model }: { model: string }): boolean {
   return /^j(?:1|2|urassic)\b/.test(model);
 }
@@ -112,24 +112,29 @@ export const complete: OperationAdapter<"complete"> = {
   toUpstream(request, options) {
     refuseStream("ai21", request);
     const { prompt } = request;
-    if (typeof prompt !== "string") refuseMember("ai21", "prompt", "it takes one prompt, as text");
+    if (typeof prompt !== "string") refuseMember("ai21", "prompt", "the prompt must be a single string");
     return { ...toShared(request, options), prompt };
   },
   fromUpstream(body, { model }, options) {
     const reply = v.parse(TextReply, body);
-    const texts = reply.completions.map((one) => ({ text: one.data.text ?? "", finishReason: toFinishReason(one) }));
-    return toTextCompletion(headOf(reply, options), model, texts);
+    const completions = reply.completions.map((one) => ({
+      text: one.data.text ?? "",
+      finishReason: toFinishReason(one),
+    }));
+    return toTextCompletion(headOf(reply, options), model, completions);
   },
 };
 
-/** Embeddings (https://docs.ai21.com/reference/embeddings-ref): one model, so that none is named. */
+/**
+ * Embeddings (https://docs.ai21.com/reference/embeddings-ref). There is only one model, so the request names no model.
+ */
 export const embed: OperationAdapter<"embed"> = {
   path: () => "/embed",
   toUpstream(request, { drop }) {
     requireNumbers("ai21", request);
     const handledHere = ["model", "input", "encoding_format"];
     const copied = copyMembers(request, { type: "type" }, { handled: handledHere, kind: "embed", drop });
-    return { ...copied, texts: requireTexts("ai21", request) };
+    return { ...copied, texts: requireStrings("ai21", request) };
   },
   fromUpstream(body, request) {
     const vectors = v.parse(EmbedReply, body).results.map(({ embedding }) => embedding);

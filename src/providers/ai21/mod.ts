@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { plainChat } from "../shapes/plain.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { plainChat } from "../shared/plain.ts";
 import { complete, embed, isJurassic, jurassicChat } from "./jurassic.ts";
 
 const jambaChat = plainChat("ai21", () => "/chat/completions");
 
-/** Jurassic models have operations of their own; all others speak OpenAI's form. */
+/** Jurassic models have a separate API; all other models use OpenAI's format. */
 const chat: OperationAdapter<"chat"> = {
   path: (request) => (isJurassic(request) ? jurassicChat : jambaChat).path(request),
   toUpstream: (request, options) => (isJurassic(request) ? jurassicChat : jambaChat).toUpstream?.(request, options),

@@ -1,20 +1,19 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
-import type { BatchRules, RowOptions } from "../records.ts";
+import type { BatchRules, RowOptions } from "../core/records.ts";
 import { betasOf, toClaudeRequest } from "./request.ts";
 import { fromClaudeReply } from "./response.ts";
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_request_line" });
-}
+const refuse: Refuse = refuseWith("invalid_request_line");
 
 function toEntry({ custom_id, body }: BatchLine, { drop }: RowOptions) {
-  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(custom_id)) refuse("Cannot use the custom_id: it has other signs", "custom_id");
-  if (body.stream === true) refuse("A batch has no streams: leave stream out", "stream");
+  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(custom_id))
+    refuse("Cannot use the custom_id: it must be 1 to 64 letters, digits, underscores or hyphens", "custom_id");
+  if (body.stream === true) refuse("Cannot use stream in a batch: leave it out", "stream");
   const checked = v.safeParse(ChatRequest, body, plainIssues);
   if (!checked.success) return refuse(`Invalid body: ${checked.issues[0].message}`, "body");
   const betas = betasOf(checked.output);
@@ -35,16 +34,16 @@ const Row = v.looseObject({
 });
 
 const reasons: Readonly<Record<string, string>> = {
-  canceled: "The batch was cancelled before this request was answered",
-  expired: "The batch expired before this request was answered",
+  canceled: "The batch was cancelled before this request was processed",
+  expired: "The batch expired before this request was processed",
 };
 
-/** Why a request has no answer; the provider's error stands in an envelope of its own. */
+/** Why a request failed; Anthropic wraps the error in an extra object. */
 function errorOf({ type, error: envelope }: v.InferOutput<typeof Row>["result"]): { code: string; message: string } {
   const inner = isObject(envelope?.error) ? envelope.error : (envelope ?? {});
-  const told = typeof inner.message === "string" ? inner.message : reasons[type];
+  const detail = typeof inner.message === "string" ? inner.message : reasons[type];
   const code = type === "errored" && typeof inner.type === "string" ? inner.type : `batch_${type}`;
-  return { code, message: told ?? "The request failed" };
+  return { code, message: detail ?? "The request failed" };
 }
 
 function toLine(row: Record<string, unknown>, model: string): object {

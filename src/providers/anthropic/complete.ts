@@ -1,15 +1,15 @@
 import * as v from "valibot";
 import { parseJson } from "../../lib/json.ts";
 import type { ChatResponse, CompletionRequest } from "../../schemas/chat.ts";
-import { failureOfError } from "../failures.ts";
-import { isKnownMember, passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { isKnownMember, passUnknown } from "../shared/known.ts";
 import { refuse } from "./parts.ts";
 import { WireCompletion } from "./wire.ts";
 
 const defaultMaxTokens = 4_096;
 
-/** Members that are converted. */
+/** Fields that are converted. */
 const mapped = new Set([
   "model",
   "prompt",
@@ -27,13 +27,14 @@ const mapped = new Set([
 function readPrompt({ prompt }: CompletionRequest): string {
   const [first, ...others] = Array.isArray(prompt) ? prompt : [prompt];
   if (typeof first === "string" && others.length === 0) return first;
-  return refuse("Cannot complete this prompt: the provider takes one text", "prompt");
+  return refuse("Cannot complete this prompt: it must be a single string", "prompt");
 }
 
-/** A text completion as Claude takes it. */
+/** The text completion request for Claude. */
 export function toClaudeCompletion(request: CompletionRequest, { drop }: ConversionOptions): Record<string, unknown> {
   const { model, max_tokens, temperature, top_p, top_k, stop, stream, user } = request;
-  if (typeof request.n === "number" && request.n > 1) refuse("Cannot answer n times: the provider answers once", "n");
+  if (typeof request.n === "number" && request.n > 1)
+    refuse("Cannot use n above 1: the provider returns one choice", "n");
   const isSwitchedOff = (name: string) => isKnownMember(name) && request[name] === false;
   const stops = (typeof stop === "string" ? [stop] : (stop ?? [])).filter((text) => text.trim() !== "");
   return {

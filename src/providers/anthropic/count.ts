@@ -1,11 +1,11 @@
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { type ClaudeHost, toClaudeRequest } from "./request.ts";
 
-/** Members of a request that are counted (https://docs.claude.com/en/api/messages-count-tokens). */
+/** Request fields that count towards input tokens (https://docs.claude.com/en/api/messages-count-tokens). */
 const counted = ["messages", "system", "tools", "tool_choice", "thinking", "output_config"];
 
-/** The body that counts the tokens of a chat. */
+/** The request body that counts the tokens of a chat. */
 export function toClaudeCount(
   request: ChatRequest,
   options: ConversionOptions,
@@ -16,7 +16,7 @@ export function toClaudeCount(
   return { model: request.model, ...Object.fromEntries(members) };
 }
 
-/** Counts the tokens of a chat at hosts that speak Anthropic's API; the answer is in the gateway's shape already. */
+/** Counts the tokens of a chat on hosts of Anthropic's API. The response already has the gateway's shape. */
 export function createCountChat(
   headers: NonNullable<OperationAdapter<"countChat">["headers"]>,
 ): OperationAdapter<"countChat"> {

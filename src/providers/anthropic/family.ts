@@ -1,18 +1,18 @@
 /** What depends on the generation of a Claude model (https://docs.claude.com/en/docs/about-claude/models/overview). */
 export interface ClaudeFamily {
-  /** Decides itself how long to think, guided by an effort. */
+  /** Chooses its own thinking budget, guided by an effort level. */
   isAdaptive: boolean;
-  /** Thinks within a budget of tokens. */
+  /** Takes a thinking budget in tokens. */
   hasThinkingBudget: boolean;
-  /** Refuses temperature and top_p together. */
+  /** Rejects temperature and top_p together. */
   takesOneSampler: boolean;
-  /** Takes JSON schemas in `output_config`; earlier ones take them behind a beta. */
+  /** Takes JSON schemas in `output_config`; earlier models need a beta for them. */
   hasOutputConfig: boolean;
-  /** Longest answer that is asked for when the caller names no length. */
+  /** `max_tokens` to send when the caller sets none. */
   defaultMaxTokens: number;
 }
 
-/** Version of a model by its name in whichever form a host writes it: major times 100 plus minor; undefined when unknown. */
+/** Version of a model from its name, in any host's spelling: major times 100 plus minor. Undefined when unknown. */
 function readVersion(model: string): number | undefined {
   if (model.includes("claude-instant")) return 100;
   const named = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2})(?!\d))?(?!\d)/.exec(model);
@@ -20,7 +20,7 @@ function readVersion(model: string): number | undefined {
   return major === undefined ? undefined : Number(major) * 100 + Number(minor);
 }
 
-/** What a model can do. One whose name tells no version is taken for a new one. */
+/** Capabilities of a model. A name without a version counts as a new model. */
 export function familyOf(model: string): ClaudeFamily {
   const version = readVersion(model) ?? Number.POSITIVE_INFINITY;
   const isAdaptive = version >= 406;

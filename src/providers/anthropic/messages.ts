@@ -1,7 +1,7 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 import { type Block, cacheControl, refuse, replayBlocks, toBlocks } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];
@@ -12,38 +12,40 @@ interface Turn {
   content: string | Block[];
 }
 
-/** Whether a message sets the frame of the conversation. */
+/** Whether a message is an instruction (role `system` or `developer`). */
 const isSystem = ({ role }: Message) => role === "system" || role === "developer";
 
-/** Marks the last block as the end of a cached prefix, where the message as a whole is marked. */
+/** Sets `cache_control` on the last block when the message as a whole has it. */
 function markLast(blocks: Block[], message: Message): Block[] {
   const last = blocks.at(-1);
   if (last === undefined || last.cache_control !== undefined) return blocks;
   return [...blocks.slice(0, -1), { ...last, ...cacheControl(message) }];
 }
 
-/** Blocks of all system messages in order, wherever they stand. */
+/** Blocks of all system messages in order, wherever they are in the conversation. */
 export function toSystem(messages: readonly Message[], options: ConversionOptions): Block[] {
   return messages.filter(isSystem).flatMap((message) => markLast(toBlocks(message.content, options), message));
 }
 
-/** Ids of calls hold letters, digits, hyphens and underscores; those of other providers may hold more. */
+/**
+ * Anthropic allows letters, digits, hyphens and underscores in tool call ids; other providers allow more characters.
+ */
 function toCallId(id: unknown): string {
   if (typeof id !== "string" || id === "")
     return refuse("Cannot send a tool call or result without its id", "messages");
   return id.replace(/[^a-zA-Z0-9_-]/g, "_");
 }
 
-/** A call the model made earlier. */
+/** A tool call from an earlier turn. */
 function toToolUse(call: unknown, { drop }: ConversionOptions): Block {
   const detail: unknown = isObject(call) ? call.function : undefined;
   if (!isObject(call) || !isObject(detail))
-    refuse("Cannot send a tool call that is not a function's", "messages.tool_calls");
+    refuse("Cannot send this tool call: it is not a function call", "messages.tool_calls");
   const given = detail.arguments;
   const text = typeof given === "string" ? given.trim() : undefined;
   const input = text === undefined ? (given ?? {}) : text === "" ? {} : parseJson(text);
   if (!isObject(input)) refuse("Cannot send a tool call whose arguments are not a JSON object", "messages.tool_calls");
-  // a signature of another family of models
+  // a signature from another model family
   if (detail.thought_signature) drop("messages.tool_calls.thought_signature");
   const cache = { ...cacheControl(detail), ...cacheControl(call) };
   return { type: "tool_use", id: toCallId(call.id), name: detail.name, input, ...cache };
@@ -59,13 +61,13 @@ function toAssistantTurn(message: Message, options: ConversionOptions): Turn {
   const known = new Set(said.map(({ type, id }) => (type === "tool_use" ? id : undefined)));
   const content = [...said, ...calls.filter(({ id }) => !known.has(id))];
   if (message.reasoning_content && replayed.length === 0) options.drop("messages.reasoning_content");
-  if (message.function_call) refuse("Cannot send function_call: write tool_calls", "messages.function_call");
+  if (message.function_call) refuse("Cannot send function_call: use tool_calls", "messages.function_call");
   return { role: "assistant", content: markLast(content, message) };
 }
 
-/** Thinking comes before what was thought. */
+/** Thinking blocks must come before the blocks they led to. */
 function thinkingFirst(blocks: Block[]): Block[] {
-  return [...blocks.filter(isThoughtPart), ...blocks.filter((block) => !isThoughtPart(block))];
+  return [...blocks.filter(isReasoningPart), ...blocks.filter((block) => !isReasoningPart(block))];
 }
 
 function toToolResult(message: Message, options: ConversionOptions): Block {
@@ -96,7 +98,7 @@ function toTurn(message: Message, options: ConversionOptions): Turn {
     case "tool":
       return { role: "user", content: [toToolResult(message, options)] };
     default:
-      return refuse(`Cannot send a message of the role ${JSON.stringify(message.role)}`, "messages.role");
+      return refuse(`Cannot send a message with the role ${JSON.stringify(message.role)}`, "messages.role");
   }
 }
 
@@ -105,7 +107,7 @@ const holdsResult = ({ content }: Turn) => typeof content !== "string" && conten
 const blocksOf = ({ content }: Turn): Block[] =>
   typeof content !== "string" ? content : content === "" ? [] : [{ type: "text", text: content }];
 
-/** What the user says in one turn: results of tools come first. */
+/** One turn of the user: tool results must come first. */
 class UserTurn {
   readonly #results: Block[] = [];
   readonly #others: Block[] = [];
@@ -119,7 +121,7 @@ class UserTurn {
   }
 }
 
-/** Turns of a conversation; results of tools, and what the user says after them, are one turn. */
+/** Turns of a conversation. Tool results and the user message that follows them form one turn. */
 export function toTurns(messages: readonly Message[], options: ConversionOptions): Turn[] {
   const turns: Turn[] = [];
   const joined = new Map<Turn, UserTurn>();
@@ -142,10 +144,12 @@ export function toTurns(messages: readonly Message[], options: ConversionOptions
   return turns;
 }
 
-/** Whether the last turn answers calls whose thinking was not sent back: a model with a budget refuses to go on thinking. */
-export function hasUnthoughtCall(turns: readonly Turn[]): boolean {
+/**
+ * Whether the last turn answers tool calls whose thinking was not sent back. Models with a thinking budget reject that.
+ */
+export function hasCallWithoutThinking(turns: readonly Turn[]): boolean {
   const [caller, results] = turns.slice(-2);
   if (!caller || !results || caller.role !== "assistant" || !holdsResult(results)) return false;
   const [first] = blocksOf(caller);
-  return first !== undefined && !isThoughtPart(first);
+  return first !== undefined && !isReasoningPart(first);
 }

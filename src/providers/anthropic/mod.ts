@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import type { OperationAdapters } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { secretSetting } from "../core/settings.ts";
+import type { OperationAdapters } from "../core/types.ts";
 import { claudeBatches } from "./batches.ts";
 import { createCompletion } from "./complete.ts";
 import { createCountChat } from "./count.ts";
@@ -21,18 +22,18 @@ const versionHeader = "anthropic-version";
 const betaHeader = "anthropic-beta";
 const defaultVersion = "2023-06-01";
 
-/** Lists of betas as one, each named once; no header when there is none. */
+/** Merges beta lists into one header without duplicates; no header for empty lists. */
 function betaHeaders(...lists: readonly unknown[]): Record<string, string> {
   const betas = new Set(lists.flatMap(readBetas));
   return betas.size === 0 ? {} : { [betaHeader]: [...betas].join(",") };
 }
 
-/** Headers that follow from a request: version and betas may stand in its body. */
+/** Headers for a converted request. The body may contain the version and the betas. */
 export function claudeHeaders(request: Partial<ChatRequest>, given: Headers): Record<string, string> {
   return nativeHeaders({ anthropic_version: request.anthropic_version, anthropic_beta: betasOf(request) }, given);
 }
 
-/** As `claudeHeaders`, for requests in the API's own shape: what they need they name themselves. */
+/** As `claudeHeaders`, for native requests, which name the betas they need themselves. */
 export function nativeHeaders(
   { anthropic_version: version, anthropic_beta: beta }: Readonly<Record<string, unknown>>,
   given: Headers,
@@ -41,7 +42,7 @@ export function nativeHeaders(
   return { ...(typeof named === "string" && { [versionHeader]: named }), ...betaHeaders(given[betaHeader], beta) };
 }
 
-/** Version and betas of a call, its settings added. */
+/** Version and betas of a call, including those from the settings. */
 export function claudeVersions(
   given: Headers,
   settings: ClaudeSettings,
@@ -56,7 +57,7 @@ export function claudeVersions(
 /** Settings of hosts that speak Anthropic's API. */
 interface ClaudeSettings {
   version?: string | undefined;
-  /** Betas, divided by commas. */
+  /** Betas, separated by commas. */
   beta?: string | undefined;
 }
 
@@ -78,10 +79,10 @@ export function claudeOperations(provider: string) {
   } satisfies OperationAdapters;
 }
 
-/** Names of client headers such hosts read. */
+/** Names of the client headers these hosts read. */
 export const claudeClientHeaders: readonly string[] = [versionHeader, betaHeader];
 
-/** Whether a credential is a token of a command-line client's login, not an API key. */
+/** Whether a credential is the login token of a command-line client rather than an API key. */
 const isLoginToken = (credential: string) => credential.startsWith("sk-ant-oat");
 
 /** Anthropic (https://docs.claude.com/en/api/overview). */
@@ -91,6 +92,10 @@ export const anthropic = defineProvider({
   settings: {
     prefix: "anthropic",
     open: true,
+    unread: {
+      anthropic_api_key: secretSetting(v.unknown()),
+      anthropic_inspect_stream_for_overloaded_error: v.boolean("must be true or false"),
+    },
     schema: v.object({ version: v.optional(v.string()), beta: v.optional(v.string()) }),
   },
   clientHeaders: claudeClientHeaders,

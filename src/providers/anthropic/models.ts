@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { toSeconds } from "../records.ts";
-import type { OperationAdapter } from "../types.ts";
+import { toSeconds } from "../core/records.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { WireModels } from "./wire.ts";
 
-/** Models of the account (https://docs.claude.com/en/api/models-list), as many as one page holds. */
+/** Models of the account (https://docs.claude.com/en/api/models-list), with the largest page size. */
 export const models: OperationAdapter<"models"> = {
   method: "GET",
   path: () => "/models?limit=1000",

@@ -1,12 +1,12 @@
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
-import type { CallFailure, ConversionOptions, OperationAdapter } from "../types.ts";
+import type { CallFailure, ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { withoutThinking } from "./repair.ts";
 import { bodyBetas, type ClaudeHost, leaveOut, readBetas } from "./request.ts";
 
 type Members = Record<string, unknown>;
 type NativeRequest = MessagesRequest | CountTokensRequest;
 
-/** A request to the Messages API as one of its hosts takes it; everything it does not know of goes on as it is. */
+/** A Messages API request for one of the hosts. Unknown fields are forwarded unchanged. */
 export function toHostRequest(request: NativeRequest, host: ClaudeHost, options: ConversionOptions): Members {
   const { anthropic_beta: asked, ...rest } = request;
   const members: Members = host.omits ? leaveOut(rest, host.omits, options) : rest;
@@ -15,20 +15,20 @@ export function toHostRequest(request: NativeRequest, host: ClaudeHost, options:
   return betas.length > 0 ? { ...members, anthropic_beta: betas } : members;
 }
 
-/** The request as Anthropic itself takes it: the same, less what the gateway reads. */
+/** The request for Anthropic's own API: unchanged except for fields that become headers. */
 function toOwnRequest<Request extends NativeRequest>(request: Request): Members {
   if (request.anthropic_beta === undefined && request.anthropic_version === undefined) return request;
   const { anthropic_beta: _beta, anthropic_version: _version, ...rest } = request;
   return rest;
 }
 
-/** Whether the last turn answers calls of tools: a model that thinks wants the thoughts behind them. */
+/** Whether the last turn contains tool results. Claude then expects the thinking that led to the calls. */
 function endsWithResult({ messages }: MessagesRequest): boolean {
   const content = messages.at(-1)?.content;
   return Array.isArray(content) && content.some(({ type }) => type === "tool_result");
 }
 
-/** As `withoutThinking`: inside a run of calls the model is not asked to think on without its thoughts. */
+/** As `withoutThinking`; also turns thinking off where the last turn contains tool results. */
 export function repairMessages(
   request: MessagesRequest,
   failure: CallFailure,
@@ -47,9 +47,9 @@ type HeaderMaker = (
 ) => Record<string, string>;
 
 /**
- * The Messages API at hosts that speak it as Anthropic does (https://docs.claude.com/en/api/messages).
+ * The Messages API on hosts that speak it as Anthropic does (https://docs.claude.com/en/api/messages).
  *
- * @param prefix In front of the paths.
+ * @param prefix Prefix of both paths.
  */
 export function nativeOperations(
   headers: HeaderMaker,

@@ -1,15 +1,15 @@
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { fromBase64 } from "../../lib/base64.ts";
 import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 
 /** A block of content (https://docs.claude.com/en/api/messages). */
 export type Block = Record<string, unknown> & { type: string };
 
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/** Types of blocks that callers write in Claude's own shape. */
+/** Block types that callers may write in Claude's own shape. */
 const nativeTypes = new Set([
   "image",
   "document",
@@ -25,18 +25,16 @@ const nativeTypes = new Set([
   "web_fetch_tool_result",
 ]);
 
-/** Member that marks the end of a cached prefix, whole as the caller wrote it. */
+/** The `cache_control` field as the caller sent it: it marks the end of a cached prefix. */
 export function cacheControl(holder: Record<string, unknown>): { cache_control?: unknown } {
   const control = holder.cache_control;
   return control === undefined || control === null ? {} : { cache_control: control };
 }
 
-/** Refuses what the model cannot be sent. */
-export function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "unsupported_value" });
-}
+/** Rejects content the model cannot receive. */
+export const refuse: Refuse = refuseWith("unsupported_value");
 
-/** A data URL whose data is base64; undefined for other addresses. */
+/** A base64 data URL; undefined for other URLs. */
 function readInline(url: string): { type: string; data: string } | undefined {
   const inline = readDataUrl(url);
   if (inline && !inline.isBase64) refuse("Cannot send a data URL that is not base64", "messages");
@@ -51,7 +49,7 @@ function decodeText(data: string): string {
   }
 }
 
-/** Bytes as an image or a document. */
+/** Bytes as an image or document block. */
 function toInlineBlock(mediaType: string, data: string): Block {
   const type = mediaType === "image/jpg" ? "image/jpeg" : mediaType;
   if (imageTypes.includes(type)) return { type: "image", source: { type: "base64", media_type: type, data } };
@@ -59,12 +57,13 @@ function toInlineBlock(mediaType: string, data: string): Block {
   if (type.startsWith("text/")) {
     return { type: "document", source: { type: "text", media_type: "text/plain", data: decodeText(data) } };
   }
-  return refuse(`Cannot send "${type}": the provider reads JPEG, PNG, GIF, WebP, PDF and text`, "messages");
+  return refuse(`Cannot send "${type}": the provider accepts JPEG, PNG, GIF, WebP, PDF and text`, "messages");
 }
 
-/** What is at an address, as an image or a document. */
+/** The content of a URL as an image or document block. */
 function toLinkedBlock(url: string, isDocument: boolean): Block {
-  if (!/^https?:\/\//i.test(url)) refuse("Cannot send this address: write a data URL or http(s)", "messages");
+  if (!/^https?:\/\//i.test(url))
+    refuse("Cannot send this URL: it must be a data URL or start with http:// or https://", "messages");
   return { type: isDocument ? "document" : "image", source: { type: "url", url } };
 }
 
@@ -94,7 +93,7 @@ function toFileBlock(part: Record<string, unknown>): Block {
   return toInlineBlock(inline.type || type, inline.data);
 }
 
-/** A file kept by the provider; what is neither image nor document goes to the container of tools. */
+/** A file stored at the provider. Files that are neither images nor documents go to the code execution container. */
 function toStoredBlock(fileId: string, type: string): Block {
   const source = { type: "file", file_id: fileId };
   if (type.startsWith("image/")) return { type: "image", source };
@@ -102,7 +101,7 @@ function toStoredBlock(fileId: string, type: string): Block {
   return { type: "container_upload", file_id: fileId };
 }
 
-/** One part; undefined for those that say nothing. */
+/** The block of one content part; undefined for empty parts. */
 function toBlock(part: Record<string, unknown>, options: ConversionOptions): Block | undefined {
   switch (part.type) {
     case "text":
@@ -116,13 +115,16 @@ function toBlock(part: Record<string, unknown>, options: ConversionOptions): Blo
     case "file":
       return toFileBlock(part);
     case "input_audio":
-      return refuse("Cannot send input_audio: the provider does not hear", "messages");
+      return refuse("Cannot send input_audio: the provider does not accept audio", "messages");
     default:
       return toNativeBlock(part, options);
   }
 }
 
-/** A block in Claude's own shape; thinking without a signature came from elsewhere and is refused upstream. */
+/**
+ * A block in Claude's own shape. Thinking without a signature is dropped: it came from another provider, and Claude
+ * rejects it.
+ */
 function toNativeBlock(part: Record<string, unknown>, { drop }: ConversionOptions): Block | undefined {
   const { type } = part;
   if (typeof type !== "string" || !nativeTypes.has(type)) {
@@ -146,7 +148,7 @@ export function toBlocks(content: unknown, options: ConversionOptions): Block[] 
   });
 }
 
-/** Blocks of an earlier answer, as they are: only what the provider refuses is left out. */
+/** Blocks of an earlier response, unchanged except that blocks Claude rejects are dropped. */
 export function replayBlocks(blocks: readonly unknown[], { drop }: ConversionOptions): Block[] {
   return blocks.filter((block): block is Block => {
     if (!isObject(block) || typeof block.type !== "string") return false;

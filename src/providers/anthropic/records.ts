@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, objectsIn } from "../../lib/json.ts";
 import type { BatchObject } from "../../schemas/batches.ts";
-import { type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
+import { type RecordAdapters, type RecordRequest, toSeconds } from "../core/records.ts";
+import { encodeSegment } from "../shared/hosts.ts";
 
 const text = v.nullish(v.string());
 const count = v.nullish(v.number());
@@ -27,7 +27,7 @@ const states: Readonly<Record<string, string>> = {
   ended: "completed",
 };
 
-/** State of a batch; one whose every request was cancelled is so itself. */
+/** Status of a batch; `cancelled` when every request in it was cancelled. */
 function stateOf({ processing_status: status, request_counts: counts }: v.InferOutput<typeof MessageBatch>): string {
   const canceled = counts?.canceled ?? 0;
   const others = (counts?.succeeded ?? 0) + (counts?.errored ?? 0) + (counts?.expired ?? 0);
@@ -71,7 +71,7 @@ function toList<Shown extends { id: string }>(body: unknown, convert: (entry: un
   return { object: "list", data, ...ends, has_more: has_more === true };
 }
 
-/** Page of a list, in this API's words. */
+/** Pagination parameters under Anthropic's names. */
 function pageOf({ query }: RecordRequest): string {
   const page = new URLSearchParams();
   const [limit, after] = [query.get("limit"), query.get("after")];
@@ -104,10 +104,10 @@ function toFile(body: unknown) {
   return { ...known, created_at: toSeconds(created_at) ?? 0, purpose: "user_data", status: "processed" };
 }
 
-/** Files are a beta (https://docs.claude.com/en/docs/build-with-claude/files). */
+/** The beta header for the Files API (https://docs.claude.com/en/docs/build-with-claude/files). */
 const headers = { "anthropic-beta": "files-api-2025-04-14" };
 
-/** Files and batches of hosts that speak Anthropic's API; results keep the form they have there. */
+/** Files and batches on hosts that speak Anthropic's API. Batch results keep Anthropic's format. */
 export const claudeRecords: RecordAdapters = {
   calls: {
     createBatch: {

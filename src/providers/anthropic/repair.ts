@@ -1,20 +1,24 @@
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { CallFailure, ConversionOptions } from "../types.ts";
+import type { CallFailure, ConversionOptions } from "../core/types.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 
-/** A message of a chat or of the Messages API: both hold blocks, a chat also where it keeps those of earlier answers. */
+/**
+ * A message of a chat or of the Messages API. Both contain blocks; a chat message also has those of earlier responses.
+ */
 type Message = Readonly<Record<string, unknown>>;
 
-/** Blocks without those of thinking; undefined where that changes nothing. */
+/** Blocks without thinking blocks; undefined without thinking blocks. */
 function withoutBlocks(blocks: unknown): unknown[] | undefined {
-  return Array.isArray(blocks) && blocks.some(isThoughtPart) ? blocks.filter((one) => !isThoughtPart(one)) : undefined;
+  return Array.isArray(blocks) && blocks.some(isReasoningPart)
+    ? blocks.filter((one) => !isReasoningPart(one))
+    : undefined;
 }
 
-/** The message without thinking; none where nothing else was said. */
-function withoutThoughts<Item extends Message>(message: Item): Item[] {
-  const { content: given, content_blocks: kept, ...rest } = message;
+/** The message without thinking; no message when nothing else is left. */
+function withoutReasoning<Item extends Message>(message: Item): Item[] {
+  const { content: given, content_blocks: givenBlocks, ...rest } = message;
   const content = withoutBlocks(given) ?? given;
-  const blocks = withoutBlocks(kept) ?? kept;
-  if (content === given && blocks === kept) return [message];
+  const blocks = withoutBlocks(givenBlocks) ?? givenBlocks;
+  if (content === given && blocks === givenBlocks) return [message];
   const isEmpty = (value: unknown) => !value || (Array.isArray(value) && value.length === 0);
   if (isEmpty(content) && isEmpty(blocks) && isEmpty(message.tool_calls)) return [];
   const made = {
@@ -22,16 +26,16 @@ function withoutThoughts<Item extends Message>(message: Item): Item[] {
     content: isEmpty(content) ? null : content,
     ...(!isEmpty(blocks) && { content_blocks: blocks }),
   };
-  return [made as unknown as Item]; // the same members, some with fewer blocks
+  return [made as unknown as Item]; // the same fields, some with fewer blocks
 }
 
 const namesThinking = /thinking/i;
 const namesSeal = /signature|\bdata\b/i;
 
 /**
- * The request without the thinking of earlier answers, where Claude refuses it because a signature is not one of its own: it
- * came from another model or host (https://docs.claude.com/en/docs/build-with-claude/extended-thinking#thinking-encryption).
- * Undefined for other failures, and where there is no thinking to take out.
+ * The request without the thinking of earlier responses, for retrying after Claude rejected a signature from another
+ * model or host (https://docs.claude.com/en/docs/build-with-claude/extended-thinking#thinking-encryption). Undefined
+ * for other failures, and when there is no thinking to remove.
  */
 export function withoutThinking<Request extends { messages: readonly Message[] }>(
   request: Request,
@@ -39,7 +43,7 @@ export function withoutThinking<Request extends { messages: readonly Message[] }
   { drop }: ConversionOptions,
 ): Request | undefined {
   if (status !== 400 || !namesThinking.test(message) || !namesSeal.test(message)) return undefined;
-  const messages = request.messages.flatMap(withoutThoughts);
+  const messages = request.messages.flatMap(withoutReasoning);
   const isSame =
     messages.length === request.messages.length && messages.every((made, at) => made === request.messages[at]);
   if (isSame) return undefined;

@@ -1,29 +1,34 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isKnownMember, passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isKnownMember, passUnknown } from "../shared/known.ts";
 import { type ClaudeFamily, familyOf } from "./family.ts";
-import { hasUnthoughtCall, toSystem, toTurns } from "./messages.ts";
+import { hasCallWithoutThinking, toSystem, toTurns } from "./messages.ts";
 import { refuse } from "./parts.ts";
 import { toAnswerSchema } from "./schema.ts";
 import { isThinking, readMaxTokens, type ThinkingMembers, toThinking } from "./thinking.ts";
 import { demandsTool, toToolMembers } from "./tools.ts";
 
-/** What differs between hosts of Claude models. */
+/** Differences between hosts of Claude models. */
 export interface ClaudeHost {
-  /** `anthropic_version` in the body, where a host wants it there; the request's own wins. */
+  /** `anthropic_version` in the body, for hosts that need it there. The request's own value takes precedence. */
   version?: string;
-  /** Whether betas, also those of the client's header, are told in the body's `anthropic_beta` instead of a header. */
+  /**
+   * Whether betas, including those of the client's header, go into `anthropic_beta` in the body instead of a header.
+   */
   hasBetasInBody?: boolean;
-  /** Betas a host knows, under the names they have there; others are noted as left out. Default: all, as they are. */
+  /** Betas the host supports, mapped to its names; others are dropped and reported. Default: all betas, unchanged. */
   betas?: ReadonlyMap<string, string>;
-  /** Members a host does not take in the body; but for `model` and `stream`, which its path tells, they are noted as left out. */
+  /**
+   * Fields the host rejects in the body. They are reported as dropped, except `model` and `stream`, which the URL
+   * contains.
+   */
   omits?: readonly string[];
 }
 
 type Members = Record<string, unknown>;
 
-/** Members that are mapped, or that the gateway itself answers to. */
+/** Fields that are mapped, or that the gateway handles itself. */
 const mappedMembers = new Set([
   "model",
   "messages",
@@ -54,12 +59,12 @@ const mappedMembers = new Set([
   "anthropic_version",
 ]);
 
-/** A number within 0 and 1, or undefined. */
+/** The number, limited to the range 0 to 1; undefined without a number. */
 function clampedUnit(value: number | null | undefined): number | undefined {
   return value === undefined || value === null ? undefined : Math.min(Math.max(value, 0), 1);
 }
 
-/** Sampling; a model that thinks chooses for itself, and newer ones take one of two samplers. */
+/** Sampling fields. A thinking model accepts none, and newer models accept only one of temperature and top_p. */
 function toSampling(request: ChatRequest, family: ClaudeFamily, thinks: boolean, { drop }: ConversionOptions): Members {
   const temperature = clampedUnit(request.temperature);
   const { top_p, top_k } = request;
@@ -76,13 +81,13 @@ function toSampling(request: ChatRequest, family: ClaudeFamily, thinks: boolean,
   return members;
 }
 
-/** Texts that end an answer; blank ones are refused upstream. */
+/** Stop sequences. Anthropic rejects blank ones. */
 function toStopSequences(request: ChatRequest, { drop }: ConversionOptions): Members {
   const given = request.stop ?? request.stop_sequences;
   const all: unknown[] = typeof given === "string" ? [given] : Array.isArray(given) ? given : [];
-  const kept = all.filter((one) => typeof one === "string" && one.trim() !== "");
-  if (kept.length < all.length) drop("stop");
-  return kept.length === 0 ? {} : { stop_sequences: kept };
+  const sequences = all.filter((one) => typeof one === "string" && one.trim() !== "");
+  if (sequences.length < all.length) drop("stop");
+  return sequences.length === 0 ? {} : { stop_sequences: sequences };
 }
 
 function toMetadata(request: ChatRequest, { drop }: ConversionOptions): Members {
@@ -95,7 +100,7 @@ function toMetadata(request: ChatRequest, { drop }: ConversionOptions): Members 
   return id === undefined ? {} : { metadata: { user_id: id } };
 }
 
-/** Tiers of the provider and of OpenAI (https://docs.claude.com/en/api/service-tiers). */
+/** Service tiers by OpenAI's and Anthropic's names (https://docs.claude.com/en/api/service-tiers). */
 const tiers: Readonly<Record<string, Members>> = {
   auto: { service_tier: "auto" },
   standard_only: { service_tier: "standard_only" },
@@ -111,7 +116,7 @@ function toTier({ service_tier: tier, speed }: ChatRequest, { drop }: Conversion
   return { ...known, ...own };
 }
 
-/** The schema an answer must have, in the provider's form; undefined when there is none. */
+/** The response schema in Anthropic's form; undefined when the request has no schema. */
 function toFormat({ response_format: format }: ChatRequest, { drop }: ConversionOptions): Members | undefined {
   if (!isObject(format) || format.type === "text") return undefined;
   if (format.type !== "json_schema") {
@@ -126,7 +131,7 @@ function toFormat({ response_format: format }: ChatRequest, { drop }: Conversion
   };
 }
 
-/** Form and effort of the answer. */
+/** Format and effort of the response. */
 function toOutput(
   request: ChatRequest,
   family: ClaudeFamily,
@@ -146,10 +151,10 @@ function toOutput(
   };
 }
 
-/** Members the gateway knows because Claude has them: they go as they are. */
+/** Claude's own fields, forwarded unchanged. */
 const ownMembers = ["cache_control", "context_management"] as const;
 
-/** Members that belong to the provider. */
+/** Fields that are forwarded to the provider. */
 function passedMembers(request: ChatRequest, { drop }: ConversionOptions): Members {
   const own = Object.fromEntries(
     ownMembers.flatMap((name) => (isObject(request[name]) ? [[name, request[name]]] : [])),
@@ -159,13 +164,13 @@ function passedMembers(request: ChatRequest, { drop }: ConversionOptions): Membe
   return { ...passUnknown(request, takes, { drop }), ...own };
 }
 
-/** Longest answer to ask for: the provider wants it named. What is thought counts, so it comes on top of the default. */
+/** `max_tokens` is required, and thinking counts towards it: a thinking budget is added to the default. */
 function toMaxTokens(request: ChatRequest, family: ClaudeFamily, { thinking }: ThinkingMembers): number {
   const budget = Number(thinking?.budget_tokens ?? 0);
   return readMaxTokens(request) ?? family.defaultMaxTokens + (Number.isSafeInteger(budget) ? budget : 0);
 }
 
-/** Betas told in the body: the request's own, and those of the client's header. */
+/** Betas for the body: those of the request and those of the client's header. */
 export function bodyBetas(
   ofBody: readonly string[],
   host: ClaudeHost,
@@ -193,18 +198,23 @@ function hostMembers(request: ChatRequest, host: ClaudeHost, options: Conversion
 }
 
 /**
- * A chat request as Claude takes it (https://docs.claude.com/en/api/messages).
+ * A chat request in Claude's format (https://docs.claude.com/en/api/messages).
  *
- * @throws {InvalidRequestError} If the answer would not be what was asked.
+ * @throws {InvalidRequestError} If the request cannot be mapped faithfully.
  */
 export function toClaudeRequest(request: ChatRequest, options: ConversionOptions, host: ClaudeHost = {}): Members {
-  if (typeof request.n === "number" && request.n > 1) refuse("Cannot answer n times: the provider answers once", "n");
+  if (typeof request.n === "number" && request.n > 1)
+    refuse("Cannot use n above 1: the provider returns one choice", "n");
   const family = familyOf(request.model);
   const system = toSystem(request.messages, options);
   const messages = toTurns(request.messages, options);
   const tools = toToolMembers(request, options);
   const mustCall = demandsTool(tools);
-  const thinking = toThinking(request, family, { ...options, mustCall, hasUnthoughtCall: hasUnthoughtCall(messages) });
+  const thinking = toThinking(request, family, {
+    ...options,
+    mustCall,
+    hasCallWithoutThinking: hasCallWithoutThinking(messages),
+  });
   const members: Members = {
     ...passedMembers(request, options),
     ...hostMembers(request, host, options),
@@ -222,7 +232,7 @@ export function toClaudeRequest(request: ChatRequest, options: ConversionOptions
   return host.omits ? leaveOut(members, host.omits, options) : members;
 }
 
-/** Members without those a host does not take; but for what its path tells, they are noted as left out. */
+/** Removes the fields a host rejects, and reports all but those the URL contains as dropped. */
 export function leaveOut(members: Members, names: readonly string[], { drop }: ConversionOptions): Members {
   for (const name of names) {
     if (members[name] !== undefined && name !== "model" && name !== "stream") drop(name);
@@ -230,19 +240,19 @@ export function leaveOut(members: Members, names: readonly string[], { drop }: C
   return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
 }
 
-/** Names in a list of betas: a text with commas, or a list. */
+/** Names in a list of betas: a comma-separated string or an array. */
 export function readBetas(value: unknown): string[] {
   const all: unknown[] = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
   return all.filter((one) => typeof one === "string").flatMap((one) => one.trim() || []);
 }
 
-/** Whether a part of a message names a file kept by the provider. */
+/** Whether a content part refers to a file stored at the provider. */
 function namesFile({ content }: ChatRequest["messages"][number]): boolean {
   if (!Array.isArray(content)) return false;
   return content.some((part: unknown) => isObject(part) && isObject(part.file) && part.file.file_id !== undefined);
 }
 
-/** Betas of a request: those it names, and those that what it asks for needs (https://docs.claude.com/en/api/beta-headers). */
+/** Betas of a request: those it names, and those its features need (https://docs.claude.com/en/api/beta-headers). */
 export function betasOf(request: Partial<ChatRequest>): string[] {
   const { model = "", messages = [], response_format: format } = request;
   const hasSchema = isObject(format) && format.type === "json_schema";

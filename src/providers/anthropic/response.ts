@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { type WireBlock, WireMessage, type WireUsage } from "./wire.ts";
 
 type Strictness = Pick<ConversionOptions, "strict">;
@@ -16,16 +16,16 @@ const finishReasons: Readonly<Record<string, string>> = {
   refusal: "content_filter",
 };
 
-/** Why an answer ended, in OpenAI's words; not strict: in the provider's. */
+/** The finish reason: OpenAI's values, or Claude's own when the response need not be strict. */
 export function toFinishReason(reason: string | null | undefined, { strict }: Strictness): string {
   if (!strict && reason) return reason;
   return finishReasons[reason ?? ""] ?? "stop";
 }
 
-/** Members of usage that OpenAI's does not have. */
+/** Usage fields that OpenAI does not have. */
 const extraUsage = ["cache_creation", "server_tool_use", "service_tier", "inference_geo", "speed"];
 
-/** Further counts that are paid by other prices than those OpenAI's members tell of. */
+/** Further token counts with separate prices. */
 const paidApart: readonly (readonly [member: string, count: string])[] = [
   ["cache_creation", "ephemeral_1h_input_tokens"],
   ["server_tool_use", "web_search_requests"],
@@ -33,11 +33,11 @@ const paidApart: readonly (readonly [member: string, count: string])[] = [
 
 function isPaidApart(member: string, value: unknown): boolean {
   const count = paidApart.find(([name]) => name === member)?.[1];
-  const told: unknown = count !== undefined && isObject(value) ? value[count] : 0;
-  return typeof told === "number" && told > 0;
+  const tokens: unknown = count !== undefined && isObject(value) ? value[count] : 0;
+  return typeof tokens === "number" && tokens > 0;
 }
 
-/** Token counts in the gateway's shape: the prompt is all that was sent, cached or not. */
+/** Usage in the gateway's shape. Prompt tokens include cached ones. */
 export function toUsage(usage: WireUsage | null | undefined, { strict }: Strictness): Usage | undefined {
   if (!usage) return undefined;
   const read = usage.cache_read_input_tokens ?? 0;
@@ -63,7 +63,7 @@ function toToolCall({ id, name, input }: WireBlock): object {
   return { id, type: "function", function: { name, arguments: JSON.stringify(input ?? {}) } };
 }
 
-/** What the provider says beside OpenAI's members: its blocks in order, to be sent back with the next turn. */
+/** Response fields beyond OpenAI's: Claude's blocks in order, for sending back with the next turn. */
 function extraMembers(blocks: readonly WireBlock[]): object {
   const thought = blocks.map(({ type, thinking }) => (type === "thinking" ? (thinking ?? "") : "")).join("");
   return {
@@ -72,13 +72,13 @@ function extraMembers(blocks: readonly WireBlock[]): object {
   };
 }
 
-/** Further members of a message, where the answer need not be OpenAI's. */
+/** Further message fields, for responses that need not be strict. */
 export function pickExtras(message: Readonly<Record<string, unknown>>, names: readonly string[]): object {
   const extras = names.map((name) => [name, message[name]] as const);
   return Object.fromEntries(extras.filter(([, value]) => value !== undefined && value !== null));
 }
 
-/** A chat answer from Claude's (https://docs.claude.com/en/api/messages). */
+/** The chat response from Claude's (https://docs.claude.com/en/api/messages). */
 export function fromClaudeReply(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse {
   const message = v.parse(WireMessage, body);
   const blocks = message.content;

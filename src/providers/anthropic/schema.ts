@@ -2,7 +2,9 @@ import { isObject } from "../../lib/json.ts";
 
 type Schema = Record<string, unknown>;
 
-/** Keywords that are refused in schemas of answers (https://docs.claude.com/en/docs/build-with-claude/structured-outputs). */
+/**
+ * Keywords Claude rejects in response schemas (https://docs.claude.com/en/docs/build-with-claude/structured-outputs).
+ */
 const refusedKeywords = new Set([
   "minimum",
   "maximum",
@@ -32,18 +34,18 @@ function mapMember(name: string, value: unknown, onRefused: (keyword: string) =>
   return name === "items" || name === "not" ? mapSchema(value, onRefused) : value;
 }
 
-/** A schema as the provider takes it: objects without further members, no keywords it refuses. */
+/** The schema as Claude accepts it: `additionalProperties: false` on every object, and no unsupported keywords. */
 export function toAnswerSchema(schema: Schema, onRefused: (keyword: string) => void): Schema {
-  const kept: Schema = {};
+  const converted: Schema = {};
   for (const [name, value] of Object.entries(schema)) {
     const isRefused = refusedKeywords.has(name) || (name === "minItems" && Number(value) > 1);
     if (isRefused) onRefused(name);
-    // one of several is the nearest it knows to exactly one
-    else kept[name === "oneOf" && !("anyOf" in schema) ? "anyOf" : name] = mapMember(name, value, onRefused);
+    // Claude has no oneOf: anyOf is the nearest keyword
+    else converted[name === "oneOf" && !("anyOf" in schema) ? "anyOf" : name] = mapMember(name, value, onRefused);
   }
-  const { type } = kept;
+  const { type } = converted;
   const isObjectType =
-    type === "object" || (Array.isArray(type) && type.includes("object")) || isObject(kept.properties);
-  if (isObjectType) kept.additionalProperties = false;
-  return kept;
+    type === "object" || (Array.isArray(type) && type.includes("object")) || isObject(converted.properties);
+  if (isObjectType) converted.additionalProperties = false;
+  return converted;
 }

@@ -1,28 +1,28 @@
 import * as v from "valibot";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { failureOfError } from "../failures.ts";
-import type { ConversionOptions, StreamMapper, UpstreamEvent } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ConversionOptions, StreamMapper, UpstreamEvent } from "../core/types.ts";
 import { pickExtras, toFinishReason, toUsage } from "./response.ts";
 import { WireEvent, type WireUsage } from "./wire.ts";
 
 /** How a stream is mapped. */
 interface ClaudeStreamOptions extends Pick<ConversionOptions, "strict" | "answerId" | "created"> {
-  /** Slug of the provider, for its failures. */
+  /** Slug of the provider, for error messages. */
   provider: string;
 }
 
-/** A block of the answer while it comes. */
+/** An unfinished content block. */
 interface OpenBlock {
   type: string;
-  /** Place among the tool calls, for calls. */
+  /** Index among the tool calls; set for tool calls only. */
   call: number | undefined;
-  /** Arguments that came with the block itself. */
+  /** Arguments that arrived with the block's first event. */
   input: unknown;
   hasArguments: boolean;
 }
 
-/** What is known of a stream so far. */
+/** State of a stream. */
 interface StreamState {
   id: string;
   created: number;
@@ -35,13 +35,13 @@ interface StreamState {
 
 type Delta = Record<string, unknown>;
 
-/** Later counts replace earlier ones; what an event does not tell stays. */
+/** Later counts replace earlier ones; counts an event omits keep their value. */
 function mergeUsage(known: WireUsage | undefined, next: WireUsage): WireUsage {
-  const told = Object.entries(next).filter(([, value]) => value !== null && value !== undefined);
-  return { ...known, ...Object.fromEntries(told) };
+  const reported = Object.entries(next).filter(([, value]) => value !== null && value !== undefined);
+  return { ...known, ...Object.fromEntries(reported) };
 }
 
-/** The delta of a block in the provider's shape. */
+/** The delta of a block in Claude's shape. */
 function blockDelta(index: number, delta: Delta, { strict }: ClaudeStreamOptions): Delta {
   return strict ? {} : { content_blocks: [{ index, delta }] };
 }
@@ -65,7 +65,7 @@ function continueBlock({ index, delta }: WireEvent, state: StreamState, options:
   const place = index ?? 0;
   const block = state.blocks.get(place);
   if (!delta) return {};
-  // what most events of most streams are
+  // most events of most streams are text deltas
   if (options.strict && block?.call === undefined && delta.type === "text_delta") {
     return delta.text ? { content: delta.text } : {};
   }
@@ -83,7 +83,7 @@ function continueCall(block: OpenBlock, text: string): Delta {
   return { tool_calls: [{ index: block.call, function: { arguments: text } }] };
 }
 
-/** A call whose arguments were not streamed still needs some. */
+/** A call whose arguments were not streamed still needs an arguments string. */
 function stopBlock({ index }: WireEvent, { blocks }: StreamState): Delta {
   const block = blocks.get(index ?? 0);
   if (block?.call === undefined || block.hasArguments) return {};
@@ -97,7 +97,7 @@ function startMessage({ message }: WireEvent, state: StreamState): Delta {
   return { role: "assistant", content: "" };
 }
 
-/** What an event adds to the answer; empty for events that add nothing. */
+/** What an event adds to the response; empty for events without content. */
 function toDelta(event: WireEvent, state: StreamState, options: ClaudeStreamOptions): Delta {
   switch (event.type) {
     case "message_start":
@@ -128,7 +128,7 @@ function finishMessage(event: WireEvent, state: StreamState, options: ClaudeStre
   return [toChunk(state, {}, { finish_reason: toFinishReason(reason, options), ...extras })];
 }
 
-/** Whether a value is the event nearly every stream is made of, so that its shape need not be looked at member by member. */
+/** Whether a value is a text delta, by far the most frequent event: it needs no schema validation. */
 function isTextEvent(value: unknown): value is WireEvent {
   if (!isObject(value) || value.type !== "content_block_delta" || typeof value.index !== "number") return false;
   const { delta } = value;

@@ -1,12 +1,12 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import type { ClaudeFamily } from "./family.ts";
 
-/** What of a request says how the model thinks (https://docs.claude.com/en/docs/build-with-claude/extended-thinking). */
+/** Request fields that control thinking (https://docs.claude.com/en/docs/build-with-claude/extended-thinking). */
 export interface ThinkingMembers {
   thinking?: Record<string, unknown>;
-  /** Goes into `output_config`. */
+  /** Becomes a field of `output_config`. */
   effort?: string;
 }
 
@@ -20,32 +20,36 @@ const budgets: Readonly<Record<string, number>> = {
 };
 const leastBudget = 1_024;
 
-/** Longest answer a request asks for; undefined when it says nothing. */
+/** The request's token limit; undefined when it has none. */
 export function readMaxTokens({ max_tokens: older, max_completion_tokens: newer }: ChatRequest): number | undefined {
   return newer ?? older ?? undefined;
 }
 
-/** Whether the model thinks. */
+/** Whether thinking is on. */
 export function isThinking({ thinking }: ThinkingMembers): boolean {
   return thinking?.type === "enabled" || thinking?.type === "adaptive";
 }
 
-/** Tokens of an effort, as far as the answer leaves room. */
+/** Thinking budget for an effort level, below `max_tokens`; undefined when less than the minimum is left. */
 function budgetOf(effort: string, maxTokens: number | undefined): number | undefined {
   const budget = Math.min(budgets[effort] ?? 0, (maxTokens ?? Number.POSITIVE_INFINITY) - 1);
   return budget >= leastBudget ? budget : undefined;
 }
 
 /**
- * How the model thinks: as the caller says in the provider's own way, else by the effort that is asked for.
+ * Thinking settings: the caller's `thinking` object takes precedence over `reasoning_effort`.
  *
- * @param options.mustCall The model must call a tool: it cannot think then.
- * @param options.hasUnthoughtCall As the function of this name.
+ * @param options.mustCall The model must call a tool, which rules out thinking.
+ * @param options.hasCallWithoutThinking See the function of this name.
  */
 export function toThinking(
   request: ChatRequest,
   family: ClaudeFamily,
-  { drop, mustCall, hasUnthoughtCall }: ConversionOptions & { mustCall: boolean; hasUnthoughtCall: boolean },
+  {
+    drop,
+    mustCall,
+    hasCallWithoutThinking,
+  }: ConversionOptions & { mustCall: boolean; hasCallWithoutThinking: boolean },
 ): ThinkingMembers {
   const { reasoning_effort: asked } = request;
   const own = isObject(request.thinking) ? { thinking: request.thinking } : undefined;
@@ -55,7 +59,7 @@ export function toThinking(
     const effort = asked === "minimal" ? "low" : asked;
     return { ...(mustCall ? {} : { thinking: { type: "adaptive" } }), ...own, effort };
   }
-  const mayThink = family.hasThinkingBudget && !mustCall && !hasUnthoughtCall;
+  const mayThink = family.hasThinkingBudget && !mustCall && !hasCallWithoutThinking;
   const budget = mayThink ? budgetOf(asked, readMaxTokens(request)) : undefined;
   if (own || budget === undefined) {
     drop("reasoning_effort");

@@ -1,19 +1,20 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { cacheControl, refuse } from "./parts.ts";
 
 /** A tool (https://docs.claude.com/en/docs/agents-and-tools/tool-use/overview). */
 type Tool = Record<string, unknown>;
 
-/** Members of a tool and of its function that mean the same here. */
+/** Fields of a tool or of its function object with the same meaning at Anthropic. */
 const sharedMembers = ["defer_loading", "allowed_callers", "input_examples"];
 
 function toFunctionTool(tool: Tool, { drop }: ConversionOptions): Tool {
   const detail = tool.function;
-  if (!isObject(detail) || typeof detail.name !== "string") return refuse("Cannot read a tool without a name", "tools");
+  if (!isObject(detail) || typeof detail.name !== "string")
+    return refuse("Cannot read a tool: its name is missing", "tools");
   const { name, description, parameters, strict } = detail;
-  // only a part of JSON Schema is taken there: requests that work elsewhere would be refused
+  // Anthropic's strict mode supports only a part of JSON Schema: schemas that work elsewhere would be rejected
   if (strict === true) drop("tools.function.strict");
   const given = isObject(parameters) ? parameters : {};
   const shared = sharedMembers.map((member) => [member, detail[member] ?? tool[member]] as const);
@@ -27,7 +28,7 @@ function toFunctionTool(tool: Tool, { drop }: ConversionOptions): Tool {
   };
 }
 
-/** A tool of the provider's own, written `{type: T, [T]: {name: V, …}}`, or as the provider writes it. */
+/** A tool built into Claude, written as `{type: T, [T]: {name: V, …}}` or in Anthropic's own form. */
 function toBuiltInTool(tool: Tool): Tool {
   const { type } = tool;
   const detail = typeof type === "string" ? tool[type] : undefined;
@@ -38,7 +39,7 @@ function toBuiltInTool(tool: Tool): Tool {
   return refuse(`Cannot send a tool of type ${JSON.stringify(type)}: the provider does not have it`, "tools");
 }
 
-/** What of a request says which tools there are and how they are used. */
+/** Request fields that define tools and control their use. */
 interface ToolMembers {
   tools?: readonly Tool[];
   tool_choice?: Tool;
@@ -46,13 +47,13 @@ interface ToolMembers {
 
 const modes: Readonly<Record<string, string>> = { auto: "auto", required: "any", any: "any", none: "none" };
 
-/** A choice by name, or undefined for one that names no tool. */
+/** A tool choice by name; undefined when it names no tool. */
 function readNamedTool(choice: Tool): string | undefined {
   const holder = isObject(choice.function) ? choice.function : choice;
-  return typeof holder.name === "string" ? holder.name : undefined;
+  return stringOf(holder.name);
 }
 
-/** Names a choice leaves of the tools (https://platform.openai.com/docs/guides/function-calling#allowed-tools). */
+/** Names of the allowed tools (https://platform.openai.com/docs/guides/function-calling#allowed-tools). */
 function readAllowed(choice: Tool): { mode: unknown; names: readonly (string | undefined)[] } | undefined {
   const allowed = isObject(choice.allowed_tools) ? choice.allowed_tools : choice;
   if (choice.type !== "allowed_tools" || !Array.isArray(allowed.tools)) return undefined;
@@ -76,10 +77,10 @@ function pickParallel({ disable_parallel_tool_use: disabled }: Tool): Tool {
   return typeof disabled === "boolean" ? { disable_parallel_tool_use: disabled } : {};
 }
 
-/** Tools and their choice. A choice without tools says nothing, unless it demands one. */
+/** Tools and the tool choice. Without tools the choice is dropped, but a choice that requires a tool is an error. */
 export function toToolMembers(request: ChatRequest, options: ConversionOptions): ToolMembers {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request;
-  if (request.functions) refuse("Cannot send functions: write tools", "functions");
+  if (request.functions) refuse("Cannot use functions: use tools", "functions");
   const allowed = isObject(choice) ? readAllowed(choice) : undefined;
   const all = (request.tools ?? []).map((tool) =>
     tool.type === "function" ? toFunctionTool(tool, options) : toBuiltInTool(tool),
@@ -88,7 +89,7 @@ export function toToolMembers(request: ChatRequest, options: ConversionOptions):
   const chosen = toChoice(allowed ? allowed.mode : choice);
   if (tools.length === 0) {
     if (chosen?.type === "any" || chosen?.type === "tool")
-      refuse("Cannot demand a tool: there are no tools", "tool_choice");
+      refuse("Cannot require a tool: there are no tools", "tool_choice");
     return {};
   }
   const single = parallel === false && chosen?.type !== "none";
@@ -96,7 +97,7 @@ export function toToolMembers(request: ChatRequest, options: ConversionOptions):
   return { tools, tool_choice: { ...(chosen ?? { type: "auto" }), disable_parallel_tool_use: true } };
 }
 
-/** Whether the model must call a tool: it cannot think before it does. */
+/** Whether the model must call a tool, which rules out thinking. */
 export function demandsTool({ tool_choice: choice }: ToolMembers): boolean {
   return choice?.type === "any" || choice?.type === "tool";
 }

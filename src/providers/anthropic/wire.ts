@@ -3,7 +3,7 @@ import * as v from "valibot";
 const count = v.nullish(v.number());
 const text = v.nullish(v.string());
 
-/** Token counts (https://docs.claude.com/en/api/messages). Cached tokens are not part of `input_tokens`. */
+/** Token counts (https://docs.claude.com/en/api/messages). `input_tokens` excludes cached tokens. */
 export const WireUsage = v.looseObject({
   input_tokens: count,
   output_tokens: count,
@@ -13,7 +13,7 @@ export const WireUsage = v.looseObject({
 });
 export type WireUsage = v.InferOutput<typeof WireUsage>;
 
-/** A block of an answer. */
+/** A block of a response. */
 export const WireBlock = v.looseObject({
   type: v.string(),
   text,
@@ -23,7 +23,7 @@ export const WireBlock = v.looseObject({
 });
 export type WireBlock = v.InferOutput<typeof WireBlock>;
 
-/** An answer that comes whole. */
+/** A non-streaming response. */
 export const WireMessage = v.looseObject({
   id: text,
   model: text,
@@ -33,7 +33,7 @@ export const WireMessage = v.looseObject({
 });
 export type WireMessage = v.InferOutput<typeof WireMessage>;
 
-/** An event of a stream; which members it has depends on its type (https://docs.claude.com/en/docs/build-with-claude/streaming). */
+/** A stream event; its fields depend on its type (https://docs.claude.com/en/docs/build-with-claude/streaming). */
 export const WireEvent = v.looseObject({
   type: text,
   index: count,
@@ -45,7 +45,7 @@ export const WireEvent = v.looseObject({
 });
 export type WireEvent = v.InferOutput<typeof WireEvent>;
 
-/** An answer of the legacy text completion, and an event of its stream (https://docs.claude.com/en/api/complete). */
+/** A legacy text completion response, and an event of its stream (https://docs.claude.com/en/api/complete). */
 export const WireCompletion = v.looseObject({
   type: text,
   id: text,

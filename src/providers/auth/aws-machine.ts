@@ -3,14 +3,20 @@ import { UpstreamError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
 import { decodeUtf8, parseJson } from "../../lib/json.ts";
 import { toOutboundError } from "../../lib/outbound.ts";
-import type { AuthTools } from "../types.ts";
+import type { FetchedToken } from "../core/token-cache.ts";
+import type { AuthTools } from "../core/types.ts";
 import type { AwsKeys } from "./aws-sts.ts";
 import { isSwitchedOn } from "./identity.ts";
-import type { FetchedToken } from "./token-cache.ts";
 
-/** Where containers get their keys (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html). */
+/**
+ * Address from which containers get their keys
+ * (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html).
+ */
 const containerHost = "http://169.254.170.2";
-/** Hosts a whole address may name: this machine, and those of ECS and EKS (https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html). */
+/**
+ * Hosts that a full URI may name: this machine, and those of ECS and EKS
+ * (https://docs.aws.amazon.com/sdkref/latest/guide/feature-container-credentials.html).
+ */
 const containerHosts: ReadonlySet<string> = new Set([
   "localhost",
   "[::1]",
@@ -22,10 +28,10 @@ const containerHosts: ReadonlySet<string> = new Set([
 const instanceHost = "http://169.254.169.254";
 const rolesPath = "/latest/meta-data/iam/security-credentials/";
 
-/** Milliseconds a service beside this process has for its answer: it is near, or not there at all. */
+/** Timeout in milliseconds for local credential services: they respond quickly or do not exist. */
 const waitMs = 5_000;
 const answerBytes = 64 * 1024;
-/** How long keys last of which it is not said. */
+/** Lifetime of keys that have no stated expiry. */
 const unstatedMs = 5 * 60_000;
 
 const Keys = v.looseObject({
@@ -35,31 +41,33 @@ const Keys = v.looseObject({
   Expiration: v.nullish(v.string()),
 });
 
-/** Who asks, and for which provider. */
+/** Dependencies and the provider that asks. */
 interface MachineTools {
-  /** Slug of the provider, for messages. */
+  /** Slug of the provider, for error messages. */
   provider: string;
   tools: AuthTools;
 }
 
 /**
- * The address containers get their keys at; undefined where the environment names none.
+ * The address of the container credentials; undefined where the environment sets none.
  *
- * @throws {TypeError} If it is no address of this machine or of the container service.
+ * @throws {TypeError} If it is neither an address of this machine nor of the container service.
  */
 export function containerAddress(environment: AuthTools["environment"]): string | undefined {
   const { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: relative, AWS_CONTAINER_CREDENTIALS_FULL_URI: full } = environment;
   if (relative) {
     const url = relative.startsWith("/") ? URL.parse(containerHost + relative) : null;
     if (url?.origin === containerHost) return url.href;
-    throw new TypeError("Cannot use AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: write a path that begins with a slash");
+    throw new TypeError(
+      "Cannot use AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: it must be a path that begins with a slash",
+    );
   }
   if (!full) return undefined;
   const url = URL.parse(full);
   const isNear = url !== null && (containerHosts.has(url.hostname) || /^127\.\d+\.\d+\.\d+$/.test(url.hostname));
   if (isNear && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "") return url.href;
   throw new TypeError(
-    "Cannot use AWS_CONTAINER_CREDENTIALS_FULL_URI: its host must be a loopback address, or one of the container service",
+    "Cannot use AWS_CONTAINER_CREDENTIALS_FULL_URI: its host must be a loopback address or that of the container service",
   );
 }
 
@@ -71,7 +79,7 @@ function fail(problem: string, { provider }: MachineTools, cause?: unknown): nev
   });
 }
 
-/** Text of an answer of a service beside this process. What it says of a failure concerns the operator alone. */
+/** Response text of a local credential service. Details of a failure are for the operator only. */
 async function ask(
   url: string,
   init: { method: string; headers: Record<string, string> },
@@ -89,12 +97,12 @@ async function ask(
   } catch (cause) {
     return fail(`${what} cannot be reached`, machine, toOutboundError(cause, signal));
   }
-  return status === 200 ? text : fail(`${what} answered ${status}`, machine);
+  return status === 200 ? text : fail(`${what} returned status ${status}`, machine);
 }
 
 function readKeys(text: string, { what, ...machine }: MachineTools & { what: string }): FetchedToken {
   const read = v.safeParse(Keys, parseJson(text));
-  if (!read.success) return fail(`${what} did not answer with keys`, machine);
+  if (!read.success) return fail(`${what} did not return keys`, machine);
   const { AccessKeyId: accessKeyId, SecretAccessKey: secretAccessKey, Token, Expiration } = read.output;
   const end = Date.parse(Expiration ?? "");
   const keys: AwsKeys = { accessKeyId, secretAccessKey, ...(Token && { sessionToken: Token }) };
@@ -102,7 +110,7 @@ function readKeys(text: string, { what, ...machine }: MachineTools & { what: str
   return { token: JSON.stringify(keys), expiresAt };
 }
 
-/** The token that proves to the container service who asks; a file of it is read anew each time, for it changes. */
+/** The token for the container credential service. A token file is read on every use because its content changes. */
 async function containerToken(machine: MachineTools): Promise<Record<string, string>> {
   const { environment, readFile } = machine.tools;
   const file = environment.AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE;
@@ -130,7 +138,7 @@ async function loadInstanceKeys(machine: MachineTools): Promise<FetchedToken> {
   const named = { ...machine, what: "the instance metadata service" };
   const lifetime = { "x-aws-ec2-metadata-token-ttl-seconds": "300" };
   const token = await ask(`${instanceHost}/latest/api/token`, { method: "PUT", headers: lifetime }, named);
-  if (!/^[\x21-\x7e]{1,4096}$/.test(token)) return fail(`${named.what} gave no token`, machine);
+  if (!/^[\x21-\x7e]{1,4096}$/.test(token)) return fail(`${named.what} returned no token`, machine);
   const init = { method: "GET", headers: { "x-aws-ec2-metadata-token": token } };
   const [role = ""] = (await ask(instanceHost + rolesPath, init, named)).trim().split(/\s+/);
   if (role === "") return fail("this instance has no role", machine);
@@ -138,10 +146,10 @@ async function loadInstanceKeys(machine: MachineTools): Promise<FetchedToken> {
 }
 
 /**
- * Keys of the container or instance this process runs in; undefined where the operator lets neither be asked. They are the same
- * for all who may use them.
+ * Keys of the container or instance this process runs in; undefined where the operator enabled neither. All callers
+ * that may use them get the same keys.
  *
- * @throws {UpstreamError} 502 if they are not given.
+ * @throws {UpstreamError} 502 if the service returns no keys.
  */
 export async function machineKeys(machine: MachineTools): Promise<AwsKeys | undefined> {
   const { environment, tokens } = machine.tools;
@@ -158,6 +166,6 @@ function addressOrFail(machine: MachineTools): string | undefined {
   try {
     return containerAddress(machine.tools.environment);
   } catch (cause) {
-    return fail("the operator's container credentials are at no address that may be asked", machine, cause);
+    return fail("the operator's container credentials address is not allowed", machine, cause);
   }
 }

@@ -3,8 +3,8 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
 import { toOutboundError } from "../../lib/outbound.ts";
-import type { AuthTools } from "../types.ts";
-import type { FetchedToken } from "./token-cache.ts";
+import type { FetchedToken } from "../core/token-cache.ts";
+import type { AuthTools } from "../core/types.ts";
 
 const AwsKeys = v.object({
   accessKeyId: v.string(),
@@ -16,37 +16,37 @@ const AwsKeys = v.object({
 export interface AwsKeys {
   accessKeyId: string;
   secretAccessKey: string;
-  /** There for keys that end. */
+  /** Set for temporary keys. */
   sessionToken?: string;
 }
 
-/** Where roles are assumed, and for whom. */
+/** Dependencies, and the call the role is assumed for. */
 export interface StsPlace {
   region: string;
   domain: string;
-  /** Slug of the provider, for messages. */
+  /** Slug of the provider, for error messages. */
   provider: string;
   tools: AuthTools;
 }
 
-/** A role and the keys it is assumed with. */
+/** A role and the keys that assume it. */
 interface RoleRequest {
   role: string;
   externalId: string | undefined;
   keys: AwsKeys;
-  /** Names the keys in the cache without telling them. */
+  /** Identifies the keys in the cache without revealing them. */
   owner: string;
-  /** Tags of the session: names and values. */
+  /** Session tags: names and values. */
   tags?: readonly (readonly [string, string])[];
 }
 
-/** Most tags of a session, and how names and values of tags may look. */
+/** AWS limits on session tags: their number, and the characters of names and values. */
 const maxTags = 50;
 const tagForms = [/^[\p{L}\p{Z}\p{N}_.:/=+\-@]{1,128}$/u, /^[\p{L}\p{Z}\p{N}_.:/=+\-@]{0,256}$/u] as const;
 
 /**
- * Metadata of a request as tags of a session, by which AWS attributes costs: in one order, and only what can be a tag.
- * The role must allow `sts:TagSession`.
+ * Request metadata as session tags, which AWS uses to attribute costs. The tags are sorted; values AWS does not allow
+ * are dropped. The role must allow `sts:TagSession`.
  */
 export function toSessionTags(metadata: AuthTools["metadata"] = {}): (readonly [string, string])[] {
   return Object.entries(metadata)
@@ -55,14 +55,14 @@ export function toSessionTags(metadata: AuthTools["metadata"] = {}): (readonly [
     .slice(0, maxTags);
 }
 
-/** Keys of a role are asked for anew after five minutes, so that a role that is taken away ends soon. */
+/** Role credentials are renewed after five minutes so that a revoked role stops working soon. */
 const keepMs = 6 * 60_000;
 const answerBytes = 64 * 1024;
 const waitMs = 10_000;
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-/** Text of an element that stands once in an answer. */
+/** Text of an XML element that occurs once in a response. */
 function textOf(xml: string, name: string): string | undefined {
   const text = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1];
   return text?.trim().replace(/&(amp|lt|gt|quot|apos);/g, (whole, entity) => entities[entity] ?? whole);
@@ -76,20 +76,20 @@ function fail(status: number, problem: string, { provider, cause }: { provider: 
   });
 }
 
-/** Keys in an answer of the token service. */
+/** Keys in a response of the token service. */
 function readKeys(xml: string, { provider, tools }: StsPlace): FetchedToken {
   const accessKeyId = textOf(xml, "AccessKeyId");
   const secretAccessKey = textOf(xml, "SecretAccessKey");
   const sessionToken = textOf(xml, "SessionToken");
   const end = Date.parse(textOf(xml, "Expiration") ?? "");
   if (!accessKeyId || !secretAccessKey || !sessionToken || Number.isNaN(end)) {
-    fail(502, "the token service of AWS did not answer with keys", { provider });
+    fail(502, "the token service of AWS did not return keys", { provider });
   }
   const token = JSON.stringify({ accessKeyId, secretAccessKey, sessionToken });
   return { token, expiresAt: Math.min(end, tools.clock.now() + keepMs) };
 }
 
-/** A time as signatures of AWS write it. */
+/** A timestamp in the format of AWS signatures. */
 export function toSignatureTime(nowMs: number): string {
   return new Date(nowMs).toISOString().replace(/[:-]|\.\d{3}/g, "");
 }
@@ -104,7 +104,7 @@ async function signatureOf(url: string, body: string, keys: AwsKeys, { region, t
 
 const formType = "application/x-www-form-urlencoded; charset=utf-8";
 
-/** Asks the token service. What it is asked stands in the body: nothing of it belongs into an address. */
+/** Calls the token service. Parameters go into the body so that none of them appears in a URL. */
 async function callSts(
   parameters: Readonly<Record<string, string>>,
   keys: AwsKeys | undefined,
@@ -130,10 +130,10 @@ async function callSts(
   }
   if (status >= 200 && status <= 299) return readKeys(text, place);
   const reason = /^\w{1,64}$/.exec(textOf(text, "Code") ?? "")?.[0] ?? `status ${status}`;
-  fail(status >= 400 ? status : 502, `the token service of AWS refused (${reason})`, { provider });
+  fail(status >= 400 ? status : 502, `the token service of AWS rejected the request (${reason})`, { provider });
 }
 
-/** Name of a session in the audit trail of AWS: tells the workspace. */
+/** Session name in the AWS audit trail; contains the workspace. */
 function sessionName({ tenant }: AuthTools): string {
   return `gateway-${(tenant.at(-1) ?? "").replaceAll(/[^\w+=,.@-]/g, "-")}`.slice(0, 64);
 }
@@ -146,9 +146,9 @@ async function getKeys(key: readonly string[], load: () => Promise<FetchedToken>
 }
 
 /**
- * Keys of a role (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html).
+ * Credentials of a role (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html).
  *
- * @throws {UpstreamError} If AWS does not give them.
+ * @throws {UpstreamError} If AWS returns no keys.
  */
 export function assumeRole(
   { role, externalId, keys, owner, tags = [] }: RoleRequest,
@@ -171,10 +171,10 @@ export function assumeRole(
 }
 
 /**
- * Keys of a role by a federated token
+ * Credentials of a role from a federated token
  * (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRoleWithWebIdentity.html).
  *
- * @throws {UpstreamError} If AWS does not give them.
+ * @throws {UpstreamError} If AWS returns no keys.
  */
 export function assumeWebIdentity(
   { role, readToken }: { role: string; readToken: () => Promise<string> },

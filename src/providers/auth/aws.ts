@@ -1,9 +1,18 @@
 import { AwsV4Signer } from "aws4fetch";
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
-import { hostLabel, secretSetting } from "../settings.ts";
-import type { AuthTools, SignableRequest } from "../types.ts";
+import { bearer } from "../core/headers.ts";
+import {
+  hiddenSetting,
+  hostLabel,
+  placeSetting,
+  type Requirements,
+  secretSetting,
+  storedSetting,
+  type VirtualKeyField,
+} from "../core/settings.ts";
+import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { machineKeys } from "./aws-machine.ts";
 import {
   type AwsKeys,
@@ -13,74 +22,108 @@ import {
   toSessionTags,
   toSignatureTime,
 } from "./aws-sts.ts";
-import { bearer } from "./headers.ts";
 import { requireIdentity } from "./identity.ts";
 
 const Secret = v.optional(
   secretSetting(v.pipe(v.string(), v.regex(/^[!-~]{1,4096}$/, "must be visible characters without spaces"))),
 );
 
-/** Members of the settings of every provider on AWS. */
+/** Settings fields of every provider on AWS. */
 export const awsEntries = {
   access_key_id: Secret,
   secret_access_key: Secret,
   session_token: Secret,
-  region: v.optional(hostLabel("must be lower-case letters, digits and hyphens"), "us-east-1"),
-  auth_type: v.optional(v.picklist(["accessKey", "assumedRole", "apiKey", "serviceRole"])),
-  role_arn: v.optional(
-    v.pipe(
-      v.string(),
-      v.regex(/^arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role\/[\w+=,.@/-]{1,512}$/, "must be the ARN of a role"),
+  region: v.optional(placeSetting(hostLabel("must be lower-case letters, digits and hyphens")), "us-east-1"),
+  auth_type: v.optional(
+    storedSetting(
+      v.picklist(["accessKey", "assumedRole", "apiKey", "serviceRole"]),
+      v.picklist(["accessKey", "assumedRole", "apiKey"], "must be one of accessKey, assumedRole, apiKey"),
     ),
   ),
-  external_id: v.optional(v.pipe(v.string(), v.regex(/^[\w+=,.@:/-]{2,1224}$/, "must be an external id"))),
+  role_arn: v.optional(
+    hiddenSetting(
+      v.pipe(
+        v.string(),
+        v.regex(/^arn:aws[a-z-]{0,20}:iam::[0-9]{12}:role\/[\w+=,.@/-]{1,512}$/, "must be the ARN of a role"),
+      ),
+    ),
+  ),
+  external_id: v.optional(
+    hiddenSetting(v.pipe(v.string(), v.regex(/^[\w+=,.@:/-]{2,1224}$/, "must be an external id"))),
+  ),
+};
+
+const mode: NonNullable<Requirements["mode"]> = {
+  setting: "aws_auth_type",
+  integrations: {
+    accessKey: ["aws_access_key_id", "aws_secret_access_key"],
+    assumedRole: ["aws_role_arn"],
+    apiKey: ["key"],
+  },
+  keyless: ["assumedRole", "serviceRole"],
+};
+const credentials = [["aws_access_key_id", "aws_secret_access_key"]];
+
+/** What a provider on AWS needs. An integration that says nothing of how it authenticates has a key. */
+export const awsRequirements: Requirements = { integrations: [], mode: { ...mode, absent: ["key"] }, credentials };
+
+/** As `awsRequirements`, where integrations say how they authenticate, and in which region. */
+export const statedAwsRequirements: Requirements = {
+  integrations: ["aws_auth_type", "aws_region"],
+  mode: { ...mode, ofVirtualKeys: "accessKey" },
+  credentials,
+};
+
+/** Fields of virtual keys. */
+export const awsVirtualKeys: Readonly<Record<string, VirtualKeyField>> = {
+  aws_access_key_id: { field: "awsAccessKeyId" },
+  aws_secret_access_key: { field: "awsSecretAccessKey" },
+  aws_region: { field: "awsRegion" },
 };
 
 /** Settings of a provider on AWS. */
 export const AwsSettings = v.object(awsEntries);
 export type AwsSettings = v.InferOutput<typeof AwsSettings>;
 
-/** Where a provider's requests are signed for. */
+/** What requests of a provider are signed for. */
 interface AwsService {
-  /** Slug of the provider, for messages. */
+  /** Slug of the provider, for error messages. */
   provider: string;
-  /** Name of the service in signatures. */
+  /** Service name used in signatures. */
   service: string;
 }
 
-/** Domain of AWS' services: the operator's, else the public one. */
+/** Domain of AWS services: the operator's, else the public one. */
 export function awsDomain(environment: AuthTools["environment"]): string {
   return environment.AWS_ENDPOINT_DOMAIN || "amazonaws.com";
 }
 
-/** How a caller identifies itself. Without a word of it, a bearer credential is an API key. */
+/** How the caller authenticates. Default: a bearer credential is an API key. */
 function authTypeOf({ auth_type, access_key_id }: AwsSettings, credential: string | undefined) {
   if (auth_type !== undefined) return auth_type;
   return access_key_id === undefined && credential !== undefined ? "apiKey" : "accessKey";
 }
 
-/** Whether requests carry an API key; others are signed. */
+/** Whether requests carry an API key instead of a signature. */
 export function usesApiKey(settings: AwsSettings, credential: string | undefined): credential is string {
   return credential !== undefined && authTypeOf(settings, credential) === "apiKey";
 }
 
-/** The credential as a bearer token, where it is an API key; other requests are signed. */
+/** The bearer header of an API key; empty for requests that are signed. */
 export function awsApiKey(credential: string | undefined, settings: AwsSettings): Record<string, string> {
   return authTypeOf(settings, credential) === "apiKey" ? bearer(credential) : {};
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_credentials" });
-}
+const refuse: Refuse = refuseWith("invalid_credentials");
 
-/** Keys the caller gave; undefined when there are none. */
+/** Keys the caller sent; undefined when they are missing. */
 function callerKeys({ access_key_id, secret_access_key, session_token }: AwsSettings): AwsKeys | undefined {
   if (access_key_id === undefined || secret_access_key === undefined) return undefined;
   const keys = { accessKeyId: access_key_id, secretAccessKey: secret_access_key };
   return session_token === undefined ? keys : { ...keys, sessionToken: session_token };
 }
 
-/** The identity of the machine: by a federated token, else as the container or instance it is. */
+/** The gateway's own identity: from a federated token, else from the container or instance it runs in. */
 async function ownKeys(place: StsPlace): Promise<AwsKeys> {
   const { AWS_ROLE_ARN: role, AWS_WEB_IDENTITY_TOKEN_FILE: file } = place.tools.environment;
   const { readFile } = place.tools;
@@ -93,7 +136,7 @@ async function ownKeys(place: StsPlace): Promise<AwsKeys> {
   return refuse(message, "x-gateway-aws-auth-type");
 }
 
-/** The operator's identity from which roles of callers are assumed. */
+/** The operator's identity, used to assume the caller's role. */
 async function operatorKeys(place: StsPlace): Promise<AwsKeys> {
   const { environment } = place.tools;
   const accessKeyId = environment.AWS_ASSUME_ROLE_ACCESS_KEY_ID;
@@ -117,8 +160,8 @@ async function assumedKeys(settings: AwsSettings, place: StsPlace): Promise<AwsK
 }
 
 /**
- * What is signed by the operator's identity goes to the service only, never to a host a caller names; hosts of other
- * services may be customers' own.
+ * Rejects custom hosts for requests signed with the operator's identity: only hosts of AWS may receive them. Hosts of
+ * other services may belong to customers.
  */
 function requireServiceHost(url: string, service: string, { region, tools: { environment } }: StsPlace): void {
   const { hostname } = new URL(url);
@@ -129,7 +172,7 @@ function requireServiceHost(url: string, service: string, { region, tools: { env
       if (label === service || label.startsWith(`${service}-`)) return;
     }
   }
-  refuse("Cannot sign for this host with the gateway's own identity: it is no host of AWS", "x-gateway-custom-host");
+  refuse("Cannot sign for this host with the gateway's own identity: it is not a host of AWS", "x-gateway-custom-host");
 }
 
 function keysOf(type: string, settings: AwsSettings, target: { url: string; service: string; place: StsPlace }) {
@@ -138,7 +181,7 @@ function keysOf(type: string, settings: AwsSettings, target: { url: string; serv
     const keys = callerKeys(settings);
     if (keys) return keys;
     const message =
-      "Cannot sign the request: give x-gateway-aws-access-key-id and x-gateway-aws-secret-access-key, an API key in " +
+      "Cannot sign the request: set x-gateway-aws-access-key-id and x-gateway-aws-secret-access-key, an API key in " +
       "authorization, or another x-gateway-aws-auth-type";
     refuse(message, "x-gateway-aws-access-key-id");
   }
@@ -150,8 +193,8 @@ function keysOf(type: string, settings: AwsSettings, target: { url: string; serv
 }
 
 /**
- * Headers that sign a request (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html). Signed are the host,
- * the content type, what begins with `x-amz-`, and the body, unless it is a stream.
+ * Headers that sign a request (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html). The signature
+ * covers the host, the content type, `x-amz-` headers, and the body unless it is a stream.
  */
 export async function signAwsRequest(
   request: Pick<SignableRequest, "method" | "url" | "headers" | "body" | "isStreamed">,
@@ -171,7 +214,7 @@ export async function signAwsRequest(
     region,
     allHeaders: true,
     headers: [...signed, ...(isStreamed ? [["x-amz-content-sha256", "UNSIGNED-PAYLOAD"] as [string, string]] : [])],
-    // the DOM types know no bytes over shared memory
+    // the DOM types exclude bytes over shared memory
     body: (body ?? null) as BodyInit | null,
     datetime: toSignatureTime(now),
   });
@@ -182,7 +225,7 @@ export async function signAwsRequest(
       return value === null ? [] : [[name, value] as const];
     }),
   );
-  // a digest the caller made of its own request would contradict the signature
+  // a digest the caller computed for its own request would contradict the signature
   if (!isStreamed && request.headers["x-amz-content-sha256"] !== undefined) {
     made["x-amz-content-sha256"] = await signer.hexBodyHash();
   }
@@ -190,7 +233,7 @@ export async function signAwsRequest(
 }
 
 /**
- * Signs the requests of a provider, with the caller's keys or those of a role
+ * Signs the requests of a provider with the caller's keys or those of a role
  * (https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html).
  */
 export function createAwsAuthorize({ provider, service }: AwsService) {
@@ -198,7 +241,7 @@ export function createAwsAuthorize({ provider, service }: AwsService) {
     const type = authTypeOf(settings, request.credential);
     if (type === "apiKey") {
       if (request.credential !== undefined) return {};
-      refuse(`Cannot call ${provider}: give an API key in authorization`, "authorization");
+      refuse(`Cannot call ${provider}: send an API key in authorization`, "authorization");
     }
     const { region } = settings;
     const place: StsPlace = { region, domain: awsDomain(tools.environment), provider, tools };

@@ -1,20 +1,20 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
-import { addressSetting, secretSetting } from "../settings.ts";
-import type { AuthTools, SignableRequest } from "../types.ts";
-import { bearer } from "./headers.ts";
+import { bearer } from "../core/headers.ts";
+import { addressSetting, placeSetting, type Requirements, secretSetting } from "../core/settings.ts";
+import { requestToken, type TokenRequest } from "../core/token-request.ts";
+import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { isSwitchedOn, requireIdentity } from "./identity.ts";
-import { requestToken, type TokenRequest } from "./token-request.ts";
 
-/** Id or domain of an Entra tenant, id of an application: never a path of their own. */
+/** An Entra tenant's id or domain, or an application id; none of them can change a path. */
 const Identifier = v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9.-]{0,254}$/, "must be an id or a domain name"));
 const identifier = v.optional(Identifier);
-/** A tenant stands in the address tokens are asked for at. */
+/** The tenant is part of the token URL. */
 const tenant = v.optional(addressSetting(Identifier));
 const scope = v.optional(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,500}$/, "must be one scope")));
 
-/** Settings that say who calls Azure. */
+/** Settings that select the identity for Azure. */
 export const azureAuthEntries = {
   ad_token: v.optional(secretSetting(v.string())),
   auth_mode: v.optional(
@@ -31,32 +31,52 @@ export const azureAuthEntries = {
   workload_client_id: identifier,
   workload_tenant_id: tenant,
 };
+
+/** What is needed of them. */
+export const azureRequirements: Pick<Requirements, "credentials" | "mode"> = {
+  mode: {
+    setting: "azure_auth_mode",
+    integrations: {
+      default: ["key"],
+      entra: ["azure_entra_tenant_id", "azure_entra_client_id", "azure_entra_client_secret"],
+    },
+    keyless: ["entra", "managed", "workload", "entraFederated"],
+    ofVirtualKeys: "default",
+  },
+  credentials: [["azure_ad_token"]],
+};
+
+/** Members that other gateways read. */
+export const unreadAzureMembers = {
+  azure_region: placeSetting(v.unknown()),
+  azure_deployment_type: v.unknown(),
+  azure_endpoint_name: placeSetting(v.unknown()),
+};
+
 export type AzureAuthSettings = v.InferOutput<v.ObjectSchema<typeof azureAuthEntries, undefined>>;
 
 const defaultScope = "https://cognitiveservices.azure.com/.default";
 const defaultAuthority = "https://login.microsoftonline.com/";
 const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/** Hosts Microsoft itself answers at; the gateway's own identity is shown to no other. */
+/** Azure's own hosts: the gateway's identity is sent to no other host. */
 const serviceHosts = /\.(?:openai\.azure|cognitiveservices\.azure|services\.ai\.azure)\.(?:com|us|cn)$/;
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_header" });
-}
+const refuse: Refuse = refuseWith("invalid_header");
 
 function requireSetting(value: string | undefined, name: string, mode: string): string {
-  return value || refuse(`Cannot use azure_auth_mode ${mode}: give azure_${name}`, `x-gateway-azure-${dashed(name)}`);
+  return value || refuse(`Cannot use azure_auth_mode ${mode}: set azure_${name}`, `x-gateway-azure-${dashed(name)}`);
 }
 
 function dashed(name: string): string {
   return name.replaceAll("_", "-");
 }
 
-/** The operator's own identity goes only where its tokens cannot be taken away. */
+/** Rejects other hosts for the operator's identity: they could steal its tokens. */
 function requireServiceHost({ url }: SignableRequest, mode: string): void {
   const host = URL.parse(url)?.hostname ?? "";
   if (url.startsWith("https://") && serviceHosts.test(host)) return;
-  refuse(`Cannot use azure_auth_mode ${mode} here: ${host} is not a host of Azure's own`, "x-gateway-azure-auth-mode");
+  refuse(`Cannot use azure_auth_mode ${mode} here: ${host} is not an Azure host`, "x-gateway-azure-auth-mode");
 }
 
 function tokenUrl(tenant: string, authority = defaultAuthority): string {
@@ -76,7 +96,7 @@ async function entraToken(settings: AzureAuthSettings, tools: AuthTools): Promis
   return tools.tokens.get(key, () => requestToken(request, tools));
 }
 
-/** Which application and tenant a token of the platform stands for, each with the setting that may name it. */
+/** The application and tenant a platform token is exchanged for, each with its setting. */
 function federatedClient(mode: "workload" | "entraFederated", settings: AzureAuthSettings, tools: AuthTools) {
   const { AZURE_CLIENT_ID, AZURE_TENANT_ID } = tools.environment;
   const prefix = mode === "workload" ? "workload" : "entra";
@@ -88,7 +108,10 @@ function federatedClient(mode: "workload" | "entraFederated", settings: AzureAut
   };
 }
 
-/** A token of the platform in exchange (https://learn.microsoft.com/entra/workload-id/workload-identity-federation). */
+/**
+ * The exchange of a platform token for an Entra token
+ * (https://learn.microsoft.com/entra/workload-id/workload-identity-federation).
+ */
 async function federatedToken(
   mode: "workload" | "entraFederated",
   settings: AzureAuthSettings,
@@ -98,7 +121,7 @@ async function federatedToken(
   const { readFile } = tools;
   if (!file || !readFile) {
     refuse(
-      `Cannot use azure_auth_mode ${mode}: this gateway has no AZURE_FEDERATED_TOKEN_FILE`,
+      `Cannot use azure_auth_mode ${mode}: AZURE_FEDERATED_TOKEN_FILE is not set on this gateway`,
       "x-gateway-azure-auth-mode",
     );
   }
@@ -117,10 +140,16 @@ async function federatedToken(
   });
 }
 
-/** What gives the tokens of managed identities where there is no service of the platform's own (https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token). */
+/**
+ * The instance metadata service, for machines without a platform identity endpoint
+ * (https://learn.microsoft.com/entra/identity/managed-identities-azure-resources/how-to-use-vm-token).
+ */
 const instanceTokens = "http://169.254.169.254/metadata/identity/oauth2/token";
 
-/** How a managed identity is asked for: of the platform (https://learn.microsoft.com/azure/app-service/overview-managed-identity), else of the instance. */
+/**
+ * The request for a managed identity token: to the platform's endpoint
+ * (https://learn.microsoft.com/azure/app-service/overview-managed-identity), else to the instance metadata service.
+ */
 function managedService({ environment }: AuthTools) {
   const { IDENTITY_ENDPOINT: endpoint, IDENTITY_HEADER: secret, AZURE_INSTANCE_METADATA: isInstance } = environment;
   if (endpoint && secret) return { endpoint, version: "2019-08-01", headers: { "x-identity-header": secret } };
@@ -133,7 +162,7 @@ function managedService({ environment }: AuthTools) {
   );
 }
 
-/** The token of a managed identity: the same for all who may use it. */
+/** The token of a managed identity; the same for every caller that may use it. */
 async function managedToken({ managed_client_id: client }: AzureAuthSettings, tools: AuthTools): Promise<string> {
   const { endpoint, version, headers } = managedService(tools);
   const query = new URLSearchParams({ "api-version": version, resource: "https://cognitiveservices.azure.com/" });
@@ -148,7 +177,7 @@ async function managedToken({ managed_client_id: client }: AzureAuthSettings, to
   return tools.tokens.get(["operator", "azure-managed", endpoint, client ?? ""], () => requestToken(request, tools));
 }
 
-/** The token that stands in place of a key; undefined where the key is used. */
+/** The token to use instead of the key; undefined when the key is used. */
 function tokenOf(
   request: SignableRequest,
   settings: AzureAuthSettings,
@@ -164,10 +193,10 @@ function tokenOf(
 }
 
 /**
- * Headers that authorise a call to Azure: an Entra token where the settings give or name one, else the key.
+ * Headers that authorise a call to Azure: an Entra token where the settings contain or select one, else the key.
  *
- * @param toKeyHeaders Headers that carry a key.
- * @throws {InvalidRequestError} If settings of the mode are missing, or the mode cannot be used here.
+ * @param toKeyHeaders Returns the headers that carry a key.
+ * @throws {InvalidRequestError} If settings of the mode are missing, or the mode is not available here.
  */
 export async function authorizeAzure(
   request: SignableRequest,

@@ -1,27 +1,27 @@
 import { AwsV4Signer } from "aws4fetch";
 import { importPKCS8, SignJWT } from "jose";
 import * as v from "valibot";
-import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { type Refuse, refuseWith, UpstreamError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { parseJson } from "../../lib/json.ts";
-import type { AuthTools, SignableRequest } from "../types.ts";
+import { bearer } from "../core/headers.ts";
+import type { FetchedToken } from "../core/token-cache.ts";
+import { requestToken } from "../core/token-request.ts";
+import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { machineKeys } from "./aws-machine.ts";
 import { type AwsKeys, toSignatureTime } from "./aws-sts.ts";
-import { bearer } from "./headers.ts";
 import { mayUseIdentity } from "./identity.ts";
-import type { FetchedToken } from "./token-cache.ts";
-import { requestToken } from "./token-request.ts";
 
 const scope = "https://www.googleapis.com/auth/cloud-platform";
 const defaultTokenUri = "https://oauth2.googleapis.com/token";
-/** Hosts that give tokens for service accounts. */
+/** Hosts that issue tokens for service accounts. */
 const tokenHosts = new Set([
   "oauth2.googleapis.com",
   "oauth2.mtls.googleapis.com",
   "www.googleapis.com",
   "accounts.google.com",
 ]);
-/** Longest a statement about a service account lasts. */
+/** Longest lifetime of a JWT assertion for a service account. */
 const assertionSeconds = 3600;
 const nonEmpty = v.pipe(v.string(), v.minLength(1));
 
@@ -35,43 +35,44 @@ const ServiceAccountKey = v.looseObject({
 });
 type ServiceAccountKey = v.InferOutput<typeof ServiceAccountKey>;
 
-/** The key of a service account from its JSON; undefined when it is none. */
+/** The service account key from its JSON; undefined when the JSON is not a key. */
 export function readServiceAccount(text: string): ServiceAccountKey | undefined {
   const result = v.safeParse(ServiceAccountKey, parseJson(text));
   return result.success ? result.output : undefined;
 }
 
-/** Who asks, besides the credential of the request. */
+/** Who authenticates, besides the credential of the request. */
 interface GoogleIdentity {
   serviceAccount: ServiceAccountKey | undefined;
-  /** How to prove it: `basic` by the credential, `serviceAccount`, or `workload` by the operator's own identity. */
+  /** How: `basic` uses the credential, `serviceAccount` a key, `workload` the operator's own identity. */
   authType: "basic" | "serviceAccount" | "workload" | undefined;
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_credential" });
-}
+const refuse: Refuse = refuseWith("invalid_credential");
 
 /** Whether a credential is an API key, not an access token (https://cloud.google.com/docs/authentication/api-keys). */
 export function isApiKey(credential: string | undefined): boolean {
   return credential !== undefined && /^(?:AIza|AQ\.)/.test(credential);
 }
 
-/** Where a token of a service account is asked for: an address of another service would be handed what proves the account. */
+/** The token URL of a service account. The assertion must not be sent to other hosts. */
 function tokenUriOf({ token_uri: uri }: ServiceAccountKey): string {
   if (uri === undefined || uri === null) return defaultTokenUri;
   const url = URL.parse(uri);
   const isOwn = url?.protocol === "https:" && url.port === "" && url.username === "" && tokenHosts.has(url.hostname);
   if (url && isOwn) return url.href;
-  return refuse("Cannot use this service account: its token_uri is not one of Google's", "token_uri");
+  return refuse("Cannot use this service account: its token_uri is not a Google URL", "token_uri");
 }
 
-/** A statement that the caller holds the account's key (RFC 7523; https://developers.google.com/identity/protocols/oauth2/service-account). */
+/**
+ * The JWT assertion that proves possession of the account's key (RFC 7523;
+ * https://developers.google.com/identity/protocols/oauth2/service-account).
+ */
 async function signAssertion(account: ServiceAccountKey, audience: string, nowMs: number): Promise<string> {
   const issuedAt = Math.floor(nowMs / 1000);
   const pem = account.private_key.replaceAll("\\n", "\n");
   const key = await importPKCS8(pem, "RS256").catch(() =>
-    refuse("Cannot use this service account: its private_key is no PKCS #8 key in PEM form", "private_key"),
+    refuse("Cannot use this service account: its private_key is not a PKCS #8 key in PEM form", "private_key"),
   );
   const { client_email: email, private_key_id: kid } = account;
   return new SignJWT({ scope })
@@ -87,8 +88,8 @@ async function signAssertion(account: ServiceAccountKey, audience: string, nowMs
 /**
  * An access token of a service account.
  *
- * @throws {InvalidRequestError} If its key or the address it names cannot be used.
- * @throws {UpstreamError} If no token is given.
+ * @throws {InvalidRequestError} If its key or token URL cannot be used.
+ * @throws {UpstreamError} If no token is returned.
  */
 async function serviceAccountToken(account: ServiceAccountKey, tools: AuthTools): Promise<string> {
   const url = tokenUriOf(account);
@@ -100,13 +101,13 @@ async function serviceAccountToken(account: ServiceAccountKey, tools: AuthTools)
   });
 }
 
-/** Proof of who this process is, made elsewhere. */
+/** A proof of this process's identity from another system. */
 interface SubjectToken {
   subject_token: string;
   subject_token_type: string;
 }
 
-/** A signed question to AWS who asks: Google asks it and so learns (https://google.aip.dev/auth/4117). */
+/** A signed AWS request that Google sends to AWS to verify the identity (https://google.aip.dev/auth/4117). */
 async function signCallerIdentity(
   audience: string,
   keys: AwsKeys,
@@ -114,7 +115,7 @@ async function signCallerIdentity(
 ): Promise<SubjectToken> {
   const { AWS_REGION, AWS_DEFAULT_REGION } = environment;
   const region = AWS_REGION ?? AWS_DEFAULT_REGION ?? "us-east-1";
-  if (!/^[a-z0-9-]{1,63}$/.test(region)) refuse("Cannot use AWS_REGION: it is no region", "AWS_REGION");
+  if (!/^[a-z0-9-]{1,63}$/.test(region)) refuse("Cannot use AWS_REGION: it is not a region", "AWS_REGION");
   const signer = new AwsV4Signer({
     url: `https://sts.${region}.amazonaws.com/?Action=GetCallerIdentity&Version=2011-06-15`,
     method: "POST",
@@ -132,7 +133,7 @@ async function signCallerIdentity(
   };
 }
 
-/** Static keys of AWS in the environment. */
+/** Static AWS keys from the environment. */
 function staticKeys({ environment }: AuthTools): AwsKeys | undefined {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: sessionToken } = environment;
   if (!id) return undefined;
@@ -149,26 +150,25 @@ async function readSubject(audience: string, tools: AuthTools): Promise<SubjectT
   if (ofMachine) return signCallerIdentity(audience, ofMachine, tools);
   const text = path && readFile ? await readFile(path).catch(() => "") : "";
   if (text.trim() === "") {
-    throw new UpstreamError(
-      502,
-      "Cannot get a token from Google: this gateway has nothing to prove its identity with",
-      {
-        code: "token_unavailable",
-      },
-    );
+    throw new UpstreamError(502, "Cannot get a token from Google: this gateway has no identity to authenticate with", {
+      code: "token_unavailable",
+    });
   }
   return { subject_token: text.trim(), subject_token_type: "urn:ietf:params:oauth:token-type:jwt" };
 }
 
-const LentToken = v.object({ accessToken: nonEmpty, expireTime: nonEmpty });
+const ImpersonatedToken = v.object({ accessToken: nonEmpty, expireTime: nonEmpty });
 
-function readLentToken(answer: unknown): FetchedToken | undefined {
-  const result = v.safeParse(LentToken, answer);
+function readImpersonatedToken(answer: unknown): FetchedToken | undefined {
+  const result = v.safeParse(ImpersonatedToken, answer);
   const expiresAt = result.success ? Date.parse(result.output.expireTime) : Number.NaN;
   return result.success && !Number.isNaN(expiresAt) ? { token: result.output.accessToken, expiresAt } : undefined;
 }
 
-/** Takes on a service account (https://cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken). */
+/**
+ * Impersonates a service account
+ * (https://cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken).
+ */
 function impersonate(email: string, token: string, tools: AuthTools): Promise<FetchedToken> {
   const account = encodeURIComponent(email);
   const url = `https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/${account}:generateAccessToken`;
@@ -177,12 +177,15 @@ function impersonate(email: string, token: string, tools: AuthTools): Promise<Fe
     origin: "fixed",
     headers: bearer(token),
     json: { scope: [scope] },
-    read: readLentToken,
+    read: readImpersonatedToken,
   } as const;
   return requestToken({ ...request, param: "GCP_WIF_SERVICE_ACCOUNT_EMAIL" }, tools);
 }
 
-/** The token of this process at another identity provider, exchanged for one of Google's (https://cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token). */
+/**
+ * A Google token in exchange for this process's token of another identity provider
+ * (https://cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token).
+ */
 async function exchange(audience: string, tools: AuthTools): Promise<FetchedToken> {
   const fields = {
     grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -197,15 +200,17 @@ async function exchange(audience: string, tools: AuthTools): Promise<FetchedToke
   return email ? impersonate(email, exchanged.token, tools) : exchanged;
 }
 
-/** The token of the machine this process runs on (https://cloud.google.com/compute/docs/access/authenticate-workloads). */
+/**
+ * The token of the machine this process runs on (https://cloud.google.com/compute/docs/access/authenticate-workloads).
+ */
 function machineToken(tools: AuthTools): Promise<FetchedToken> {
   const url = "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token";
   const headers = { "metadata-flavor": "Google" };
   return requestToken({ url, method: "GET", origin: "fixed", headers, param: "GCP_AUTH_MODE" }, tools);
 }
 
-/** Whether the operator lends the gateway's own identity to those who ask. */
-function lendsIdentity(tools: AuthTools): boolean {
+/** Whether the caller may use the gateway's own identity. */
+function sharesIdentity(tools: AuthTools): boolean {
   const { GCP_WIF_AUDIENCE: audience, GCP_AUTH_MODE: mode } = tools.environment;
   return (Boolean(audience) || mode === "workload") && mayUseIdentity(tools);
 }
@@ -213,7 +218,7 @@ function lendsIdentity(tools: AuthTools): boolean {
 /**
  * An access token of the operator's own identity: federated where `GCP_WIF_AUDIENCE` is set, else the machine's.
  *
- * @throws {UpstreamError} If no token is given.
+ * @throws {UpstreamError} If no token is returned.
  */
 function workloadToken(tools: AuthTools): Promise<string> {
   const { GCP_WIF_AUDIENCE: audience, GCP_WIF_SERVICE_ACCOUNT_EMAIL: email } = tools.environment;
@@ -221,7 +226,7 @@ function workloadToken(tools: AuthTools): Promise<string> {
   return tools.tokens.get(key, () => (audience ? exchange(audience, tools) : machineToken(tools)));
 }
 
-/** Whether an address is one of the cloud's own: the operator's identity goes nowhere else. */
+/** Whether a URL belongs to Google Cloud: the operator's identity is sent to no other host. */
 function isOwnAddress(url: string): boolean {
   const parsed = URL.parse(url);
   return (
@@ -240,15 +245,15 @@ function accountOf(
   const own = credential?.trimStart().startsWith("{") ? readServiceAccount(credential) : undefined;
   const account = serviceAccount ?? own;
   if (account || (authType === undefined && !credential?.trimStart().startsWith("{"))) return account;
-  return refuse("Cannot call vertex-ai: there is no service account key, or it is not one", "service_account_json");
+  return refuse("Cannot call vertex-ai: the service account key is missing or invalid", "service_account_json");
 }
 
 /**
- * Headers that prove who asks: a token of a service account, the credential itself, or the operator's own identity where it
- * is lent and nothing else is given.
+ * Authorisation headers: a service account token, the credential itself, or, when the caller sends neither, the
+ * operator's identity where it is shared with the caller.
  *
- * @throws {InvalidRequestError} If what is given cannot be used.
- * @throws {UpstreamError} If no token is given.
+ * @throws {InvalidRequestError} If the credential cannot be used.
+ * @throws {UpstreamError} If no token is returned.
  */
 export async function authorizeGoogle(
   request: SignableRequest,
@@ -262,10 +267,10 @@ export async function authorizeGoogle(
   if (credential !== undefined && !isAsked) {
     return isApiKey(credential) ? { "x-goog-api-key": credential } : bearer(credential);
   }
-  if (lendsIdentity(tools) && isOwnAddress(url)) return bearer(await workloadToken(tools));
+  if (sharesIdentity(tools) && isOwnAddress(url)) return bearer(await workloadToken(tools));
   if (!isAsked) return {};
   return refuse(
-    "Cannot use vertex_auth_type workload: this gateway lends its identity not at all, or not there",
+    "Cannot use vertex_auth_type workload: this gateway does not share its identity with this caller or for this host",
     "auth_type",
   );
 }

@@ -1,22 +1,22 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { toBase64 } from "../../lib/base64.ts";
-import type { AuthTools, SignableRequest } from "../types.ts";
+import type { AuthTools, SignableRequest } from "../core/types.ts";
 import { readRsaKey } from "./private-key.ts";
 
-/** Who signs: a user of a tenancy with an API key. */
+/** The signing user: a user of a tenancy with an API key. */
 interface OciIdentity {
   tenancy: string;
   user: string;
-  /** Of the public key, hexadecimal pairs with colons. */
+  /** Fingerprint of the public key: hexadecimal pairs with colons. */
   fingerprint: string;
-  /** PEM. */
+  /** Private key in PEM form. */
   privateKey: string;
   passphrase: string | undefined;
 }
 
 const encoder = new TextEncoder();
 
-/** Headers that describe the body, all of which are signed. */
+/** Headers that describe the body; the signature covers all of them. */
 async function bodyHeaders({ body, headers }: SignableRequest): Promise<Record<string, string>> {
   if (body === undefined) {
     throw new InvalidRequestError("Cannot sign this request: its body is streamed", { code: "unsupported_endpoint" });
@@ -25,14 +25,14 @@ async function bodyHeaders({ body, headers }: SignableRequest): Promise<Record<s
   return {
     "x-content-sha256": toBase64(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))),
     "content-type": headers["content-type"] ?? "application/json",
-    // sent by the transport, which counts the same bytes
+    // the transport sends this header with the same byte count
     "content-length": String(bytes.length),
   };
 }
 
 /**
- * Signs a request (https://docs.oracle.com/iaas/Content/API/Concepts/signingrequests.htm). The date goes in `x-date`,
- * which no runtime rewrites.
+ * Signs a request (https://docs.oracle.com/iaas/Content/API/Concepts/signingrequests.htm). The date is sent as
+ * `x-date`, which no runtime overwrites.
  *
  * @throws {InvalidRequestError} If the key cannot be used, or the body is streamed.
  */

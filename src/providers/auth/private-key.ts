@@ -13,7 +13,7 @@ function refuse(param: string, problem: string, cause?: unknown): never {
   });
 }
 
-/** One element of DER (ITU-T X.690): its tag, its content, and where the next one starts. */
+/** One DER element (ITU-T X.690): its tag, its content, and the offset of the next element. */
 interface Element {
   tag: number;
   content: Uint8Array<ArrayBuffer>;
@@ -26,7 +26,7 @@ function readElement(bytes: Uint8Array<ArrayBuffer>, at: number): Element {
   let length = extra === 0 ? first : 0;
   for (const byte of bytes.subarray(at + 2, at + 2 + extra)) length = length * 256 + byte;
   const start = at + 2 + extra;
-  if (extra > 4 || start + length > bytes.length) throw new RangeError("the key is cut off");
+  if (extra > 4 || start + length > bytes.length) throw new RangeError("the key is truncated");
   return { tag: bytes[at] ?? 0, content: bytes.slice(start, start + length), end: start + length };
 }
 
@@ -76,11 +76,11 @@ const ciphers: Readonly<Record<string, number>> = {
   "608648016503040102": 128,
   "60864801650304012a": 256,
 };
-/** More rounds would let a caller spend our time. */
+/** Upper limit: more rounds would let a caller consume CPU time. */
 const maxRounds = 1_000_000;
 const pbes2 = "2a864886f70d01050d";
 
-/** An encrypted key opened with its passphrase (RFC 8018, section 6.2: PBES2 with PBKDF2 and AES). */
+/** Decrypts an encrypted key with its passphrase (RFC 8018, section 6.2: PBES2 with PBKDF2 and AES). */
 async function decrypt(der: Uint8Array<ArrayBuffer>, passphrase: string, param: string) {
   const [algorithm, sealed] = childrenOf(readElement(der, 0));
   const [kind, parameters] = childrenOf(algorithm);
@@ -92,7 +92,7 @@ async function decrypt(der: Uint8Array<ArrayBuffer>, passphrase: string, param: 
   const hash = prf ? hashes[hexOf(prf.content)] : "SHA-1";
   const iterations = Number.parseInt(hexOf(rounds?.content) || "0", 16);
   if (hexOf(kind?.content) !== pbes2 || !bits || !hash || !salt || !iv || !sealed || iterations > maxRounds) {
-    return refuse(param, "it is encrypted in a way that is not supported; use PBKDF2 with AES-128 or AES-256");
+    return refuse(param, "its encryption is not supported; use PBKDF2 with AES-128 or AES-256");
   }
   const base = await crypto.subtle.importKey("raw", encoder.encode(passphrase), "PBKDF2", false, ["deriveKey"]);
   const derive = { name: "PBKDF2", salt: salt.content, iterations, hash };
@@ -100,13 +100,13 @@ async function decrypt(der: Uint8Array<ArrayBuffer>, passphrase: string, param: 
   try {
     return new Uint8Array(await crypto.subtle.decrypt({ name: "AES-CBC", iv: iv.content }, key, sealed.content));
   } catch (cause) {
-    return refuse(param, "its passphrase does not open it", cause);
+    return refuse(param, "its passphrase is wrong", cause);
   }
 }
 
 const armour = /-----BEGIN ([A-Z ]+)-----([\s\S]*?)-----END \1-----/;
 
-/** The kind and the bytes of a key: PEM with its line ends as they are or written `\n`, or base64 of either form. */
+/** Type and bytes of a key: PEM with line breaks as they are or written `\n`, or base64 of either. */
 function readPem(text: string, param: string): { kind: string; der: Uint8Array<ArrayBuffer> } {
   try {
     const plain = text.includes("-----BEGIN") ? text : atob(text.replace(/\s/g, ""));
@@ -123,15 +123,15 @@ function readPem(text: string, param: string): { kind: string; der: Uint8Array<A
   }
 }
 
-/** Most keys that are remembered. */
+/** Maximum number of cached keys. */
 const maxKeys = 1_000;
-/** Imported keys, which cannot be read out again, by digests of their texts. */
+/** Imported keys, which are not extractable, by a digest of the key text. */
 const imported = new BoundedMap<string, Promise<CryptoKey>>(maxKeys);
 
 /**
- * As `importRsaKey`, once for each key: reading one takes longer than signing with it.
+ * As `importRsaKey`, cached: importing a key takes longer than signing with it.
  *
- * @throws {InvalidRequestError} As `importRsaKey`; what failed is tried again.
+ * @throws {InvalidRequestError} As `importRsaKey`; failures are not cached.
  */
 export async function readRsaKey(
   text: string,
@@ -147,10 +147,10 @@ export async function readRsaKey(
 }
 
 /**
- * An RSA key for signatures with SHA-256 (RSASSA-PKCS1-v1_5) from its text, in PKCS #8 or PKCS #1.
+ * An RSA signing key (RSASSA-PKCS1-v1_5 with SHA-256) from PKCS #8 or PKCS #1 text.
  *
- * @param options.param Name of the setting, for errors, which never hold the key.
- * @throws {InvalidRequestError} If it cannot be used.
+ * @param options.param Name of the setting for error messages, which never contain the key.
+ * @throws {InvalidRequestError} If the key cannot be used.
  */
 async function importRsaKey(
   text: string,
@@ -161,7 +161,7 @@ async function importRsaKey(
     let pkcs8 = der;
     if (kind === "RSA PRIVATE KEY") pkcs8 = writeElement(0x30, rsaHead, writeElement(4, der));
     if (kind === "ENCRYPTED PRIVATE KEY") {
-      if (!passphrase) refuse(param, "it is encrypted; give its passphrase");
+      if (!passphrase) refuse(param, "it is encrypted; set its passphrase");
       pkcs8 = await decrypt(der, passphrase, param);
     }
     const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };

@@ -1,9 +1,9 @@
 import type { ResponsesRequest } from "../../schemas/responses.ts";
+import type { OperationAdapters } from "../core/types.ts";
 import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
-import { encodeWhereAsked } from "../shapes/embeddings.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { OperationAdapters } from "../types.ts";
+import { encodeWhereAsked } from "../shared/embeddings.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 
 /** Settings of the model inference API. */
 export interface InferenceSettings {
@@ -13,7 +13,7 @@ export interface InferenceSettings {
   provider_responses_proxy?: boolean | undefined;
 }
 
-/** Items that say who speaks must say that they are messages. */
+/** Responses input items with a role need the type `message`. */
 function withItemTypes(request: ResponsesRequest): ResponsesRequest {
   const { input } = request;
   if (!Array.isArray(input)) return request;
@@ -21,7 +21,7 @@ function withItemTypes(request: ResponsesRequest): ResponsesRequest {
   return { ...request, input: typed };
 }
 
-/** Members the API has no counterpart of are left out or refused. */
+/** Fields without a counterpart in the API are dropped or rejected. */
 const toChat = createRequestMap("azure-ai", { unsupported: ["functions", "function_call"] }, { streams: true });
 
 function partsOf(settings: InferenceSettings) {
@@ -34,7 +34,7 @@ function partsOf(settings: InferenceSettings) {
   return { query, headers };
 }
 
-/** Operations with pictures and sound, in OpenAI's shapes (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
+/** Image and audio operations in OpenAI's shapes (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
 export function foundryMedia(settings: InferenceSettings): OperationAdapters {
   const { query, headers } = partsOf(settings);
   return hostedMediaOperations({ slug: "azure-ai", path: (_model, suffix) => suffix + query, headers });

@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
-import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
-import { bearer } from "../auth/headers.ts";
+import { authorizeAzure, azureAuthEntries, azureRequirements, unreadAzureMembers } from "../auth/azure.ts";
 import { azureNaming } from "../azure-openai/deployment.ts";
-import { defineProvider } from "../define.ts";
-import { addressSetting } from "../settings.ts";
-import type { AddressFacts, OperationAdapters, SignableRequest } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { baseAddressSetting, storedSetting } from "../core/settings.ts";
+import type { AddressFacts, OperationAdapters, SignableRequest } from "../core/types.ts";
 import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
 import { isClaudeAddress, isOfResource, passPath } from "./passed-path.ts";
@@ -18,9 +18,10 @@ const param = "x-gateway-azure-foundry-url";
 
 const settings = v.object({
   foundry_url: v.optional(
-    addressSetting(
+    baseAddressSetting(
       v.pipe(
         v.string(),
+        v.maxLength(2048, "must have at most 2048 characters"),
         v.regex(/^https?:\/\/[^?#]+$/, "must be an address without a query"),
         v.transform((url) => url.replace(/\/+$/, "")),
       ),
@@ -33,9 +34,12 @@ const settings = v.object({
     "drop",
   ),
   provider_responses_proxy: v.optional(
-    v.pipe(
-      v.picklist(["true", "false"], "must be true or false"),
-      v.transform((value) => value === "true"),
+    storedSetting(
+      v.pipe(
+        v.picklist(["true", "false"], "must be true or false"),
+        v.transform((value) => value === "true"),
+      ),
+      v.boolean("must be true or false"),
     ),
   ),
   ...azureAuthEntries,
@@ -45,15 +49,15 @@ type Settings = v.InferOutput<typeof settings>;
 function baseUrlOf(values: Settings, { path }: AddressFacts): string {
   const { foundry_url: url } = values;
   if (url === undefined) {
-    throw new InvalidRequestError(`Cannot call azure-ai: give ${param}`, { param, code: "invalid_header" });
+    throw new InvalidRequestError(`Cannot call azure-ai: set ${param}`, { param, code: "invalid_header" });
   }
-  // models of other makers stand beside the model inference API, not below it
+  // models of other publishers are beside the model inference API, not below it
   if (isOfResource(path) || path.startsWith("/providers/")) return URL.parse(url)?.origin ?? url;
   if (isClaudeAddress(url)) return url.endsWith("/v1") ? url : `${url}/v1`;
   return path.startsWith(`${realtimePath}?`) || path === realtimePath ? realtimeBase(url, values) : url;
 }
 
-/** Resources of the OpenAI kind take keys in a header of their own. */
+/** Azure OpenAI resources expect keys in a different header. */
 function keyHeaders({ url }: SignableRequest, key: string): Record<string, string> {
   if (isClaudeAddress(url)) return { "x-api-key": key };
   const host = URL.parse(url)?.hostname ?? "";
@@ -67,6 +71,8 @@ export const azureAi = defineProvider({
     prefix: "azure",
     unprefixed: ["provider_responses_proxy"],
     configNames: { api_version: ["api_version"], extra_params: ["azure_extra_parameters"] },
+    unread: unreadAzureMembers,
+    requires: { ...azureRequirements, integrations: ["azure_auth_mode", "azure_foundry_url"] },
     schema: settings,
   },
   baseUrl: baseUrlOf,

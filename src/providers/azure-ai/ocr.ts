@@ -1,10 +1,10 @@
 import { InvalidRequestError } from "../../errors.ts";
 import type { OcrDocument } from "../../schemas/ocr.ts";
-import { ocrAt } from "../shapes/ocr.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { ocrAt } from "../shared/ocr.ts";
 import { isOneModel } from "./rerank.ts";
 
-/** Where a document lies, and the member that tells it. */
+/** URL of the document, and the field it came from. */
 function addressOfDocument(document: OcrDocument): { param: string; url: string } {
   switch (document.type) {
     case "document_url":
@@ -18,12 +18,12 @@ function addressOfDocument(document: OcrDocument): { param: string; url: string 
   }
 }
 
-/** @throws {InvalidRequestError} If the document does not lie in the request: these models cannot fetch it. */
+/** @throws {InvalidRequestError} If the document is not a data URL: these models cannot fetch documents. */
 function requireDataUrl(document: OcrDocument): void {
   const { param, url } = addressOfDocument(document);
   if (/^data:/i.test(url)) return;
   throw new InvalidRequestError(
-    "Cannot read this document with azure-ai: it fetches no addresses and keeps no files; send the document as a data URL, " +
+    "Cannot read this document with azure-ai: it neither fetches URLs nor stores files; send the document as a data URL, " +
       "such as data:application/pdf;base64,…",
     { param, code: "unsupported_parameter" },
   );

@@ -1,23 +1,26 @@
-import { addQuery } from "../shapes/hosts.ts";
-import type { PassedPath, PassedTarget } from "../types.ts";
+import type { PassedPath, PassedTarget } from "../core/types.ts";
+import { addQuery } from "../shared/hosts.ts";
 
-/** Paths that begin at the resource, whichever of its addresses the settings name. */
+/** Paths below the resource itself, whichever of its URLs is configured. */
 const ofResource = /^\/(?:openai|anthropic|models\/(?:chat\/completions|embeddings|images\/embeddings|info)(?:[/?]|$))/;
 
-/** Records a resource keeps beside its models (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
+/** Records that are stored at the resource (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
 const ofRecords = /^\/(?:files|batches|fine_tuning|responses)(?:\/|$)/;
 
-/** Whether a path begins at the resource and not below the address the settings name. */
+/** Whether a path starts at the resource rather than below the configured URL. */
 export function isOfResource(path: string): boolean {
   return ofResource.test(path);
 }
 
-/** Whether an address or a path is that of Claude's own API (https://docs.claude.com/en/docs/build-with-claude/claude-in-microsoft-foundry). */
+/**
+ * Whether a URL or path belongs to Claude's own API
+ * (https://docs.claude.com/en/docs/build-with-claude/claude-in-microsoft-foundry).
+ */
 export function isClaudeAddress(url: string): boolean {
   return /\/anthropic(?:\/|$)/.test(url);
 }
 
-/** Where a path leads that is passed on as it is: below the address of the settings, or at its resource. */
+/** Upstream path of a passthrough request: below the configured URL, or at the resource itself. */
 export function passPath(
   { path, query }: PassedPath,
   {

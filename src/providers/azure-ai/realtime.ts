@@ -1,17 +1,17 @@
+import type { OperationAdapter } from "../core/types.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
-import type { OperationAdapter } from "../types.ts";
 import type { InferenceSettings } from "./inference.ts";
 
-/** Path of sessions below the base address `realtimeBase` gives. */
+/** Path of sessions below the base URL that `realtimeBase` returns. */
 export const realtimePath = "/realtime";
 
 const openaiV1 = /\/openai\/v1$/;
 const deploymentForm = /\/openai\/deployments\/([^/]+)/;
 
-/** Where a resource of Foundry has its OpenAI API: sessions are part of it, whichever of its addresses was given. */
+/** Base URL of a Foundry resource's OpenAI API, which includes sessions, from any of the resource's URLs. */
 export function realtimeBase(url: string, { api_version: version }: InferenceSettings): string {
   if (openaiV1.test(url)) return url;
-  // as it was written: whoever checks the address sees it unchanged
+  // unchanged, so that the URL check sees what the caller wrote
   const origin = /^https?:\/\/[^/]+/.exec(url)?.[0] ?? url;
   return version === undefined || version === "v1" ? `${origin}/openai/v1` : `${origin}/openai`;
 }

@@ -1,13 +1,13 @@
-import { withoutPrefixes } from "../model-names.ts";
-import { readRanking, toRerankAnswer, toRerankBody } from "../shapes/rerank.ts";
-import type { OperationAdapter } from "../types.ts";
+import { withoutPrefixes } from "../core/model-names.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { readRanking, toRerankAnswer, toRerankBody } from "../shared/rerank.ts";
 
-/** Whether an address is that of one model deployed by itself, which has Cohere's own paths. */
+/** Whether the URL is a dedicated deployment of one model, which uses Cohere's own paths. */
 export function isOneModel(url: string | undefined): boolean {
   return /\.(?:models\.ai|inference\.ai|inference\.ml)\.azure\.[a-z]+$/.test(URL.parse(url ?? "")?.hostname ?? "");
 }
 
-/** A model without its publisher, which Cohere's own models may have in front. */
+/** Removes the publisher prefix from one of Cohere's models. */
 export function plainName(model: string): string {
   return withoutPrefixes(model, /^cohere\./);
 }

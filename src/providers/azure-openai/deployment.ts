@@ -1,19 +1,19 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { addressSetting, hostLabel } from "../settings.ts";
+import { addressSetting, hostLabel, storedSetting } from "../core/settings.ts";
 
 /** A name that becomes one segment of a path. */
 const segment = v.pipe(
-  v.string("must be a text"),
+  v.string("must be a string"),
   v.regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, "must be letters, digits, dots, hyphens or underscores"),
 );
 const version = v.pipe(
-  v.string("must be a text"),
+  v.string("must be a string"),
   v.regex(/^[A-Za-z0-9.-]{1,30}$/, "must be a version such as 2024-10-21, or v1"),
 );
 
-/** Deployments as routing configs name their members, under the names integrations have. */
+/** Deployments as routing configs define them, under the field names of integrations. */
 function toOwnNames(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   return value.map((one: unknown) => {
@@ -43,35 +43,80 @@ const DeploymentConfig = v.pipe(
   ),
 );
 
+const Alias = v.pipe(
+  v.string("must be a text"),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(255, "must have at most 255 characters"),
+);
+
+/** Deployments as integrations write them. */
+const StoredDeployments = v.pipe(
+  v.array(
+    v.looseObject(
+      {
+        alias: v.nullish(Alias),
+        azure_api_version: version,
+        azure_deployment_name: segment,
+        azure_model_slug: Alias,
+        is_default: v.nullish(v.boolean("must be true or false")),
+      },
+      "must be an object with its members",
+    ),
+    "must be a list",
+  ),
+  v.minLength(1, "must have at least 1 entry"),
+  v.maxLength(100, "must have at most 100 entries"),
+);
+
+const VirtualKeyDeployments = v.array(
+  v.object({
+    apiVersion: v.string(),
+    deploymentName: v.string(),
+    alias: v.nullish(v.string()),
+    is_default: v.nullish(v.boolean()),
+  }),
+);
+
+/** Deployments as integrations have them, from those of a virtual key. */
+export function fromVirtualKey(value: unknown): unknown {
+  return v.parse(VirtualKeyDeployments, value).map(({ alias, apiVersion, deploymentName, is_default }) => ({
+    alias: alias ?? deploymentName,
+    azure_api_version: apiVersion,
+    azure_deployment_name: deploymentName,
+    azure_model_slug: alias ?? deploymentName,
+    is_default: is_default ?? false,
+  }));
+}
+
 /** Settings that say which deployment is called. */
 export const deploymentEntries = {
   resource_name: v.optional(addressSetting(hostLabel("must be 1 to 63 lower-case letters, digits or hyphens"))),
   deployment_id: v.optional(segment),
   api_version: v.optional(version),
   model_name: v.optional(v.string()),
-  deployment_config: v.optional(DeploymentConfig),
+  deployment_config: v.optional(storedSetting(DeploymentConfig, StoredDeployments)),
 };
 export type DeploymentSettings = v.InferOutput<v.ObjectSchema<typeof deploymentEntries, undefined>>;
 
-/** One deployment of a model and how it is called. */
+/** A deployment of a model, and how to call it. */
 interface Deployment {
-  /** Undefined where the body names it. */
+  /** Undefined when the body selects the deployment. */
   name: string | undefined;
   apiVersion: string;
-  /** The model for the body; undefined where the request's is kept. */
+  /** The model to send in the body; undefined to send the request's own. */
   model: string | undefined;
 }
 
 function requireText(value: string | undefined, name: string): string {
   if (value) return value;
   const param = `x-gateway-azure-${name}`;
-  throw new InvalidRequestError(`Cannot call azure-openai: give ${param}`, { param, code: "invalid_header" });
+  throw new InvalidRequestError(`Cannot call azure-openai: set ${param}`, { param, code: "invalid_header" });
 }
 
 /**
- * The deployment that serves a model: of several, the one with that alias, else the default one.
+ * The deployment that serves a model: the one whose alias is the model, else the default deployment.
  *
- * @throws {InvalidRequestError} If there is none, or its version is missing.
+ * @throws {InvalidRequestError} If no deployment matches, or its version is missing.
  */
 export function findDeployment(settings: DeploymentSettings, model: string): Deployment {
   const { deployment_config: several } = settings;
@@ -92,8 +137,8 @@ export function findDeployment(settings: DeploymentSettings, model: string): Dep
 }
 
 /**
- * The model a name stands for: the alias of the deployment that has it as alias, model or name of its own. Names of Azure do
- * not differ by case.
+ * The canonical model of a name: the alias of the deployment with that alias, model or deployment name. Azure ignores
+ * case in names.
  */
 function canonicalModel(model: string, { deployment_config: several = [] }: DeploymentSettings): string {
   const wanted = model.toLowerCase();
@@ -102,7 +147,7 @@ function canonicalModel(model: string, { deployment_config: several = [] }: Depl
   const found =
     several.find(({ alias }) => isWanted(alias)) ??
     several.find(({ azure_deployment_name: name }) => isWanted(name)) ??
-    // of several for one model its name tells none
+    // a model with several deployments does not identify one of them
     (ofModel.length === 1 ? ofModel[0] : undefined);
   return found ? found.alias || found.azure_model_slug || found.azure_deployment_name : model;
 }
@@ -115,7 +160,7 @@ export const azureNaming = {
 };
 
 /**
- * Version of the paths that no deployment serves.
+ * API version for paths without a deployment.
  *
  * @throws {InvalidRequestError} If it is missing.
  */
@@ -125,7 +170,7 @@ export function versionOf(settings: DeploymentSettings, model: string | undefine
   return requireText(version, "api-version");
 }
 
-/** Base address of a resource (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
+/** Base URL of a resource (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
 export function baseUrlOf({ resource_name: resource }: DeploymentSettings): string {
   return `https://${requireText(resource, "resource-name")}.openai.azure.com/openai`;
 }

@@ -1,17 +1,24 @@
 import * as v from "valibot";
-import { authorizeAzure, azureAuthEntries } from "../auth/azure.ts";
-import { defineProvider } from "../define.ts";
+import { authorizeAzure, azureAuthEntries, azureRequirements, unreadAzureMembers } from "../auth/azure.ts";
+import { defineProvider } from "../core/define.ts";
+import type { RealtimeRequest } from "../core/operations.ts";
+import type { OperationAdapters } from "../core/types.ts";
 import { leaveOutEffort } from "../openai/mod.ts";
 import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
-import type { RealtimeRequest } from "../operations.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { OperationAdapters } from "../types.ts";
-import { azureNaming, baseUrlOf, type DeploymentSettings, deploymentEntries, findDeployment } from "./deployment.ts";
+import { withStreamUsage } from "../shared/plain.ts";
+import {
+  azureNaming,
+  baseUrlOf,
+  type DeploymentSettings,
+  deploymentEntries,
+  findDeployment,
+  fromVirtualKey,
+} from "./deployment.ts";
 import { passPath } from "./passed-path.ts";
 
-/** Path of an operation: dated versions name the deployment there, `v1` in the body. */
+/** Path of an operation. Dated API versions name the deployment in the path, `v1` names it in the body. */
 function pathOf(settings: DeploymentSettings, model: string, suffix: string): string {
   const { name, apiVersion } = findDeployment(settings, model);
   if (apiVersion === "v1" || name === undefined) return `/v1${suffix}`;
@@ -25,7 +32,7 @@ const toChat = createRequestMap(
 );
 
 /**
- * Path of a session: dated versions take a deployment, `v1` takes it as the model
+ * Path of a session: dated API versions take the deployment as `deployment`, `v1` as `model`
  * (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/realtime-audio-websockets).
  */
 function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): string {
@@ -39,13 +46,16 @@ function realtimePath(settings: DeploymentSettings, request: RealtimeRequest): s
   return toSessionPath("/v1/realtime", { model, deployment: model }, request);
 }
 
-/** Path of the Responses API, which no version names a deployment in (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses). */
+/**
+ * Path of the Responses API; no API version names a deployment in it
+ * (https://learn.microsoft.com/azure/ai-foundry/openai/how-to/responses).
+ */
 function responsesPath(settings: DeploymentSettings, model: string): string {
   const { apiVersion } = findDeployment(settings, model);
   return apiVersion === "v1" ? "/v1/responses" : `/responses?api-version=${encodeURIComponent(apiVersion)}`;
 }
 
-/** The model the deployment of a request wants to read. */
+/** The model to send in the body for a request's deployment. */
 function modelOf(settings: DeploymentSettings, asked: string): string {
   const { name, apiVersion, model } = findDeployment(settings, asked);
   return (apiVersion === "v1" ? (name ?? model) : model) ?? asked;
@@ -96,6 +106,15 @@ export const azureOpenai = defineProvider({
       deployment_id: ["deployment_id"],
       api_version: ["api_version"],
       deployment_config: ["deployments"],
+    },
+    unread: unreadAzureMembers,
+    requires: {
+      ...azureRequirements,
+      integrations: ["azure_auth_mode", "azure_resource_name", "azure_deployment_config"],
+    },
+    virtualKeys: {
+      azure_resource_name: { field: "resourceName" },
+      azure_deployment_config: { field: "deploymentConfig", convert: fromVirtualKey },
     },
     schema: v.object({ ...deploymentEntries, ...azureAuthEntries }),
   },

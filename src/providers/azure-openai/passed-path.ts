@@ -1,15 +1,15 @@
-import { addQuery } from "../shapes/hosts.ts";
-import type { PassedPath, PassedTarget } from "../types.ts";
+import type { PassedPath, PassedTarget } from "../core/types.ts";
+import { addQuery } from "../shared/hosts.ts";
 import { type DeploymentSettings, findDeployment, versionOf } from "./deployment.ts";
 
-/** Paths a deployment serves (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
+/** Paths of a deployment (https://learn.microsoft.com/azure/ai-foundry/openai/reference). */
 const deploymentPath =
   /^\/(?:chat\/completions|completions|embeddings|images\/(?:generations|edits)|audio\/(?:speech|transcriptions|translations))$/;
 
-/** A path that begins with the host of a resource. */
+/** A path that starts with the host of a resource. */
 const hostPath = /^\/(?:https:\/{1,2})?([a-z0-9-]{1,63})(\.openai\.azure\.(?:com|us|cn))(\/openai\/.*)$/;
 
-/** A path in Azure's own form, less what the base address holds: dated versions are told in the query. */
+/** An Azure path without the part the base URL contains. Dated API versions go into the query. */
 function toOwnPath(path: string, query: string, settings: DeploymentSettings): PassedTarget {
   if (path.startsWith("/v1/")) return { path: path + query };
   const isDated = new URLSearchParams(query).has("api-version");
@@ -19,7 +19,9 @@ function toOwnPath(path: string, query: string, settings: DeploymentSettings): P
   };
 }
 
-/** A path as OpenAI has it: what a deployment serves is called there, all else beside the deployments. */
+/**
+ * The Azure path for one of OpenAI's: below the deployment where a deployment serves it, else beside the deployments.
+ */
 function toUnifiedPath({ path, query, model = "" }: PassedPath, settings: DeploymentSettings): string {
   if (deploymentPath.test(path)) {
     const { name, apiVersion } = findDeployment(settings, model);
@@ -33,9 +35,9 @@ function toUnifiedPath({ path, query, model = "" }: PassedPath, settings: Deploy
 }
 
 /**
- * Where a path leads that is passed on as it is: one of Azure's own keeps its form, one of OpenAI's gets Azure's.
+ * Upstream path of a passthrough request: Azure's own paths stay unchanged, OpenAI's become Azure's.
  *
- * @throws {InvalidRequestError} If the settings it needs are missing.
+ * @throws {InvalidRequestError} If settings it needs are missing.
  */
 export function passPath(asked: PassedPath, settings: DeploymentSettings): PassedTarget {
   const { path, query } = asked;

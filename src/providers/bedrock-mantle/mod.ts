@@ -10,18 +10,18 @@ import {
   nativeHeaders,
 } from "../anthropic/mod.ts";
 import { nativeOperations } from "../anthropic/native.ts";
-import { AwsSettings, awsApiKey, createAwsAuthorize } from "../auth/aws.ts";
+import { AwsSettings, awsApiKey, awsRequirements, awsVirtualKeys, createAwsAuthorize } from "../auth/aws.ts";
 import { bedrockNaming } from "../bedrock/model.ts";
-import { defineProvider, passBelow } from "../define.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider, passBelow } from "../core/define.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 
-/** A schema without `propertyNames`, which Gemma models refuse. */
+/** A schema without `propertyNames`, which Gemma models reject. */
 function withoutPropertyNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutPropertyNames);
   if (!isObject(value)) return value;
-  const kept = Object.entries(value).filter(([name]) => name !== "propertyNames");
-  return Object.fromEntries(kept.map(([name, inner]) => [name, withoutPropertyNames(inner)]));
+  const entries = Object.entries(value).filter(([name]) => name !== "propertyNames");
+  return Object.fromEntries(entries.map(([name, inner]) => [name, withoutPropertyNames(inner)]));
 }
 
 function withGemmaTools(request: ChatRequest): ChatRequest {
@@ -37,7 +37,7 @@ function withGemmaTools(request: ChatRequest): ChatRequest {
 const claude = claudeOperations("bedrock-mantle").chat;
 const isClaude = ({ model }: { model?: string }): boolean => model?.startsWith("anthropic.") === true;
 
-/** Models of Anthropic speak their own shape here, all others OpenAI's. */
+/** Anthropic's models use the Messages API here; all other models use OpenAI's shapes. */
 const chat: OperationAdapter<"chat"> = {
   path: (request) => (isClaude(request) ? "/anthropic/v1/messages" : "/v1/chat/completions"),
   headers: (request, given) =>
@@ -58,10 +58,10 @@ const native = nativeOperations(
 /** OpenAI's shapes on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html). */
 export const bedrockMantle = defineProvider({
   slug: "bedrock-mantle",
-  settings: { prefix: "aws", schema: AwsSettings },
+  settings: { prefix: "aws", requires: awsRequirements, virtualKeys: awsVirtualKeys, schema: AwsSettings },
   baseUrl: ({ region }) => `https://bedrock-mantle.${region}.api.aws`,
   pathPrefix: "/v1",
-  // both interfaces stand on one host, the one of Anthropic's models below a name of its own
+  // both APIs are on one host; Anthropic's has a path prefix
   passPath: (asked) => passBelow({ ...asked, isProxied: false }, asked.path.startsWith("/anthropic/") ? "" : "/v1"),
   clientHeaders: claudeClientHeaders,
   models: { canonical: bedrockNaming.canonical, variantOf: bedrockNaming.variantOf },
@@ -70,7 +70,7 @@ export const bedrockMantle = defineProvider({
   operations: {
     chat,
     messages: { ...native.messages, serves: isClaude },
-    // models of Anthropic speak their own shape here alone
+    // Anthropic's models are available through the Messages API only
     responses: { path: () => "/v1/responses", serves: (request) => !isClaude(request) },
     models: { method: "GET", path: () => "/v1/models", fromUpstream: (body) => v.parse(ModelList, body) },
   },

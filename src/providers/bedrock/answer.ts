@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
-import { isGiven } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isGiven } from "../shared/messages.ts";
 import { type AnswerBlock, ConverseAnswer, type ConverseUsage } from "./wire.ts";
 
 const finishReasons: ReadonlyMap<string, string> = new Map([
@@ -12,13 +12,13 @@ const finishReasons: ReadonlyMap<string, string> = new Map([
   ["content_filtered", "content_filter"],
 ]);
 
-/** Why an answer ended, in OpenAI's words; in the upstream's own where the caller takes them. */
+/** The finish reason: OpenAI's values, or Bedrock's own when the response need not be strict. */
 export function toFinishReason(word: string | null | undefined, { strict }: ConversionOptions): string {
   if (!strict && word) return word;
   return finishReasons.get(word ?? "") ?? "stop";
 }
 
-/** Token counts in the gateway's shape: the prompt is all that was sent, from a cache or not. */
+/** Token counts in the gateway's shape. Prompt tokens include cached ones. */
 export function toUsage(usage: ConverseUsage): Usage {
   const read = usage.cacheReadInputTokens ?? 0;
   const written = usage.cacheWriteInputTokens ?? 0;
@@ -54,7 +54,7 @@ function toToolCalls(blocks: readonly AnswerBlock[]) {
   });
 }
 
-/** A block as callers send it back; calls of tools stand in `tool_calls`. */
+/** A block in the form callers send back. Tool calls are in `tool_calls` instead. */
 function toContentBlock(block: AnswerBlock): readonly object[] {
   const { toolUse, reasoningContent: reasoning, text } = block;
   if (toolUse) return [];
@@ -68,19 +68,19 @@ function toContentBlock(block: AnswerBlock): readonly object[] {
   return [block];
 }
 
-/** The answer to a chat from one of Converse. */
+/** The chat response from one of Converse. */
 export function fromConverse(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse {
   const answer = v.parse(ConverseAnswer, body);
   const blocks = answer.output.message.content ?? [];
   const calls = toToolCalls(blocks);
   const text = blocks.map(textOf).join("");
-  const thoughts = blocks.map(({ reasoningContent }) => reasoningContent?.reasoningText?.text ?? "").join("");
+  const reasoningText = blocks.map(({ reasoningContent }) => reasoningContent?.reasoningText?.text ?? "").join("");
   const { trace, metrics, additionalModelResponseFields, serviceTier } = answer;
   const message = {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
     ...(calls.length > 0 && { tool_calls: calls }),
-    ...(!options.strict && thoughts !== "" && { reasoning_content: thoughts }),
+    ...(!options.strict && reasoningText !== "" && { reasoning_content: reasoningText }),
     ...(!options.strict && { content_blocks: blocks.flatMap(toContentBlock) }),
   };
   const extras = {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchObject } from "../../schemas/batches.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
@@ -11,13 +11,13 @@ import {
   type RecordAdapters,
   type RecordRequest,
   toSeconds,
-} from "../records.ts";
+} from "../core/records.ts";
 import { fromConverse } from "./answer.ts";
 
 const text = v.nullish(v.string());
 const count = v.nullish(v.number());
 
-/** A job of many calls (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_GetModelInvocationJob.html). */
+/** A batch inference job (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_GetModelInvocationJob.html). */
 const Job = v.looseObject({
   jobArn: v.string(),
   jobName: text,
@@ -58,7 +58,7 @@ const timeOfState: Readonly<Record<string, string>> = {
 
 const inputOf = (job: Job) => job.inputDataConfig?.s3InputDataConfig?.s3Uri ?? undefined;
 
-/** Place of the answers: a folder with the id of the job, the name of the input in it. */
+/** Path of the output: a folder with the job's id that contains a file named after the input. */
 function outputOf(job: Job): string | undefined {
   const input = inputOf(job);
   const folder = job.outputDataConfig?.s3OutputDataConfig?.s3Uri;
@@ -96,15 +96,13 @@ function toBatch(job: Job): BatchObject {
   };
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_body" });
-}
+const refuse: Refuse = refuseWith("invalid_body");
 
 function requireS3(id: unknown, param: string): string {
   const uri = typeof id === "string" ? decodeId(id) : "";
   return /^s3:\/\/[^/]+\/./.test(uri)
     ? uri
-    : refuse(`Cannot make the batch: ${param} must name an object of S3`, param);
+    : refuse(`Cannot make the batch: ${param} must be the address of an S3 object`, param);
 }
 
 function outputConfig(request: RecordRequest, input: string): object {
@@ -114,13 +112,13 @@ function outputConfig(request: RecordRequest, input: string): object {
   return { s3OutputDataConfig: { s3Uri } };
 }
 
-/** A new job; its rows have the shape of Converse, so that no model needs one of its own. */
+/** A new job. Its records use the shape of Converse, so no model needs a separate one. */
 function toJob(request: RecordRequest, statedModel: string | undefined): object {
   const modelId = optionOf(request, "model") ?? statedModel;
   const roleArn = optionOf(request, "role_arn");
-  if (typeof modelId !== "string") return refuse("Cannot make the batch: name the model", "model");
+  if (typeof modelId !== "string") return refuse("Cannot make the batch: model is missing", "model");
   if (typeof roleArn !== "string")
-    return refuse("Cannot make the batch: name a role that reads and writes S3", "role_arn");
+    return refuse("Cannot make the batch: role_arn is missing; it needs read and write access to S3", "role_arn");
   const s3Uri = requireS3(request.body.input_file_id, "input_file_id");
   const jobName = optionOf(request, "job_name");
   return {
@@ -140,7 +138,7 @@ const Jobs = v.looseObject({ invocationJobSummaries: v.nullish(v.array(Job)) });
 
 const retrieve = { path: jobPath, fromUpstream: (body: unknown) => toBatch(v.parse(Job, body)) };
 
-/** What is answered for a job that was just made: the service tells its name only. */
+/** The response for a new job; the service returns only the job's ARN. */
 function fromCreated(body: unknown, request: RecordRequest): object {
   const { jobArn } = v.parse(Created, body);
   return {
@@ -197,18 +195,18 @@ export function objectPath(uri: string): { bucket: string; path: string } | unde
   return { bucket, path: `/${[bucket, ...key.split("/")].map(encodeURIComponent).join("/")}` };
 }
 
-/** Whether a name stays where it is put. */
+/** Whether a name stays inside its folder. */
 export function isSafeKey(key: string): boolean {
   return key.isWellFormed() && key.length <= 1024 && key.split("/").every((part) => !["", ".", ".."].includes(part));
 }
 
-/** The answer of a row: Converse's, or that of the model itself where the job was made elsewhere. */
+/** The response in a record: Converse's, or the model's own when the job was not made by the gateway. */
 function answerOf(output: Record<string, unknown>, model: string, drop: (member: string) => void): unknown {
   const request: ChatRequest = { model, messages: [] };
   return isObject(output.output) ? fromConverse(output, request, { strict: true, drop }) : output;
 }
 
-/** Answers of a batch. */
+/** Responses of a batch. */
 export const batchOutput: OutputRules = {
   place: "store",
   find(batch) {
@@ -221,7 +219,7 @@ export const batchOutput: OutputRules = {
     const id = `batch_req_${recordId ?? ""}`;
     if (!modelOutput) {
       const { errorCode, errorMessage } = v.parse(RowError, isObject(row.error) ? row.error : {});
-      const error = { code: String(errorCode ?? "failed"), message: errorMessage ?? "The row failed" };
+      const error = { code: String(errorCode ?? "failed"), message: errorMessage ?? "The request failed" };
       return { id, custom_id: recordId ?? "", response: null, error };
     }
     const body = answerOf(modelOutput, job.modelId ?? "", drop);

@@ -1,8 +1,8 @@
 import { readBetas } from "../anthropic/request.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import type { BedrockModel } from "./model.ts";
 
-/** Betas by the names they have elsewhere, where Bedrock names them otherwise; none where it refuses them. */
+/** Bedrock's names of betas it spells differently; undefined for betas it rejects. */
 const renamed: ReadonlyMap<string, string | undefined> = new Map([
   ["advanced-tool-use-2025-11-20", "tool-search-tool-2025-10-19"],
   ...["files-api-2025-04-14", "mcp-client-2025-04-04", "oauth-2025-04-20", "code-execution-2025-05-22"].map(
@@ -11,7 +11,7 @@ const renamed: ReadonlyMap<string, string | undefined> = new Map([
 ]);
 
 /**
- * Betas Bedrock knows: it refuses a request that names any other
+ * Betas Bedrock supports. It rejects a request with any other beta
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html).
  */
 const known: ReadonlySet<string> = new Set([
@@ -35,8 +35,8 @@ function toKnownName(name: string): string | undefined {
 }
 
 /**
- * Betas as members of a request: those its body names, less the ones that are refused, and of those in the client's header
- * the ones that are known, for agents send all they have unasked.
+ * Betas for a request body: those in the request's body, less the rejected ones, and the supported ones of the client's
+ * header. Agents send all their betas by default, so unsupported ones must be filtered.
  */
 export function betaFields(
   { anthropic_beta: given }: Readonly<Record<string, unknown>>,

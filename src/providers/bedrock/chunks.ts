@@ -7,15 +7,15 @@ const decoder = new TextDecoder();
 const Chunk = v.looseObject({ bytes: v.string() });
 
 /**
- * What a model says in an event of a stream of InvokeModel: base64 of JSON. Undefined for events that say nothing.
+ * The model's event inside an event of an InvokeModel stream: base64 of JSON. Undefined for events without content.
  *
- * @throws {UpstreamError} The failure the event tells of.
+ * @throws {UpstreamError} The failure the event reports.
  */
 export function readChunk({ event, data }: { event: string; data: string }): Record<string, unknown> | undefined {
   requireNoFailure(event, data);
   if (event !== "chunk") return undefined;
   const { bytes } = v.parse(Chunk, parseJson(data));
   const said = parseJson(decoder.decode(fromBase64(bytes)));
-  if (!isObject(said)) throw new TypeError("the chunk holds no event");
+  if (!isObject(said)) throw new TypeError("the chunk contains no event");
   return said;
 }

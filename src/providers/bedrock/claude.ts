@@ -3,7 +3,7 @@ import { toBase64 } from "../../lib/base64.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import { repairMessages, toHostRequest } from "../anthropic/native.ts";
 import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
-import type { ConversionOptions, OperationAdapters, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapters, StreamMapper } from "../core/types.ts";
 import { betaFields } from "./betas.ts";
 import { readChunk } from "./chunks.ts";
 import { readModel } from "./model.ts";
@@ -21,7 +21,7 @@ function createChunkReader(): StreamMapper {
     map(event) {
       const said = readChunk(event);
       if (!said) return [];
-      // figures of the service itself, which the API does not have
+      // metrics added by Bedrock, which the Messages API does not have
       const { "amazon-bedrock-invocationMetrics": _, ...inner } = said;
       if (inner.type === "message_stop") isComplete = true;
       return [inner];
@@ -31,7 +31,7 @@ function createChunkReader(): StreamMapper {
   };
 }
 
-/** What the service counts: a whole request, which names a length. */
+/** The body for counting tokens: Bedrock expects a complete request, including `max_tokens`. */
 function toCount(request: object): object {
   const body = toBase64(encoder.encode(JSON.stringify({ ...request, max_tokens: 1 })));
   return { input: { invokeModel: { body } } };
@@ -39,10 +39,10 @@ function toCount(request: object): object {
 
 const Count = v.looseObject({ inputTokens: v.number() });
 
-/** How the paths of calls are made. */
+/** Builds the paths of calls. */
 type PathMaker = (model: string, action: string) => string;
 
-/** The Messages API by InvokeModel: requests and answers of the model itself. */
+/** The Messages API through InvokeModel, which takes the model's native requests and responses. */
 export function claudeOperations(toPath: PathMaker, stated: string | undefined) {
   const toBody = (request: MessagesRequest | CountTokensRequest, options: ConversionOptions) => ({
     ...toHostRequest(request, host, options),

@@ -2,30 +2,30 @@ import * as v from "valibot";
 import type { ChatResponse, CompletionRequest, Usage } from "../../schemas/chat.ts";
 import { toClaudeCompletion } from "../anthropic/complete.ts";
 import { leaveOut } from "../anthropic/request.ts";
-import { type TokenCounts, toHead, toUsage } from "../shapes/answers.ts";
-import { toTextCompletion } from "../shapes/completions.ts";
-import { clamp, copyMembers, type MemberMap, splitMembers, toList } from "../shapes/members.ts";
-import { refuseMember, refuseStream, requireOneChoice } from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { type TokenCounts, toHead, toUsage } from "../shared/answers.ts";
+import { toTextCompletion } from "../shared/completions.ts";
+import { clamp, copyMembers, type MemberMap, splitMembers, toList } from "../shared/members.ts";
+import { refuseMember, refuseStream, requireOneChoice } from "../shared/messages.ts";
 import { readChunk } from "./chunks.ts";
 import { readCounts, readMetrics } from "./counts.ts";
 import { type BedrockModel, readModel } from "./model.ts";
 
-/** A text, or a piece of one, and why it ended where it did. */
+/** A text or a part of one, and its finish reason. */
 interface Said {
   text: string;
   reason: string | null | undefined;
   index?: number;
 }
 
-/** How the models of one maker complete texts (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html). */
+/** How a vendor's models complete text (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html). */
 interface Family {
-  /** Whether a model of the maker completes texts at all. */
+  /** Whether a model of the vendor supports text completion at all. */
   has(name: string): boolean;
   toBody(prompt: string, request: CompletionRequest, options: ConversionOptions): object;
-  /** What an answer says, or an event of a stream. */
+  /** The text of a response or stream event. */
   read(said: unknown): Said[];
-  /** Counts inside an answer. */
+  /** Token counts inside a response. */
   counts?(answer: unknown): TokenCounts;
 }
 
@@ -189,7 +189,7 @@ const ClaudeSaid = v.looseObject({ completion: text, stop_reason: text });
 const anthropic: Family = {
   has: (name) => /^claude-(?:v\d|instant)/.test(name),
   toBody(prompt, { user, ...request }, options) {
-    // this form of the service has no place for it
+    // this version of the service has no such field
     if (user) options.drop("user");
     return leaveOut(toClaudeCompletion({ ...request, prompt }, options), ["model", "stream"], options);
   },
@@ -201,17 +201,17 @@ const anthropic: Family = {
 
 const families: Readonly<Record<string, Family>> = { ai21, amazon, anthropic, cohere, meta, mistral };
 
-/** @throws {InvalidRequestError} If the model does not complete texts. */
+/** @throws {InvalidRequestError} If the model does not support text completion. */
 function familyOf({ vendor, name }: BedrockModel): Family {
   const family = Object.hasOwn(families, vendor) ? families[vendor] : undefined;
   if (family?.has(name)) return family;
-  return refuseMember("bedrock", "model", "it completes no texts; use /v1/chat/completions");
+  return refuseMember("bedrock", "model", "it does not support text completion; use /v1/chat/completions");
 }
 
 function readPrompt({ prompt }: CompletionRequest): string {
   const [first, ...others] = Array.isArray(prompt) ? prompt : [prompt];
   if (typeof first === "string" && others.length === 0) return first;
-  return refuseMember("bedrock", "prompt", "it completes one text");
+  return refuseMember("bedrock", "prompt", "the prompt must be a single string");
 }
 
 const finishReasons: ReadonlyMap<string, string> = new Map([
@@ -224,10 +224,10 @@ function toFinishReason(word: string | null | undefined): string {
 }
 
 function toAnswer(body: unknown, family: Family, request: CompletionRequest, options: ConversionOptions): ChatResponse {
-  const texts = family.read(body).map((one) => ({ text: one.text, finishReason: toFinishReason(one.reason) }));
-  const told = readCounts(options);
-  const usage = toUsage(told) ?? toUsage(family.counts?.(body) ?? told);
-  return { ...toTextCompletion(toHead("bedrock", {}, options), request.model, texts), ...(usage && { usage }) };
+  const completions = family.read(body).map((one) => ({ text: one.text, finishReason: toFinishReason(one.reason) }));
+  const headerCounts = readCounts(options);
+  const usage = toUsage(headerCounts) ?? toUsage(family.counts?.(body) ?? headerCounts);
+  return { ...toTextCompletion(toHead("bedrock", {}, options), request.model, completions), ...(usage && { usage }) };
 }
 
 function createMapper(family: Family, { model }: CompletionRequest, options: ConversionOptions): StreamMapper {
@@ -255,8 +255,8 @@ function createMapper(family: Family, { model }: CompletionRequest, options: Con
 }
 
 /**
- * Text completions by InvokeModel, in the form of the model's maker. The prompt goes as it is: models that were trained on marks
- * of turns get them from the caller.
+ * Text completions through InvokeModel, in the vendor's format. The prompt is sent unchanged: models trained on chat
+ * markup get it from the caller.
  *
  * @param stated The foundation model the caller names beside the id.
  */

@@ -1,13 +1,16 @@
-import { isObject } from "../../lib/json.ts";
-import type { TokenCounts } from "../shapes/answers.ts";
-import type { ConversionOptions } from "../types.ts";
+import { finiteNumber, isObject } from "../../lib/json.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import type { TokenCounts } from "../shared/answers.ts";
 
-/** A count as a header tells it. */
+/** A token count in a header. */
 function toCount(text: string | undefined): number | undefined {
   return text !== undefined && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Tokens of an answer of InvokeModel (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html): headers count them. */
+/**
+ * Token counts of an InvokeModel response, from its headers
+ * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html).
+ */
 export function readCounts({ answerHeader }: Pick<ConversionOptions, "answerHeader">): TokenCounts {
   return {
     prompt: toCount(answerHeader?.("x-amzn-bedrock-input-token-count")),
@@ -15,10 +18,9 @@ export function readCounts({ answerHeader }: Pick<ConversionOptions, "answerHead
   };
 }
 
-/** Tokens the last event of a stream of InvokeModel counts; undefined for other events. */
+/** Token counts in the last event of an InvokeModel stream; undefined for other events. */
 export function readMetrics(event: Readonly<Record<string, unknown>>): TokenCounts | undefined {
   const metrics = event["amazon-bedrock-invocationMetrics"];
   if (!isObject(metrics)) return undefined;
-  const numberOf = (value: unknown) => (typeof value === "number" ? value : undefined);
-  return { prompt: numberOf(metrics.inputTokenCount), completion: numberOf(metrics.outputTokenCount) };
+  return { prompt: finiteNumber(metrics.inputTokenCount), completion: finiteNumber(metrics.outputTokenCount) };
 }

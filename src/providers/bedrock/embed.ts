@@ -2,38 +2,38 @@ import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import { splitForCohere, toCohereInputs } from "../cohere/inputs.ts";
-import { requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { type MediaInput, readInputs, requireBytes } from "../shapes/media-inputs.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { requireNumbers, splitInputs, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { type MediaInput, readInputs, requireBytes } from "../shared/media-inputs.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { readCounts } from "./counts.ts";
 import type { BedrockModel } from "./model.ts";
 import { type Block, refuse } from "./parts.ts";
 import { CohereEmbeddings, NovaEmbeddings, TitanEmbedding } from "./wire.ts";
 
-/** The rest of a request: what is not converted is the model's business. */
+/** Fields that are not converted are forwarded to the model. */
 function restOf(request: EmbeddingRequest, options: ConversionOptions): Block {
   const { model: _model, input: _input, dimensions: _dimensions, encoding_format: _format, user, ...rest } = request;
   if (user !== undefined && user !== null) options.drop("user");
   return rest;
 }
 
-/** The one input of a request. */
+/** The single input of a request. */
 function requireOne(request: EmbeddingRequest): MediaInput {
   const [input, ...more] = readInputs("bedrock", request);
   if (input === undefined || more.length > 0)
-    return refuseMember("bedrock", "input", "this model takes one input a call");
+    return refuseMember("bedrock", "input", "this model takes one input per call");
   return input;
 }
 
 function requireText({ text, image, video }: MediaInput): string {
-  if (text === undefined || image || video) return refuseMember("bedrock", "input", "this model embeds texts");
+  if (text === undefined || image || video) return refuseMember("bedrock", "input", "this model embeds text");
   return text;
 }
 
 function toTitanImage(request: EmbeddingRequest, options: ConversionOptions): Block {
   const { text, image, video } = requireOne(request);
-  if (video || (text === undefined && !image)) refuseMember("bedrock", "input", "this model embeds texts and images");
+  if (video || (text === undefined && !image)) refuseMember("bedrock", "input", "this model embeds text and images");
   const { dimensions } = request;
   return {
     ...restOf(request, options),
@@ -53,12 +53,12 @@ function toTitan(request: EmbeddingRequest, { name }: BedrockModel, options: Con
   return body;
 }
 
-/** What Nova embeds (https://docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html). */
+/** The request for Nova (https://docs.aws.amazon.com/nova/latest/userguide/embeddings-schema.html). */
 function toNova(request: EmbeddingRequest, options: ConversionOptions): Block {
   const { text, image, video } = requireOne(request);
   const { dimensions } = request;
   if (video || (text === undefined) === (image === undefined)) {
-    refuseMember("bedrock", "input", "this model embeds a text or an image an input");
+    refuseMember("bedrock", "input", "an input for this model is either text or an image");
   }
   const { embedding_purpose: purpose = "GENERIC_INDEX", ...rest } = restOf(request, options);
   return {
@@ -86,21 +86,21 @@ function toCohere(request: EmbeddingRequest, options: ConversionOptions): Block 
   };
 }
 
-/** A request of an embedding model (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html). */
+/** The request for an embedding model (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html). */
 export function toEmbedding(request: EmbeddingRequest, model: BedrockModel, options: ConversionOptions): Block {
   requireNumbers("bedrock", request);
   if (model.vendor === "cohere") return toCohere(request, options);
   if (model.vendor === "amazon" && model.name.startsWith("titan-embed")) return toTitan(request, model, options);
   if (model.vendor === "amazon" && model.name.startsWith("nova")) return toNova(request, options);
-  return refuse("Cannot embed with this model: Titan, Nova and Cohere models are known", "model");
+  return refuse("Cannot embed with this model: only Titan, Nova and Cohere models are supported", "model");
 }
 
-/** The requests one call takes each; Amazon's own models take one input. */
+/** Splits a request to the size of one call; Amazon's own models take one input per call. */
 export function splitEmbedding(request: EmbeddingRequest, { vendor }: BedrockModel) {
   return vendor === "cohere" ? splitForCohere(request) : splitInputs(1, request);
 }
 
-/** The answer to a request for embeddings; most models count tokens in a header only. */
+/** The embeddings response; most models report token counts in a header only. */
 export function fromEmbedding(
   body: unknown,
   request: EmbeddingRequest,

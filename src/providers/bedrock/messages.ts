@@ -1,22 +1,22 @@
 import { crc32 } from "../../lib/hash.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 import { type BedrockModel, takesCachePoints } from "./model.ts";
-import { type Block, mediaPart, refuse, textOf } from "./parts.ts";
+import { type Block, mediaPart, refuse } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];
 
-/** What the conversion of messages goes by. */
+/** Parameters of the conversion of messages. */
 export interface MessageRules {
   model: BedrockModel;
   options: ConversionOptions;
-  /** Calls of tools and their results become text: Converse takes them only beside tools. */
+  /** Tool calls and their results become text when the request has no tools: Converse rejects them then. */
   flattens: boolean;
 }
 
-/** Turns of one side in a row are one turn. */
+/** Merges consecutive turns of the same role. */
 interface Turn {
   role: "user" | "assistant";
   content: Block[];
@@ -25,7 +25,7 @@ interface Turn {
 const systemRoles = new Set(["system", "developer"]);
 const toolRoles = new Set(["tool", "function"]);
 
-/** The mark that what stands before it is to be kept in the cache; none where it is not asked for or not known. */
+/** The cache point after cacheable content; empty when it is not requested or the model does not support it. */
 export function cachePoints(holder: unknown, { model, options }: Pick<MessageRules, "model" | "options">): Block[] {
   const control: unknown = isObject(holder) ? holder.cache_control : undefined;
   if (!isObject(control)) return [];
@@ -37,18 +37,18 @@ export function cachePoints(holder: unknown, { model, options }: Pick<MessageRul
   return [{ cachePoint: { type: "default", ...ttl } }];
 }
 
-/** An id of a call as Converse takes it; others are rewritten, the same one always alike. */
+/** A tool call id that Converse accepts. Other ids are rewritten, equal ones always alike. */
 function toolUseId(id: unknown): string {
-  const text = textOf(id) ?? "call";
+  const text = nonEmptyString(id) ?? "call";
   if (/^[a-zA-Z0-9_.:-]{1,64}$/.test(text)) return text;
   const digest = crc32(encodeURIComponent(text)).toString(16).padStart(8, "0");
   return `${text.replaceAll(/[^a-zA-Z0-9_.:-]/g, "_").slice(0, 55)}_${digest}`;
 }
 
-/** Thoughts of an earlier answer; only those that carry the model's signature can be sent back. */
-function thoughtBlocks(part: Record<string, unknown>, { model, options }: MessageRules): Block[] {
+/** Reasoning of an earlier response; only reasoning with the model's signature can be sent back. */
+function reasoningBlocks(part: Record<string, unknown>, { model, options }: MessageRules): Block[] {
   const isRedacted = part.type === "redacted_thinking";
-  const isKnown = isRedacted ? textOf(part.data) : textOf(part.signature);
+  const isKnown = isRedacted ? nonEmptyString(part.data) : nonEmptyString(part.signature);
   if (isKnown === undefined || !["anthropic", "amazon", ""].includes(model.vendor)) {
     options.drop("thinking");
     return [];
@@ -61,7 +61,7 @@ function thoughtBlocks(part: Record<string, unknown>, { model, options }: Messag
 function partBlocks(part: unknown, rules: MessageRules): Block[] {
   if (typeof part === "string") return part === "" ? [] : [{ text: part }];
   if (!isObject(part)) refuse("Cannot read a part of a message: it is not an object");
-  if (isThoughtPart(part)) return thoughtBlocks(part, rules);
+  if (isReasoningPart(part)) return reasoningBlocks(part, rules);
   const text = part.type === "text" || part.type === "refusal" ? (part.text ?? part.refusal) : undefined;
   if (text === "") return [];
   const block = typeof text === "string" ? { text } : mediaPart(part);
@@ -73,30 +73,30 @@ function contentBlocks(content: unknown, rules: MessageRules): Block[] {
   return (Array.isArray(content) ? content : [content]).flatMap((part) => partBlocks(part, rules));
 }
 
-/** The call a tool call or a legacy function call makes. */
+/** The tool use block of a tool call or a legacy function call. */
 function callBlocks(call: unknown, rules: MessageRules): Block[] {
   const { id, function: named } = isObject(call) ? call : {};
   const { name, arguments: written } = isObject(named) ? named : {};
   const input = written === undefined || written === null || written === "" ? {} : parseJson(String(written));
-  if (!isObject(input)) refuse(`Cannot read the arguments of the call of ${String(name)}: they are no JSON object`);
+  if (!isObject(input)) refuse(`Cannot read the arguments of the call of ${String(name)}: they are not a JSON object`);
   if (rules.flattens) return [{ text: `Call of the tool ${String(name)}: ${JSON.stringify(input)}` }];
   return [{ toolUse: { toolUseId: toolUseId(id), name, input } }, ...cachePoints(call, rules)];
 }
 
 function assistantBlocks(message: Message, rules: MessageRules): Block[] {
-  const { content_blocks: kept, content, tool_calls: calls, function_call: legacy } = message;
-  const said = Array.isArray(kept) && kept.length > 0 ? kept.filter(isSaid) : content;
+  const { content_blocks: ownBlocks, content, tool_calls: calls, function_call: legacy } = message;
+  const said = Array.isArray(ownBlocks) && ownBlocks.length > 0 ? ownBlocks.filter(isSaid) : content;
   const called = Array.isArray(calls) ? calls : [];
   const older = isObject(legacy) ? [{ id: legacy.name, function: legacy }] : [];
   return [...contentBlocks(said, rules), ...[...called, ...older].flatMap((call) => callBlocks(call, rules))];
 }
 
-/** Blocks of an earlier answer that are sent back; calls stand in `tool_calls`. */
+/** Blocks of an earlier response that are sent back; tool calls come from `tool_calls`. */
 function isSaid(block: unknown): boolean {
   return isObject(block) && ["text", "thinking", "redacted_thinking"].includes(String(block.type));
 }
 
-/** What a tool answered. */
+/** Content of a tool result. */
 function resultBlocks(message: Message, rules: MessageRules): Block[] {
   const id = toolUseId(message.tool_call_id ?? message.name);
   const all = contentBlocks(message.content, rules);
@@ -113,11 +113,11 @@ function turnOf(message: Message, rules: MessageRules): Turn {
     return { role: "assistant", content: [...assistantBlocks(message, rules), ...cachePoints(message, rules)] };
   }
   if (toolRoles.has(message.role)) return { role: "user", content: resultBlocks(message, rules) };
-  if (message.role !== "user") refuse(`Cannot send a message of the role ${message.role} to this provider`);
+  if (message.role !== "user") refuse(`Cannot send a message with the role ${message.role} to this provider`);
   return { role: "user", content: [...contentBlocks(message.content, rules), ...cachePoints(message, rules)] };
 }
 
-/** Converse wants a text beside documents, and no name twice. */
+/** Converse requires text beside documents, and unique document names. */
 function settleDocuments(turns: readonly Turn[]): void {
   const names = new Map<string, number>();
   for (const { content } of turns) {
@@ -134,7 +134,7 @@ function settleDocuments(turns: readonly Turn[]): void {
   }
 }
 
-/** Whether messages hold calls of tools or their results. */
+/** Whether messages contain tool calls or tool results. */
 export function holdsToolBlocks(messages: ChatRequest["messages"]): boolean {
   return messages.some(
     ({ role, tool_calls: calls, function_call: legacy }) =>
@@ -142,7 +142,7 @@ export function holdsToolBlocks(messages: ChatRequest["messages"]): boolean {
   );
 }
 
-/** The instructions of a request, wherever they stand. */
+/** The system blocks of a request, from any position in the conversation. */
 export function toSystem(messages: ChatRequest["messages"], rules: MessageRules): Block[] {
   return messages
     .filter(({ role }) => systemRoles.has(role))
@@ -150,7 +150,7 @@ export function toSystem(messages: ChatRequest["messages"], rules: MessageRules)
       const parts = Array.isArray(message.content) ? message.content : [message.content ?? ""];
       const blocks = parts.flatMap((part) => partBlocks(part, rules));
       if (blocks.some((block) => !("text" in block || "cachePoint" in block))) {
-        refuse("Cannot send system messages that hold more than text to this provider");
+        refuse("Cannot send this system message to the provider: it contains more than text");
       }
       return [...blocks, ...cachePoints(message, rules)];
     });

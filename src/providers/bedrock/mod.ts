@@ -1,12 +1,20 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { withoutThinking } from "../anthropic/repair.ts";
-import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
-import { defineProvider } from "../define.ts";
-import { joinEmbeddings } from "../shapes/embeddings.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
-import { modelOf } from "../shapes/images.ts";
-import type { OperationAdapters } from "../types.ts";
+import {
+  awsApiKey,
+  awsDomain,
+  awsEntries,
+  awsVirtualKeys,
+  createAwsAuthorize,
+  statedAwsRequirements,
+  usesApiKey,
+} from "../auth/aws.ts";
+import { defineProvider } from "../core/define.ts";
+import type { OperationAdapters } from "../core/types.ts";
+import { joinEmbeddings } from "../shared/embeddings.ts";
+import { encodeSegment } from "../shared/hosts.ts";
+import { modelOf } from "../shared/images.ts";
 import { fromConverse } from "./answer.ts";
 import { batchOutput, createBatchCalls } from "./batches.ts";
 import { claudeOperations } from "./claude.ts";
@@ -21,7 +29,7 @@ import { createConverseMapper } from "./stream.ts";
 import { tuningCalls } from "./tuning.ts";
 import { FoundationModels } from "./wire.ts";
 
-/** Parts of AWS' model service by the paths they serve; the rest belongs to the runtime. */
+/** Hosts of AWS' model service by their paths; all other paths belong to the runtime host. */
 const hosts: readonly (readonly [RegExp, string])[] = [
   [/^\/(?:rerank|knowledgebases|retrieveAndGenerate|agents|flows)(?:[/?]|$)/, "bedrock-agent-runtime"],
   [/^\/(?:foundation-models|inference-profiles|model-invocation-jobs?|model-customization-jobs)(?:[/?]|$)/, "bedrock"],
@@ -32,7 +40,7 @@ const hosts: readonly (readonly [RegExp, string])[] = [
   [/^\/(?:model-(?:import|copy)-jobs|evaluation-jobs|custom-model-deployments)(?:[/?]|$)/, "bedrock"],
 ];
 
-/** One segment of a path: ids hold colons, and ARNs slashes. */
+/** Path of a call. The model is one segment, although ids contain colons and ARNs slashes. */
 function modelPath(model: string, action: string): string {
   return `/model/${encodeSegment("model", model)}/${action}`;
 }
@@ -96,6 +104,8 @@ export const bedrock = defineProvider<BedrockSettings>({
       "amz_server_side_encryption",
       "amz_server_side_encryption_aws_kms_key_id",
     ],
+    requires: statedAwsRequirements,
+    virtualKeys: awsVirtualKeys,
     schema: BedrockSettings,
   },
   baseUrl: ({ region }, { path, environment }) => {
@@ -116,9 +126,9 @@ export const bedrock = defineProvider<BedrockSettings>({
     baseUrl: ({ region }, { environment }) => `https://s3.${region}.${awsDomain(environment)}`,
     authenticate: () => ({}),
     async authorize(request, settings, tools) {
-      // which objects the operator's own role may read is not for callers to choose from
+      // callers must not choose which objects the operator's own role reads
       if (settings.auth_type === "serviceRole" || usesApiKey(settings, request.credential)) {
-        throw new InvalidRequestError("Cannot reach S3: give keys of AWS, or a role to assume", {
+        throw new InvalidRequestError("Cannot reach S3: send AWS keys or a role to assume", {
           param: "x-gateway-aws-access-key-id",
           code: "invalid_credentials",
         });

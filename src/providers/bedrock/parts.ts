@@ -1,21 +1,16 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { readDataUrl } from "../../lib/data-url.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 
 /** A block of Converse. */
 export type Block = Record<string, unknown>;
 
-/** @throws {InvalidRequestError} Always: what was asked cannot be sent. */
+/** @throws {InvalidRequestError} Always: the content cannot be sent. */
 export function refuse(message: string, param = "messages"): never {
   throw new InvalidRequestError(message, { param, code: "unsupported_value" });
 }
 
-/** A text that is not empty. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** Formats by media types whose second half does not name them. */
+/** Formats of media types whose subtype is not the format's name. */
 const formats: Readonly<Record<string, string>> = {
   "image/jpg": "jpeg",
   "video/quicktime": "mov",
@@ -32,7 +27,7 @@ const formats: Readonly<Record<string, string>> = {
 };
 const documentFormats = new Set(["pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"]);
 
-/** Media types by the endings of names. */
+/** Media types by file extension. */
 const typesOfEndings: Readonly<Record<string, string>> = {
   png: "image/png",
   jpg: "image/jpeg",
@@ -64,13 +59,13 @@ function typeOfEnding(name: string): string | undefined {
   return Object.hasOwn(typesOfEndings, ending) ? typesOfEndings[ending] : undefined;
 }
 
-/** A name as Converse takes it for documents: letters, digits, single blanks, hyphens and brackets. */
+/** A document name as Converse accepts it: letters, digits, single spaces, hyphens and brackets. */
 function documentName(name: string): string {
   const plain = name.replace(/\.[a-z0-9]{1,5}$/i, "").replaceAll(/[^A-Za-z0-9 \-()[\]]+/g, "-");
   return plain.replaceAll(/\s+/g, " ").trim().slice(0, 190) || "document";
 }
 
-/** Bytes, or a place in S3, as a block of the kind its media type has. */
+/** Bytes or an S3 location as a block of the kind that fits the media type. */
 function mediaBlock(type: string, source: Block, name: string | undefined): Block {
   const plain = type.toLowerCase().split(";")[0]?.trim() ?? "";
   const format = Object.hasOwn(formats, plain) ? formats[plain] : plain.slice(plain.indexOf("/") + 1);
@@ -81,35 +76,35 @@ function mediaBlock(type: string, source: Block, name: string | undefined): Bloc
   return { document: { format, name: documentName(name ?? "document"), source } };
 }
 
-/** What a file or image says of itself. */
+/** Metadata of a file or image. */
 interface MediaFacts {
   type?: string | undefined;
   name?: string | undefined;
 }
 
 /**
- * The block of what an address holds or names.
+ * The block for a data URL or S3 address.
  *
- * @throws {InvalidRequestError} For addresses on the web, which Converse does not read.
+ * @throws {InvalidRequestError} For web URLs, which Converse does not fetch.
  */
 function blockOfUrl(url: string, { type, name }: MediaFacts): Block {
   const inline = readDataUrl(url);
   if (inline) {
-    if (!inline.isBase64) refuse("Cannot read a data URL: write its data as base64");
+    if (!inline.isBase64) refuse("Cannot read this data URL: it is not base64");
     return mediaBlock(inline.type || type || "application/pdf", { bytes: inline.data }, name);
   }
   if (url.startsWith("s3://")) {
     const known = type ?? typeOfEnding(url) ?? "application/pdf";
     return mediaBlock(known, { s3Location: { uri: url } }, name ?? url.slice(url.lastIndexOf("/") + 1));
   }
-  refuse("Cannot send an address on the web to this provider: send a data: URL or an s3:// address");
+  refuse("Cannot send a web URL to this provider: send a data: URL or an s3:// address");
 }
 
 function fileBlock(file: Record<string, unknown>): Block {
-  const type = textOf(file.mime_type);
-  const name = textOf(file.filename) ?? textOf(file.file_name);
-  const data = textOf(file.file_data);
-  const url = textOf(file.file_url);
+  const type = nonEmptyString(file.mime_type);
+  const name = nonEmptyString(file.filename) ?? nonEmptyString(file.file_name);
+  const data = nonEmptyString(file.file_data);
+  const url = nonEmptyString(file.file_url);
   if (data !== undefined && readDataUrl(data)) return blockOfUrl(data, { type, name });
   const ofName = name === undefined ? undefined : typeOfEnding(name);
   if (data !== undefined) return mediaBlock(type ?? ofName ?? "application/pdf", { bytes: data }, name);
@@ -118,22 +113,22 @@ function fileBlock(file: Record<string, unknown>): Block {
 }
 
 /**
- * The block of one part of a message, by its `type`.
+ * The block of a content part, chosen by its `type`.
  *
- * @throws {InvalidRequestError} If Converse has no block for it.
+ * @throws {InvalidRequestError} If Converse has no such block.
  */
 export function mediaPart(part: Record<string, unknown>): Block {
   switch (part.type) {
     case "image_url": {
       const image = isObject(part.image_url) ? part.image_url : { url: part.image_url };
-      const url = textOf(image.url) ?? refuse("Cannot read an image_url part: it has no url");
-      return blockOfUrl(url, { type: textOf(image.mime_type) });
+      const url = nonEmptyString(image.url) ?? refuse("Cannot read an image_url part: it has no url");
+      return blockOfUrl(url, { type: nonEmptyString(image.mime_type) });
     }
     case "file":
       return fileBlock(isObject(part.file) ? part.file : {});
     case "input_audio": {
       const audio = isObject(part.input_audio) ? part.input_audio : {};
-      return mediaBlock(`audio/${textOf(audio.format) ?? "wav"}`, { bytes: audio.data }, undefined);
+      return mediaBlock(`audio/${nonEmptyString(audio.format) ?? "wav"}`, { bytes: audio.data }, undefined);
     }
     default:
       refuse(`Cannot send a part of type ${String(part.type)} to this provider`);

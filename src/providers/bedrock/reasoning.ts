@@ -1,8 +1,8 @@
 import type { ClaudeFamily } from "../anthropic/family.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { type BedrockModel, claudeFamily } from "./model.ts";
 
-/** Part of the tokens of an answer that older Claude models may think with. */
+/** Share of `max_tokens` that older Claude models may use for thinking. */
 const budgetShares: Readonly<Record<string, number>> = {
   minimal: 0.1,
   low: 0.2,
@@ -12,13 +12,13 @@ const budgetShares: Readonly<Record<string, number>> = {
   max: 0.8,
 };
 const leastBudget = 1024;
-/** Size of an answer that is assumed where the request bounds none. */
+/** `max_tokens` to assume when the request sets none. */
 const assumedAnswer = 20_480;
 
-/** What a request says of reasoning. */
+/** Reasoning settings of a request. */
 interface ReasoningRequest {
   effort: string | undefined;
-  /** The native switch of Claude. */
+  /** Claude's own `thinking` object. */
   thinking: Record<string, unknown> | undefined;
   maxTokens: number | undefined;
 }
@@ -38,7 +38,7 @@ function claudeFields(
   return { thinking: { type: "enabled", budget_tokens: Math.max(leastBudget, share) } };
 }
 
-/** Efforts of models that know three of them. */
+/** Effort levels of models that support only three. */
 function threeEfforts(effort: string): string {
   if (effort === "minimal") return "low";
   return effort === "xhigh" || effort === "max" ? "high" : effort;
@@ -58,7 +58,7 @@ function fieldsOfEffort(model: BedrockModel, asked: ReasoningRequest): Record<st
 }
 
 /**
- * Members of `additionalModelRequestFields` that make a model reason
+ * Fields of `additionalModelRequestFields` that turn reasoning on
  * (https://docs.aws.amazon.com/bedrock/latest/userguide/inference-reasoning.html).
  */
 export function reasoningFields(

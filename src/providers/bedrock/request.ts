@@ -1,16 +1,16 @@
-import { isObject } from "../../lib/json.ts";
+import { finiteNumber, isObject, nonEmptyString } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isKnownMember } from "../shapes/known.ts";
-import { isGiven } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isKnownMember } from "../shared/known.ts";
+import { isGiven } from "../shared/messages.ts";
 import { betaFields } from "./betas.ts";
 import { cachePoints, holdsToolBlocks, toSystem, toTurns } from "./messages.ts";
 import { type BedrockModel, claudeFamily } from "./model.ts";
-import { type Block, refuse, textOf } from "./parts.ts";
+import { type Block, refuse } from "./parts.ts";
 import { reasoningFields } from "./reasoning.ts";
 import { toTools } from "./tools.ts";
 
-/** Members that are converted, or say how the answer is sent. */
+/** Fields that are converted, or that control how the response is sent. */
 const converted = new Set([
   "model",
   "messages",
@@ -48,39 +48,35 @@ const converted = new Set([
   "additional_model_response_field_paths",
   "promptVariables",
 ]);
-/** A request and what its conversion goes by. */
+/** A request and the parameters of its conversion. */
 interface Conversion {
   request: ChatRequest;
   model: BedrockModel;
   options: ConversionOptions;
 }
 
-function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
 function maxTokensOf({ max_tokens, max_completion_tokens }: ChatRequest): number | undefined {
-  return numberOf(max_completion_tokens) ?? numberOf(max_tokens);
+  return finiteNumber(max_completion_tokens) ?? finiteNumber(max_tokens);
 }
 
-/** Whether the fields of a request switch Claude's thinking on. */
+/** Whether a request's additional fields turn Claude's thinking on. */
 function isThinking({ thinking }: Block): boolean {
   return isObject(thinking) && thinking.type !== "disabled";
 }
 
-/** Texts that end an answer; Claude refuses those of blanks alone. */
+/** Stop sequences; Claude rejects blank ones. */
 function toStops({ request: { stop }, model, options }: Conversion): string[] {
-  const given = (Array.isArray(stop) ? stop : [stop]).filter((one) => textOf(one) !== undefined) as string[]; // texts
+  const given = (Array.isArray(stop) ? stop : [stop]).filter((one) => nonEmptyString(one) !== undefined) as string[]; // strings
   const taken = model.vendor === "anthropic" ? given.filter((one) => one.trim() !== "") : given;
   if (taken.length < given.length) options.drop("stop");
   return taken;
 }
 
-/** Sampling members, less those the model refuses together. */
+/** Sampling parameters, without those the model rejects together. */
 function toInference({ request, model, options }: Conversion, fields: Block): Block | undefined {
   const stops = toStops({ request, model, options });
-  const temperature = numberOf(request.temperature);
-  const topP = numberOf(request.top_p);
+  const temperature = finiteNumber(request.temperature);
+  const topP = finiteNumber(request.top_p);
   const maxTokens = maxTokensOf(request);
   const omitted = new Set<string>();
   if (isThinking(fields)) {
@@ -99,7 +95,7 @@ function toInference({ request, model, options }: Conversion, fields: Block): Bl
   return Object.keys(inference).length > 0 ? inference : undefined;
 }
 
-/** Sampling members only some makers' models have. */
+/** Sampling parameters that only some vendors' models have. */
 function samplingFields({ request, model, options }: Conversion, thinks: boolean): Block {
   const fields: Block = {};
   for (const name of ["frequency_penalty", "presence_penalty"]) {
@@ -117,19 +113,19 @@ function samplingFields({ request, model, options }: Conversion, thinks: boolean
 }
 
 function userFields({ request, model, options }: Conversion): Block {
-  const user = textOf(request.user);
+  const user = nonEmptyString(request.user);
   if (user === undefined) return {};
   if (model.vendor === "anthropic") return { metadata: { user_id: user } };
   options.drop("user");
   return {};
 }
 
-/** What is not known here is the model's business. */
+/** Unknown fields are forwarded to the model. */
 function unknownFields({ request, options }: Conversion): Block {
   const entries = Object.entries(request).filter(([name, value]) => {
     if (converted.has(name) || !isGiven(value)) return false;
     if (!isKnownMember(name)) return true;
-    // calls in parallel are what models do unless told otherwise
+    // models call tools in parallel by default
     if (name !== "parallel_tool_calls" || value === false) options.drop(name);
     return false;
   });
@@ -151,7 +147,7 @@ function toAdditional(conversion: Conversion, reasoning: Block, native: readonly
   return Object.keys(fields).length > 0 ? fields : undefined;
 }
 
-/** The form the answer is to have; the schema travels as text. */
+/** The response format; the schema is sent as JSON text. */
 function toOutputConfig({ request, options }: Conversion): Block | undefined {
   const format = request.response_format;
   if (!isObject(format) || format.type === "text") return undefined;
@@ -160,11 +156,11 @@ function toOutputConfig({ request, options }: Conversion): Block | undefined {
     options.drop("response_format");
     return undefined;
   }
-  if (!isObject(schema)) refuse("Cannot read response_format: its json_schema has no schema", "response_format");
+  if (!isObject(schema)) refuse("Cannot read response_format: json_schema.schema is missing", "response_format");
   const jsonSchema = {
     schema: JSON.stringify(schema),
-    ...(textOf(name) !== undefined && { name }),
-    ...(textOf(description) !== undefined && { description }),
+    ...(nonEmptyString(name) !== undefined && { name }),
+    ...(nonEmptyString(description) !== undefined && { description }),
   };
   return { textFormat: { type: "json_schema", structure: { jsonSchema } } };
 }
@@ -177,11 +173,11 @@ function toServiceTier({ request, options }: Conversion): Block | undefined {
   return undefined;
 }
 
-/** Texts a request is marked with: they stand in the invocation log of AWS. */
+/** Metadata of a request, which appears in the invocation log of AWS. */
 function toMetadata({ request }: Conversion): Block | undefined {
   const given = { ...objectOf(request.metadata), ...objectOf(request.requestMetadata) };
-  const texts = Object.entries(given).filter(([, value]) => typeof value === "string");
-  return texts.length > 0 ? Object.fromEntries(texts) : undefined;
+  const strings = Object.entries(given).filter(([, value]) => typeof value === "string");
+  return strings.length > 0 ? Object.fromEntries(strings) : undefined;
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
@@ -193,21 +189,21 @@ function withoutAbsent(members: Block): Block {
 }
 
 /**
- * A request of Converse (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html).
+ * A request to Converse (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html).
  *
- * @throws {InvalidRequestError} For what would change the answer and cannot be sent.
+ * @throws {InvalidRequestError} If the request cannot be mapped faithfully.
  */
 export function toConverse(request: ChatRequest, model: BedrockModel, options: ConversionOptions): Block {
   const conversion = { request, model, options };
   if (typeof request.n === "number" && request.n > 1)
-    refuse("Cannot give more than one answer with this provider", "n");
+    refuse("Cannot use n above 1: the provider returns one choice", "n");
   const { toolConfig, native } = toTools(request, { model, options });
   const flattens = toolConfig === undefined && native.length === 0 && holdsToolBlocks(request.messages);
   const rules = { model, options, flattens };
   const messages = toTurns(request.messages, rules);
   messages.at(-1)?.content.push(...cachePoints(request, rules));
   const system = toSystem(request.messages, rules);
-  const effort = textOf(request.reasoning_effort);
+  const effort = nonEmptyString(request.reasoning_effort);
   const thinking = isObject(request.thinking) ? request.thinking : undefined;
   const reasoning = reasoningFields(model, { effort, thinking, maxTokens: maxTokensOf(request) }, options);
   const fields = toAdditional(conversion, reasoning, native);

@@ -1,11 +1,14 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { RerankDocument, RerankRequest } from "../../schemas/rerank.ts";
-import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shapes/rerank.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shared/rerank.ts";
 import { type Block, refuse } from "./parts.ts";
 
-/** Most documents one call takes (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_agent-runtime_Rerank.html). */
+/**
+ * Maximum number of documents per call
+ * (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_agent-runtime_Rerank.html).
+ */
 const maxSources = 1_000;
 
 const Reply = v.looseObject({
@@ -18,25 +21,25 @@ const Reply = v.looseObject({
   ),
 });
 
-/** First part of the ARNs of a region. */
+/** Prefix of the ARNs of a region. */
 function partitionOf(region: string): string {
   if (region.startsWith("cn-")) return "aws-cn";
   return region.startsWith("us-gov-") ? "aws-us-gov" : "aws";
 }
 
 /**
- * The ARN of a model; ids stand for foundation models of the region.
+ * The ARN of a model; an id becomes the ARN of a foundation model in the region.
  *
- * @throws {InvalidRequestError} If it is an ARN of another region: that one is never called.
+ * @throws {InvalidRequestError} If the ARN belongs to another region: only the configured region is called.
  */
 function toModelArn(model: string, region: string): string {
   if (!model.startsWith("arn:")) return `arn:${partitionOf(region)}:bedrock:${region}::foundation-model/${model}`;
   const [, , service, place] = model.split(":");
   if (service === "bedrock" && place === region) return model;
-  return refuse(`Cannot rerank with this model: its ARN must be one of bedrock in ${region}`, "model");
+  return refuse(`Cannot rerank with this model: it must be a Bedrock ARN in ${region}`, "model");
 }
 
-/** Documents that hold more than a text are ranked as objects. */
+/** Documents with fields besides the text are sent as JSON objects. */
 function toSource(document: RerankDocument): Block {
   const isPlain = typeof document === "string" || Object.keys(document).every((name) => name === "text");
   const source: Block = isPlain
@@ -66,7 +69,7 @@ function toBody(request: RerankRequest, region: string, options: ConversionOptio
   };
 }
 
-/** Reranking by the agents' part of the service, whose hosts and models belong to a region. */
+/** Reranking through the agent runtime, whose hosts and models are regional. */
 export function createRerank(region: string): OperationAdapter<"rerank"> {
   return {
     path: () => "/rerank",

@@ -2,17 +2,17 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { ChatRequest, Usage } from "../../schemas/chat.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { toFinishReason, toUsage } from "./answer.ts";
 import { BlockDelta, BlockStart, BlockStop, MessageStop, StreamFailure, StreamMetadata } from "./wire.ts";
 
-/** A call of a tool while its arguments arrive. */
+/** A tool call whose arguments are still arriving. */
 interface OpenCall {
   index: number;
   hasArguments: boolean;
 }
 
-/** @throws {UpstreamError} The failure an event tells of, by its name. */
+/** @throws {UpstreamError} The failure an event reports, by the event's name. */
 export function requireNoFailure(event: string, data: string): void {
   if (!/(?:exception|error)$/i.test(event)) return;
   const { error } = v.parse(StreamFailure, parseJson(data));
@@ -23,8 +23,8 @@ export function requireNoFailure(event: string, data: string): void {
   });
 }
 
-/** Thoughts as callers put them together: by block, piece by piece. */
-function thoughtDelta(
+/** Reasoning as content blocks that callers assemble: by block index, delta by delta. */
+function reasoningDelta(
   block: number,
   { text, signature, redactedContent }: NonNullable<v.InferOutput<typeof BlockDelta>["delta"]["reasoningContent"]>,
 ): object {
@@ -38,7 +38,7 @@ function thoughtDelta(
 
 type MakeChunk = (delta: object, finish?: string) => object;
 
-/** Makes chunks of the blocks of an answer. Calls of tools are counted over the whole stream. */
+/** Makes chunks of content blocks. Tool calls are numbered across the whole stream. */
 function createBlockMapper(chunk: MakeChunk, { strict }: ConversionOptions) {
   const calls = new Map<number, OpenCall>();
   const argumentsChunk = (index: number, text: string) =>
@@ -57,7 +57,7 @@ function createBlockMapper(chunk: MakeChunk, { strict }: ConversionOptions) {
       const { contentBlockIndex, delta } = v.parse(BlockDelta, data);
       if (typeof delta.text === "string") return [chunk({ content: delta.text })];
       if (delta.reasoningContent) {
-        return strict ? [] : [chunk(thoughtDelta(contentBlockIndex, delta.reasoningContent))];
+        return strict ? [] : [chunk(reasoningDelta(contentBlockIndex, delta.reasoningContent))];
       }
       const call = calls.get(contentBlockIndex);
       const text = delta.toolUse?.input;
@@ -68,7 +68,7 @@ function createBlockMapper(chunk: MakeChunk, { strict }: ConversionOptions) {
       if (!delta.citation || strict) return [];
       return [chunk({ content_blocks: [{ index: contentBlockIndex, delta: { citation: delta.citation } }] })];
     },
-    /** A call that was given no arguments has an empty object. */
+    /** A call without arguments gets an empty object. */
     stop(data: unknown): object[] {
       const call = calls.get(v.parse(BlockStop, data).contentBlockIndex);
       return call && !call.hasArguments ? [argumentsChunk(call.index, "{}")] : [];

@@ -8,7 +8,7 @@ import {
   type RecordRequest,
   requireJobText,
   toSeconds,
-} from "../records.ts";
+} from "../core/records.ts";
 
 const text = v.nullish(v.string());
 const Data = v.nullish(v.looseObject({ s3Uri: text }));
@@ -36,7 +36,7 @@ const states: Readonly<Record<string, string>> = {
   Stopped: "cancelled",
 };
 
-/** Names of the service for parameters of a tuning. */
+/** Bedrock's names of hyperparameters. */
 const parameterNames = [
   ["n_epochs", "epochCount"],
   ["batch_size", "batchSize"],
@@ -74,7 +74,7 @@ function toTuningJob(body: unknown): Record<string, unknown> & { id: string } {
   };
 }
 
-/** Hyperparameters under the names of the service. */
+/** Hyperparameters under Bedrock's names. */
 function hyperParametersOf(body: RecordRequest["body"]): Record<string, string> {
   return Object.fromEntries(
     parameterNames.flatMap(([name, theirs]) => {
@@ -108,7 +108,7 @@ const Jobs = v.looseObject({ modelCustomizationJobSummaries: v.nullish(v.array(v
 const jobPath = ({ id }: RecordRequest) => `/model-customization-jobs/${encodeURIComponent(decodeId(id))}`;
 const retrieve = { path: jobPath, fromUpstream: toTuningJob };
 
-/** Tuning of models (https://docs.aws.amazon.com/bedrock/latest/userguide/custom-models.html). */
+/** Fine-tuning jobs (https://docs.aws.amazon.com/bedrock/latest/userguide/custom-models.html). */
 export const tuningCalls: RecordAdapters["calls"] = {
   createFinetune: {
     method: "POST",

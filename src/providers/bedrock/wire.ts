@@ -3,7 +3,7 @@ import * as v from "valibot";
 const count = v.nullish(v.number());
 const text = v.nullish(v.string());
 
-/** Token counts of Converse; what was read from or written to a cache is not part of `inputTokens`. */
+/** Token counts of Converse; `inputTokens` excludes tokens read from or written to a cache. */
 export const ConverseUsage = v.object({
   inputTokens: count,
   outputTokens: count,
@@ -19,7 +19,7 @@ const Reasoning = v.object({
   redactedContent: text,
 });
 
-/** A block of an answer; kinds that are not read are kept for callers that take them. */
+/** A block of a response; unknown kinds are preserved for callers that accept them. */
 export const AnswerBlock = v.looseObject({
   text,
   toolUse: v.nullish(v.object({ toolUseId: v.string(), name: v.string(), input: v.nullish(v.unknown()), type: text })),
@@ -28,7 +28,7 @@ export const AnswerBlock = v.looseObject({
 });
 export type AnswerBlock = v.InferOutput<typeof AnswerBlock>;
 
-/** An answer of Converse (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html). */
+/** A response of Converse (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html). */
 export const ConverseAnswer = v.object({
   output: v.object({ message: v.object({ content: v.nullish(v.array(AnswerBlock)) }) }),
   stopReason: text,
@@ -63,13 +63,13 @@ export const StreamFailure = v.object({
   error: v.object({ type: v.string(), message: v.string(), status: v.nullish(v.number()) }),
 });
 
-/** Answers of the embedding models of Amazon and of Cohere. */
+/** Responses of the embedding models of Amazon and Cohere. */
 export const TitanEmbedding = v.object({ embedding: v.array(v.number()), inputTextTokenCount: count });
 export const NovaEmbeddings = v.object({ embeddings: v.array(v.object({ embedding: v.array(v.number()) })) });
 const vectors = v.array(v.array(v.number()));
 export const CohereEmbeddings = v.object({ embeddings: v.union([vectors, v.object({ float: vectors })]) });
 
-/** Answer of `GET /foundation-models`. */
+/** Response of `GET /foundation-models`. */
 export const FoundationModels = v.object({
   modelSummaries: v.nullish(v.array(v.object({ modelId: v.string(), providerName: text }))),
 });

@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
-import { modelPath } from "../shapes/hosts.ts";
-import { copyMembers, maxTokensOf } from "../shapes/members.ts";
-import { refuseResponseFormat, refuseStream, refuseTools, requireOneChoice } from "../shapes/messages.ts";
-import { toPlainMessages } from "../shapes/plain.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { keyHeader } from "../core/headers.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
+import { modelPath } from "../shared/hosts.ts";
+import { copyMembers, maxTokensOf } from "../shared/members.ts";
+import { refuseResponseFormat, refuseStream, refuseTools, requireOneChoice } from "../shared/messages.ts";
+import { toPlainMessages } from "../shared/plain.ts";
 
 const text = v.nullish(v.string());
 const Content = v.nullish(v.union([v.string(), v.array(v.looseObject({ text }))]));
@@ -53,13 +53,13 @@ const chat: OperationAdapter<"chat"> = {
   },
 };
 
-/** Bytez (https://docs.bytez.com/model-api/docs/http); its streams are plain text without any word of their end. */
+/** Bytez (https://docs.bytez.com/model-api/docs/http). Streams are plain text without an end marker. */
 export const bytez = defineProvider({
   slug: "bytez",
   settings: { prefix: "bytez", schema: v.object({}) },
   baseUrl: "https://api.bytez.com/models/v2",
   authenticate: keyHeader("authorization", "Key "),
-  // the whole path is the name of a model
+  // the whole path is the model's name
   models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { chat },
 });

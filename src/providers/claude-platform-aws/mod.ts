@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { claudeBatches } from "../anthropic/batches.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { claudeRecords } from "../anthropic/records.ts";
-import { awsEntries, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
-import { defineProvider } from "../define.ts";
+import { awsEntries, awsRequirements, awsVirtualKeys, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
+import { defineProvider } from "../core/define.ts";
 
 const { chat, models, messages, countTokens, countChat } = claudeOperations("claude-platform-aws");
 
@@ -15,6 +15,8 @@ export const claudePlatformAws = defineProvider({
   slug: "claude-platform-aws",
   settings: {
     prefix: "aws",
+    requires: awsRequirements,
+    virtualKeys: awsVirtualKeys,
     unprefixed: ["anthropic_aws_workspace_id", "anthropic_version", "anthropic_beta"],
     schema: v.object({
       ...awsEntries,

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
-import { callId, toArguments, toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { callId, toArguments, toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
 import { toUpstream } from "./request.ts";
 import { createMapper } from "./stream.ts";
 import { Reply, readUsage, toFinishReason } from "./wire.ts";
@@ -12,7 +12,7 @@ function joinMember(content: Message["content"], member: "text" | "thinking"): s
   return (content ?? []).map((part) => part[member] ?? "").join("");
 }
 
-/** Members of a message OpenAI's answers do not have. */
+/** Message fields that OpenAI's responses do not have. */
 function toExtras({ content, tool_plan, citations }: Message): object {
   const thinking = joinMember(content, "thinking");
   const blocks = (content ?? []).map((part) =>

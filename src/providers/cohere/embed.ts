@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { joinEmbeddings, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { copyMembers, type MemberMap, toList } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { joinEmbeddings, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { copyMembers, type MemberMap, toList } from "../shared/members.ts";
 import { splitForCohere, toCohereInputs } from "./inputs.ts";
 
 const count = v.nullish(v.number());
@@ -30,7 +30,7 @@ const members = {
 export const embed: OperationAdapter<"embed"> = {
   path: () => "/v2/embed",
   toUpstream: (request, { drop }) => ({
-    // required since the third generation of models; this one fits texts of unknown use
+    // required since embed v3; this value suits text of unknown use
     input_type: "search_document",
     embedding_types: ["float"],
     ...copyMembers(request, members, { handled: ["model", "input"], kind: "embed", drop }),

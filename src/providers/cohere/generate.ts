@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatResponse, CompletionRequest, Usage } from "../../schemas/chat.ts";
-import { toHead, toUsage } from "../shapes/answers.ts";
-import { toTextCompletion } from "../shapes/completions.ts";
-import { clamp, copyMembers, type MemberMap, toList } from "../shapes/members.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { toHead, toUsage } from "../shared/answers.ts";
+import { toTextCompletion } from "../shared/completions.ts";
+import { clamp, copyMembers, type MemberMap, toList } from "../shared/members.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { toFinishReason } from "./wire.ts";
 
 const text = v.nullish(v.string());
@@ -46,19 +46,19 @@ const members = {
   presence_penalty: ["presence_penalty", clamp(0, 1)],
 } satisfies MemberMap;
 
-/** Most texts one request makes. */
+/** Maximum number of completions per request. */
 const maxGenerations = 5;
 
 function readPrompt({ prompt }: CompletionRequest): string {
   const [first, ...others] = Array.isArray(prompt) ? prompt : [prompt];
   if (typeof first === "string" && others.length === 0) return first;
-  return refuseMember("cohere", "prompt", "it completes one text");
+  return refuseMember("cohere", "prompt", "the prompt must be a single string");
 }
 
 function toUpstream(request: CompletionRequest, { drop }: ConversionOptions): object {
-  if (Number(request.n) > maxGenerations) refuseMember("cohere", "n", `it makes ${maxGenerations} texts at most`);
+  if (Number(request.n) > maxGenerations) refuseMember("cohere", "n", `it makes at most ${maxGenerations} completions`);
   const handled = ["model", "prompt", "stream", "echo"];
-  // what is switched off is not missed
+  // a feature that is switched off need not be supported
   if (request.echo) drop("echo");
   return {
     ...copyMembers(request, members, { handled, drop }),
@@ -75,9 +75,9 @@ function usageOf(meta: v.InferOutput<typeof Meta>): Usage | undefined {
 
 function fromUpstream(body: unknown, { model }: CompletionRequest, options: ConversionOptions): ChatResponse {
   const { id, generations, meta } = v.parse(Reply, body);
-  const texts = generations.map((one) => ({ text: one.text, finishReason: toFinishReason(one.finish_reason) }));
+  const completions = generations.map((one) => ({ text: one.text, finishReason: toFinishReason(one.finish_reason) }));
   const usage = usageOf(meta);
-  return { ...toTextCompletion(toHead("cohere", { id }, options), model, texts), ...(usage && { usage }) };
+  return { ...toTextCompletion(toHead("cohere", { id }, options), model, completions), ...(usage && { usage }) };
 }
 
 function createMapper({ model }: CompletionRequest, options: ConversionOptions): StreamMapper {
@@ -109,7 +109,7 @@ function createMapper({ model }: CompletionRequest, options: ConversionOptions):
   };
 }
 
-/** Text completion as it was before chat (https://docs.cohere.com/reference/generate); its streams are JSON texts, one a line. */
+/** Legacy text completion (https://docs.cohere.com/reference/generate). Streams are JSON objects, one per line. */
 export const generate: OperationAdapter<"complete"> = {
   path: () => "/v1/generate",
   toUpstream,

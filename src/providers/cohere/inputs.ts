@@ -1,25 +1,28 @@
 import type { EmbeddingRequest } from "../../schemas/embeddings.ts";
-import { splitInputs } from "../shapes/embeddings.ts";
-import { hasMedia, type MediaInput, readInputs, toAddress } from "../shapes/media-inputs.ts";
-import { refuseMember } from "../shapes/messages.ts";
+import { splitInputs } from "../shared/embeddings.ts";
+import { hasMedia, type MediaInput, readInputs, toAddress } from "../shared/media-inputs.ts";
+import { refuseMember } from "../shared/messages.ts";
 
-/** Most inputs one call takes. */
+/** Maximum number of inputs per call. */
 const maxInputs = 96;
 
-/** Models of the third generation take one image a call, and no text beside it. */
+/** Embed v3 models take one image per call, without text beside it. */
 function takesOneImage({ model }: EmbeddingRequest): boolean {
   return /-v3(?:\D|$)/.test(model);
 }
 
-/** The requests one call takes each (https://docs.cohere.com/reference/embed); undefined where one call does. */
+/**
+ * Splits a request to the size of one call (https://docs.cohere.com/reference/embed); undefined when one call is
+ * enough.
+ */
 export function splitForCohere(request: EmbeddingRequest): readonly EmbeddingRequest[] | undefined {
   return splitInputs(hasMedia(request) && takesOneImage(request) ? 1 : maxInputs, request);
 }
 
-/** One input of the fourth generation; what is in Cohere's own form stays as it is. */
+/** One embed v4 input; an input in Cohere's own form stays unchanged. */
 function toContent(provider: string, { text, image, video, sent }: MediaInput): unknown {
   if (Array.isArray(Reflect.get(Object(sent), "content"))) return sent;
-  if (video) refuseMember(provider, "input", "it embeds texts and images, no films");
+  if (video) refuseMember(provider, "input", "it embeds text and images, not video");
   const content = [
     ...(text === undefined ? [] : [{ type: "text", text }]),
     ...(image ? [{ type: "image_url", image_url: { url: toAddress(image) } }] : []),
@@ -29,9 +32,9 @@ function toContent(provider: string, { text, image, video, sent }: MediaInput): 
 }
 
 /**
- * The inputs of a request in Cohere's form: texts, an image, or both mixed.
+ * The inputs of a request in Cohere's form: strings, one image, or a mix of both.
  *
- * @throws {InvalidRequestError} For what the model does not take.
+ * @throws {InvalidRequestError} If the model does not support an input.
  */
 export function toCohereInputs(provider: string, request: EmbeddingRequest): object {
   const inputs = readInputs(provider, request);
@@ -41,5 +44,5 @@ export function toCohereInputs(provider: string, request: EmbeddingRequest): obj
   if (images.length === inputs.length) return { images, input_type: "image" };
   const texts = inputs.flatMap(({ image, video, text }) => (image || video ? [] : (text ?? [])));
   if (texts.length === inputs.length) return { texts };
-  return refuseMember(provider, "input", "this model embeds a text or an image, not both as one");
+  return refuseMember(provider, "input", "this model embeds text or an image, not both in one input");
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { generate } from "./generate.ts";
@@ -8,7 +8,7 @@ import { models } from "./models.ts";
 import { cohereRecords } from "./records.ts";
 import { rerank } from "./rerank.ts";
 
-/** Cohere, version 2 of its interface (https://docs.cohere.com/reference/about). */
+/** Cohere, version 2 of its API (https://docs.cohere.com/reference/about). */
 export const cohere = defineProvider({
   slug: "cohere",
   settings: { prefix: "cohere", schema: v.object({}) },

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
 
 const Reply = v.looseObject({ models: v.array(v.looseObject({ name: v.string() })) });
 

@@ -2,8 +2,8 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchLine, BatchObject } from "../../schemas/batches.ts";
-import { cutPage, type FormRules, type RecordAdapters, type RecordRequest, toSeconds } from "../records.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
+import { cutPage, type FormRules, type RecordAdapters, type RecordRequest, toSeconds } from "../core/records.ts";
+import { encodeSegment } from "../shared/hosts.ts";
 
 const text = v.nullish(v.string());
 
@@ -59,7 +59,7 @@ function toFile(body: unknown) {
   };
 }
 
-/** The job of a new batch: the input is a dataset. */
+/** The embed job of a new batch; its input is a dataset. */
 function toJob({ body, name }: RecordRequest): object {
   const options = isObject(body.provider_options) ? body.provider_options : {};
   const { model = options.model, input_file_id: dataset_id } = body;
@@ -68,7 +68,7 @@ function toJob({ body, name }: RecordRequest): object {
     ["input_file_id", dataset_id],
   ] as const) {
     if (typeof value !== "string") {
-      throw new InvalidRequestError(`Cannot make the batch: give ${param}`, { param, code: "invalid_body" });
+      throw new InvalidRequestError(`Cannot make the batch: ${param} is missing`, { param, code: "invalid_body" });
     }
   }
   return {
@@ -81,15 +81,17 @@ function toJob({ body, name }: RecordRequest): object {
   };
 }
 
-/** The text of a line: a dataset has one in each row. */
+/** The text of a line; each row of a dataset contains one text. */
 function toRow({ custom_id, body, url }: BatchLine): object {
   const { input } = body;
   const text: unknown = Array.isArray(input) && input.length === 1 ? input[0] : input;
   if (url !== undefined && url !== "/v1/embeddings") {
-    throw new InvalidRequestError("Cannot use this url: embed jobs take lines for /v1/embeddings", { param: "url" });
+    throw new InvalidRequestError("Cannot use this url: embed jobs accept only lines for /v1/embeddings", {
+      param: "url",
+    });
   }
   if (typeof text === "string") return { text, custom_id };
-  throw new InvalidRequestError("Cannot use this input: a row of a dataset is one text", { param: "input" });
+  throw new InvalidRequestError("Cannot use this input: a row of a dataset contains one string", { param: "input" });
 }
 
 /** https://docs.cohere.com/reference/create-dataset */

@@ -1,6 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   imageOf,
   isGiven,
@@ -9,8 +10,7 @@ import {
   readMessages,
   refuseMember,
   requireOneChoice,
-} from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+} from "../shared/messages.ts";
 
 const members = {
   temperature: "temperature",
@@ -50,7 +50,8 @@ function toPart(part: Part, { drop }: ConversionOptions): object[] {
   if (part.type === "thinking") return [{ type: "thinking", thinking: part.thinking ?? "" }];
   const image = part.type === "image_url" ? imageOf(part) : undefined;
   if (image) return [{ type: "image_url", image_url: image }];
-  if (part.type !== "redacted_thinking") refuseMember("cohere", "messages", `it takes no parts of type ${part.type}`);
+  if (part.type !== "redacted_thinking")
+    refuseMember("cohere", "messages", `it does not accept parts of type ${part.type}`);
   drop("messages.content.redacted_thinking");
   return [];
 }
@@ -80,30 +81,31 @@ function toAssistant(message: Message, options: ConversionOptions): object {
 function toMessage(message: Message, options: ConversionOptions): object {
   const { role, content, tool_call_id } = message;
   if (role === "assistant") return toAssistant(message, options);
-  if (role === "function") refuseMember("cohere", "messages", "messages of role function are not taken; use role tool");
+  if (role === "function") refuseMember("cohere", "messages", "it does not accept the role function; use role tool");
   const converted = { role: role === "developer" ? "system" : role, content: toContent(content, options) ?? "" };
   return role === "tool" ? { ...converted, tool_call_id } : converted;
 }
 
-/** Tools without what only others know; whether answers keep strictly to their schemas is asked for all of them. */
+/** Tools in Cohere's shape. Strict schemas are a single setting for all tools. */
 function toTools({ tools, tool_choice: choice, functions }: ChatRequest): object {
   if (isGiven(functions)) refuseMember("cohere", "functions", "use tools instead of functions");
   if (!tools || tools.length === 0) return {};
   const declared = tools.map((tool) => {
     if (tool.type === "function" && isObject(tool.function)) return tool.function;
-    return refuseMember("cohere", "tools", `it has no tools of type ${tool.type}`);
+    return refuseMember("cohere", "tools", `it does not support tools of type ${tool.type}`);
   });
   const name = isObject(choice) && isObject(choice.function) ? choice.function.name : undefined;
-  if (isObject(choice) && name === undefined) refuseMember("cohere", "tool_choice", "it is not in a known form");
-  const kept = name === undefined ? declared : declared.filter((tool) => tool.name === name);
-  if (kept.length === 0) refuseMember("cohere", "tool_choice", "it names a function that is not among the tools");
+  if (isObject(choice) && name === undefined)
+    refuseMember("cohere", "tool_choice", "the tool choice is not in a known form");
+  const chosen = name === undefined ? declared : declared.filter((tool) => tool.name === name);
+  if (chosen.length === 0) refuseMember("cohere", "tool_choice", "it names a function that is missing from tools");
   const word = name === undefined ? choice : "required";
   return {
-    tools: kept.map(({ name, description, parameters }) => ({
+    tools: chosen.map(({ name, description, parameters }) => ({
       type: "function",
       function: { name, ...(isGiven(description) && { description }), ...(isGiven(parameters) && { parameters }) },
     })),
-    ...(kept.some(({ strict }) => strict === true) && { strict_tools: true }),
+    ...(chosen.some(({ strict }) => strict === true) && { strict_tools: true }),
     ...((word === "required" || word === "none") && { tool_choice: word.toUpperCase() }),
   };
 }

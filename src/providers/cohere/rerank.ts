@@ -1,4 +1,4 @@
-import { rerankLikeCohere } from "../shapes/rerank.ts";
+import { rerankLikeCohere } from "../shared/rerank.ts";
 
 /** Reranking (https://docs.cohere.com/reference/rerank). */
 export const rerank = rerankLikeCohere({

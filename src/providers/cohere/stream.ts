@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, Usage } from "../../schemas/chat.ts";
-import { callId, createChunkMaker, toHead } from "../shapes/answers.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
+import { callId, createChunkMaker, toHead } from "../shared/answers.ts";
 import { readUsage, StreamEvent, toFinishReason } from "./wire.ts";
 
 type Delta = NonNullable<StreamEvent["delta"]>;
 type StreamMessage = NonNullable<Delta["message"]>;
 
-/** What a piece of content says: text, or thinking where the answer need not be strict. */
+/** The content delta: text, or thinking when the response need not be strict. */
 function toContentDelta({ content }: StreamMessage, index: number, strict: boolean): object | undefined {
   if (!content || Array.isArray(content)) return undefined;
   if (content.text) return { content: content.text };
@@ -24,7 +24,7 @@ export function createMapper({ model }: ChatRequest, options: ConversionOptions)
   let makeChunk = createChunkMaker(head, model);
   let isComplete = false;
   let usage: Usage | undefined;
-  /** Index of each call in the gateway's stream, by the upstream's. */
+  /** Index of each tool call in the gateway's stream, by the upstream's index. */
   const calls = new Map<number, number>();
 
   const startCall = (index: number, call: StreamMessage["tool_calls"]): object | undefined => {

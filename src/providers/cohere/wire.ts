@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Usage } from "../../schemas/chat.ts";
-import { toUsage } from "../shapes/answers.ts";
+import { toUsage } from "../shared/answers.ts";
 
 const text = v.nullish(v.string());
 const count = v.nullish(v.number());
@@ -15,7 +15,7 @@ const ToolCall = v.looseObject({
 
 const Content = v.looseObject({ type: text, text, thinking: text });
 
-/** Answer of the chat operation. */
+/** Response of the chat operation. */
 export const Reply = v.looseObject({
   id: text,
   finish_reason: text,
@@ -39,7 +39,7 @@ export const StreamEvent = v.looseObject({
     v.looseObject({
       message: v.nullish(
         v.looseObject({
-          // an empty list in the first event
+          // the first event contains an empty list
           content: v.nullish(v.union([Content, v.array(v.unknown())])),
           tool_plan: text,
           tool_calls: v.nullish(v.union([ToolCall, v.array(v.unknown())])),
@@ -60,12 +60,12 @@ const finishReasons: ReadonlyMap<string, string> = new Map([
   ["ERROR_TOXIC", "content_filter"],
 ]);
 
-/** Why an answer ended, in the gateway's words. */
+/** The finish reason in the gateway's terms. */
 export function toFinishReason(reason: string | null | undefined): string {
   return finishReasons.get(reason ?? "") ?? "stop";
 }
 
-/** Usage in the gateway's shape: what was counted, else what was billed. */
+/** Usage in the gateway's shape, from the counted tokens, else from the billed ones. */
 export function readUsage(usage: Reply["usage"]): Usage | undefined {
   const { tokens, billed_units: billed, cached_tokens: cached } = usage ?? {};
   return toUsage({

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
-import { refuseValue } from "../chat-messages.ts";
-import { toTextAnswer, toTextMapper } from "../shapes/completions.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { refuseValue } from "../shared/chat-messages.ts";
+import { toTextAnswer, toTextMapper } from "../shared/completions.ts";
 import { toCompleteRequest } from "./request.ts";
 import { Answer, type ContentItem, type Said, StreamEvent, toUsage } from "./wire.ts";
 
@@ -16,7 +16,7 @@ function readUse(item: ContentItem): { id: string; name: string; input: unknown 
   return id || (input !== null && input !== undefined) ? [{ id: id ?? "", name: name ?? "", input }] : [];
 }
 
-/** Calls of tools, or parts of them, from the list; some events tell them beside it only. */
+/** Tool calls or their deltas from the content list; some events have them only beside the list. */
 function usesOf({ content_list: list, ...said }: Said) {
   const listed = (list ?? []).flatMap(readUse);
   return listed.length > 0 ? listed : readUse(said);
@@ -107,7 +107,7 @@ function createMapper({ model }: ChatRequest, options: ConversionOptions): Strea
         choices: [{ index: 0, delta: value, logprobs: null, finish_reason: reason }],
       });
       const chunks = Object.keys(delta).length > 0 ? [chunkOf(delta, null)] : [];
-      // the event that tells the usage is the last one
+      // the event with the usage is the last one
       if (finished || !(choice?.finish_reason || usage)) return chunks;
       finished = true;
       return [...chunks, chunkOf({}, choice?.finish_reason ?? (calls > 0 ? "tool_calls" : "stop"))];
@@ -125,15 +125,15 @@ export const chat = {
   streamMapper: createMapper,
 } satisfies OperationAdapter<"chat">;
 
-/** A prompt as a chat of one message; what completions have besides is left out as in chats. */
+/** A prompt as a chat with one message; fields that only completions have are dropped. */
 function asChat(request: CompletionRequest): ChatRequest {
   const { prompt, stop, ...rest } = request;
   const [first, ...others] = Array.isArray(prompt) ? prompt : [prompt];
-  if (typeof first !== "string" || others.length > 0) refuseValue("prompt", "cortex completes one text");
+  if (typeof first !== "string" || others.length > 0) refuseValue("prompt", "the prompt must be a single string");
   return { ...rest, ...(stop && { stop }), messages: [{ role: "user", content: first }] };
 }
 
-/** Text completions: the service has chats alone. */
+/** Text completions, through chat: the service has no completion API. */
 export const complete: OperationAdapter<"complete"> = {
   path: chat.path,
   toUpstream: (request, options) => toCompleteRequest(asChat(request), options),

@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { encodeVector, requireNumbers } from "../shapes/embeddings.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { copyMembers } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { encodeVector, requireNumbers } from "../shared/embeddings.ts";
+import { requireStrings } from "../shared/inputs.ts";
+import { copyMembers } from "../shared/members.ts";
 import { EmbedAnswer } from "./wire.ts";
 
 /** Embeddings (https://docs.snowflake.com/en/user-guide/snowflake-cortex/cortex-rest-api). */
@@ -14,7 +14,7 @@ export const embed: OperationAdapter<"embed"> = {
     return {
       ...copyMembers(request, {}, { handled, kind: "embed", drop }),
       model: request.model,
-      text: requireTexts("cortex", request),
+      text: requireStrings("cortex", request),
     };
   },
   fromUpstream(body, request) {

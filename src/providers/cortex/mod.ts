@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { addressSetting } from "../settings.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { addressSetting } from "../core/settings.ts";
 import { chat, complete } from "./chat.ts";
 import { embed } from "./embed.ts";
 
@@ -12,7 +12,7 @@ const settings = v.object({
       v.pipe(
         v.string(),
         v.regex(/^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,3}$/, "must be 1 to 4 host labels joined with dots"),
-        // host names have no underscores: accounts that do are reached with hyphens
+        // host names have no underscores: account names use hyphens instead
         v.transform((account) => account.toLowerCase().replaceAll("_", "-")),
       ),
     ),
@@ -29,11 +29,11 @@ const settings = v.object({
 /** Snowflake Cortex (https://docs.snowflake.com/en/developer-guide/snowflake-rest-api/authentication). */
 export const cortex = defineProvider({
   slug: "cortex",
-  settings: { prefix: "snowflake", schema: settings },
+  settings: { prefix: "snowflake", requires: { integrations: ["snowflake_account", "key"] }, schema: settings },
   baseUrl({ account }) {
     const param = "x-gateway-snowflake-account";
     if (account) return `https://${account}.snowflakecomputing.com/api/v2`;
-    throw new InvalidRequestError(`Cannot call cortex: give ${param}`, { param, code: "invalid_header" });
+    throw new InvalidRequestError(`Cannot call cortex: set ${param}`, { param, code: "invalid_header" });
   },
   authenticate: (credential, { token_type: type }) =>
     credential === undefined ? {} : { ...bearer(credential), "x-snowflake-authorization-token-type": type },

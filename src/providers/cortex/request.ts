@@ -1,6 +1,7 @@
 import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import {
   argumentsOf,
   type ForeignPart,
@@ -12,12 +13,11 @@ import {
   refuseValue,
   requireOneChoice,
   textOf,
-} from "../chat-messages.ts";
-import { passUnknown } from "../shapes/known.ts";
-import { maxTokensOf } from "../shapes/members.ts";
-import type { ConversionOptions } from "../types.ts";
+} from "../shared/chat-messages.ts";
+import { passUnknown } from "../shared/known.ts";
+import { maxTokensOf } from "../shared/members.ts";
 
-/** Members that go as they are. */
+/** Fields that are forwarded unchanged. */
 const passed = ["model", "temperature", "top_p", "guardrails", "provisioned_throughput_id"] as const;
 const read = new Set([
   ...passed,
@@ -39,10 +39,10 @@ function toItem(part: string | ForeignPart): object {
   if (found?.isBase64) {
     return { type: "image", details: { type: "base64", content: found.data, content_type: found.type } };
   }
-  return refuseValue("messages", `cortex takes texts and images as data URLs, not ${part.type}`);
+  return refuseValue("messages", `cortex accepts text and images as data URLs, not ${part.type}`);
 }
 
-/** The name of each call that was made: results have to repeat it. */
+/** The function name of each call: tool results have to repeat it. */
 function namesOfCalls(messages: readonly PlainMessage[]): Map<string, string> {
   return new Map(messages.flatMap(({ calls }) => calls.map(({ id, name }): [string, string] => [id, name])));
 }
@@ -62,7 +62,7 @@ function toMessage({ role, parts, calls }: PlainMessage): object {
   return { role, content_list: [...parts.map(toItem), ...uses] };
 }
 
-/** Results of tools that follow each other are one message of the user. */
+/** Consecutive tool results form one user message. */
 function toMessages(request: ChatRequest): object[] {
   const messages = readMessages(request);
   const names = namesOfCalls(messages);
@@ -89,7 +89,7 @@ function toChoice(request: ChatRequest): object | undefined {
   return choice.kind === "function" ? { type: "tool", name: [choice.name] } : { type: choice.kind };
 }
 
-/** A chat request as `inference:complete` takes it. */
+/** A chat request for `inference:complete`. */
 export function toCompleteRequest(request: ChatRequest, options: ConversionOptions): object {
   requireOneChoice(request);
   const tools = readTools(request).map(({ name, description, parameters }) => ({

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 
-/** One item of what a model says: text, or a call of a tool, nested or flat. */
+/** One content item: text or a tool call, nested or flat. */
 const ContentItem = v.looseObject({
   type: v.nullish(v.string()),
   text: v.nullish(v.string()),
@@ -42,13 +42,13 @@ const shared = {
   usage: v.nullish(Usage),
 };
 
-/** Whole answer of `inference:complete`. */
+/** Non-streaming response of `inference:complete`. */
 export const Answer = v.looseObject({
   ...shared,
   choices: v.array(v.looseObject({ message: Said, finish_reason: v.nullish(v.string()) })),
 });
 
-/** Event of a streamed answer; an error has a code and a message. */
+/** Event of a stream; an error has a code and a message. */
 export const StreamEvent = v.looseObject({
   ...shared,
   choices: v.nullish(v.array(v.looseObject({ delta: v.nullish(Said), finish_reason: v.nullish(v.string()) }))),
@@ -56,7 +56,7 @@ export const StreamEvent = v.looseObject({
   message: v.nullish(v.string()),
 });
 
-/** Answer of `inference:embed`. */
+/** Response of `inference:embed`. */
 export const EmbedAnswer = v.looseObject({
   model: v.nullish(v.string()),
   data: v.array(
@@ -68,7 +68,7 @@ export const EmbedAnswer = v.looseObject({
   usage: v.nullish(v.looseObject({ prompt_tokens: v.nullish(v.number()), total_tokens: v.nullish(v.number()) })),
 });
 
-/** Usage in the gateway's shape; undefined while nothing is told. */
+/** Usage in the gateway's shape; undefined without token counts. */
 export function toUsage(usage: v.InferOutput<typeof Usage> | null | undefined) {
   if (!usage?.total_tokens) return undefined;
   const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage;

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { withoutThinking } from "../anthropic/repair.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 import { fromContent, toContent } from "./content.ts";
 
 const Answer = v.looseObject({ choices: v.array(v.looseObject({ message: v.looseObject({}) })) });
@@ -22,8 +22,8 @@ function createMapper({ strict }: ConversionOptions): StreamMapper {
   let roleSent = false;
   return {
     map({ data }) {
-      const { usage: told, choices, ...chunk } = v.parse(Chunk, JSON.parse(data));
-      usage = told ?? usage;
+      const { usage: reported, choices, ...chunk } = v.parse(Chunk, JSON.parse(data));
+      usage = reported ?? usage;
       if (!choices && (chunk.error || chunk.error_code)) {
         throw new UpstreamError(502, `databricks error: ${chunk.message ?? JSON.stringify(chunk.error)}`, {
           provider: "databricks",
@@ -44,7 +44,10 @@ function createMapper({ strict }: ConversionOptions): StreamMapper {
   };
 }
 
-/** Chat (https://docs.databricks.com/machine-learning/foundation-model-apis/api-reference): contents may be lists with reasoning. */
+/**
+ * Chat (https://docs.databricks.com/machine-learning/foundation-model-apis/api-reference); content may be a list with
+ * reasoning.
+ */
 export function chatOperation(path: string): OperationAdapter<"chat"> {
   return {
     path: () => path,

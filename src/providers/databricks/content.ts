@@ -7,22 +7,22 @@ const Part = v.looseObject({
   summary: v.nullish(v.array(v.looseObject({ text: v.nullish(v.string()), signature: v.nullish(v.string()) }))),
 });
 
-/** What a message says, its reasoning apart. */
+/** The content of a message, without its reasoning. */
 interface SplitContent {
   content: unknown;
   reasoning: string;
-  /** Reasoning with the signatures that are needed to replay it. */
+  /** Reasoning with the signatures that are needed to send it back. */
   blocks: object[];
 }
 
-/** Takes a list of `reasoning` and `text` parts apart; other contents stay as they are. */
+/** Separates `reasoning` and `text` parts; other content stays unchanged. */
 function splitContent(content: unknown): SplitContent {
   if (!Array.isArray(content)) return { content, reasoning: "", blocks: [] };
   const parts = v.parse(v.array(Part), content);
   const summaries = parts.flatMap(({ summary }) => summary ?? []);
-  const texts = parts.filter(({ type }) => type === "text").map(({ text }) => text ?? "");
+  const strings = parts.filter(({ type }) => type === "text").map(({ text }) => text ?? "");
   return {
-    content: texts.length === 0 ? null : texts.join(""),
+    content: strings.length === 0 ? null : strings.join(""),
     reasoning: summaries.map(({ text }) => text ?? "").join(""),
     blocks: summaries.map(({ text, signature }) => ({
       type: "thinking",
@@ -32,7 +32,7 @@ function splitContent(content: unknown): SplitContent {
   };
 }
 
-/** A message, or what a chunk adds to one, in the gateway's shape. */
+/** A message or stream delta in the gateway's shape. */
 export function fromContent(message: Record<string, unknown>, strict: boolean): Record<string, unknown> {
   if (!Array.isArray(message.content)) return message;
   const { content, reasoning, blocks } = splitContent(message.content);
@@ -46,9 +46,9 @@ function toReasoning(block: unknown): object[] {
   return [{ type: "reasoning", summary: [{ type: "summary_text", text, ...(signature ? { signature } : {}) }] }];
 }
 
-/** A message of the caller's: reasoning it replays goes into its content. */
+/** A message from the caller; its reasoning moves into the content list. */
 export function toContent<Message extends object>(message: Message): object {
-  const { content_blocks: blocks, ...rest } = message as Message & { content_blocks?: unknown; content?: unknown }; // any message may have them
+  const { content_blocks: blocks, ...rest } = message as Message & { content_blocks?: unknown; content?: unknown }; // any message may have these fields
   if (!Array.isArray(blocks)) return blocks === undefined ? message : rest;
   const reasoning = blocks.flatMap(toReasoning);
   if (reasoning.length === 0) return rest;

@@ -1,15 +1,15 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
-import { bearer } from "../auth/headers.ts";
-import { authorizeByOauth } from "../auth/oauth-client.ts";
-import { defineProvider } from "../define.ts";
-import { addressSetting, secretSetting } from "../settings.ts";
-import { encodeWhereAsked } from "../shapes/embeddings.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { OperationAdapters } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { authorizeByOauth } from "../core/oauth-client.ts";
+import { addressSetting, secretSetting } from "../core/settings.ts";
+import type { OperationAdapters } from "../core/types.ts";
+import { encodeWhereAsked } from "../shared/embeddings.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 import { chatOperation } from "./chat.ts";
 
-/** A workspace of the common cloud by its label, or the host of one in any. */
+/** The first label of a workspace on the public cloud, or the full host of any workspace. */
 const workspaceForm =
   /^[a-z0-9-]{1,63}(?:(?:\.[a-z0-9-]{1,63})?\.(?:cloud\.databricks\.com|azuredatabricks\.net|gcp\.databricks\.com))?$/;
 
@@ -28,15 +28,18 @@ type Settings = v.InferOutput<typeof settings>;
 function baseUrlOf({ workspace }: Settings): string {
   const param = "x-gateway-databricks-workspace";
   if (!workspace) {
-    throw new InvalidRequestError(`Cannot call databricks: give ${param}`, { param, code: "invalid_header" });
+    throw new InvalidRequestError(`Cannot call databricks: set ${param}`, { param, code: "invalid_header" });
   }
   return `https://${workspace.includes(".") ? workspace : `${workspace}.cloud.databricks.com`}`;
 }
 
-/** Whether a model is one of OpenAI's: the Responses API is there for these alone (https://docs.databricks.com/aws/en/generative-ai/foundation-models/openai-responses). */
+/**
+ * Whether a model is one of OpenAI's; only these support the Responses API
+ * (https://docs.databricks.com/aws/en/generative-ai/foundation-models/openai-responses).
+ */
 const isOfOpenai = ({ model }: { model: string }): boolean => /(?:^|[.-])gpt-/.test(model);
 
-/** All operations have one address where an endpoint is named. */
+/** All operations use one path when an endpoint is set. */
 function operationsOf({ serving_endpoint_name: endpoint }: Settings) {
   const pathOf = (suffix: string) =>
     endpoint === undefined
@@ -50,10 +53,17 @@ function operationsOf({ serving_endpoint_name: endpoint }: Settings) {
   } satisfies OperationAdapters;
 }
 
-/** Databricks (https://docs.databricks.com/machine-learning/model-serving/query-chat-models): personal tokens, or OAuth between machines. */
+/**
+ * Databricks (https://docs.databricks.com/machine-learning/model-serving/query-chat-models), with personal tokens or
+ * machine-to-machine OAuth.
+ */
 export const databricks = defineProvider({
   slug: "databricks",
-  settings: { prefix: "databricks", schema: settings },
+  settings: {
+    prefix: "databricks",
+    requires: { integrations: [], credentials: [["databricks_client_id", "databricks_client_secret"]] },
+    schema: settings,
+  },
   baseUrl: baseUrlOf,
   authenticate: bearer,
   async authorize({ credential }, values, tools) {

@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { doneEvent, encodeEvent } from "../../lib/sse.ts";
-import { defineProvider } from "../define.ts";
-import { headerInteger } from "../settings.ts";
-import type { LocalRequest } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { headerInteger } from "../core/settings.ts";
+import type { LocalRequest } from "../core/types.ts";
 
 const Settings = v.object({
   status: v.optional(headerInteger(200, 599)),
@@ -12,11 +12,11 @@ const Settings = v.object({
 });
 type Settings = v.InferOutput<typeof Settings>;
 
-/** Ids and times of echoed answers are constant: the same request has the same answer. */
+/** Ids and times of echo responses are constant: the same request returns the same response. */
 const created = 0;
 const dimensions = 8;
 
-/** The last text a user wrote in a chat; empty when there is none. */
+/** The last user text of a chat; empty when there is no user text. */
 function lastUserText(messages: unknown): string {
   if (!Array.isArray(messages)) return "";
   const last = messages.findLast((message) => isObject(message) && message.role === "user");
@@ -28,11 +28,11 @@ function lastUserText(messages: unknown): string {
 
 const blank = /\s/;
 
-/** Words of a text: what this provider counts as tokens. */
+/** Number of words in a text, which this provider counts as tokens. */
 function countWords(text: string): number {
   let count = 0;
   let isInWord = false;
-  // letter by letter: a list of the words of a long text takes seconds, and many times its memory
+  // character by character: splitting a long text into an array takes seconds and far more memory
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     const isSpace = code < 0x80 ? code === 0x20 || (code >= 0x09 && code <= 0x0d) : blank.test(text.charAt(index));
@@ -48,7 +48,7 @@ function usageOf(input: string, output: string) {
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
 }
 
-/** Cuts a text into `count` pieces, or into its words, without splitting a character: one at a time, as they are wanted. */
+/** Splits a text into `count` pieces, or into words, lazily and without splitting characters. */
 function* cut(text: string, count: number | undefined): Generator<string> {
   if (count === undefined) {
     for (const [piece] of text.matchAll(/\S+\s*|\s+/g)) yield piece;
@@ -58,14 +58,14 @@ function* cut(text: string, count: number | undefined): Generator<string> {
   let start = 0;
   for (let index = 1; index <= count; index++) {
     let end = Math.floor((index * text.length) / count);
-    // inside of a surrogate pair
+    // inside a surrogate pair
     if (end > start && (text.codePointAt(end - 1) ?? 0) > 0xffff) end++;
     yield text.slice(start, end);
     start = Math.max(start, end);
   }
 }
 
-/** The two shapes a completion comes in: chat and text. */
+/** The chat and text variants of a completion. */
 interface CompletionShape {
   id: string;
   object: string;
@@ -90,7 +90,7 @@ const textShape: CompletionShape = {
   piece: (text) => ({ text }),
 };
 
-/** What an answer is made from. */
+/** What a response is made from. */
 interface Completion {
   shape: CompletionShape;
   model: unknown;
@@ -144,7 +144,7 @@ function toEmbeddings(request: Record<string, unknown>): Response {
   });
 }
 
-/** A vector of length 1 that depends on the text alone (FNV-1a, one seed a dimension). */
+/** A vector of length 1 that depends only on the text (FNV-1a with one seed per dimension). */
 function embed(text: string): number[] {
   const raw = Array.from({ length: dimensions }, (_, seed) => {
     let hash = 0x811c9dc5 ^ seed;
@@ -155,7 +155,7 @@ function embed(text: string): number[] {
   return raw.map((value) => value / length);
 }
 
-/** Waits; ends early with the signal's reason. */
+/** Waits; throws the signal's reason when it is aborted. */
 function pause(delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -172,9 +172,9 @@ function pause(delayMs: number, signal: AbortSignal): Promise<void> {
 }
 
 function toFailure(status: number): Response {
-  // an answer of this status has no body (RFC 9110, section 15.4.5)
+  // a response with this status has no body (RFC 9110, section 15.4.5)
   if (status === 304) return new Response(null, { status });
-  const error = { message: `echo was asked to answer ${status}`, type: "echo_error", param: null, code: null };
+  const error = { message: `echo was asked to return ${status}`, type: "echo_error", param: null, code: null };
   return Response.json({ error }, { status });
 }
 
@@ -200,9 +200,11 @@ async function answer(call: LocalRequest, settings: Settings): Promise<Response>
   return streamed ? toStream(completion, settings, call.signal) : toAnswer(completion);
 }
 
-/** A provider without a network: it says back what it was told, fails, waits or streams as its headers ask. */
+/** A provider without a network: it echoes the request, or fails, waits or streams as its headers ask. */
 export const echo = defineProvider({
   slug: "echo",
+  keyless: true,
+  free: true,
   settings: { prefix: "echo", schema: Settings, open: true },
   baseUrl: "",
   authenticate: () => ({}),

@@ -6,8 +6,8 @@ import {
   type RecordRequest,
   requireJobText,
   toSeconds,
-} from "../records.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
+} from "../core/records.ts";
+import { encodeSegment } from "../shared/hosts.ts";
 
 const text = v.nullish(v.string());
 
@@ -101,7 +101,7 @@ const datasetPath = ({ id }: RecordRequest) => `/datasets/${encodeSegment("file_
 const jobPath = ({ id }: RecordRequest) => `/supervisedFineTuningJobs/${encodeSegment("fine_tuning_job_id", id)}`;
 const at = "store";
 
-/** Files as datasets, and tuning jobs (https://docs.fireworks.ai/api-reference/create-dataset). */
+/** Files as datasets, and fine-tuning jobs (https://docs.fireworks.ai/api-reference/create-dataset). */
 export function createRecords(account: string): RecordAdapters {
   return {
     calls: {
@@ -157,7 +157,7 @@ export function createRecords(account: string): RecordAdapters {
         at,
         method: "DELETE",
         path: jobPath,
-        // nothing is left to be read after it
+        // a deleted job can no longer be read
         fromUpstream: (_, { id, now }) => ({
           id,
           object: "fine_tuning.job",

@@ -1,15 +1,15 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
-import { toSeconds } from "../records.ts";
-import type { ConversionOptions } from "../types.ts";
+import { toSeconds } from "../core/records.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
-import { soundOf, wantsWav } from "./sound.ts";
+import { audioOf, wantsWav } from "./sound.ts";
 import { toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part } from "./wire.ts";
 
-/** Members every answer and chunk has. */
+/** Fields of every response and chunk. */
 export function sharedMembers(body: GenerateContentResponse, request: ChatRequest) {
   const { responseId, createTime, modelVersion } = body;
   const model = modelVersion ?? request.model;
@@ -20,27 +20,27 @@ export function sharedMembers(body: GenerateContentResponse, request: ChatReques
   };
 }
 
-/** What the answer to a prompt that was refused says: nothing. */
+/** The response to a blocked prompt: an empty choice. */
 function blockedChoice(): Record<string, unknown> {
   return { index: 0, message: { role: "assistant", content: null }, logprobs: null, finish_reason: "content_filter" };
 }
 
-/** What a choice is made by. */
+/** Parameters of a choice. */
 interface AnswerOptions {
   id: string;
   strict: boolean;
-  /** Sound comes as a file. */
+  /** Audio is returned as a WAV file. */
   asWav: boolean;
 }
 
-/** What the parts say beside text: in strict answers only what would be lost otherwise. */
+/** Content beyond text: strict responses contain only what would otherwise be lost. */
 function mediaOf(parts: readonly Part[], { id, strict, asWav }: AnswerOptions): Record<string, unknown> {
   const images = strict ? imagesOf(parts) : [];
-  const sound = soundOf(parts, { asWav });
+  const audioData = audioOf(parts, { asWav });
   const transcript = textOf(parts, { thought: false }) ?? "";
   return {
     ...(images.length > 0 && { images }),
-    ...(sound !== undefined && { audio: { id: `audio_${id}`, data: sound, expires_at: 0, transcript } }),
+    ...(audioData !== undefined && { audio: { id: `audio_${id}`, data: audioData, expires_at: 0, transcript } }),
   };
 }
 
@@ -49,9 +49,9 @@ function blocksOf(parts: readonly Part[]): Record<string, unknown> {
     const block = toBlock(part);
     return block ? [{ type: block.kind, ...block.delta }] : [];
   });
-  const thoughts = textOf(parts, { thought: true });
+  const reasoning = textOf(parts, { thought: true });
   return {
-    ...(thoughts !== undefined && { reasoning_content: thoughts }),
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
     ...(blocks.length > 0 && { content_blocks: blocks }),
   };
 }
@@ -78,9 +78,9 @@ function toChoice(candidate: Candidate, position: number, options: AnswerOptions
 }
 
 /**
- * The gateway's answer from one of generateContent.
+ * The gateway's response from one of generateContent.
  *
- * @throws {UpstreamError} If it has neither an answer nor a reason for none.
+ * @throws {UpstreamError} If it has neither candidates nor a block reason.
  */
 export function fromGeminiAnswer(
   body: unknown,
@@ -91,7 +91,7 @@ export function fromGeminiAnswer(
   const candidates = answer.candidates ?? [];
   const blocked = candidates.length === 0 && Boolean(answer.promptFeedback?.blockReason);
   if (candidates.length === 0 && !blocked) {
-    throw new UpstreamError(502, `Cannot use the answer of ${slug}: it has no candidates`, { provider: slug });
+    throw new UpstreamError(502, `Cannot use the response of ${slug}: it has no candidates`, { provider: slug });
   }
   const { id, created, model } = sharedMembers(answer, request);
   const ids = { id: answer.responseId || "0", strict, asWav: wantsWav(request) };

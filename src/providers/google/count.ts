@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
 
 const Count = v.looseObject({ totalTokens: v.nullish(v.number()) });
@@ -8,8 +8,9 @@ const Count = v.looseObject({ totalTokens: v.nullish(v.number()) });
 /**
  * Counts the tokens of a chat (https://ai.google.dev/api/tokens#method:-models.counttokens).
  *
- * @param nameOf The model as this host names it.
- * @param wrap What holds a whole request, where the host counts those; by default instructions and tools stand beside the contents.
+ * @param nameOf The model's name on this host.
+ * @param wrap Wraps the whole request, on hosts that count those; by default instructions and tools are beside the
+ * contents.
  */
 export function toGeminiCount(
   host: GeminiHost,

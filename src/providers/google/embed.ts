@@ -1,18 +1,18 @@
 import * as v from "valibot";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
-import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { passUnknown } from "../shapes/known.ts";
-import { type Medium, readInputs } from "../shapes/media-inputs.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { passUnknown } from "../shared/known.ts";
+import { type Medium, readInputs } from "../shared/media-inputs.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { modelName } from "./model.ts";
 import { toUsage } from "./usage.ts";
 import { BatchEmbedContentsResponse, EmbedContentResponse } from "./wire.ts";
 
-/** Members of a request for embeddings that have an equal here. */
+/** Embedding fields with a counterpart at Google. */
 const mapped = new Set(["model", "input", "dimensions", "encoding_format", "task_type", "title"]);
 
-/** A medium as a part (https://ai.google.dev/api/caching#Part). */
+/** Media as a part (https://ai.google.dev/api/caching#Part). */
 function toMediaPart({ url, base64, type }: Medium): object {
   if (url !== undefined) return { fileData: { mimeType: type, fileUri: url } };
   return { inlineData: { mimeType: type, data: base64 } };
@@ -21,7 +21,7 @@ function toMediaPart({ url, base64, type }: Medium): object {
 /**
  * The parts of each input of a request.
  *
- * @throws {InvalidRequestError} If they are given as tokens, or one is empty.
+ * @throws {InvalidRequestError} If an input is a token list or empty.
  */
 export function readContents(provider: string, request: EmbeddingRequest): { parts: object[] }[] {
   return readInputs(provider, request).map(({ text, image, video }) => {
@@ -34,7 +34,7 @@ export function readContents(provider: string, request: EmbeddingRequest): { par
   });
 }
 
-/** Members of a request for embeddings that belong to the model. */
+/** Embedding fields that are forwarded to the model. */
 export function unmappedMembers(
   request: EmbeddingRequest,
   { drop }: ConversionOptions,
@@ -43,7 +43,7 @@ export function unmappedMembers(
   return passUnknown(request, (member) => mapped.has(member) || more.includes(member), { kind: "embed", drop });
 }
 
-/** Members of embedContent beside the text. */
+/** Fields of embedContent beside the content. */
 export function embedMembers({ dimensions, task_type: task, title }: EmbeddingRequest): Record<string, unknown> {
   return {
     ...(typeof task === "string" && { taskType: task }),
@@ -52,7 +52,7 @@ export function embedMembers({ dimensions, task_type: task, title }: EmbeddingRe
   };
 }
 
-/** Body of embedContent, and of batchEmbedContents for a list (https://ai.google.dev/api/embeddings). */
+/** Body of embedContent, or of batchEmbedContents for a list (https://ai.google.dev/api/embeddings). */
 export function toEmbedRequest(request: EmbeddingRequest, options: ConversionOptions): object {
   const unknown = unmappedMembers(request, options);
   const model = `models/${modelName(request.model)}`;
@@ -62,7 +62,7 @@ export function toEmbedRequest(request: EmbeddingRequest, options: ConversionOpt
   return Array.isArray(request.input) ? { requests: bodies } : (bodies[0] ?? {});
 }
 
-/** The gateway's answer from one of embedContent or batchEmbedContents. */
+/** The gateway's response from one of embedContent or batchEmbedContents. */
 export function fromEmbedAnswer(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
   if (!Array.isArray(request.input)) {
     const { embedding, usageMetadata } = v.parse(EmbedContentResponse, body);

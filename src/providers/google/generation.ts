@@ -1,16 +1,16 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { traitsOf } from "./model.ts";
 import { toOpenapiSchema } from "./schema.ts";
 import { toThinkingConfig } from "./thinking.ts";
 
-/** A member that is left out when it has no value. */
+/** A field that is omitted when it has no value. */
 function given(name: string, value: unknown): Record<string, unknown> {
   return value === undefined || value === null ? {} : { [name]: value };
 }
 
-/** The shape of the answer: JSON, perhaps of a schema. Newer models take JSON schemas as they are. */
+/** The response format: JSON, with or without a schema. Newer models accept JSON schemas unchanged. */
 function toResponseFormat(format: unknown, model: string): Record<string, unknown> {
   if (!isObject(format) || (format.type !== "json_object" && format.type !== "json_schema")) return {};
   const asJson = { responseMimeType: "application/json" };
@@ -40,7 +40,7 @@ function toModalities(modalities: unknown): unknown {
   return Array.isArray(modalities) ? modalities.map((one) => String(one).toUpperCase()) : undefined;
 }
 
-/** How the answer is to be made (https://ai.google.dev/api/generate-content#generationconfig). */
+/** Generation settings (https://ai.google.dev/api/generate-content#generationconfig). */
 export function toGenerationConfig(request: ChatRequest, options: ConversionOptions): Record<string, unknown> {
   const { model, stop } = request;
   return {

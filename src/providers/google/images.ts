@@ -1,21 +1,14 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ImageRequest, ImageResponse } from "../../schemas/images.ts";
-import {
-  modelOf,
-  pictureMembers,
-  ratioOf,
-  requireBytes,
-  requireOnePicture,
-  toFilteredAnswer,
-} from "../shapes/images.ts";
-import { copyMembers, splitMembers } from "../shapes/members.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { imageMembers, modelOf, ratioOf, requireBytes, requireOneImage, toFilteredAnswer } from "../shared/images.ts";
+import { copyMembers, splitMembers } from "../shared/members.ts";
 import { modelName } from "./model.ts";
 import { countOf } from "./usage.ts";
 import { GenerateContentResponse } from "./wire.ts";
 
-/** Whether a model is asked with `predict`; the others make pictures in a conversation. */
+/** Whether a model is called with `predict`; the others generate images through chat. */
 export function isImagen(model: string): boolean {
   return /^(?:imagen|imagegeneration)/.test(modelName(model));
 }
@@ -25,7 +18,10 @@ const imagenRatios = ["1:1", "3:4", "4:3", "9:16", "16:9"];
 const outputTypes: Readonly<Record<string, string>> = { png: "image/png", jpeg: "image/jpeg", webp: "image/webp" };
 const qualities: Readonly<Record<string, number>> = { hd: 100, standard: 75 };
 
-/** A request of Imagen (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api, https://ai.google.dev/gemini-api/docs/imagen). */
+/**
+ * A request to Imagen (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/imagen-api,
+ * https://ai.google.dev/gemini-api/docs/imagen).
+ */
 function toImagen(request: ImageRequest, slug: string, { drop }: ConversionOptions): object {
   requireBytes(slug, request);
   const { prompt, n, output_format: format, output_compression: compression, quality } = request;
@@ -44,7 +40,7 @@ function toImagen(request: ImageRequest, slug: string, { drop }: ConversionOptio
     enhancePrompt: "enhancePrompt",
     storageUri: "storageUri",
   };
-  const handled = [...pictureMembers, "quality", "output_format", "output_compression"];
+  const handled = [...imageMembers, "quality", "output_format", "output_compression"];
   const type = typeof format === "string" && Object.hasOwn(outputTypes, format) ? outputTypes[format] : undefined;
   const known = typeof quality === "string" && Object.hasOwn(qualities, quality) ? qualities[quality] : undefined;
   const level = compression ?? known;
@@ -71,20 +67,20 @@ const Predictions = v.looseObject({
 
 function fromImagen(body: unknown, slug: string, options: ConversionOptions): ImageResponse {
   const predictions = v.parse(Predictions, body).predictions ?? [];
-  const pictures = predictions.flatMap(({ bytesBase64Encoded: bytes, prompt }) =>
+  const results = predictions.flatMap(({ bytesBase64Encoded: bytes, prompt }) =>
     bytes ? [{ b64_json: bytes, ...(prompt && { revised_prompt: prompt }) }] : [],
   );
   const reason = predictions.find((one) => one.raiFilteredReason)?.raiFilteredReason;
-  return toFilteredAnswer(slug, pictures, { ...options, reason });
+  return toFilteredAnswer(slug, results, { ...options, reason });
 }
 
 const geminiRatios = ["1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"];
 
-/** A request of a Gemini model that makes pictures (https://ai.google.dev/gemini-api/docs/image-generation). */
+/** A request to a Gemini model that generates images (https://ai.google.dev/gemini-api/docs/image-generation). */
 function toGemini(request: ImageRequest, slug: string, { drop }: ConversionOptions): object {
   requireBytes(slug, request);
-  requireOnePicture(slug, request);
-  const rules = { handled: [...pictureMembers, "seed"], kind: "image", drop } as const;
+  requireOneImage(slug, request);
+  const rules = { handled: [...imageMembers, "seed"], kind: "image", drop } as const;
   const { taken, unknown } = splitMembers(request, imageConfigMembers, rules);
   const config = { ...imageConfigOf(request), ...taken };
   return {
@@ -113,8 +109,8 @@ function fromGemini(body: unknown, slug: string, { created = 0 }: ConversionOpti
     inlineData && !thought ? [{ b64_json: inlineData.data }] : [],
   );
   if (data.length === 0) {
-    const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "no picture came";
-    throw new UpstreamError(400, `${slug} error: the model made no picture: ${reason}`, {
+    const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "the response contains no image";
+    throw new UpstreamError(400, `${slug} error: the model returned no image: ${reason}`, {
       provider: slug,
       code: "content_filter",
     });
@@ -127,12 +123,12 @@ function fromGemini(body: unknown, slug: string, { created = 0 }: ConversionOpti
   return { created, data, ...(usage && { usage: { ...counts, ...details } }) };
 }
 
-/** A request for pictures in the words of the model it names. */
+/** An image request in the format of its model. */
 export function toGoogleImages(request: ImageRequest, slug: string, options: ConversionOptions): object {
   return isImagen(modelOf(slug, request)) ? toImagen(request, slug, options) : toGemini(request, slug, options);
 }
 
-/** The answer to it. */
+/** The response to an image request. */
 export function fromGoogleImages(
   body: unknown,
   { model }: ImageRequest,

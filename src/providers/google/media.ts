@@ -1,8 +1,8 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { readDataUrl } from "../../lib/data-url.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 
-/** Media types by the end of a file's name. */
+/** Media types by file extension. */
 const mediaTypes: Readonly<Record<string, string>> = {
   pdf: "application/pdf",
   txt: "text/plain",
@@ -41,8 +41,8 @@ const mediaTypes: Readonly<Record<string, string>> = {
   "3gp": "video/3gpp",
 };
 
-/** Media types by the format of a sound. */
-const soundTypes: Readonly<Record<string, string>> = {
+/** Media types of audio formats. */
+const audioTypes: Readonly<Record<string, string>> = {
   mp3: "audio/mp3",
   wav: "audio/wav",
   opus: "audio/ogg",
@@ -60,7 +60,7 @@ const base64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 const hostOfVideos = /^https:\/\/(?:www\.|m\.)?(?:youtube\.com|youtu\.be)\//;
 const filesOfGemini = "https://generativelanguage.googleapis.com/v1beta/";
 
-/** A medium, by its bytes or where it lies, as one part of a message (https://ai.google.dev/api/caching#Part). */
+/** Media as a content part, inline or by URL (https://ai.google.dev/api/caching#Part). */
 export type MediaPart =
   | { inlineData: { mimeType: string; data: string } }
   | { fileData: { mimeType?: string; fileUri: string } };
@@ -69,9 +69,7 @@ function refuse(what: string, problem: string): never {
   throw new InvalidRequestError(`Cannot send ${what}: ${problem}`, { param: "messages", code: "invalid_content" });
 }
 
-const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
-
-/** The media type the name of a file tells; its query does not count. */
+/** The media type for a file name or URL; the query is ignored. */
 function typeOfName(name: string | undefined): string | undefined {
   const [, ending] = /\.([A-Za-z0-9]{1,5})$/.exec(name?.replace(/[?#].*$/, "") ?? "") ?? [];
   const key = ending?.toLowerCase();
@@ -84,12 +82,12 @@ function fromDataUrl(url: string, what: string): MediaPart {
   return { inlineData: { mimeType: inline.type || "text/plain", data: inline.data } };
 }
 
-/** What is known of a medium besides where it lies. */
+/** Metadata of a medium. */
 interface MediumHints {
-  /** Name of the part, for refusals. */
+  /** Name of the content part, for error messages. */
   what: string;
   mediaType: string | undefined;
-  /** Where nothing else tells. */
+  /** Media type to use when nothing else states one. */
   fallback: string;
 }
 
@@ -97,55 +95,56 @@ function fromAddress(address: string, { mediaType, fallback, what }: MediumHints
   if (/^data:/i.test(address)) return fromDataUrl(address, what);
   if (/^(?:https?|gs):\/\//.test(address)) {
     const known = mediaType ?? typeOfName(address) ?? (hostOfVideos.test(address) ? "video/mp4" : undefined);
-    // what was uploaded knows its type
+    // the service knows the type of an uploaded file
     if (known === undefined && address.startsWith(filesOfGemini)) return { fileData: { fileUri: address } };
     return { fileData: { mimeType: known ?? fallback, fileUri: address } };
   }
   if (base64.test(address)) return { inlineData: { mimeType: mediaType ?? fallback, data: address } };
-  return refuse(what, "it is no data URL, address or base64");
+  return refuse(what, "it is not a data URL, URL or base64");
 }
 
-function fromPicture(part: Record<string, unknown>, what: string, fallback: string): MediaPart {
+function fromImage(part: Record<string, unknown>, what: string, fallback: string): MediaPart {
   const given = part[what];
   const { url, mime_type } = isObject(given) ? given : { url: given, mime_type: undefined };
-  const address = text(url) ?? refuse(what, "it has no url");
-  return fromAddress(address, { what, mediaType: text(mime_type), fallback });
+  const address = nonEmptyString(url) ?? refuse(what, "it has no url");
+  return fromAddress(address, { what, mediaType: nonEmptyString(mime_type), fallback });
 }
 
 function fromFile({ file }: Record<string, unknown>): MediaPart {
   const members = isObject(file) ? file : {};
-  const name = text(members.file_name) ?? text(members.filename);
-  const mediaType = text(members.mime_type) ?? typeOfName(name);
+  const name = nonEmptyString(members.file_name) ?? nonEmptyString(members.filename);
+  const mediaType = nonEmptyString(members.mime_type) ?? typeOfName(name);
   const hints = { what: "file", mediaType, fallback: "application/pdf" };
-  const bytes = text(members.file_data);
+  const bytes = nonEmptyString(members.file_data);
   if (bytes !== undefined) return fromAddress(bytes, hints);
-  const address = text(members.file_url) ?? text(members.file_id) ?? refuse("file", "it has no data, address or id");
+  const address =
+    nonEmptyString(members.file_url) ?? nonEmptyString(members.file_id) ?? refuse("file", "it has no data, URL or id");
   return fromAddress(address.startsWith("files/") ? `${filesOfGemini}${address}` : address, hints);
 }
 
-function fromSound({ input_audio: sound }: Record<string, unknown>): MediaPart {
-  const { data, format } = isObject(sound) ? sound : {};
-  const key = text(format) ?? "wav";
-  const type = Object.hasOwn(soundTypes, key) ? soundTypes[key] : undefined;
-  const bytes = text(data) ?? refuse("input_audio", "it has no data");
+function fromAudio({ input_audio: input }: Record<string, unknown>): MediaPart {
+  const { data, format } = isObject(input) ? input : {};
+  const key = nonEmptyString(format) ?? "wav";
+  const type = Object.hasOwn(audioTypes, key) ? audioTypes[key] : undefined;
+  const bytes = nonEmptyString(data) ?? refuse("input_audio", "it has no data");
   return { inlineData: { mimeType: type ?? `audio/${key.replace(/[^A-Za-z0-9.+-]/g, "")}`, data: bytes } };
 }
 
 /**
- * A picture, file or sound of a message; undefined for other kinds of parts.
+ * An image, file or audio part of a message; undefined for other parts.
  *
- * @throws {InvalidRequestError} If it has neither bytes nor an address.
+ * @throws {InvalidRequestError} If it has neither bytes nor a URL.
  */
 export function toMediaPart(part: Record<string, unknown>): MediaPart | undefined {
   switch (part.type) {
     case "image_url":
-      return fromPicture(part, "image_url", "image/jpeg");
+      return fromImage(part, "image_url", "image/jpeg");
     case "video_url":
-      return fromPicture(part, "video_url", "video/mp4");
+      return fromImage(part, "video_url", "video/mp4");
     case "file":
       return fromFile(part);
     case "input_audio":
-      return fromSound(part);
+      return fromAudio(part);
     default:
       return undefined;
   }

@@ -1,8 +1,8 @@
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 import { type MediaPart, toMediaPart } from "./media.ts";
 import { traitsOf } from "./model.ts";
 
@@ -21,7 +21,7 @@ interface Content {
   parts: RequestPart[];
 }
 
-/** A conversation and what is said apart from it. */
+/** A conversation, with the system instructions apart. */
 interface Conversation {
   contents: Content[];
   systemInstruction?: { parts: RequestPart[] };
@@ -29,20 +29,23 @@ interface Conversation {
 
 type Message = ChatRequest["messages"][number];
 
-/** Stands for a signature that is not there, where models insist on one (https://ai.google.dev/gemini-api/docs/thought-signatures). */
+/**
+ * Placeholder for a missing signature, for models that require one
+ * (https://ai.google.dev/gemini-api/docs/thought-signatures).
+ */
 export const noSignature = "skip_thought_signature_validator";
-/** Name of a function whose call is not part of the conversation. */
+/** Function name to use for a result whose call is not part of the conversation. */
 const unknownFunction = "unknown_function";
 
-/** Calls of a conversation by their ids. */
+/** Tool calls of a conversation by id. */
 type Calls = ReadonlyMap<string, { name: string; order: number }>;
 
-/** The signature of a part, as a member of what it becomes. */
+/** The signature of a part, as a field to add to its counterpart. */
 function signedBy({ thought_signature: signature }: Record<string, unknown>): { thoughtSignature?: string } {
   return typeof signature === "string" && signature !== "" ? { thoughtSignature: signature } : {};
 }
 
-/** Code of an earlier answer, and what came of it. */
+/** Executed code of an earlier response, and its result. */
 function fromCode(part: Record<string, unknown>): RequestPart | undefined {
   const { executable_code: code, code_execution_result: result } = part;
   if (isObject(code)) return { executableCode: code, ...signedBy(part) };
@@ -56,8 +59,8 @@ function fromPart(part: unknown, { drop }: ConversionOptions): RequestPart[] {
     const signed = signedBy(part);
     return said === "" && !signed.thoughtSignature ? [] : [{ text: said, ...signed }];
   }
-  if (isThoughtPart(part)) return fromThought(part, drop);
-  // pictures that were only thought of are no part of the conversation
+  if (isReasoningPart(part)) return fromReasoning(part, drop);
+  // images from the reasoning are not part of the conversation
   if (part.thought === true) return [];
   const code = fromCode(part);
   if (code) return [code];
@@ -66,8 +69,8 @@ function fromPart(part: unknown, { drop }: ConversionOptions): RequestPart[] {
   return media ? [{ ...media, ...signedBy(part) }] : [];
 }
 
-/** Thoughts go back only with a signature of this family of models; the member it lies in tells. */
-function fromThought(part: Record<string, unknown>, drop: (member: string) => void): RequestPart[] {
+/** Reasoning is sent back only with a signature of this model family; the field that has it identifies the family. */
+function fromReasoning(part: Record<string, unknown>, drop: (member: string) => void): RequestPart[] {
   const { thinking, thought_signature: signature } = part;
   if (typeof signature === "string" && typeof thinking === "string") {
     return [{ text: thinking, thought: true, thoughtSignature: signature }];
@@ -85,14 +88,14 @@ function signatureOf(call: Record<string, unknown>): string | undefined {
   const inner = isObject(call.function) ? call.function : {};
   const extra = isObject(call.extra_content) ? call.extra_content.google : undefined;
   const found = inner.thought_signature ?? call.thought_signature ?? (isObject(extra) ? extra.thought_signature : null);
-  return typeof found === "string" && found !== "" ? found : undefined;
+  return nonEmptyString(found);
 }
 
 function argumentsOf(given: unknown): object {
   if (given === undefined || given === null || given === "") return {};
   const value = typeof given === "string" ? parseJson(given) : given;
   if (isObject(value)) return value;
-  throw new InvalidRequestError("Cannot send the arguments of a tool call: they are no JSON object", {
+  throw new InvalidRequestError("Cannot send the arguments of a tool call: they are not a JSON object", {
     param: "messages",
     code: "invalid_tool_arguments",
   });
@@ -119,13 +122,13 @@ function fromCalls(calls: unknown, { drop }: ConversionOptions): Extract<Request
 function fromAssistant(message: Message, needsSignatures: boolean, options: ConversionOptions): RequestPart[] {
   const { content_blocks: blocks, content } = message;
   const calls = fromCalls(message.tool_calls, options);
-  // the first call of a turn carries the signature
+  // the first call of a turn has the signature
   const [first] = calls;
   if (first && needsSignatures) first.thoughtSignature ??= noSignature;
   return [...fromContent(Array.isArray(blocks) ? blocks : content, options), ...calls];
 }
 
-/** Results in the order of their calls: models tell calls of one function apart by it. */
+/** Tool results in the order of their calls: models use the order to distinguish calls of one function. */
 function fromResults(results: readonly Message[], calls: Calls, options: ConversionOptions): RequestPart[] {
   const found = results.map((message) => {
     const call = calls.get(String(message.tool_call_id));
@@ -172,7 +175,7 @@ function toContents(messages: readonly Message[], needsSignatures: boolean, opti
     if (!message) break;
     if (isResult(message)) {
       const start = index;
-      while (messages[index + 1] && isResult(messages[index + 1] as Message)) index++; // is there, as just checked
+      while (messages[index + 1] && isResult(messages[index + 1] as Message)) index++; // present, as checked above
       push(contents, "user", fromResults(messages.slice(start, index + 1), calls, options));
     } else if (message.role === "assistant") {
       push(contents, "model", fromAssistant(message, needsSignatures, options));
@@ -184,7 +187,7 @@ function toContents(messages: readonly Message[], needsSignatures: boolean, opti
 }
 
 /**
- * Turns of a conversation: neighbours of one role are one turn, the first is the user's.
+ * Turns of a conversation. Consecutive turns of one role are merged, and the first turn is the user's.
  *
  * @throws {InvalidRequestError} If a part cannot be sent.
  */

@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import type { ModelList } from "../../schemas/models.ts";
-import { keyHeader } from "../auth/headers.ts";
-import { defineProvider, passBelow } from "../define.ts";
-import { inBatches } from "../shapes/embeddings.ts";
-import { modelOf } from "../shapes/images.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider, passBelow } from "../core/define.ts";
+import { keyHeader } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { inBatches } from "../shared/embeddings.ts";
+import { modelOf } from "../shared/images.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
@@ -16,7 +16,7 @@ import { speak } from "./speech.ts";
 import { createGeminiMapper } from "./stream.ts";
 import { ListModelsResponse } from "./wire.ts";
 
-/** Words for how soon an answer is needed (https://ai.google.dev/api/generate-content). */
+/** Service tiers by OpenAI's names (https://ai.google.dev/api/generate-content). */
 const serviceTiers: Readonly<Record<string, string>> = { default: "standard" };
 
 const host: GeminiHost = {
@@ -72,7 +72,7 @@ const models: OperationAdapter<"models"> = {
   },
 };
 
-/** The Gemini API (https://ai.google.dev/api); the key travels in a header, never in an address. */
+/** The Gemini API (https://ai.google.dev/api); the key is sent in a header, never in a URL. */
 export const google = defineProvider({
   slug: "google",
   baseUrl: "https://generativelanguage.googleapis.com",

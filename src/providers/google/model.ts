@@ -1,18 +1,18 @@
-import { withoutPrefixes } from "../model-names.ts";
-import { encodeText } from "../shapes/hosts.ts";
+import { withoutPrefixes } from "../core/model-names.ts";
+import { encodeText } from "../shared/hosts.ts";
 
-/** What the name of a model tells of what it takes. */
+/** Capabilities of a model, from its name. */
 export interface ModelTraits {
-  /** Generation such as 2.5 or 3; undefined for names without one, such as aliases of the newest. */
+  /** Generation such as 2.5 or 3; undefined for names without one, such as `-latest` aliases. */
   generation: number | undefined;
   family: "gemini" | "other";
-  /** Larger models think always. */
+  /** Larger models cannot turn thinking off. */
   isPro: boolean;
-  /** Whether instructions can be given apart from the conversation. */
+  /** Whether the model accepts system instructions. */
   hasSystemInstruction: boolean;
 }
 
-/** The plain name of a model: `models/` in front is part of its address. */
+/** The model's name without `models/`, which belongs to the path. */
 export function modelName(model: string): string {
   return withoutPrefixes(model, /^\/*models\/+/);
 }
@@ -27,7 +27,7 @@ export const geminiNaming = {
   },
 };
 
-/** Path of a model below the base address; tuned models live beside the others. */
+/** Path of a model below the base URL; tuned models have their own folder. */
 export function modelPath(model: string): string {
   const tuned = /^tunedModels\/(.+)$/.exec(model)?.[1];
   return tuned === undefined

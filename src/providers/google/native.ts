@@ -1,7 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
 import type { BatchEmbedContentsRequest, CountContentsRequest, GenerateContentRequest } from "../../schemas/gemini.ts";
-import type { ConversionOptions, OperationAdapters } from "../types.ts";
+import type { ConversionOptions, OperationAdapters } from "../core/types.ts";
 import { noSignature } from "./messages.ts";
 import { modelName, modelPath, traitsOf } from "./model.ts";
 
@@ -14,7 +14,10 @@ function isForeign(content: Members): boolean {
   return listOf(content.parts).some((part) => isMarked(signatureOf(part)));
 }
 
-/** A part as these models take it: thoughts of others are none of theirs, and their calls are marked as such. */
+/**
+ * A part for these models. Thinking of other model families is dropped, and their tool calls get a placeholder
+ * signature.
+ */
 function toOwnPart(part: Members, needsSignatures: boolean, { drop }: ConversionOptions): Members[] {
   const signature = signatureOf(part);
   if (!isMarked(signature)) return [part];
@@ -25,7 +28,7 @@ function toOwnPart(part: Members, needsSignatures: boolean, { drop }: Conversion
   return [isCall && needsSignatures ? { ...rest, thoughtSignature: noSignature } : rest];
 }
 
-/** Turns without what an answer of another family left in them; the same where there is nothing. */
+/** Turns without leftovers of other model families; the argument itself when it has none of them. */
 function toOwnContents(contents: unknown, model: string, options: ConversionOptions): unknown {
   const turns = listOf(contents);
   if (!turns.some(isForeign)) return contents;
@@ -37,18 +40,18 @@ function toOwnContents(contents: unknown, model: string, options: ConversionOpti
   });
 }
 
-/** A request to generateContent as its own API takes it: the path tells the model and the form of the answer. */
+/** A native generateContent request: model and response format come from the path. */
 export function toOwnRequest(request: GenerateContentRequest, options: ConversionOptions): Members {
   const { model, stream: _, ...rest } = request;
   return { ...rest, contents: toOwnContents(rest.contents, model, options) };
 }
 
-/** The action of a call of generateContent. */
+/** The action of a generateContent call. */
 export function generateAction(isStream: boolean): string {
   return isStream ? "streamGenerateContent?alt=sse" : "generateContent";
 }
 
-/** The whole request whose tokens are to be counted, where there is one. */
+/** The whole generateContent request whose tokens are counted, if present. */
 export function countedRequest(request: CountContentsRequest): Members | undefined {
   return request.generateContentRequest ?? request.generate_content_request ?? undefined;
 }
@@ -64,7 +67,7 @@ function toBatchRequest({ model: name, requests }: BatchEmbedContentsRequest): M
   return { requests: requests.map((request) => ({ ...request, model })) };
 }
 
-/** The Gemini API at Google itself (https://ai.google.dev/api): requests and answers go on as they came. */
+/** The native Gemini API at Google (https://ai.google.dev/api): requests and responses are forwarded unchanged. */
 export const nativeOperations = {
   generateContent: {
     path: (request) => `/v1beta${modelPath(request.model)}:${generateAction(request.stream === true)}`,

@@ -1,21 +1,21 @@
 import type { Candidate, LogprobsResult, Part, TokenOdds } from "./wire.ts";
 
-/** A call of a function, as it is answered. */
+/** A function call in the gateway's shape. */
 interface ToolCall {
   id: string;
   type: "function";
   function: { name: string; arguments: string; thought_signature?: string };
 }
 
-/** A block of an answer as it came: text, thoughts, media, code. */
+/** A content block of a response: text, reasoning, media or code. */
 interface Block {
-  /** Neighbours of one kind belong to one block of a stream. */
+  /** Kind; consecutive blocks of one kind form one block of a stream. */
   kind: string;
   /** What it adds to a block of a stream. */
   delta: Record<string, unknown>;
 }
 
-/** A part's call; its id is made of the answer's where the upstream gives none. */
+/** A part's function call; without an upstream id its id is derived from the response's. */
 export function toToolCall(
   { functionCall, thoughtSignature }: Part,
   id: string,
@@ -27,11 +27,11 @@ export function toToolCall(
   return { id: functionCall.id || id, type: "function", function: { ...made, ...signed } };
 }
 
-/** A part that is no call as a block; undefined where it says nothing. */
+/** A part that is not a function call as a block; undefined for empty parts. */
 export function toBlock(part: Part): Block | undefined {
   const { text, thought, thoughtSignature, inlineData, executableCode, codeExecutionResult } = part;
   const signed = thoughtSignature ? { thought_signature: thoughtSignature } : {};
-  // sound has a member of its own
+  // audio has a separate field
   if (part.functionCall || inlineData?.mimeType?.startsWith("audio/")) return undefined;
   if (inlineData) {
     const image = { image_url: { url: toDataUrl(inlineData) }, ...(thought && { thought }), ...signed };
@@ -53,13 +53,13 @@ function toDataUrl({ mimeType, data }: NonNullable<Part["inlineData"]>): string 
   return `data:${mimeType ?? "application/octet-stream"};base64,${data}`;
 }
 
-/** The text of parts, thoughts or what is said; undefined when there is none. */
+/** The joined text of the parts, either reasoning or output; undefined without such parts. */
 export function textOf(parts: readonly Part[], { thought }: { thought: boolean }): string | undefined {
-  const texts = parts.filter((part) => (part.thought === true) === thought).flatMap(({ text }) => text ?? []);
-  return texts.length === 0 ? undefined : texts.join("");
+  const strings = parts.filter((part) => (part.thought === true) === thought).flatMap(({ text }) => text ?? []);
+  return strings.length === 0 ? undefined : strings.join("");
 }
 
-/** Pictures of an answer, as data URLs. */
+/** Images of a response, as data URLs. */
 export function imagesOf(parts: readonly Part[]): object[] {
   return parts.flatMap(({ inlineData, thought }) =>
     inlineData && !thought && !inlineData.mimeType?.startsWith("audio/")
@@ -74,7 +74,7 @@ const toOdds = ({ token, logProbability }: TokenOdds) => ({
   bytes: null,
 });
 
-/** How likely the tokens were (https://ai.google.dev/api/generate-content#LogprobsResult); null when it is not told. */
+/** Log probabilities of the tokens (https://ai.google.dev/api/generate-content#LogprobsResult); null when missing. */
 export function toLogprobs(result: LogprobsResult | null | undefined): object | null {
   if (!result?.chosenCandidates) return null;
   const { topCandidates } = result;
@@ -85,7 +85,7 @@ export function toLogprobs(result: LogprobsResult | null | undefined): object | 
   return { content, refusal: null };
 }
 
-/** What only these models tell of an answer. */
+/** Response fields only these models have. */
 export function extrasOf(candidate: Candidate): Record<string, unknown> {
   const { safetyRatings, groundingMetadata, citationMetadata, urlContextMetadata } = candidate;
   const extras = { safetyRatings, groundingMetadata, citationMetadata, urlContextMetadata };

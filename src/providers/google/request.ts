@@ -1,21 +1,21 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { passUnknown } from "../shared/known.ts";
 import { toGenerationConfig } from "./generation.ts";
 import { toConversation } from "./messages.ts";
 import { wantsWav } from "./sound.ts";
 import { toToolMembers } from "./tools.ts";
 
-/** What differs between the places these models are served at. */
+/** Differences between hosts of these models. */
 export interface GeminiHost {
-  /** Slug of the provider, for failures. */
+  /** Slug of the provider, for error messages. */
   slug: string;
-  /** Members of the request that only this host takes, from the members that give them. */
+  /** Request fields only this host has, from the gateway's fields. */
   ownMembers: Readonly<Record<string, (request: ChatRequest) => Record<string, unknown>>>;
 }
 
-/** Members of a request that have an equal here. */
+/** Request fields with a counterpart at Google. */
 const mapped = new Set([
   "model",
   "messages",
@@ -48,7 +48,7 @@ const mapped = new Set([
   "functions",
 ]);
 
-/** A stored context holds instructions and tools of its own (https://ai.google.dev/gemini-api/docs/caching). */
+/** Cached content already contains instructions and tools (https://ai.google.dev/gemini-api/docs/caching). */
 function withCachedContent(body: Record<string, unknown>, request: ChatRequest, { drop }: ConversionOptions): object {
   const { systemInstruction, tools, toolConfig: _, ...rest } = body;
   if (systemInstruction !== undefined) drop("messages.system");

@@ -3,7 +3,7 @@ import { isObject } from "../../lib/json.ts";
 
 type Schema = Record<string, unknown>;
 
-/** Keywords that are taken as they are (https://ai.google.dev/api/caching#Schema). */
+/** Keywords that are copied unchanged (https://ai.google.dev/api/caching#Schema). */
 const plainKeywords = [
   "title",
   "description",
@@ -25,16 +25,16 @@ const formats: Readonly<Record<string, readonly string[]>> = {
   integer: ["int32", "int64"],
 };
 
-/** References can make a short schema endlessly long. */
+/** Limit: references can expand a short schema without end. */
 const maxSchemas = 10_000;
 const maxDepth = 60;
 
-/** One conversion: its references, and how much it may still make. */
+/** State of one conversion: its references and its remaining budget. */
 interface Walk {
   root: Schema;
-  /** Shared by all that is made. */
+  /** Shared across the whole schema. */
   budget: { left: number };
-  /** References that are being followed. */
+  /** References that are being expanded. */
   following: readonly string[];
   depth: number;
 }
@@ -43,7 +43,7 @@ function refuse(problem: string): never {
   throw new InvalidRequestError(`Cannot send this schema: ${problem}`, { code: "invalid_schema" });
 }
 
-/** The schema a reference inside the document leads to. */
+/** The schema a local reference points to. */
 function follow(root: Schema, reference: string): unknown {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;
@@ -58,14 +58,14 @@ function follow(root: Schema, reference: string): unknown {
 
 function withReference(schema: Schema, reference: string, walk: Walk): Schema {
   const { $ref: _, ...rest } = schema;
-  // what contains itself cannot be written out
+  // a recursive schema cannot be expanded
   if (walk.following.includes(reference)) return convert({ type: "object", ...rest }, walk);
   const target = follow(walk.root, reference);
-  if (!isObject(target)) refuse(`${reference.slice(0, 200)} leads nowhere`);
+  if (!isObject(target)) refuse(`${reference.slice(0, 200)} points to nothing`);
   return convert({ ...target, ...rest }, { ...walk, following: [...walk.following, reference] });
 }
 
-/** Members of `allOf` as one schema with the rest. */
+/** Merges the schemas of `allOf` into the rest of the schema. */
 function mergeAll(members: readonly unknown[], rest: Schema, walk: Walk): Schema {
   let merged = rest;
   for (const member of members) {
@@ -90,7 +90,7 @@ function isNull(schema: unknown): boolean {
   return isObject(schema) && (schema.type === "null" || schema.const === null);
 }
 
-/** Alternatives: null among them becomes `nullable`, a single one takes the place of all. */
+/** Alternatives: `null` becomes `nullable`, and a single alternative replaces the list. */
 function withAlternatives(schema: Schema, alternatives: readonly unknown[], walk: Walk): Schema {
   const { anyOf: _any, oneOf: _one, ...rest } = schema;
   const others = alternatives.filter((one) => !isNull(one));
@@ -98,7 +98,7 @@ function withAlternatives(schema: Schema, alternatives: readonly unknown[], walk
   const [first] = others;
   if (others.length === 1 && isObject(first))
     return convert({ ...rest, ...first, ...(nullable && { nullable }) }, walk);
-  // alternatives stand alone: what stands beside them says more
+  // anyOf must be the only keyword, and the keywords beside it are more specific
   if (isObject(rest.properties) || rest.items !== undefined || others.length === 0) {
     return convert({ ...rest, ...(nullable && { nullable }) }, walk);
   }
@@ -107,7 +107,7 @@ function withAlternatives(schema: Schema, alternatives: readonly unknown[], walk
   return { anyOf };
 }
 
-/** Several types as alternatives; each takes the keywords that belong to it. */
+/** Several types as alternatives; each gets the keywords that belong to it. */
 function withTypes(schema: Schema, types: readonly unknown[], walk: Walk): Schema {
   const { type: _, items, prefixItems, properties, required, ...rest } = schema;
   const members = types.map((type) => {
@@ -117,7 +117,7 @@ function withTypes(schema: Schema, types: readonly unknown[], walk: Walk): Schem
   return withAlternatives(rest, members, walk);
 }
 
-/** Values to choose from: only texts can be listed; others are told in the description. */
+/** Enum values: Gemini only accepts strings; other values are listed in the description. */
 function chooseFrom(values: readonly unknown[], schema: Schema): Schema {
   const others = values.filter((value) => value !== null);
   const nullable = others.length < values.length && { nullable: true };
@@ -133,10 +133,10 @@ function chooseFrom(values: readonly unknown[], schema: Schema): Schema {
 function itemsOf({ items, prefixItems }: Schema, walk: Walk): Schema {
   if (isObject(items) && Object.keys(items).length > 0) return convert(items, walk);
   if (Array.isArray(prefixItems) && prefixItems.length > 0) return withAlternatives({}, prefixItems, walk);
-  return { type: "string" }; // a list needs to know of what
+  return { type: "string" }; // Gemini requires an item type
 }
 
-/** The members of an object; `required` may name only what is there. */
+/** Properties of an object; `required` may name only properties that exist. */
 function membersOf({ properties, required }: Schema, walk: Walk): Schema {
   if (!isObject(properties) || Object.keys(properties).length === 0) return {};
   const converted = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, convert(one, walk)]));
@@ -170,7 +170,7 @@ function convertPlain(schema: Schema, walk: Walk): Schema {
 
 function convert(value: unknown, walk: Walk): Schema {
   if (!isObject(value)) return {};
-  if (walk.budget.left-- <= 0 || walk.depth > maxDepth) refuse("written out, it is too large");
+  if (walk.budget.left-- <= 0 || walk.depth > maxDepth) refuse("it is too large once its references are expanded");
   return convertOne(value, { ...walk, depth: walk.depth + 1 });
 }
 
@@ -187,10 +187,10 @@ function convertOne(value: Schema, walk: Walk): Schema {
 }
 
 /**
- * A JSON schema in the subset of OpenAPI the models take (https://ai.google.dev/api/caching#Schema): references written
- * out, null as `nullable`, unknown keywords left out. The argument stays as it is.
+ * A JSON schema in Gemini's subset of OpenAPI (https://ai.google.dev/api/caching#Schema): references expanded, null as
+ * `nullable`, unknown keywords removed. The argument is not changed.
  *
- * @throws {InvalidRequestError} If a reference leads nowhere, or the schema is too large written out.
+ * @throws {InvalidRequestError} If a reference points to nothing, or the expanded schema is too large.
  */
 export function toOpenapiSchema(schema: Schema): Schema {
   return convert(schema, { root: schema, budget: { left: maxSchemas }, following: [], depth: 0 });

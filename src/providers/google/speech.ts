@@ -2,16 +2,16 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { fromBase64 } from "../../lib/base64.ts";
 import { joinBytes } from "../../lib/bytes.ts";
+import { BinaryAnswer } from "../core/operations.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { refuseSpeechEvents } from "../openai-compatible/media.ts";
-import { BinaryAnswer } from "../operations.ts";
-import { isKnownMember, passUnknown } from "../shapes/known.ts";
-import { formatOf, speechTypes, toWav, voiceOf } from "../shapes/speech.ts";
-import type { OperationAdapter } from "../types.ts";
+import { isKnownMember, passUnknown } from "../shared/known.ts";
+import { formatOf, speechTypes, toWav, voiceOf } from "../shared/speech.ts";
 import { modelPath } from "./model.ts";
 import { rateOf } from "./sound.ts";
 import { GenerateContentResponse } from "./wire.ts";
 
-/** Models speak in samples: as they are, or with the head of a WAV file. */
+/** Models return PCM samples; `wav` adds a header. */
 const formats = ["wav", "pcm"] as const;
 
 /** Speech of Gemini's models (https://ai.google.dev/gemini-api/docs/speech-generation). */
@@ -23,7 +23,7 @@ export const speak: OperationAdapter<"speak"> = {
     formatOf("google", request, formats, "wav");
     const { input, instructions, speed } = request;
     if (typeof speed === "number" && speed !== 1) drop("speed");
-    // the model is told how to speak in the same text
+    // style instructions are part of the text
     const text = instructions ? `${instructions}:\n${input}` : input;
     return {
       ...unknown,
@@ -37,16 +37,16 @@ export const speak: OperationAdapter<"speak"> = {
   fromUpstream(body, request) {
     const { candidates, promptFeedback } = v.parse(GenerateContentResponse, body);
     const [candidate] = candidates ?? [];
-    const sounds = (candidate?.content?.parts ?? []).flatMap(({ inlineData }) => inlineData ?? []);
-    const [first] = sounds;
+    const audioParts = (candidate?.content?.parts ?? []).flatMap(({ inlineData }) => inlineData ?? []);
+    const [first] = audioParts;
     if (!first) {
-      const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "no sound came";
-      throw new UpstreamError(502, `google error: the model said nothing: ${reason}`, {
+      const reason = promptFeedback?.blockReason ?? candidate?.finishReason ?? "the response contains no audio";
+      throw new UpstreamError(502, `google error: the model returned no audio: ${reason}`, {
         provider: "google",
         code: "upstream_bad_answer",
       });
     }
-    const samples = joinBytes(sounds.map(({ data }) => fromBase64(data)));
+    const samples = joinBytes(audioParts.map(({ data }) => fromBase64(data)));
     const format = formatOf("google", request, formats, "wav");
     return new BinaryAnswer(
       format === "wav" ? toWav(samples, rateOf(first.mimeType)) : samples,

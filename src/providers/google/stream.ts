@@ -1,31 +1,31 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { failureOfError } from "../failures.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { sharedMembers } from "./answer.ts";
 import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
-import { soundOf } from "./sound.ts";
+import { audioOf } from "./sound.ts";
 import { toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part, type UsageMetadata } from "./wire.ts";
 
-/** What is known of one of the answers that are streamed beside each other. */
+/** State of one choice of a stream. */
 interface Progress {
   hasRole: boolean;
   calls: number;
   finished: boolean;
-  /** The content block that grows. */
+  /** The content block in progress. */
   block: { index: number; kind: string };
 }
 
-/** @throws {UpstreamError} The failure an event tells of, with the status it names: an object, or a list of one. */
+/** @throws {UpstreamError} The failure an event reports, with its status; the error is an object or a list of one. */
 export function requireNoError(body: unknown, provider: string): void {
   const found: unknown = Array.isArray(body) ? body[0] : body;
   if (isObject(found) && isObject(found.error)) throw failureOfError(found.error, provider);
 }
 
-/** The answers of one stream, by their index. */
+/** State of the choices of one stream, by index. */
 class Streams {
   readonly #known = new Map<number, Progress>();
 
@@ -47,7 +47,7 @@ function toBlocks(parts: readonly Part[], { block }: Progress): object[] {
     const found = toBlock(part);
     if (!found) return [];
     const isMore = found.kind === block.kind && (found.kind === "text" || found.kind === "thinking");
-    // a signature at the end belongs to what was said last
+    // a signature at the end belongs to the last part
     const isTail = part.text === "" && block.index >= 0;
     if (!isMore && !isTail) Object.assign(block, { index: block.index + 1, kind: found.kind });
     return [{ index: block.index, delta: found.delta }];
@@ -56,26 +56,26 @@ function toBlocks(parts: readonly Part[], { block }: Progress): object[] {
 
 function toDelta(parts: readonly Part[], progress: Progress, { id, strict }: { id: string; strict: boolean }): object {
   const said = textOf(parts, { thought: false });
-  const thoughts = strict ? undefined : textOf(parts, { thought: true });
+  const reasoning = strict ? undefined : textOf(parts, { thought: true });
   const blocks = strict ? [] : toBlocks(parts, progress);
   const images = strict ? imagesOf(parts) : [];
-  const sound = soundOf(parts, { asWav: false });
+  const audioData = audioOf(parts, { asWav: false });
   const calls = parts.flatMap((part) => {
     const call = toToolCall(part, `${id}_${progress.calls}`, strict);
     return call ? [{ index: progress.calls++, ...call }] : [];
   });
   return {
     ...(said && { content: said }),
-    ...(thoughts && { reasoning_content: thoughts }),
+    ...(reasoning && { reasoning_content: reasoning }),
     ...(blocks.length > 0 && { content_blocks: blocks }),
     ...(images.length > 0 && { images }),
-    ...(sound !== undefined && { audio: { data: sound } }),
+    ...(audioData !== undefined && { audio: { data: audioData } }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
 }
 
 /**
- * Maps the events of streamGenerateContent: each is an answer's next slice
+ * Maps the events of streamGenerateContent: each event is a partial response
  * (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
  */
 export function createGeminiMapper(

@@ -1,11 +1,11 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { type ModelTraits, traitsOf } from "./model.ts";
 
-/** Tokens a model of generation 2.5 may think, by effort. */
+/** Thinking budget of a 2.5 model in tokens, by effort level. */
 const budgets = { none: 0, minimal: 1024, low: 1024, medium: 8192, high: 24_576, xhigh: 24_576, max: 24_576 } as const;
-/** How much a model of generation 3 thinks, by effort. */
+/** Thinking level of a generation 3 model, by effort level. */
 const levels = {
   none: "MINIMAL",
   minimal: "MINIMAL",
@@ -17,10 +17,10 @@ const levels = {
 } as const;
 type Effort = keyof typeof budgets;
 
-/** Models of generation 2.5 that make pictures or sound do not think. */
+/** 2.5 models for image or audio output do not think. */
 const mediaModel = /-(?:image|tts)(?:-|$)/;
 
-/** The least the larger models of generation 2.5 think: they cannot be told not to. */
+/** Smallest thinking budget of the larger 2.5 models: their thinking cannot be turned off. */
 const leastProBudget = 128;
 
 function isEffort(value: unknown): value is Effort {
@@ -31,7 +31,7 @@ function levelOf(effort: Effort, { isPro, generation }: ModelTraits): string {
   const level = levels[effort];
   if (!isPro) return level;
   if (level === "MINIMAL") return "LOW";
-  // the first of the generation knows two levels
+  // the first model of the generation has two levels
   return level === "MEDIUM" && generation === 3 ? "HIGH" : level;
 }
 
@@ -50,8 +50,8 @@ function fromThinking(thinking: Record<string, unknown>, effort: Effort | undefi
 }
 
 /**
- * How much a model is to think: `thinking` wins over `reasoning_effort`, a budget over a level; never both
- * (https://ai.google.dev/gemini-api/docs/thinking). Undefined where nothing is asked for, or the model does not think.
+ * Thinking settings: `thinking` takes precedence over `reasoning_effort`, and a budget over a level; never both
+ * (https://ai.google.dev/gemini-api/docs/thinking). Undefined when nothing is requested, or the model does not think.
  */
 export function toThinkingConfig(request: ChatRequest, { drop }: ConversionOptions): unknown {
   const { reasoning_effort: effort, thinking } = request;

@@ -1,9 +1,9 @@
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { toOpenapiSchema } from "./schema.ts";
 
-/** Tools the models bring (https://ai.google.dev/api/caching#Tool), by the names they are asked for with. */
+/** Tools built into the models (https://ai.google.dev/api/caching#Tool), by their request names. */
 const builtIn: Readonly<Record<string, string>> = {
   googleSearch: "googleSearch",
   google_search: "googleSearch",
@@ -23,17 +23,15 @@ const builtIn: Readonly<Record<string, string>> = {
   file_search: "fileSearch",
 };
 
-/** Tools and how they are to be used. */
+/** Tools and tool settings. */
 interface ToolMembers {
   tools?: object[];
   toolConfig?: object;
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "unsupported_parameter" });
-}
+const refuse: Refuse = refuseWith("unsupported_parameter");
 
-/** Options of a tool the model brings, by its name; undefined for functions of the caller. */
+/** Name and options of a built-in tool; undefined for the caller's functions. */
 function readBuiltIn(tool: Record<string, unknown>): { name: string; options: Record<string, unknown> } | undefined {
   const isFunction = tool.type === "function";
   const inner = tool[isFunction ? "function" : String(tool.type)];
@@ -46,7 +44,7 @@ function readBuiltIn(tool: Record<string, unknown>): { name: string; options: Re
     const { name: _, ...options } = members;
     return { name, options };
   }
-  // a function of the caller's own may have the same name
+  // the caller's own function may have the same name
   if (isObject(parameters) && isObject(parameters.properties) && Object.keys(parameters.properties).length > 0) {
     return undefined;
   }
@@ -56,7 +54,7 @@ function readBuiltIn(tool: Record<string, unknown>): { name: string; options: Re
 
 function toDeclaration({ type, function: inner }: Record<string, unknown>): object {
   if (type !== "function" || !isObject(inner) || typeof inner.name !== "string") {
-    return refuse("Cannot send this tool: only functions and the provider's own tools can be used", "tools");
+    return refuse("Cannot send this tool: only functions and the provider's built-in tools are supported", "tools");
   }
   const { name, description, parameters } = inner;
   const schema = isObject(parameters) ? toOpenapiSchema(parameters) : undefined;
@@ -73,7 +71,7 @@ function namesIn(tools: unknown): string[] {
   return tools.flatMap((tool) => (isObject(tool) && isObject(tool.function) ? [String(tool.function.name)] : []));
 }
 
-/** How functions are to be called (https://ai.google.dev/api/caching#FunctionCallingConfig). */
+/** The function calling settings (https://ai.google.dev/api/caching#FunctionCallingConfig). */
 function toCallingConfig(choice: unknown): object | undefined {
   if (choice === undefined || choice === null) return undefined;
   if (choice === "auto") return { mode: "AUTO" };

@@ -23,8 +23,8 @@ const finishReasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why an answer ended, in OpenAI's words (https://ai.google.dev/api/generate-content#FinishReason); words without one stay
- * as they are where that is allowed.
+ * The finish reason in OpenAI's terms (https://ai.google.dev/api/generate-content#FinishReason). When the response need
+ * not be strict, reasons without a counterpart stay unchanged.
  */
 export function toFinishReason(
   reason: string | null | undefined,
@@ -35,13 +35,15 @@ export function toFinishReason(
   return known ?? (strict ? "stop" : (reason ?? "stop"));
 }
 
-/** Tokens of one kind of content; undefined where the provider tells none. */
+/** Tokens of one modality; undefined where the provider reports none. */
 export function countOf(details: UsageMetadata["promptTokensDetails"], modality: string): number | undefined {
   const counts = (details ?? []).filter((one) => one.modality === modality).map((one) => one.tokenCount ?? 0);
   return counts.length === 0 ? undefined : counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Usage in the gateway's shape: thoughts are part of what was made, results of own tools of what was sent. */
+/**
+ * Usage in the gateway's shape: completion tokens include reasoning, prompt tokens include results of built-in tools.
+ */
 export function toUsage(metadata: UsageMetadata | null | undefined): Usage {
   const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = metadata ?? {};
   const prompt = (promptTokenCount ?? 0) + (toolUsePromptTokenCount ?? 0);

@@ -3,10 +3,10 @@ import * as v from "valibot";
 const count = v.nullish(v.number());
 const text = v.nullish(v.string());
 
-/** A blob inside an answer: a picture or sound. */
+/** A blob inside a response: an image or audio. */
 const InlineData = v.looseObject({ mimeType: text, data: v.string() });
 
-/** One part of an answer (https://ai.google.dev/api/caching#Part). */
+/** One part of a response (https://ai.google.dev/api/caching#Part). */
 export const Part = v.looseObject({
   text,
   thought: v.nullish(v.boolean()),
@@ -27,7 +27,7 @@ const LogprobsResult = v.looseObject({
 });
 export type LogprobsResult = v.InferOutput<typeof LogprobsResult>;
 
-/** One answer among those that were asked for. */
+/** One candidate. */
 const Candidate = v.looseObject({
   index: count,
   content: v.nullish(v.looseObject({ parts: v.nullish(v.array(Part)) })),
@@ -50,7 +50,7 @@ export const UsageMetadata = v.looseObject({
 });
 export type UsageMetadata = v.InferOutput<typeof UsageMetadata>;
 
-/** Answer of generateContent, and each event of its stream (https://ai.google.dev/api/generate-content). */
+/** Response of generateContent, and each event of its stream (https://ai.google.dev/api/generate-content). */
 export const GenerateContentResponse = v.looseObject({
   candidates: v.nullish(v.array(Candidate)),
   promptFeedback: v.nullish(v.looseObject({ blockReason: text })),
@@ -61,17 +61,17 @@ export const GenerateContentResponse = v.looseObject({
 });
 export type GenerateContentResponse = v.InferOutput<typeof GenerateContentResponse>;
 
-/** Answer of embedContent. */
+/** Response of embedContent. */
 export const EmbedContentResponse = v.looseObject({
   embedding: v.looseObject({ values: v.array(v.number()) }),
   usageMetadata: v.nullish(UsageMetadata),
 });
 
-/** Answer of batchEmbedContents. */
+/** Response of batchEmbedContents. */
 export const BatchEmbedContentsResponse = v.looseObject({
   embeddings: v.array(v.looseObject({ values: v.array(v.number()) })),
   usageMetadata: v.nullish(UsageMetadata),
 });
 
-/** Answer of models.list (https://ai.google.dev/api/models). */
+/** Response of models.list (https://ai.google.dev/api/models). */
 export const ListModelsResponse = v.looseObject({ models: v.nullish(v.array(v.looseObject({ name: v.string() }))) });

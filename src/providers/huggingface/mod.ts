@@ -1,26 +1,27 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { addressSetting } from "../settings.ts";
-import { plainChat, withStreamUsage } from "../shapes/plain.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { baseAddressSetting } from "../core/settings.ts";
+import { plainChat, withStreamUsage } from "../shared/plain.ts";
 
-/** Address of an endpoint of its own, with or without the version that every path brings. */
+/** URL of a dedicated endpoint, with or without the version that every path contains. */
 const BaseUrl = v.pipe(
   v.string(),
   v.maxLength(2048, "must have at most 2048 characters"),
-  v.regex(/^https?:\/\/[^\s?#\\@]+$/, "must be an address that begins with https:// and has no query"),
+  v.regex(/^https?:\/\/[^\s?#\\@]+$/, "must be a URL that begins with https:// and has no query"),
   v.transform((text) => text.replace(/\/+$/, "").replace(/\/v1$/, "")),
 );
 
-/** Hugging Face: its router, or an endpoint of one's own (https://huggingface.co/docs/inference-providers). */
+/** Hugging Face: its router, or a dedicated endpoint (https://huggingface.co/docs/inference-providers). */
 export const huggingface = defineProvider({
   slug: "huggingface",
-  settings: { prefix: "huggingface", schema: v.object({ base_url: v.optional(addressSetting(BaseUrl)) }) },
+  aliases: ["hugging-face"],
+  settings: { prefix: "huggingface", schema: v.object({ base_url: v.optional(baseAddressSetting(BaseUrl)) }) },
   baseUrl: ({ base_url }) => base_url ?? "https://router.huggingface.co",
   isBaseInfluenced: true,
   authenticate: bearer,
-  // behind a colon stands who is to serve it (https://huggingface.co/docs/inference-providers/index)
+  // a suffix after a colon selects the serving provider (https://huggingface.co/docs/inference-providers/index)
   models: { variantOf: (model) => (model.includes(":") ? model.replace(/:.*$/, "") : undefined) },
   operations: {
     chat: plainChat("huggingface", () => "/v1/chat/completions"),

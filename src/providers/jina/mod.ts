@@ -1,18 +1,18 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { embeddingList } from "../shapes/embeddings.ts";
-import { type MediaInput, readInputs } from "../shapes/media-inputs.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import { rerankLikeCohere } from "../shapes/rerank.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { embeddingList } from "../shared/embeddings.ts";
+import { type MediaInput, readInputs } from "../shared/media-inputs.ts";
+import { refuseMember } from "../shared/messages.ts";
+import { rerankLikeCohere } from "../shared/rerank.ts";
 
-/** An input in Jina's form: a text, or an object with one member, whose address or bytes stand alone. */
+/** An input in Jina's form: a string, or an object with one field, a URL or plain base64. */
 function toInput({ text, image, video, sent }: MediaInput): unknown {
   const media = { ...(image && { image }), ...(video && { video }) };
   const [first, ...more] = Object.entries(media);
   if (first === undefined) return sent;
   if (more.length > 0 || text !== undefined) {
-    refuseMember("jina", "input", "an input is a text, an image or a video, not several of them");
+    refuseMember("jina", "input", "an input is a text, an image or a video, and only one of them");
   }
   const [name, { url, base64 }] = first;
   return { [name]: url ?? base64 };
@@ -32,7 +32,7 @@ export const jina = defineProvider({
         if (user !== undefined && user !== null) drop("user");
         const inputs = readInputs("jina", request).map(toInput);
         const [only] = inputs;
-        // numbers are what it answers with unless another form is named
+        // vectors are numbers by default
         const form = format && format !== "float" ? { embedding_type: format } : {};
         return { ...form, ...rest, input: Array.isArray(request.input) ? inputs : only };
       },

@@ -1,5 +1,5 @@
-import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shared/openai-like.ts";
 import { toUpstream } from "./request.ts";
 
 /** Chat (https://docs.mistral.ai/api/#tag/chat). */

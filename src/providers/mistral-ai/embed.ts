@@ -1,7 +1,7 @@
-import { embeddingList } from "../shapes/embeddings.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { embeddingList } from "../shared/embeddings.ts";
+import { requireStrings } from "../shared/inputs.ts";
+import { copyMembers, type MemberMap } from "../shared/members.ts";
 import { modelName } from "./request.ts";
 
 const members = {
@@ -18,7 +18,7 @@ export const embed: OperationAdapter<"embed"> = {
   toUpstream: (request, { drop }) => ({
     ...copyMembers(request, members, { handled: ["model", "input"], kind: "embed", drop }),
     model: modelName(request.model),
-    input: requireTexts("mistral-ai", request),
+    input: requireStrings("mistral-ai", request),
   }),
   fromUpstream: embeddingList,
 };

@@ -1,9 +1,9 @@
 import type { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
-import { toTextAnswer, toTextMapper } from "../shapes/completions.ts";
-import { copyMembers, maxTokensOf } from "../shapes/members.ts";
-import { isGiven, readMessages, refuseMember, requireOneChoice, requireText } from "../shapes/messages.ts";
-import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { toTextAnswer, toTextMapper } from "../shared/completions.ts";
+import { copyMembers, maxTokensOf } from "../shared/members.ts";
+import { isGiven, readMessages, refuseMember, requireOneChoice, requireText } from "../shared/messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shared/openai-like.ts";
 import { modelName, sharedMembers } from "./request.ts";
 
 const handled = ["model", "messages", "prompt", "suffix", "max_tokens", "max_completion_tokens", "n"];
@@ -20,7 +20,7 @@ function toFim(request: ChatRequest | CompletionRequest, prompt: string, { drop 
   };
 }
 
-/** What stands before the gap: a prompt beside the messages, else the last message of the user. */
+/** The text before the gap: the request's `prompt`, else the last user message. */
 function promptOfChat(request: ChatRequest): string {
   if (typeof request.prompt === "string") return request.prompt;
   const last = readMessages(request).findLast(({ role }) => role === "user");
@@ -29,7 +29,7 @@ function promptOfChat(request: ChatRequest): string {
 
 const path = () => "/fim/completions";
 
-/** Fill-in-the-middle asked for as a chat (https://docs.mistral.ai/api/#tag/fim). */
+/** Fill-in-the-middle, requested as a chat (https://docs.mistral.ai/api/#tag/fim). */
 export const chatAsFim: OperationAdapter<"chat"> = {
   path,
   toUpstream: (request, options) => toFim(request, promptOfChat(request), options),
@@ -42,7 +42,7 @@ export const complete: OperationAdapter<"complete"> = {
   path,
   toUpstream(request, options) {
     const { prompt } = request;
-    if (typeof prompt !== "string") refuseMember("mistral-ai", "prompt", "it takes one prompt, as text");
+    if (typeof prompt !== "string") refuseMember("mistral-ai", "prompt", "the prompt must be a single string");
     return toFim(request, prompt, options);
   },
   fromUpstream: (body, { model }, options) => toTextAnswer(fromOpenaiLike(body, { model, messages: [] }, options)),

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { ocrAt } from "../shapes/ocr.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { ocrAt } from "../shared/ocr.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 import { chatAsFim, complete } from "./fim.ts";
@@ -14,7 +14,7 @@ export const mistral = defineProvider({
   slug: "mistral-ai",
   settings: {
     prefix: "mistral",
-    // chooses between two operations of one host: harmless beside a stored credential
+    // selects between two operations of one host: harmless with a stored credential
     open: true,
     schema: v.object({ fim_completion: v.optional(v.picklist(["true", "false"], "must be true or false")) }),
   },

@@ -1,11 +1,11 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { withoutPrefixes } from "../model-names.ts";
-import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shapes/members.ts";
-import { imageOf, isGiven, type Message, type Part, readMessages, refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import { withoutPrefixes } from "../core/model-names.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shared/members.ts";
+import { imageOf, isGiven, type Message, type Part, readMessages, refuseMember } from "../shared/messages.ts";
 
-/** Members of both completions: chat and fill-in-the-middle. */
+/** Fields of both chat and fill-in-the-middle. */
 export const sharedMembers = {
   top_p: "top_p",
   stop: "stop",
@@ -34,7 +34,7 @@ const members = {
 
 const handled = ["model", "messages", "max_tokens", "max_completion_tokens", "tools"];
 
-/** The model's plain name. */
+/** The model's name without a prefix. */
 export function modelName(model: string): string {
   return withoutPrefixes(model, /^mistralai\./);
 }
@@ -48,7 +48,7 @@ function toThinking({ thinking, signature }: Part): object {
 function toDocument({ file }: Part): object | undefined {
   if (!isObject(file)) return undefined;
   if (typeof file.file_id === "string") return { type: "file", file_id: file.file_id };
-  const data = typeof file.file_data === "string" ? file.file_data : undefined;
+  const data = stringOf(file.file_data);
   const mime = typeof file.mime_type === "string" ? file.mime_type : "application/pdf";
   const inline = data === undefined || data.startsWith("data:") ? data : `data:${mime};base64,${data}`;
   const url = file.file_url ?? inline;
@@ -57,7 +57,7 @@ function toDocument({ file }: Part): object | undefined {
   return { type: "document_url", document_url: url, ...(typeof name === "string" && { document_name: name }) };
 }
 
-/** Parts that are Mistral's already go as they are. */
+/** Parts in Mistral's own form stay unchanged. */
 const native: ReadonlySet<string> = new Set(["document_url", "reference"]);
 
 function toPart(part: Part, { drop }: ConversionOptions): object[] {
@@ -73,7 +73,9 @@ function toPart(part: Part, { drop }: ConversionOptions): object[] {
   const audio = isObject(part.input_audio) ? part.input_audio.data : undefined;
   if (part.type === "input_audio" && isGiven(audio)) return [{ type: "input_audio", input_audio: audio }];
   const document = part.type === "file" ? toDocument(part) : undefined;
-  return document ? [document] : refuseMember("mistral-ai", "messages", `it cannot take a part of type ${part.type}`);
+  return document
+    ? [document]
+    : refuseMember("mistral-ai", "messages", `it does not accept parts of type ${part.type}`);
 }
 
 function toMessage(message: Message, options: ConversionOptions): object {
@@ -101,7 +103,7 @@ function toTools({ tools, functions }: ChatRequest): object[] | undefined {
   if (isGiven(functions)) refuseMember("mistral-ai", "functions", "use tools instead of functions");
   return tools?.map(({ type, function: declared }) => {
     if (type !== "function" || !isObject(declared)) {
-      return refuseMember("mistral-ai", "tools", `it has no tools of type ${type}`);
+      return refuseMember("mistral-ai", "tools", `it does not support tools of type ${type}`);
     }
     const { name, description, parameters, strict } = declared;
     return {

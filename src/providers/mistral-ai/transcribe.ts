@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { OperationAdapter, StreamMapper } from "../types.ts";
+import type { OperationAdapter, StreamMapper } from "../core/types.ts";
 
 const Event = v.looseObject({
   type: v.string(),
@@ -7,14 +7,16 @@ const Event = v.looseObject({
   usage: v.nullish(v.unknown()),
 });
 
-/** Names of the events at Mistral and at OpenAI. */
+/** Event names at Mistral and at OpenAI. */
 const types: Readonly<Record<string, string>> = {
   "transcription.text.delta": "transcript.text.delta",
   "transcription.segment": "transcript.text.segment",
   "transcription.done": "transcript.text.done",
 };
 
-/** Maps the events of a stream (https://docs.mistral.ai/api/endpoint/audio/transcriptions); others have no counterpart. */
+/**
+ * Maps the events of a stream (https://docs.mistral.ai/api/endpoint/audio/transcriptions); other events are dropped.
+ */
 function createMapper(): StreamMapper {
   let usage: unknown;
   let isComplete = false;
@@ -35,7 +37,10 @@ function createMapper(): StreamMapper {
   };
 }
 
-/** Transcription: OpenAI's form, and events under names of its own (https://docs.mistral.ai/api/endpoint/audio/transcriptions). */
+/**
+ * Transcription in OpenAI's form; stream events have different names
+ * (https://docs.mistral.ai/api/endpoint/audio/transcriptions).
+ */
 export const transcribe: OperationAdapter<"transcribe"> = {
   path: () => "/audio/transcriptions",
   takesForms: true,

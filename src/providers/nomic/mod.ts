@@ -1,10 +1,10 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { requireStrings } from "../shared/inputs.ts";
+import { copyMembers, type MemberMap } from "../shared/members.ts";
 
 const Reply = v.looseObject({
   embeddings: v.array(v.array(v.number())),
@@ -28,7 +28,7 @@ const embed: OperationAdapter<"embed"> = {
     return {
       ...copyMembers(request, members, { handled, kind: "embed", drop }),
       model,
-      texts: requireTexts("nomic", request),
+      texts: requireStrings("nomic", request),
     };
   },
   fromUpstream(body, request) {

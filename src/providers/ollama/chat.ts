@@ -1,17 +1,17 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { imageOf, isGiven, readMessages, refuseMember, requireOneChoice } from "../shapes/messages.ts";
-import { createOpenaiLikeMapper, fromOpenaiLike } from "../shapes/openai-like.ts";
-import { toFreeTools, toPlainRequest } from "../shapes/plain.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { imageOf, isGiven, readMessages, refuseMember, requireOneChoice } from "../shared/messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shared/openai-like.ts";
+import { toFreeTools, toPlainRequest } from "../shared/plain.ts";
 
-/** Images are part of the request here: the server does not fetch any. */
+/** Images must be inline: the server does not fetch URLs. */
 function requireInlineImages(request: ChatRequest): void {
   for (const { content } of readMessages(request)) {
     if (!Array.isArray(content)) continue;
     const images = content.flatMap((part) => imageOf(part) ?? []);
     if (images.some(({ url }) => !url.startsWith("data:"))) {
-      refuseMember("ollama", "messages", "it takes images as data URLs only");
+      refuseMember("ollama", "messages", "it accepts images as data URLs only");
     }
   }
 }

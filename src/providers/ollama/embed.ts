@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { requireStrings } from "../shared/inputs.ts";
+import { copyMembers, type MemberMap } from "../shared/members.ts";
 
 const Reply = v.looseObject({
   embeddings: v.array(v.array(v.number())),
@@ -26,7 +26,7 @@ export const embed: OperationAdapter<"embed"> = {
     return {
       ...copyMembers(request, members, { handled, kind: "embed", drop }),
       model,
-      input: requireTexts("ollama", request),
+      input: requireStrings("ollama", request),
     };
   },
   fromUpstream(body, request) {

@@ -1,14 +1,15 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { hostRequired } from "../shapes/hosts.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { hostRequired } from "../shared/hosts.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
 
 /** Ollama, on the caller's own host (https://github.com/ollama/ollama/blob/main/docs/openai.md). */
 export const ollama = defineProvider({
   slug: "ollama",
+  keyless: true,
   settings: { prefix: "ollama", schema: v.object({}) },
   baseUrl: hostRequired("ollama"),
   authenticate: bearer,

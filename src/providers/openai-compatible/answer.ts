@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { failureOfError } from "../failures.ts";
-import type { ConversionOptions } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import {
   type AnswerReader,
   type Members,
@@ -12,7 +12,7 @@ import {
   settleUsage,
   toFinishReason,
 } from "./members.ts";
-import { hasThought, withBlocks } from "./thoughts.ts";
+import { hasReasoning, withBlocks } from "./thoughts.ts";
 
 const Choice = v.looseObject({
   index: v.nullish(v.number()),
@@ -24,7 +24,7 @@ type Choice = v.InferOutput<typeof Choice>;
 const Answer = v.looseObject({ id: v.nullish(v.string()), choices: v.array(Choice) });
 type Answer = v.InferOutput<typeof Answer>;
 
-/** Throws the failure a body tells of, at its top or, as OpenRouter does, in a choice. */
+/** Throws the failure a body reports, at the top level or, as OpenRouter does, in a choice. */
 export function requireSuccess(body: Members, { slug, check }: AnswerReader): void {
   check?.(body);
   const holders = [body, ...(Array.isArray(body.choices) ? body.choices : [])];
@@ -48,8 +48,8 @@ function toAnswer(answer: Answer, reader: AnswerReader, options: ConversionOptio
     return made;
   });
   const usage = settleUsage(answer.usage, reader, options.strict);
-  const kept = options.strict ? pick(answer, plainAnswer) : answer;
-  return { ...kept, choices, ...(usage !== undefined && { usage }) };
+  const picked = options.strict ? pick(answer, plainAnswer) : answer;
+  return { ...picked, choices, ...(usage !== undefined && { usage }) };
 }
 
 const holdsOnly = (value: Members, names: ReadonlySet<string>): boolean => {
@@ -57,31 +57,31 @@ const holdsOnly = (value: Members, names: ReadonlySet<string>): boolean => {
   return true;
 };
 
-function isRightChoice(choice: Choice, reader: AnswerReader, options: ConversionOptions): boolean {
+function choiceNeedsNoChange(choice: Choice, reader: AnswerReader, options: ConversionOptions): boolean {
   const { message, finish_reason: reason } = choice;
-  if (!options.strict) return !message || !(hasThought(message) || "reasoning" in message);
+  if (!options.strict) return !message || !(hasReasoning(message) || "reasoning" in message);
   if (!holdsOnly(choice, plainChoice[reader.kind])) return false;
   if (reason && toFinishReason(reason, reader, options) !== reason) return false;
   return !message || holdsOnly(message, plainMessage);
 }
 
-/** Whether an answer is what the client should get. */
-function isRight(answer: Answer, reader: AnswerReader, options: ConversionOptions): boolean {
+/** Whether a response can be returned unchanged. */
+function needsNoChange(answer: Answer, reader: AnswerReader, options: ConversionOptions): boolean {
   if (options.strict && !holdsOnly(answer, plainAnswer)) return false;
-  if (!answer.choices.every((choice) => isRightChoice(choice, reader, options))) return false;
+  if (!answer.choices.every((choice) => choiceNeedsNoChange(choice, reader, options))) return false;
   const usage = settleUsage(answer.usage, reader, options.strict);
   return usage === undefined || usage === answer.usage;
 }
 
-/** Makes what reads whole answers. */
+/** Creates a reader of non-streaming responses. */
 export function createAnswerReader(reader: AnswerReader) {
   return (body: unknown, options: ConversionOptions): Answer => toAnswer(readAnswer(body, reader), reader, options);
 }
 
-/** As `createAnswerReader`, without a result where the answer is right as it came. */
+/** As `createAnswerReader`, but returns undefined for responses that need no change. */
 export function createAnswerCorrector(reader: AnswerReader) {
   return (body: unknown, options: ConversionOptions): Answer | undefined => {
     const answer = readAnswer(body, reader);
-    return isRight(answer, reader, options) ? undefined : toAnswer(answer, reader, options);
+    return needsNoChange(answer, reader, options) ? undefined : toAnswer(answer, reader, options);
   };
 }

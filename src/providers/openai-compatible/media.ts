@@ -1,13 +1,13 @@
-import type { Operations } from "../operations.ts";
-import type { RequestKind } from "../shapes/known.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter, OperationAdapters } from "../types.ts";
+import type { Operations } from "../core/operations.ts";
+import type { ConversionOptions, OperationAdapter, OperationAdapters } from "../core/types.ts";
+import type { RequestKind } from "../shared/known.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 
-/** Operations with pictures or sound, in OpenAI's shapes. */
+/** Image and audio operations in OpenAI's shapes. */
 export type MediaOperation = "generateImage" | "editImage" | "speak" | "transcribe" | "translate";
 
-/** All of them. */
+/** All image and audio operations. */
 export const mediaOperations: readonly MediaOperation[] = [
   "generateImage",
   "editImage",
@@ -16,17 +16,20 @@ export const mediaOperations: readonly MediaOperation[] = [
   "translate",
 ];
 
-/** How requests with pictures or sound differ from OpenAI's. */
+/** How image and audio requests differ from OpenAI's. */
 export interface MediaRules {
-  /** By their operations. */
+  /** Rules by operation. */
   media?: { readonly [Name in MediaOperation]?: RequestRules };
-  /** Reads answers with pictures that are not quite OpenAI's. */
+  /** Reads image responses that differ from OpenAI's. */
   readImages?: OperationAdapter<"generateImage">["fromUpstream"];
-  /** Speech can be had as a stream of events. */
+  /** The provider supports speech as an event stream. */
   speechEvents?: boolean;
 }
 
-/** Paths below the base address (https://platform.openai.com/docs/api-reference/images, https://platform.openai.com/docs/api-reference/audio). */
+/**
+ * Paths below the base URL (https://platform.openai.com/docs/api-reference/images,
+ * https://platform.openai.com/docs/api-reference/audio).
+ */
 const mediaPaths: Readonly<Record<MediaOperation, string>> = {
   generateImage: "/images/generations",
   editImage: "/images/edits",
@@ -36,31 +39,31 @@ const mediaPaths: Readonly<Record<MediaOperation, string>> = {
 };
 
 /**
- * Refuses speech as a stream of events, for providers without.
+ * Rejects speech as an event stream, for providers that do not support it.
  *
  * @throws {InvalidRequestError}
  */
 export function refuseSpeechEvents(provider: string, { stream_format: format }: Operations["speak"]["request"]): void {
   if (format === "sse")
-    refuseMember(provider, "stream_format", "it gives speech as audio only; leave stream_format out");
+    refuseMember(provider, "stream_format", "it returns speech as audio only; leave stream_format out");
 }
 
 type Request = Operations[MediaOperation]["request"];
 
 const kindOf = (name: MediaOperation): RequestKind => (name === "speak" ? "speech" : "image");
 
-/** The map of an operation; undefined where requests go on as they came. */
+/** The request mapping of an operation; undefined when requests are forwarded unchanged. */
 function requestMapOf(slug: string, name: MediaOperation, { media, speechEvents }: MediaRules) {
   const rules = media?.[name];
   const map = rules && createRequestMap(slug, rules, { streams: false, kind: kindOf(name) });
   if (name !== "speak" || speechEvents) return map;
   return (request: Request, options: ConversionOptions): object => {
-    refuseSpeechEvents(slug, request as Operations["speak"]["request"]); // as named
+    refuseSpeechEvents(slug, request as Operations["speak"]["request"]); // the name says so
     return map?.(request, options) ?? request;
   };
 }
 
-/** One operation with pictures or sound. */
+/** One image or audio operation. */
 export function mediaOperation<Name extends MediaOperation>(
   slug: string,
   name: Name,
@@ -75,18 +78,21 @@ export function mediaOperation<Name extends MediaOperation>(
   return Object.assign(adapter, { fromUpstream: readImages });
 }
 
-/** What of a request's model is known where it names none. */
+/** How a host names models in paths and bodies. */
 interface ModelHost {
-  /** Path of a call for a model. */
+  /** Path of a call to a model. */
   path(model: string, suffix: string): string;
-  /** The model the upstream wants to read; undefined: as it was sent. */
+  /** The model to send in the body; undefined: the request's own. */
   model?(asked: string): string;
   headers?(): Record<string, string>;
   slug: string;
   speechEvents?: boolean;
 }
 
-/** All of them, for hosts whose paths or models are not those of the request. A model that stays the same leaves the request as it came. */
+/**
+ * All image and audio operations, for hosts with other paths or model names. A request is only changed when its model
+ * is.
+ */
 export function hostedMediaOperations({ slug, path, model, headers, speechEvents }: ModelHost): OperationAdapters {
   const toModel = (request: Request): Request => {
     const asked = request.model ?? "";
@@ -98,7 +104,7 @@ export function hostedMediaOperations({ slug, path, model, headers, speechEvents
     {
       path: (request: Request) => path(request.model ?? "", mediaPaths[name]),
       toUpstream(request: Request) {
-        if (name === "speak" && !speechEvents) refuseSpeechEvents(slug, request as Operations["speak"]["request"]); // as named
+        if (name === "speak" && !speechEvents) refuseSpeechEvents(slug, request as Operations["speak"]["request"]); // the name says so
         return toModel(request);
       },
       ...(headers && { headers }),

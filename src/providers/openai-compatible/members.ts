@@ -1,26 +1,26 @@
 import { isObject } from "../../lib/json.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { normaliseUsage, type UsageRules } from "./usage.ts";
 
-/** How answers of a provider differ from OpenAI's. */
+/** How a provider's responses differ from OpenAI's. */
 export interface AnswerRules extends UsageRules {
-  /** OpenAI's words for reasons to finish that only this provider has. */
+  /** OpenAI's terms for finish reasons that only this provider has. */
   finishReasons?: Readonly<Record<string, string>>;
-  /** Throws where a body that came with status 200 tells of a failure. */
+  /** Throws when a body with status 200 reports a failure. */
   check?(body: Record<string, unknown>): void;
 }
 
-/** Whose answers are read, and how. */
+/** Whose responses are read, and how. */
 export interface AnswerReader extends AnswerRules {
   slug: string;
-  /** Chat answers hold messages, completions texts. */
+  /** Chat responses contain messages, completions contain text. */
   kind: "chat" | "complete";
 }
 
-/** An object of an answer. */
+/** A JSON object of a response. */
 export type Members = Record<string, unknown>;
 
-/** Members of OpenAI's answers and chunks (https://platform.openai.com/docs/api-reference/chat). */
+/** Fields of OpenAI's responses and chunks (https://platform.openai.com/docs/api-reference/chat). */
 export const plainAnswer: ReadonlySet<string> = new Set([
   "id",
   "object",
@@ -33,13 +33,13 @@ export const plainAnswer: ReadonlySet<string> = new Set([
   "obfuscation",
 ]);
 
-/** Members of choices. */
+/** Fields of choices. */
 export const plainChoice: Readonly<Record<AnswerReader["kind"], ReadonlySet<string>>> = {
   chat: new Set(["index", "message", "delta", "logprobs", "finish_reason"]),
   complete: new Set(["index", "text", "logprobs", "finish_reason"]),
 };
 
-/** Members of messages; images are content, though OpenAI has no such member. */
+/** Fields of messages; images count as content, although OpenAI has no such field. */
 export const plainMessage: ReadonlySet<string> = new Set([
   "role",
   "content",
@@ -61,18 +61,18 @@ const commonReasons: Readonly<Record<string, string>> = {
   max_tokens: "length",
 };
 
-/** The members of these names; the value itself where it has no others. */
+/** An object with only these fields; the object itself when it has no others. */
 export function pick(value: Members, names: ReadonlySet<string>): Members {
   const found = Object.entries(value);
-  const kept = found.filter(([name]) => names.has(name));
-  return kept.length === found.length ? value : Object.fromEntries(kept);
+  const picked = found.filter(([name]) => names.has(name));
+  return picked.length === found.length ? value : Object.fromEntries(picked);
 }
 
-/** Whether a part of a message says nothing a client would notice. */
+/** Whether a delta is empty for a client. */
 export const isSilent = (delta: Members): boolean =>
   Object.values(delta).every((value) => value === null || value === "");
 
-/** Why an answer ended; in plain answers by OpenAI's words. */
+/** The finish reason; strict responses use OpenAI's terms. */
 export function toFinishReason(
   reason: string | null | undefined,
   { finishReasons }: AnswerRules,
@@ -83,7 +83,7 @@ export function toFinishReason(
   return own ?? (Object.hasOwn(commonReasons, reason) ? commonReasons[reason] : undefined) ?? "stop";
 }
 
-/** The usage itself where it is as it should be. */
+/** The usage in the gateway's shape; the same object when it needs no change. */
 export function settleUsage(given: unknown, rules: UsageRules, strict: boolean): unknown {
   const made = normaliseUsage(given, rules, strict);
   if (made === undefined || !isObject(given)) return made;

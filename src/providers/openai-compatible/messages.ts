@@ -1,25 +1,25 @@
 import { isObject } from "../../lib/json.ts";
-import { isThoughtPart } from "../shapes/messages.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isReasoningPart } from "../shared/messages.ts";
 
 /** How a provider's messages differ from the gateway's. */
 export interface MessageRules {
-  /** It knows the role `developer`; others are sent `system`. */
+  /** The provider supports the role `developer`; otherwise it is sent as `system`. */
   developer?: boolean;
-  /** It reads `cache_control`. */
+  /** The provider reads `cache_control`. */
   cacheControl?: boolean;
-  /** It takes the content of system messages as text only. */
+  /** The provider accepts system messages as strings only. */
   systemText?: boolean;
   /**
-   * What becomes of `reasoning_content` of earlier answers: a name sends it under that name, `tools` sends it only in the
-   * answers that belong to the tool calls under way, `none` never. Default: it is sent as it is.
+   * What happens to `reasoning_content` of earlier responses: a name sends it under that name, `tools` sends it only
+   * with the tool calls in progress, `none` never sends it. Default: it is sent unchanged.
    */
   replay?: "reasoning" | "tools" | "none";
 }
 
 type Part = Record<string, unknown>;
 
-/** Adapts each item; the list itself where nothing changes. */
+/** Adapts each item; returns the same list when nothing changes. */
 function mapChanged(list: readonly unknown[], adapt: (item: unknown, index: number) => unknown): readonly unknown[] {
   let changed = false;
   const mapped = list.map((item, index) => {
@@ -30,7 +30,7 @@ function mapChanged(list: readonly unknown[], adapt: (item: unknown, index: numb
   return changed ? mapped : list;
 }
 
-/** A value without one of its members, which is told; the value itself where it has none. */
+/** A value without one of its fields, which is reported as dropped; the same value when the field is absent. */
 function without(value: Part, member: string, { drop }: ConversionOptions): Part {
   if (!(member in value)) return value;
   const { [member]: _, ...rest } = value;
@@ -42,9 +42,9 @@ const textOf = (part: unknown): string => (isObject(part) && typeof part.text ==
 
 function adaptContent(content: readonly unknown[], rules: MessageRules, options: ConversionOptions): unknown {
   let parts = content;
-  if (parts.some(isThoughtPart)) {
+  if (parts.some(isReasoningPart)) {
     options.drop("thinking");
-    parts = parts.filter((part) => !isThoughtPart(part));
+    parts = parts.filter((part) => !isReasoningPart(part));
     if (parts.length === 0) return null;
   }
   if (rules.cacheControl) return parts;
@@ -59,7 +59,7 @@ function adaptToolCall(call: unknown, rules: MessageRules, options: ConversionOp
   return { ...made, function: without(made.function, "thought_signature", options) };
 }
 
-/** An answer given earlier, without what belongs to other providers' shapes. */
+/** An earlier response, without fields of other providers' shapes. */
 function adaptAssistant(message: Part, rules: MessageRules, options: ConversionOptions): Part {
   let made = message;
   const blocks = made.content_blocks;
@@ -96,7 +96,7 @@ function adaptSystem(message: Part, rules: MessageRules): Part {
   return role === message.role && text === content ? message : { ...message, role, content: text };
 }
 
-/** Messages as a provider takes them: roles it knows, and no members of other providers' shapes. */
+/** Messages for a provider: with roles it supports, and without fields of other providers' shapes. */
 export function adaptMessages(
   messages: readonly unknown[],
   rules: MessageRules,
@@ -117,7 +117,7 @@ export function adaptMessages(
   });
 }
 
-/** Tools as a provider takes them. */
+/** Tools for a provider. */
 export function adaptTools(
   tools: readonly unknown[],
   { cacheControl }: MessageRules,

@@ -1,12 +1,9 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import type { BatchRules } from "../records.ts";
-import type { SettingsDefinition } from "../settings.ts";
-import { encodeWhereAsked, inBatches } from "../shapes/embeddings.ts";
-import { requireTextOrObjects } from "../shapes/inputs.ts";
-import { type RerankMembers, rerankLikeCohere } from "../shapes/rerank.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import type { BatchRules } from "../core/records.ts";
+import type { SettingsDefinition } from "../core/settings.ts";
 import type {
   ConversionOptions,
   ModelNaming,
@@ -15,98 +12,107 @@ import type {
   Provider,
   ProviderDefinition,
   RelayGroup,
-} from "../types.ts";
+} from "../core/types.ts";
+import { encodeWhereAsked, inBatches } from "../shared/embeddings.ts";
+import { requireStringsOrObjects } from "../shared/inputs.ts";
+import { type RerankMembers, rerankLikeCohere } from "../shared/rerank.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
 import { type MediaOperation, type MediaRules, mediaOperation } from "./media.ts";
 import type { AnswerRules } from "./members.ts";
 import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
-import { createThoughtRemover, readWithoutThoughts } from "./without-thoughts.ts";
+import { createReasoningRemover, readWithoutReasoning } from "./without-thoughts.ts";
 
 /** Operations in OpenAI's shapes. */
 type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses" | MediaOperation;
 
-/** What differs between providers that speak OpenAI's shapes, whoever calls them. */
+/** Differences between providers that speak OpenAI's shapes, whoever calls them. */
 export interface OpenaiCompatibleRules extends MediaRules {
-  /** In front of the path of each operation, such as `/v1`, where the base address does not hold it. */
+  /** Prefix of each operation's path, such as `/v1`, when the base URL does not contain it. */
   pathPrefix?: string;
-  /** It holds realtime sessions. */
+  /** Supports realtime sessions. */
   realtime?: boolean;
-  /** Routes that are passed on as they are and that it has. Default: none. */
+  /** Passthrough routes it supports. Default: none. */
   relays?: readonly RelayGroup[];
-  /** Path of the Responses API where it is not `/responses` behind the prefix. */
+  /** Path of the Responses API when it is not `/responses` after the prefix. */
   responsesPath?: string;
-  /** Default: those with texts. */
+  /** Default: the text operations. */
   operations?: readonly OpenaiOperation[];
-  /** Operations the provider has in shapes of its own. */
+  /** Operations in the provider's native shapes. */
   own?: OperationAdapters;
-  /** Model of chats and completions that name none, by an empty text. */
+  /** Model for chats and completions that name none (an empty string). */
   model?: string;
   /** As `model`, for embeddings. */
   embedModel?: string;
-  /** How requests for chats differ. */
+  /** How chat requests differ. */
   chat?: RequestRules;
-  /** How requests for completions differ. */
+  /** How completion requests differ. */
   complete?: RequestRules;
-  /** How requests for embeddings differ. */
+  /** How embedding requests differ. */
   embed?: RequestRules;
-  /** Chats tell how probable their tokens were. */
+  /** Chats support log probabilities. */
   hasLogprobs?: boolean;
-  /** It decides: the path, and which requests it takes. */
+  /** How it answers decisions: the path, and the requests it accepts. */
   decide?: OperationAdapter<"decide">;
-  /** It classifies texts. */
+  /** Supports moderation. */
   moderates?: boolean;
-  /** How it reranks; where it does so as Cohere does, the members it takes beside what is reranked. */
+  /** Reranking: an adapter, or, for APIs like Cohere's, the extra fields it accepts. */
   rerank?: RerankMembers | OperationAdapter<"rerank">;
-  /** Embeddings in a form of the provider's own. */
+  /** Embeddings in the provider's native form. */
   embedAdapter?: OperationAdapter<"embed">;
-  /** Inputs for embeddings are texts: lists of tokens are refused. */
-  embedsTexts?: boolean;
-  /** Most inputs of one call for embeddings. */
+  /** Embedding inputs must be text: token lists are rejected. */
+  embedsStringsOnly?: boolean;
+  /** Maximum number of embedding inputs per call. */
   embedsAtMost?: number;
-  /** How answers differ. Absent: answers and streams go back as they came. */
+  /** How responses differ. Absent: responses and streams are returned unchanged. */
   answers?: AnswerRules;
-  /** Answers and parts of streams go back as they came where that is what `answers` would make of them. */
-  mostlyRight?: boolean;
-  /** Without `answers`: strict chats of hosts that callers or integrations name tell no thoughts, as OpenAI's tell none. */
-  hidesThoughts?: boolean;
+  /** Responses and stream parts are returned unchanged when `answers` would not change them. */
+  rarelyChanged?: boolean;
+  /** Without `answers`: strict chats on custom hosts contain no reasoning, as OpenAI's contain none. */
+  hidesReasoning?: boolean;
 }
 
-/** What differs between providers that speak OpenAI's shapes. */
+/** Differences between providers that speak OpenAI's shapes. */
 interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
   baseUrl: string | ((settings: Settings, facts: { path: string }) => string);
   settings: SettingsDefinition<Settings>;
+  /** Further names that integrations may give it. */
+  aliases?: readonly string[];
+  /** It serves without a credential. Default: no. */
+  keyless?: boolean;
+  /** Its calls cost nothing. Default: no. */
+  free?: boolean;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
-  /** Names in lower case of headers its clients send: they go along unasked. Never ones with credentials. */
+  /** Lower-case names of client headers to forward by default. Never headers with credentials. */
   clientHeaders?: readonly string[];
-  /** Headers of calls that have them from nowhere else. */
+  /** Default headers, for calls that do not set them otherwise. */
   defaultHeaders?: Readonly<Record<string, string>>;
-  /** Files, batches and tuning jobs, where they are not OpenAI's too. */
+  /** Files, batches and fine-tuning jobs, when they differ from OpenAI's. */
   recordKeeping?: Pick<ProviderDefinition<Settings>, "records" | "store">;
-  /** Batches it makes of files. Absent: it has none. */
+  /** Batches it creates from files. Absent: none. */
   batches?: BatchRules;
-  /** How its models are named, if not by one plain name each. */
+  /** How its models are named. Default: a model has exactly one name. */
   models?: ModelNaming<Settings>;
 }
 
-/** Operations with texts. */
+/** Text operations. */
 export const textOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
 
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
 }
 
-/** A chat whose answers go back as they came, but for the thoughts custom hosts put into strict ones. */
-function hideThoughts(adapter: OperationAdapter<"chat">): void {
+/** A chat whose responses are returned unchanged, except that strict responses of custom hosts lose their reasoning. */
+function hideReasoning(adapter: OperationAdapter<"chat">): void {
   const hides = ({ strict, hasCustomHost }: ConversionOptions) => strict && hasCustomHost === true;
-  adapter.fromUpstream = (body, _request, options) => (hides(options) ? readWithoutThoughts(body) : undefined);
-  adapter.chunkCorrector = (_request, options) => (hides(options) ? createThoughtRemover() : undefined);
+  adapter.fromUpstream = (body, _request, options) => (hides(options) ? readWithoutReasoning(body) : undefined);
+  adapter.chunkCorrector = (_request, options) => (hides(options) ? createReasoningRemover() : undefined);
 }
 
-/** A chat or a completion. */
+/** A chat or text completion. */
 function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCompatibleRules) {
   const { pathPrefix = "", answers } = rules;
   const path = pathPrefix + (kind === "chat" ? "/chat/completions" : "/completions");
@@ -114,18 +120,18 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
     path: () => path,
     toUpstream: createRequestMap(slug, withDefaultModel(rules[kind], rules.model), { streams: true }),
   };
-  if (!answers && rules.hidesThoughts && kind === "chat") hideThoughts(adapter);
+  if (!answers && rules.hidesReasoning && kind === "chat") hideReasoning(adapter);
   if (!answers) return adapter;
   const reader = { ...answers, slug, kind };
-  const read = rules.mostlyRight ? createAnswerCorrector(reader) : createAnswerReader(reader);
+  const read = rules.rarelyChanged ? createAnswerCorrector(reader) : createAnswerReader(reader);
   adapter.fromUpstream = (body, _request, options) => read(body, options);
   adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
-  if (rules.mostlyRight) adapter.chunkCorrector = (_request, options) => createChunkCorrector(reader, options);
+  if (rules.rarelyChanged) adapter.chunkCorrector = (_request, options) => createChunkCorrector(reader, options);
   return adapter;
 }
 
 function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAdapter<"embed"> {
-  const { pathPrefix = "", embed, embedModel, embedsTexts, embedsAtMost } = rules;
+  const { pathPrefix = "", embed, embedModel, embedsStringsOnly, embedsAtMost } = rules;
   const isMapped = embed !== undefined || embedModel !== undefined;
   const map =
     isMapped && createRequestMap(slug, withDefaultModel(embed, embedModel), { streams: false, kind: "embed" });
@@ -134,9 +140,9 @@ function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAd
     fromUpstream: encodeWhereAsked,
     ...(embedsAtMost !== undefined && inBatches(embedsAtMost)),
   };
-  if (!map && !embedsTexts) return adapter;
+  if (!map && !embedsStringsOnly) return adapter;
   adapter.toUpstream = (request, options) => {
-    if (embedsTexts) requireTextOrObjects(slug, request);
+    if (embedsStringsOnly) requireStringsOrObjects(slug, request);
     return map ? map(request, options) : request;
   };
   return adapter;
@@ -160,7 +166,7 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
       path: () => `${pathPrefix}/models`,
       fromUpstream: (body) => v.parse(ModelList, body),
     }),
-    // requests and answers are the gateway's own: the bytes go as they are
+    // requests and responses have the gateway's shape: bytes are forwarded
     responses: () => ({ path: () => rules.responsesPath ?? `${pathPrefix}/responses` }),
     generateImage: () => mediaOperation(slug, "generateImage", rules),
     editImage: () => mediaOperation(slug, "editImage", rules),
@@ -182,6 +188,9 @@ function createOperations(slug: string, rules: OpenaiCompatibleRules): Operation
 export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Settings>): Provider {
   return defineProvider({
     slug: options.slug,
+    ...(options.aliases && { aliases: options.aliases }),
+    ...(options.keyless !== undefined && { keyless: options.keyless }),
+    ...(options.free !== undefined && { free: options.free }),
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),

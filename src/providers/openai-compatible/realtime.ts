@@ -1,10 +1,7 @@
-import type { RealtimeRequest } from "../operations.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { RealtimeRequest } from "../core/operations.ts";
+import type { OperationAdapter } from "../core/types.ts";
 
-/**
- * A path with the query of a session: what the provider wants there first, then the caller's own, less what would say it
- * a second time.
- */
+/** A path with the query of a session: the provider's own parameters first, then the caller's without duplicates. */
 export function toSessionPath(
   path: string,
   own: Readonly<Record<string, string | undefined>>,

@@ -1,37 +1,42 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import { isKnownMember, type RequestKind } from "../shapes/known.ts";
-import { withStreamUsage } from "../shapes/plain.ts";
-import type { ConversionOptions } from "../types.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { isKnownMember, type RequestKind } from "../shared/known.ts";
+import { withStreamUsage } from "../shared/plain.ts";
 import { adaptMessages, adaptTools, type MessageRules } from "./messages.ts";
 
-/** Members of a request while it is made fit for a provider: a copy, so that it may be written to. */
+/** Fields of a request during adaptation; a copy that may be modified. */
 export type RequestBody = Record<string, unknown>;
 
 /** How requests of one operation differ from OpenAI's. */
 export interface RequestRules extends MessageRules {
-  /** Members the provider refuses: they are left out and told. */
+  /** Fields the provider rejects; they are dropped and reported. */
   unsupported?: readonly string[];
-  /** Members of OpenAI's the provider takes besides the model, the input and `stream`; all others of OpenAI's are left out. */
+  /**
+   * OpenAI fields the provider supports besides the model, the input and `stream`; OpenAI's other fields are dropped.
+   */
   only?: readonly string[];
-  /** Members with another name there. A value under the provider's own name wins, but not one under an older name of OpenAI's. */
+  /**
+   * Fields with other names. A value under the provider's own name takes precedence, but not one under an older OpenAI
+   * name.
+   */
   rename?: Readonly<Record<string, string>>;
-  /** Least and greatest values of numbers; what lies outside becomes the nearest one. */
+  /** Bounds of numbers; values outside are clamped. */
   bounds?: Readonly<Record<string, readonly [number, number]>>;
-  /** Values of members that are absent, null or an empty text. */
+  /** Defaults for fields that are absent, null or an empty string. */
   defaults?: Readonly<Record<string, unknown>>;
-  /** The provider takes `thinking`: whether to think before it answers, and how much. */
+  /** The provider supports `thinking`: whether to think, and how much. */
   thinking?: boolean;
-  /** What no table says; comes last. */
+  /** Changes that no table can express; runs last. */
   adapt?(body: RequestBody, options: ConversionOptions): void;
 }
 
-/** Turns a request into the one that is sent; leaves its argument unchanged. */
+/** Maps a request to the one that is sent; does not modify its argument. */
 type RequestMap = (request: object, options: ConversionOptions) => RequestBody;
 
 const always = ["model", "messages", "prompt", "input", "stream"];
 
-/** Whether an answer without this member would not be what was asked for. */
+/** Whether dropping the field would change what the caller asked for. */
 function changesAnswer(member: string, value: unknown, body: RequestBody): boolean {
   switch (member) {
     case "tools":
@@ -51,7 +56,7 @@ function changesAnswer(member: string, value: unknown, body: RequestBody): boole
 
 function refuse(provider: string, member: string): never {
   const what = member === "n" ? "n above 1" : member;
-  throw new InvalidRequestError(`Cannot send ${what} to ${provider}: it does not take it`, {
+  throw new InvalidRequestError(`Cannot send ${what} to ${provider}: the provider does not support it`, {
     param: member,
     code: "unsupported_parameter",
   });
@@ -64,7 +69,7 @@ function renameMembers(body: RequestBody, names: Readonly<Record<string, string>
     delete body[name];
     if (value === null) continue;
     const other = body[there] ?? undefined;
-    // where both names are OpenAI's, the newer one counts
+    // when both names are OpenAI's, the newer one takes precedence
     const isNewer = isKnownMember(there);
     if (other !== undefined && other !== value) drop(isNewer ? there : name);
     if (other === undefined || isNewer) body[there] = value;
@@ -80,7 +85,7 @@ function applyBounds(body: RequestBody, { bounds }: RequestRules, provider: stri
   }
 }
 
-/** What of a request a provider takes. */
+/** Creates the test for fields a provider supports. */
 function createFilter(rules: RequestRules, kind: RequestKind | undefined): (member: string) => boolean {
   const only = rules.only && new Set([...always, ...rules.only]);
   const unsupported = new Set(rules.unsupported);
@@ -89,8 +94,8 @@ function createFilter(rules: RequestRules, kind: RequestKind | undefined): (memb
 }
 
 /**
- * Makes the map of one operation of one provider. It throws `InvalidRequestError` where leaving a member out would make
- * the answer another one than was asked for.
+ * Creates the request mapping for one operation of one provider. The mapping throws `InvalidRequestError` when dropping
+ * a field would change what the caller asked for.
  */
 export function createRequestMap(
   provider: string,
@@ -98,10 +103,10 @@ export function createRequestMap(
   { streams, kind }: { streams: boolean; kind?: RequestKind },
 ): RequestMap {
   const takes = createFilter(rules, kind);
-  const tell = (member: string, request: RequestBody, { drop }: ConversionOptions): void => {
+  const report = (member: string, request: RequestBody, { drop }: ConversionOptions): void => {
     const value = request[member];
     if (value === null || value === undefined) return;
-    // an effort says the same in the words most providers know
+    // the effort level says the same in a form most providers support
     if (member === "thinking" && typeof request.reasoning_effort === "string") return;
     if (changesAnswer(member, value, request)) refuse(provider, member);
     drop(member);
@@ -112,7 +117,7 @@ export function createRequestMap(
     let body = given;
     for (const member in given) {
       if (takes(member)) continue;
-      tell(member, given, options);
+      report(member, given, options);
       if (body === given) body = { ...given };
       delete body[member];
     }

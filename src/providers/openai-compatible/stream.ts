@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { failureOfError } from "../failures.ts";
-import type { ChunkCorrector, ConversionOptions, StreamMapper, UpstreamEvent } from "../types.ts";
+import { failureOfError } from "../core/failures.ts";
+import type { ChunkCorrector, ConversionOptions, StreamMapper, UpstreamEvent } from "../core/types.ts";
 import { requireSuccess } from "./answer.ts";
 import {
   type AnswerReader,
@@ -15,7 +15,7 @@ import {
   toFinishReason,
 } from "./members.ts";
 import { findMember, namesOf } from "./scan.ts";
-import { hasThought, StreamedBlocks } from "./thoughts.ts";
+import { hasReasoning, StreamedBlocks } from "./thoughts.ts";
 
 const Choice = v.looseObject({
   index: v.nullish(v.number()),
@@ -30,25 +30,25 @@ const Chunk = v.looseObject({
 });
 type Chunk = v.InferOutput<typeof Chunk>;
 
-/** Usage in whichever place of a chunk: Groq's lies in `x_groq` (https://console.groq.com/docs/api-reference). */
+/** The usage object, wherever a chunk has it: Groq's is in `x_groq` (https://console.groq.com/docs/api-reference). */
 function usageOf(chunk: Chunk): unknown {
   if (isObject(chunk.usage)) return chunk.usage;
   if (isObject(chunk.x_groq) && isObject(chunk.x_groq.usage)) return chunk.x_groq.usage;
   return chunk.choices?.[0]?.usage;
 }
 
-/** A value of a member; the holder itself where it has it already. */
+/** The holder with a field set; the same object when it already has the value. */
 function set(holder: Members, name: string, value: unknown): Members {
   return holder[name] === value ? holder : { ...holder, [name]: value };
 }
 
-/** Corrects the choices of one stream; in plain answers the parts that held thoughts alone are left out. */
+/** Corrects the choices of one stream. In strict responses, deltas that contain only reasoning are dropped. */
 class ChoiceCorrector {
   readonly #reader: AnswerReader;
   readonly #options: ConversionOptions;
   readonly #blocks = new Map<number, StreamedBlocks>();
   readonly #begun = new Set<number>();
-  /** Whether choices that were not seen yet have begun elsewhere. */
+  /** Whether the first deltas of all choices were already sent elsewhere. */
   hasBegun = false;
 
   constructor(reader: AnswerReader, options: ConversionOptions) {
@@ -56,20 +56,20 @@ class ChoiceCorrector {
     this.#options = options;
   }
 
-  /** Whether some choice has thought, and what follows is told in blocks. */
+  /** Whether a choice has produced reasoning, so that its content is repeated in blocks. */
   get hasBlocks(): boolean {
     for (const blocks of this.#blocks.values()) if (blocks.hasBegun) return true;
     return false;
   }
 
-  /** The choice itself where it is right; undefined where nothing of it goes on. */
+  /** The corrected choice: the same object when it needs no change, undefined when nothing is left of it. */
   correct(choice: Members): Members | undefined {
     const { kind } = this.#reader;
     let made = this.#options.strict ? pick(choice, plainChoice[kind]) : choice;
     const reason = typeof choice.finish_reason === "string" ? choice.finish_reason : null;
     made = set(made, "finish_reason", toFinishReason(reason, this.#reader, this.#options));
     if (kind === "complete") return made;
-    // some repeat all that was said so far beside each part
+    // some providers repeat the full message beside each delta
     if ("message" in made) {
       const { message: _, ...rest } = made;
       made = rest;
@@ -83,7 +83,7 @@ class ChoiceCorrector {
         const { role: _, ...rest } = delta;
         delta = { role: "assistant", ...rest };
       }
-    } else if (this.#options.strict && made.finish_reason === null && hasThought(given)) {
+    } else if (this.#options.strict && made.finish_reason === null && hasReasoning(given)) {
       if (isSilent({ ...delta, role: null })) return undefined;
     }
     return set(made, "delta", delta);
@@ -100,7 +100,7 @@ class ChoiceCorrector {
   }
 }
 
-/** Reads the events of one stream. */
+/** Maps the events of one stream. */
 class ChunkMapper implements StreamMapper {
   readonly #reader: AnswerReader;
   readonly #options: ConversionOptions;
@@ -127,10 +127,10 @@ class ChunkMapper implements StreamMapper {
       .filter((choice) => choice !== undefined);
     if (choices.length === 0) return [];
     if (choices.some(({ finish_reason: reason }) => reason !== null)) this.#finished = true;
-    const { usage: _, ...kept } = this.#options.strict ? pick(chunk, plainAnswer) : chunk;
-    // one id and one time for the whole stream
+    const { usage: _, ...remaining } = this.#options.strict ? pick(chunk, plainAnswer) : chunk;
+    // one id and one creation time for the whole stream
     this.#shared ??= { id: chunk.id, created: chunk.created };
-    return [{ ...kept, ...this.#shared, choices }];
+    return [{ ...remaining, ...this.#shared, choices }];
   }
 
   isComplete(): boolean {
@@ -142,12 +142,15 @@ class ChunkMapper implements StreamMapper {
   }
 }
 
-/** Makes what maps one stream. */
+/** Creates the mapper of one stream. */
 export function createChunkMapper(reader: AnswerReader, options: ConversionOptions): StreamMapper {
   return new ChunkMapper(reader, options);
 }
 
-/** Members inside the values of OpenAI's members: calls, annotations, sound, images, probabilities and counts. */
+/**
+ * Fields inside the values of OpenAI's fields: tool calls, annotations, audio, images, log probabilities and token
+ * counts.
+ */
 const innerNames = [
   "text",
   "type",
@@ -188,11 +191,11 @@ const innerNames = [
 ];
 const streamedChoice = [...plainChoice.chat].filter((name) => name !== "message");
 const plainNames = namesOf([...plainAnswer, ...streamedChoice, ...plainMessage, ...innerNames]);
-const thoughtNames = namesOf(["reasoning", "reasoning_content"]);
+const reasoningNames = namesOf(["reasoning", "reasoning_content"]);
 
 /**
- * Makes what corrects streams whose chunks are right but for a few. Which those are is told by the names of their members, so
- * that the rest need not be read.
+ * Creates a corrector for streams in which only a few chunks need a change. Field names identify these chunks, so the
+ * other chunks are not parsed.
  */
 export function createChunkCorrector(reader: AnswerReader, options: ConversionOptions): ChunkCorrector {
   const { strict } = options;
@@ -202,17 +205,17 @@ export function createChunkCorrector(reader: AnswerReader, options: ConversionOp
     concerns: (block) =>
       !choices.hasBegun ||
       choices.hasBlocks ||
-      (strict ? findMember(block, plainNames, "other") : findMember(block, thoughtNames, "listed")),
+      (strict ? findMember(block, plainNames, "other") : findMember(block, reasoningNames, "listed")),
     correct(chunk) {
       requireSuccess(chunk, reader);
       const given: readonly unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
       const made = given.map((choice) => (isObject(choice) ? choices.correct(choice) : choice));
       if (given.length > 0) choices.hasBegun = true;
-      const kept = made.filter((choice) => choice !== undefined);
-      if (given.length > 0 && kept.length === 0) return undefined;
-      const isSame = kept.length === given.length && kept.every((choice, index) => choice === given[index]);
+      const remaining = made.filter((choice) => choice !== undefined);
+      if (given.length > 0 && remaining.length === 0) return undefined;
+      const isSame = remaining.length === given.length && remaining.every((choice, index) => choice === given[index]);
       let corrected = strict ? pick(chunk, plainAnswer) : chunk;
-      if (!isSame) corrected = { ...corrected, choices: kept };
+      if (!isSame) corrected = { ...corrected, choices: remaining };
       return isObject(chunk.usage) ? set(corrected, "usage", settleUsage(chunk.usage, rules, strict)) : corrected;
     },
   };

@@ -1,29 +1,29 @@
-/** A message, or what a chunk adds to one. */
+/** A message or a stream delta. */
 type Message = Record<string, unknown>;
 
-/** What the model thought, under whichever of its names; empty where it did not. */
-function thoughtOf({ reasoning_content: content, reasoning }: Message): string {
+/** The reasoning text, under any of its names; empty without reasoning. */
+function reasoningOf({ reasoning_content: content, reasoning }: Message): string {
   if (typeof content === "string") return content;
   return typeof reasoning === "string" ? reasoning : "";
 }
 
-/** Whether a message has a place for thoughts, be it empty. */
-export function hasThought({ reasoning_content: content, reasoning }: Message): boolean {
+/** Whether a message has a reasoning field, even an empty one. */
+export function hasReasoning({ reasoning_content: content, reasoning }: Message): boolean {
   return typeof content === "string" || typeof reasoning === "string";
 }
 
-/** The message with its thoughts under one name. */
-function nameThought(message: Message): Message {
+/** The message with its reasoning under one name. */
+function nameReasoning(message: Message): Message {
   const { reasoning, ...rest } = message;
   if (typeof reasoning !== "string") return reasoning === undefined ? message : rest;
   if (typeof rest.reasoning_content !== "string") rest.reasoning_content = reasoning;
   return rest;
 }
 
-/** A whole message with its thoughts under one name and, where it holds some, as blocks of content too. */
+/** A complete message with its reasoning under one name and, when it is not empty, in content blocks too. */
 export function withBlocks(message: Message): Message {
-  const thinking = thoughtOf(message);
-  const named = nameThought(message);
+  const thinking = reasoningOf(message);
+  const named = nameReasoning(message);
   if (thinking === "" || named.content_blocks !== undefined) return named;
   const { content } = named;
   const said = typeof content === "string" && content !== "" ? [{ type: "text", text: content }] : [];
@@ -31,25 +31,28 @@ export function withBlocks(message: Message): Message {
   return { ...named, content_blocks: [{ type: "thinking", thinking }, ...parts] };
 }
 
-/** Blocks of one choice of a stream: thoughts and texts in the order they come. Streams without thoughts have none. */
+/**
+ * Content blocks of one streamed choice: reasoning and text in order of arrival. Streams without reasoning have no
+ * blocks.
+ */
 export class StreamedBlocks {
   #index = -1;
   #kind = "";
 
-  /** Whether the choice has thought: what it says then belongs to blocks. */
+  /** Whether the choice has produced reasoning; its text then goes into blocks too. */
   get hasBegun(): boolean {
     return this.#index >= 0;
   }
 
-  /** What a chunk adds to a message, with the pieces of blocks that make it. */
+  /** The delta with the block deltas that belong to it. */
   add(delta: Message): Message {
-    const named = nameThought(delta);
-    const thinking = thoughtOf(delta);
+    const named = nameReasoning(delta);
+    const thinking = reasoningOf(delta);
     const { content, tool_calls: calls } = named;
     const pieces: object[] = [];
     if (thinking !== "") pieces.push(this.#piece("thinking", thinking));
     if (this.hasBegun && typeof content === "string" && content !== "") pieces.push(this.#piece("text", content));
-    // what comes behind a call is not what came before it
+    // text after a tool call starts a new block
     if (Array.isArray(calls) && calls.length > 0) this.#kind = "";
     return pieces.length === 0 || named.content_blocks !== undefined ? named : { ...named, content_blocks: pieces };
   }

@@ -1,28 +1,28 @@
-import { isObject } from "../../lib/json.ts";
+import { finiteNumber, isObject } from "../../lib/json.ts";
 
-/** How a provider counts tokens where it does not count as OpenAI does. */
+/** How a provider counts tokens, when it differs from OpenAI. */
 export interface UsageRules {
-  /** Tokens of reasoning are not part of `completion_tokens`. */
+  /** `completion_tokens` excludes reasoning tokens. */
   reasoningApart?: boolean;
-  /** Answers without usage get one of zeros. */
+  /** Responses without usage get zero counts. */
   zeros?: boolean;
 }
 
 type Counts = Record<string, unknown>;
 
 function count(holder: unknown, name: string): number | undefined {
-  const value = isObject(holder) ? holder[name] : undefined;
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+  const value = isObject(holder) ? finiteNumber(holder[name]) : undefined;
+  return value !== undefined && value >= 0 ? value : undefined;
 }
 
-/** Counts of input and output: everything sent, cached or not, and everything generated, reasoning included. */
+/** Input and output counts: everything sent, cached or not, and everything generated, including reasoning. */
 function countSides(usage: Counts, known: { cached: number; reasoning: number }, { reasoningApart }: UsageRules) {
   let input = count(usage, "prompt_tokens") ?? 0;
   let output = count(usage, "completion_tokens") ?? 0;
-  const told = count(usage, "total_tokens");
+  const total = count(usage, "total_tokens");
   if (known.cached > input) input += known.cached;
-  // a total that is input and output alone says that the reasoning is among them
-  if (reasoningApart && told !== input + output) output += known.reasoning;
+  // a total that equals input plus output shows that output includes the reasoning
+  if (reasoningApart && total !== input + output) output += known.reasoning;
   return { input, output };
 }
 
@@ -39,7 +39,7 @@ const plainMade = ["reasoning_tokens", "audio_tokens", "accepted_prediction_toke
 const pick = (value: Counts, names: readonly string[]): Counts =>
   Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
 
-/** Details with counts that were found elsewhere; what was given where there are none. */
+/** The details with counts found elsewhere; unchanged if nothing was found. */
 function settleDetails(given: unknown, plain: readonly string[], found: Counts, strict: boolean): unknown {
   const added = Object.entries(found).filter(([, value]) => value !== undefined);
   if (!isObject(given)) return added.length === 0 ? given : Object.fromEntries(added);
@@ -47,10 +47,11 @@ function settleDetails(given: unknown, plain: readonly string[], found: Counts, 
 }
 
 /**
- * Usage in the gateway's shape. Counts that providers put elsewhere are moved to the details: `prompt_cache_hit_tokens` and
- * `cached_tokens` (https://api-docs.deepseek.com/guides/kv_cache, https://platform.moonshot.ai/docs/api/chat),
- * `reasoning_tokens` (https://docs.perplexity.ai/api-reference/chat-completions-post), what was written to a cache
- * (https://www.alibabacloud.com/help/en/model-studio/context-cache), and Claude's counts, which resellers hand on
+ * Usage in the gateway's shape. Counts that providers report elsewhere are moved into the details:
+ * `prompt_cache_hit_tokens` and `cached_tokens` (https://api-docs.deepseek.com/guides/kv_cache,
+ * https://platform.moonshot.ai/docs/api/chat), `reasoning_tokens`
+ * (https://docs.perplexity.ai/api-reference/chat-completions-post), tokens written to a cache
+ * (https://www.alibabacloud.com/help/en/model-studio/context-cache), and Claude's counts, which resellers forward
  * (https://docs.claude.com/en/docs/build-with-claude/prompt-caching).
  */
 export function normaliseUsage(given: unknown, rules: UsageRules, strict: boolean): Counts | undefined {

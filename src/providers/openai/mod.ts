@@ -1,27 +1,30 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
+import { bearer } from "../core/headers.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { mediaOperations } from "../openai-compatible/media.ts";
 import { openaiCompatible, textOperations } from "../openai-compatible/mod.ts";
 import type { RequestBody } from "../openai-compatible/request.ts";
-import type { ConversionOptions } from "../types.ts";
 
-/** Models that do not reason: they refuse the member that says how much. */
+/** Models without reasoning: they reject `reasoning_effort`. */
 const reasonsNot = /^(?:ft:)?(?:gpt-3\.5|gpt-4|chatgpt-4o)/;
 
-/** Leaves an effort out where the model knows none (https://platform.openai.com/docs/guides/reasoning). */
+/** Drops an effort level the model does not support (https://platform.openai.com/docs/guides/reasoning). */
 export function leaveOutEffort(body: RequestBody, { drop }: ConversionOptions): void {
   if (body.reasoning_effort === undefined || !reasonsNot.test(String(body.model))) return;
   if (body.reasoning_effort !== null && body.reasoning_effort !== "none") drop("reasoning_effort");
   delete body.reasoning_effort;
 }
 
+const Identifier = v.pipe(v.string(), v.maxLength(255, "must have at most 255 characters"));
+
 /** OpenAI (https://platform.openai.com/docs/api-reference/authentication). */
 export const openai = openaiCompatible({
   slug: "openai",
+  aliases: ["open-ai"],
   baseUrl: "https://api.openai.com/v1",
   chat: { developer: true, replay: "none", adapt: leaveOutEffort },
   hasLogprobs: true,
-  hidesThoughts: true,
+  hidesReasoning: true,
   moderates: true,
   realtime: true,
   relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
@@ -41,9 +44,10 @@ export const openai = openaiCompatible({
   },
   settings: {
     prefix: "openai",
+    configNames: { organization: ["open_ai_organization"] },
     schema: v.object({
-      organization: v.optional(v.string()),
-      project: v.optional(v.string()),
+      organization: v.optional(Identifier),
+      project: v.optional(Identifier),
       beta: v.optional(v.string()),
     }),
   },

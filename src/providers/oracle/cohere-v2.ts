@@ -4,12 +4,12 @@ import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { chat as cohereChat } from "../cohere/chat.ts";
 import { toUpstream as toCohereBody } from "../cohere/request.ts";
-import { toArguments } from "../shapes/answers.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
+import { toArguments } from "../shared/answers.ts";
 import { createCallCounter } from "./generic.ts";
 import { CohereV2Answer, CohereV2Event, type CohereV2Message, namesOf, toFinishReason, toUsage } from "./wire.ts";
 
-/** Members of Cohere's own requests and what they are called here. */
+/** Fields of Cohere's own requests and their names here. */
 const names: Readonly<Record<string, string>> = {
   max_tokens: "maxTokens",
   temperature: "temperature",
@@ -29,7 +29,7 @@ const names: Readonly<Record<string, string>> = {
   tool_choice: "toolsChoice",
 };
 
-/** Members that are converted; others belong to the model. */
+/** Fields that are converted; others are forwarded to the model. */
 const converted = new Set(["model", "messages", "tools", "response_format", "thinking", "stream"]);
 
 function upper(value: unknown): unknown {
@@ -54,7 +54,7 @@ function toMessage(message: unknown): object {
   };
 }
 
-/** The request of models of the second version of Cohere's format: Cohere's own under the names it has here. */
+/** A request to a Cohere v2 model: Cohere's request under Oracle's field names. */
 export function toCohereV2Request(request: ChatRequest, options: ConversionOptions): object {
   const body: Record<string, unknown> = { ...toCohereBody(request, options) };
   const { messages, tools, response_format: format, thinking } = body;
@@ -82,16 +82,16 @@ export function toCohereV2Request(request: ChatRequest, options: ConversionOptio
   };
 }
 
-/** A call with its function's members beside its id. */
+/** A call with the fields of its function beside its id. */
 function toCall({ id, function: called }: NonNullable<CohereV2Message["toolCalls"]>[number]) {
   const { name, arguments: text } = isObject(called) ? called : {};
   return { id: id ?? null, name: typeof name === "string" ? name : null, arguments: text };
 }
 
-/** The answer of models of the second version of Cohere's format. */
+/** The response of a Cohere v2 model. */
 export function fromCohereV2Answer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse {
   const { modelId, chatResponse } = v.parse(CohereV2Answer, body);
-  const { id, message, finishReason, usage: told, errorMessage } = chatResponse;
+  const { id, message, finishReason, usage: reported, errorMessage } = chatResponse;
   if (errorMessage) throw toFailure(errorMessage);
   const { content, toolPlan, toolCalls, citations } = message;
   const calls = toolCalls?.map(toCall).map(({ arguments: text, ...call }) => ({
@@ -109,7 +109,7 @@ export function fromCohereV2Answer(body: unknown, request: ChatRequest, options:
     },
   };
   const answer = cohereChat.fromUpstream(reply, request, options);
-  const usage = toUsage(told);
+  const usage = toUsage(reported);
   return { ...answer, model: modelId ?? request.model, ...(usage && { usage }) };
 }
 
@@ -117,7 +117,7 @@ function toFailure(message: string): UpstreamError {
   return new UpstreamError(502, `oracle error: ${message}`, { provider: "oracle", code: "upstream_failed" });
 }
 
-/** What an event adds to the answer. */
+/** What an event adds to the response. */
 function createDeltaMaker(strict: boolean) {
   const toCallDelta = createCallCounter();
   let isFirst = true;
@@ -125,7 +125,7 @@ function createDeltaMaker(strict: boolean) {
   let hasCalls = false;
   return ({ content, toolCalls }: CohereV2Message, isLast: boolean): Record<string, unknown> => {
     const join = (member: "text" | "thinking") => (content ?? []).map((part) => part[member] ?? "").join("");
-    // the last event repeats what was said
+    // the last event repeats the whole message
     const text = isLast && hasText ? "" : join("text");
     const thinking = strict || isLast ? "" : join("thinking");
     const calls = isLast && hasCalls ? [] : (toolCalls ?? []).map(toCall);
@@ -149,7 +149,7 @@ function createDeltaMaker(strict: boolean) {
   };
 }
 
-/** Maps the streams of models of the second version of Cohere's format. */
+/** Maps the streams of Cohere v2 models. */
 export function createCohereV2Mapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
   const shared = { ...namesOf(options), object: "chat.completion.chunk", model };
   const toDelta = createDeltaMaker(options.strict);

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import {
   argumentsOf,
   type PlainMessage,
@@ -13,10 +14,9 @@ import {
   requireOneChoice,
   type ToolFunction,
   textOf,
-} from "../chat-messages.ts";
-import { passUnknown } from "../shapes/known.ts";
-import { maxTokensOf } from "../shapes/members.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+} from "../shared/chat-messages.ts";
+import { passUnknown } from "../shared/known.ts";
+import { maxTokensOf } from "../shared/members.ts";
 import { numberNames, renamed, stopsOf } from "./generic.ts";
 import { CohereAnswer, type CohereCall, CohereReply, namesOf, toFinishReason, toUsage } from "./wire.ts";
 
@@ -39,7 +39,7 @@ function toCalls({ calls }: PlainMessage): object[] {
   return calls.map((call) => ({ name: call.name, parameters: argumentsOf(call) }));
 }
 
-/** What was said before, the results of tools with the calls they answer. */
+/** The earlier messages; tool results include the calls they answer. */
 function toHistory(messages: readonly PlainMessage[]): { role: string; message?: string; toolResults?: object[] }[] {
   const made = new Map<string, object>();
   return messages.map((one) => {
@@ -70,16 +70,16 @@ function toolsOf(request: ChatRequest): object[] {
   const choice = readToolChoice(request);
   const tools = readTools(request).map(toTool);
   if (choice?.kind === "none") return [];
-  if (choice && choice.kind !== "auto") refuseValue("tool_choice", "models of Cohere's format choose themselves");
+  if (choice && choice.kind !== "auto") refuseValue("tool_choice", "models of Cohere's format choose tools themselves");
   return tools;
 }
 
-/** The request of models of Cohere's format: the last message apart from what was said before. */
+/** A request to a Cohere model: the last message is separate from the earlier ones. */
 export function toCohereRequest(request: ChatRequest, options: ConversionOptions): object {
   requireOneChoice(request);
   const messages = readMessages(request);
   if (messages.some(({ parts }) => parts.some((part) => typeof part !== "string"))) {
-    refuseValue("messages", "models of Cohere's format take texts");
+    refuseValue("messages", "models of Cohere's format accept only text");
   }
   const preamble = messages.filter(({ role }) => role === "system").map(({ parts }) => textOf(parts));
   const history = toHistory(messages.filter(({ role }) => role !== "system"));
@@ -119,12 +119,12 @@ function reasonOf(reason: string | null | undefined, calls: readonly object[], s
   return calls.length > 0 ? "tool_calls" : toFinishReason(reason ?? "stop", strict);
 }
 
-/** The answer of models of Cohere's format. */
+/** The response of a Cohere model. */
 export function fromCohereAnswer(body: unknown, { model }: ChatRequest, options: ConversionOptions) {
   const { modelId, chatResponse } = v.parse(CohereAnswer, body);
-  const { text, finishReason: reason, toolCalls, usage: told } = chatResponse;
+  const { text, finishReason: reason, toolCalls, usage: reported } = chatResponse;
   const calls = fromCalls(toolCalls);
-  const usage = toUsage(told);
+  const usage = toUsage(reported);
   const message = {
     role: "assistant",
     content: calls.length > 0 && !text ? null : (text ?? ""),
@@ -139,7 +139,7 @@ export function fromCohereAnswer(body: unknown, { model }: ChatRequest, options:
   };
 }
 
-/** Maps the streams of models of Cohere's format. */
+/** Maps the streams of Cohere models. */
 export function createCohereMapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
   const shared = { ...namesOf(options), object: "chat.completion.chunk", model };
   let isFirst = true;
@@ -152,7 +152,7 @@ export function createCohereMapper({ model }: ChatRequest, options: ConversionOp
         text,
         finishReason: reason,
         toolCalls,
-        usage: told,
+        usage: reported,
         code,
         message,
       } = v.parse(CohereReply, JSON.parse(data));
@@ -162,8 +162,8 @@ export function createCohereMapper({ model }: ChatRequest, options: ConversionOp
           code: String(code),
         });
       }
-      usage = toUsage(told) ?? usage;
-      // the last event repeats text and calls
+      usage = toUsage(reported) ?? usage;
+      // the last event repeats text and tool calls
       const isNew = !reason || calls.length === 0;
       const added = isNew ? fromCalls(toolCalls).map((call, index) => ({ index: calls.length + index, ...call })) : [];
       calls.push(...added);

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import {
   type ForeignPart,
   type PlainMessage,
@@ -10,9 +11,8 @@ import {
   readToolChoice,
   readTools,
   refuseValue,
-} from "../chat-messages.ts";
-import { passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+} from "../shared/chat-messages.ts";
+import { passUnknown } from "../shared/known.ts";
 import {
   GenericAnswer,
   type GenericCall,
@@ -23,7 +23,7 @@ import {
   toUsage,
 } from "./wire.ts";
 
-/** Members and what they are called upstream. */
+/** Request fields and their upstream names. */
 export const numberNames = {
   max_tokens: "maxTokens",
   max_completion_tokens: "maxCompletionTokens",
@@ -49,7 +49,7 @@ const read = new Set([
   "reasoning_effort",
 ]);
 
-/** Parts of a message that are named by an address. */
+/** Content parts with a URL. */
 const addressed: Readonly<Record<string, readonly [type: string, member: string]>> = {
   image_url: ["IMAGE", "imageUrl"],
   audio_url: ["AUDIO", "audioUrl"],
@@ -88,7 +88,7 @@ function toFormat(request: ChatRequest): object | undefined {
   return { type: "JSON_SCHEMA", jsonSchema: { name: format.name ?? "answer", schema: format.schema } };
 }
 
-/** Members that are only renamed. */
+/** Fields that are only renamed. */
 export function renamed(request: ChatRequest, names: Readonly<Record<string, string>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(names).flatMap(([name, upstream]) => {
@@ -98,12 +98,12 @@ export function renamed(request: ChatRequest, names: Readonly<Record<string, str
   );
 }
 
-/** Texts that end an answer, as a list. */
+/** Stop sequences as a list. */
 export function stopsOf({ stop }: ChatRequest): string[] | undefined {
   return typeof stop === "string" ? [stop] : (stop ?? undefined);
 }
 
-/** The request of models of the generic format. */
+/** A request in the generic format. */
 export function toGenericRequest(request: ChatRequest, options: ConversionOptions): object {
   const tools = readTools(request).map(({ name, description, parameters }) => ({
     type: "FUNCTION",
@@ -152,7 +152,7 @@ function fromMessage(message: GenericMessage, strict: boolean): object {
   };
 }
 
-/** The answer of models of the generic format. */
+/** The response in the generic format. */
 export function fromGenericAnswer(body: unknown, { model }: ChatRequest, options: ConversionOptions) {
   const { strict } = options;
   const { modelId, chatResponse } = v.parse(GenericAnswer, body);
@@ -171,7 +171,9 @@ export function fromGenericAnswer(body: unknown, { model }: ChatRequest, options
   };
 }
 
-/** Numbers the calls of one choice; what has the id of the one before, or none, goes on with it. */
+/**
+ * Numbers the tool calls of one choice. A delta without an id, or with the previous id, continues the previous call.
+ */
 export function createCallCounter() {
   let index = -1;
   let current = "";
@@ -184,7 +186,7 @@ export function createCallCounter() {
   };
 }
 
-/** Maps the streams of models of the generic format. */
+/** Maps streams in the generic format. */
 export function createGenericMapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
   const { strict } = options;
   const counters = new Map<number, ReturnType<typeof createCallCounter>>();
@@ -206,14 +208,14 @@ export function createGenericMapper({ model }: ChatRequest, options: ConversionO
   };
   return {
     map({ data }) {
-      const { index, message, finishReason: reason, usage: told, code } = v.parse(GenericEvent, JSON.parse(data));
+      const { index, message, finishReason: reason, usage: reported, code } = v.parse(GenericEvent, JSON.parse(data));
       if (typeof message === "string") {
         throw new UpstreamError(Number(code) || 502, `oracle error: ${message}`, {
           provider: "oracle",
           code: String(code ?? "upstream_error"),
         });
       }
-      usage = toUsage(told) ?? usage;
+      usage = toUsage(reported) ?? usage;
       if (!message && !reason) return [];
       const place = index ?? 0;
       const delta = deltaOf(message ?? {}, place);

@@ -2,20 +2,20 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { signOci } from "../auth/oci.ts";
-import { defineProvider } from "../define.ts";
-import { hostLabel, secretSetting } from "../settings.ts";
-import { joinEmbeddings } from "../shapes/embeddings.ts";
-import type { ConversionOptions, OperationAdapter, OperationAdapters, StreamMapper } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { hostLabel, placeSetting, secretSetting } from "../core/settings.ts";
+import type { ConversionOptions, OperationAdapter, OperationAdapters, StreamMapper } from "../core/types.ts";
+import { joinEmbeddings } from "../shared/embeddings.ts";
 import { createCohereMapper, fromCohereAnswer, toCohereRequest } from "./cohere.ts";
 import { createCohereV2Mapper, fromCohereV2Answer, toCohereV2Request } from "./cohere-v2.ts";
 import { fromEmbedAnswer, splitEmbedRequest, toEmbedRequest } from "./embed.ts";
 import { createGenericMapper, fromGenericAnswer, toGenericRequest } from "./generic.ts";
 
-/** An Oracle Cloud identifier, or a fingerprint: nothing that ends the quotes of a header. */
+/** An Oracle Cloud identifier or fingerprint; it contains no character that could end a quoted header value. */
 const identifier = v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9._:-]{1,255}$/, "must be an identifier")));
 
 const settings = v.object({
-  region: v.optional(hostLabel("must be a region such as us-chicago-1")),
+  region: v.optional(placeSetting(hostLabel("must be a region such as us-chicago-1"))),
   api_version: v.optional(v.pipe(v.string(), v.regex(/^[0-9]{8}$/, "must be a date such as 20231130")), "20231130"),
   compartment_id: identifier,
   serving_mode: v.optional(v.picklist(["ON_DEMAND", "DEDICATED"], "must be ON_DEMAND or DEDICATED"), "ON_DEMAND"),
@@ -31,10 +31,10 @@ type Settings = v.InferOutput<typeof settings>;
 function requireText(value: string | undefined, name: string): string {
   if (value) return value;
   const param = `x-gateway-oracle-${name}`;
-  throw new InvalidRequestError(`Cannot call oracle: give ${param}`, { param, code: "invalid_header" });
+  throw new InvalidRequestError(`Cannot call oracle: set ${param}`, { param, code: "invalid_header" });
 }
 
-/** How the models of one format are asked, and what they answer. */
+/** Request and response conversion for one model format. */
 interface Format {
   toRequest(request: ChatRequest, options: ConversionOptions): object;
   fromAnswer(body: unknown, request: ChatRequest, options: ConversionOptions): ChatResponse;
@@ -47,14 +47,14 @@ const formats: Readonly<Record<NonNullable<Settings["api_format"]>, Format>> = {
   COHEREV2: { toRequest: toCohereV2Request, fromAnswer: fromCohereV2Answer, createMapper: createCohereV2Mapper },
 };
 
-/** The format of a model by its name, where the settings name none: the newer one for those that came after it. */
+/** The format of a model from its name, when the settings set none. Newer Cohere models use the v2 format. */
 function formatOf(model: string, { api_format: stated }: Settings): Format {
   if (stated !== undefined) return formats[stated];
   if (!model.startsWith("cohere.")) return formats.GENERIC;
   return /^cohere\.command-a-(?!03-2025)/.test(model) ? formats.COHEREV2 : formats.COHERE;
 }
 
-/** Where a model is, and whose account pays. */
+/** Serving mode and compartment of a request. */
 function placeOf(model: string, { compartment_id: compartment, tenancy, serving_mode: servingType }: Settings) {
   const place = servingType === "DEDICATED" ? { endpointId: model } : { modelId: model };
   return {
@@ -89,7 +89,14 @@ function embedOperation(values: Settings): OperationAdapter<"embed"> {
 /** Oracle Cloud's generative models (https://docs.oracle.com/iaas/Content/generative-ai/home.htm). */
 export const oracle = defineProvider({
   slug: "oracle",
-  settings: { prefix: "oracle", schema: settings },
+  settings: {
+    prefix: "oracle",
+    requires: {
+      integrations: ["oracle_tenancy", "oracle_user", "oracle_fingerprint"],
+      credentials: [["oracle_private_key"]],
+    },
+    schema: settings,
+  },
   baseUrl: ({ region }) => `https://inference.generativeai.${requireText(region, "region")}.oci.oraclecloud.com`,
   authenticate: () => ({}),
   async authorize(request, values, tools) {

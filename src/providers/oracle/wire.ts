@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { toSeconds } from "../records.ts";
-import type { ConversionOptions } from "../types.ts";
+import { toSeconds } from "../core/records.ts";
+import type { ConversionOptions } from "../core/types.ts";
 
 const ToolCall = v.looseObject({
   id: v.nullish(v.string()),
@@ -31,7 +31,7 @@ const Usage = v.looseObject({
   ),
 });
 
-/** Answer of models of the generic format. */
+/** Response in the generic format. */
 export const GenericAnswer = v.looseObject({
   modelId: v.nullish(v.string()),
   chatResponse: v.looseObject({
@@ -47,7 +47,7 @@ export const GenericAnswer = v.looseObject({
   }),
 });
 
-/** Event of a stream; an error has a code and a message text. */
+/** Event of a stream; an error has a code and a message. */
 export const GenericEvent = v.looseObject({
   index: v.nullish(v.number()),
   message: v.nullish(v.union([Message, v.string()])),
@@ -59,7 +59,7 @@ export const GenericEvent = v.looseObject({
 const CohereCall = v.looseObject({ name: v.string(), parameters: v.nullish(v.looseObject({}), {}) });
 export type CohereCall = v.InferOutput<typeof CohereCall>;
 
-/** What models of Cohere's format say, whole or as an event; the last event repeats the whole text. */
+/** Message of a Cohere model, complete or as an event; the last event repeats the whole text. */
 export const CohereReply = v.looseObject({
   text: v.nullish(v.string()),
   finishReason: v.nullish(v.string()),
@@ -69,7 +69,7 @@ export const CohereReply = v.looseObject({
   message: v.nullish(v.string()),
 });
 
-/** Answer of models of Cohere's format. */
+/** Response of a Cohere model. */
 export const CohereAnswer = v.looseObject({ modelId: v.nullish(v.string()), chatResponse: CohereReply });
 
 const CohereV2Content = v.looseObject({
@@ -85,7 +85,7 @@ const CohereV2Message = v.looseObject({
 });
 export type CohereV2Message = v.InferOutput<typeof CohereV2Message>;
 
-/** Answer of models of the second version of Cohere's format. */
+/** Response of a Cohere v2 model. */
 export const CohereV2Answer = v.looseObject({
   modelId: v.nullish(v.string()),
   chatResponse: v.looseObject({
@@ -97,7 +97,7 @@ export const CohereV2Answer = v.looseObject({
   }),
 });
 
-/** Event of their streams; an error has a code and a message text. */
+/** Event of a Cohere v2 stream; an error has a code and a message. */
 export const CohereV2Event = v.looseObject({
   message: v.nullish(v.union([CohereV2Message, v.string()])),
   finishReason: v.nullish(v.string()),
@@ -136,14 +136,14 @@ const finishReasons: Readonly<Record<string, string>> = {
   error_toxic: "content_filter",
 };
 
-/** The gateway's word for why an answer ended; not strict: the upstream's own where ours is not known. */
+/** The finish reason in the gateway's terms; unknown reasons stay unchanged when the response need not be strict. */
 export function toFinishReason(reason: string, strict: boolean): string {
   const word = reason.toLowerCase();
   const known = Object.hasOwn(finishReasons, word) ? finishReasons[word] : undefined;
   return known ?? (strict ? "stop" : reason);
 }
 
-/** Id and time of an answer; the upstream tells its time in some of them and its id in none. */
+/** Id and creation time of a response: the upstream never returns an id, and a time only sometimes. */
 export function namesOf(
   { answerId, created }: ConversionOptions,
   time?: string | null,

@@ -1,14 +1,15 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
+import { keyHeader } from "../core/headers.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { geminiNaming } from "../google/model.ts";
-import { toChatAnswer, toChoice, toHead } from "../shapes/answers.ts";
-import { toTextCompletion } from "../shapes/completions.ts";
-import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { pathSegment } from "../shapes/hosts.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import { toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
+import { toTextCompletion } from "../shared/completions.ts";
+import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { pathSegment } from "../shared/hosts.ts";
+import { requireStrings } from "../shared/inputs.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   readMessages,
   refuseMember,
@@ -16,8 +17,7 @@ import {
   refuseStream,
   refuseTools,
   requireText,
-} from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+} from "../shared/messages.ts";
 
 const ChatReply = v.looseObject({ candidates: v.array(v.looseObject({ content: v.string() })) });
 const TextReply = v.looseObject({ candidates: v.array(v.looseObject({ output: v.string() })) });
@@ -81,7 +81,7 @@ const complete: OperationAdapter<"complete"> = {
   toUpstream(request, { drop }) {
     refuseStream("palm", request);
     const { prompt } = request;
-    if (typeof prompt !== "string") refuseMember("palm", "prompt", "it takes one prompt, as text");
+    if (typeof prompt !== "string") refuseMember("palm", "prompt", "the prompt must be a single string");
     const maxTokens = maxTokensOf(request);
     return {
       ...copyMembers(request, members, { handled, drop }),
@@ -90,15 +90,17 @@ const complete: OperationAdapter<"complete"> = {
     };
   },
   fromUpstream(body, { model }, options) {
-    const texts = v.parse(TextReply, body).candidates.map(({ output }) => ({ text: output, finishReason: "stop" }));
-    return toTextCompletion(toHead("palm", {}, options), model, texts);
+    const completions = v
+      .parse(TextReply, body)
+      .candidates.map(({ output }) => ({ text: output, finishReason: "stop" }));
+    return toTextCompletion(toHead("palm", {}, options), model, completions);
   },
 };
 
 const embed: OperationAdapter<"embed"> = {
   path: pathOf("embedText"),
   toUpstream(request, { drop }) {
-    const [text] = requireTexts("palm", request);
+    const [text] = requireStrings("palm", request);
     requireNumbers("palm", request);
     const handledHere = ["model", "input", "encoding_format"];
     return { ...copyMembers(request, {}, { handled: handledHere, kind: "embed", drop }), text };
@@ -107,7 +109,7 @@ const embed: OperationAdapter<"embed"> = {
   ...inBatches(1),
 };
 
-/** PaLM (https://ai.google.dev/palm_docs), which Google has retired; the key travels in a header. */
+/** PaLM (https://ai.google.dev/palm_docs), which Google has retired; the key is sent in a header. */
 export const palm = defineProvider({
   slug: "palm",
   settings: { prefix: "palm", schema: v.object({}) },

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
+import { keyHeader } from "../core/headers.ts";
 import { rerank } from "./rerank.ts";
 
 const pineconeKey = keyHeader("api-key");

@@ -1,10 +1,10 @@
 import type { RerankDocument } from "../../schemas/rerank.ts";
-import { readRanking, toRerankAnswer, toRerankBody } from "../shapes/rerank.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { readRanking, toRerankAnswer, toRerankBody } from "../shared/rerank.ts";
 
 const members = { top_n: "top_n", rank_fields: "rank_fields", parameters: "parameters" };
 
-/** A document as an object whose values are texts: it takes no others. */
+/** A document as an object with string values: Pinecone accepts no other values. */
 function toRecord(document: RerankDocument): Record<string, string> {
   if (typeof document === "string") return { text: document };
   const entries = Object.entries(document).filter(([, value]) => value !== undefined && value !== null);
@@ -19,7 +19,7 @@ export const rerank: OperationAdapter<"rerank"> = {
   toUpstream: (request, options) => ({
     ...toRerankBody(request, members, options),
     documents: request.documents.map(toRecord),
-    // it sends them back unless it is told not to
+    // documents are returned by default
     return_documents: request.return_documents === true,
   }),
   fromUpstream: (body, request, options) => toRerankAnswer(readRanking(body), request, options),

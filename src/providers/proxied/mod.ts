@@ -1,13 +1,13 @@
 import * as v from "valibot";
-import { bearer, keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { hostRequired } from "../shapes/hosts.ts";
-import type { Provider } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer, keyHeader } from "../core/headers.ts";
+import type { Provider } from "../core/types.ts";
+import { hostRequired } from "../shared/hosts.ts";
 
-/** A provider whose requests only pass through: its address and how it takes the credential. */
+/** A provider without unified operations: its base URL and how it takes the credential. */
 interface ProxiedProvider {
   slug: string;
-  /** Absent for servers of the caller's own. */
+  /** Absent for servers of the caller. */
   baseUrl?: string;
   /** Default: the credential as a bearer token. */
   authenticate?: (credential: string | undefined) => Record<string, string>;
@@ -40,7 +40,10 @@ function defineProxied({ slug, baseUrl, authenticate = bearer }: ProxiedProvider
   });
 }
 
-/** Whatever the caller names: paths, headers and bodies go through untouched, the caller's own authorization with them. */
+/**
+ * Any server the caller names: paths, headers and bodies are forwarded unchanged, including the caller's own
+ * authorization.
+ */
 const passthrough = defineProvider({
   slug: "passthrough",
   settings: { prefix: "passthrough", schema: v.object({}) },
@@ -50,5 +53,5 @@ const passthrough = defineProvider({
   operations: {},
 });
 
-/** Providers without unified operations: their own paths pass through with the credential added. */
+/** Providers without unified operations: their native paths are proxied with the credential added. */
 export const proxiedProviders: readonly Provider[] = [...rows.map(defineProxied), passthrough];

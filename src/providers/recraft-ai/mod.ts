@@ -1,6 +1,6 @@
-import { declareCompatible } from "../compat/declare.ts";
+import { declareCompatible } from "../openai-compatible/vendors/declare.ts";
 
-/** Recraft (https://www.recraft.ai/docs/api-reference/endpoints): pictures in OpenAI's shapes. */
+/** Recraft (https://www.recraft.ai/docs/api-reference/endpoints): images in OpenAI's shapes. */
 export const recraft = declareCompatible({
   slug: "recraft-ai",
   baseUrl: "https://external.api.recraft.ai/v1",

@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toChatAnswer, toChoice, toHead, toUsage } from "../shapes/answers.ts";
-import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shapes/members.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { toChatAnswer, toChoice, toHead, toUsage } from "../shared/answers.ts";
+import { copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
   imageOf,
   isGiven,
@@ -12,8 +13,7 @@ import {
   refuseStream,
   refuseTools,
   requireOneChoice,
-} from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+} from "../shared/messages.ts";
 
 const Reply = v.looseObject({
   text: v.nullish(v.string()),
@@ -51,10 +51,10 @@ interface Turn {
   media_url?: string;
 }
 
-/** Stands between two turns of one side: they must alternate. */
+/** Placeholder between two turns of one role: roles must alternate. */
 const filler = "Placeholder for alternation";
 
-/** The text of a message and the addresses of its images. */
+/** The text of a message and the URLs of its images. */
 function readContent({ content }: Message): { text: string; images: string[] } {
   const images: string[] = [];
   if (!Array.isArray(content)) return { text: content ?? "", images };
@@ -63,12 +63,12 @@ function readContent({ content }: Message): { text: string; images: string[] } {
     const image = part.type === "image_url" ? imageOf(part) : undefined;
     if (image) images.push(image.url);
     else if (part.type === "text") text += part.text ?? "";
-    else refuseMember("reka-ai", "messages", `it takes no parts of type ${part.type}`);
+    else refuseMember("reka-ai", "messages", `it does not accept parts of type ${part.type}`);
   }
   return { text, images };
 }
 
-/** Turns of both sides in alternation, instructions in front of the first, the one image with it. */
+/** Alternating turns; the system text goes before the first turn, and so does the image. */
 function toHistory(request: ChatRequest): Turn[] {
   const turns: Turn[] = [];
   const instructions: string[] = [];
@@ -81,13 +81,14 @@ function toHistory(request: ChatRequest): Turn[] {
       instructions.push(text);
       continue;
     }
-    if (role !== "user" && role !== "assistant") refuseMember("reka-ai", "messages", `it has no role ${role}`);
+    if (role !== "user" && role !== "assistant")
+      refuseMember("reka-ai", "messages", `it does not support the role ${role}`);
     const type = role === "user" ? "human" : "model";
     if (turns.at(-1)?.type === type) turns.push({ type: type === "human" ? "model" : "human", text: filler });
     turns.push({ type, text });
   }
   if (turns[0]?.type !== "human") turns.unshift({ type: "human", text: instructions.length > 0 ? "" : filler });
-  if (images.length > 1) refuseMember("reka-ai", "messages", "it takes one image a conversation");
+  if (images.length > 1) refuseMember("reka-ai", "messages", "it accepts one image per conversation");
   const [first] = turns;
   const [image] = images;
   if (first) first.text = [...instructions, ...(first.text === "" ? [] : [first.text])].join("\n");
@@ -109,15 +110,15 @@ function toUpstream(request: ChatRequest, { drop }: ConversionOptions): object {
   };
 }
 
-/** Whether only the older interface has what a request asks for. */
+/** Whether a request needs a feature only the legacy API has. */
 export function needsConversation({ retrieval_dataset: dataset }: ChatRequest): boolean {
   return isGiven(dataset);
 }
 
-/** Path of the older interface, which stands beside the versions. */
+/** Path of the legacy API, which has no version. */
 export const conversationPath = "/chat";
 
-/** The older interface (https://docs.reka.ai/legacy): turns of a human and a model. */
+/** The legacy API (https://docs.reka.ai/legacy), with turns of a human and a model. */
 export const conversation: OperationAdapter<"chat"> = {
   path: () => conversationPath,
   toUpstream,

@@ -1,15 +1,15 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
-import { bearer, keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { plainChat } from "../shapes/plain.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer, keyHeader } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { plainChat } from "../shared/plain.ts";
 import { conversation, conversationPath, needsConversation } from "./conversation.ts";
 
 const apiKey = keyHeader("x-api-key");
 const plain = plainChat("reka-ai", () => "/chat/completions");
 
-/** Chat in OpenAI's form, and in the older one where only that has what is asked for. */
+/** Chat in OpenAI's form, or through the legacy API when the request needs it. */
 const chat: OperationAdapter<"chat"> = {
   path: (request) => (needsConversation(request) ? conversation : plain).path(request),
   toUpstream: (request, options) => (needsConversation(request) ? conversation : plain).toUpstream?.(request, options),
@@ -18,7 +18,10 @@ const chat: OperationAdapter<"chat"> = {
   streamMapper: (request, options) => plain.streamMapper?.(request, options),
 };
 
-/** Reka (https://docs.reka.ai/chat): OpenAI's form, or the older one; its own clients send the key in a header of its own. */
+/**
+ * Reka (https://docs.reka.ai/chat): OpenAI's form or the legacy API. Reka's own clients send the key in a different
+ * header.
+ */
 export const reka = defineProvider({
   slug: "reka-ai",
   settings: {

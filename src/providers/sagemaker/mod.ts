@@ -1,10 +1,17 @@
 import * as v from "valibot";
-import { awsApiKey, awsDomain, awsEntries, createAwsAuthorize } from "../auth/aws.ts";
-import { defineProvider } from "../define.ts";
+import {
+  awsApiKey,
+  awsDomain,
+  awsEntries,
+  awsVirtualKeys,
+  createAwsAuthorize,
+  statedAwsRequirements,
+} from "../auth/aws.ts";
+import { defineProvider } from "../core/define.ts";
 
 const HeaderText = v.optional(v.pipe(v.string(), v.regex(/^[ -~]{1,1024}$/, "must be visible characters")));
 
-/** Members that become headers of the upstream, `amzn_sagemaker_x` as `x-amzn-sagemaker-x`. */
+/** Settings that become upstream headers: `amzn_sagemaker_x` becomes `x-amzn-sagemaker-x`. */
 const headerEntries = {
   amzn_sagemaker_custom_attributes: HeaderText,
   amzn_sagemaker_target_model: HeaderText,
@@ -16,14 +23,18 @@ const headerEntries = {
   amzn_sagemaker_session_id: HeaderText,
 };
 
-/** Amazon SageMaker endpoints: requests are passed on and signed
- * (https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html). */
+/**
+ * Amazon SageMaker endpoints: requests are forwarded and signed
+ * (https://docs.aws.amazon.com/sagemaker/latest/APIReference/API_runtime_InvokeEndpoint.html).
+ */
 export const sagemaker = defineProvider({
   slug: "sagemaker",
   settings: {
     prefix: "aws",
+    requires: statedAwsRequirements,
+    virtualKeys: awsVirtualKeys,
     unprefixed: [...Object.keys(headerEntries), "amzn_sagemaker_model_name"],
-    // the model's name is told by callers for their own records
+    // the model's name is only for the caller's own records
     schema: v.object({ ...awsEntries, ...headerEntries, amzn_sagemaker_model_name: HeaderText }),
   },
   baseUrl: ({ region }, { environment }) => `https://runtime.sagemaker.${region}.${awsDomain(environment)}`,

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { toBase64 } from "../../lib/base64.ts";
-import { keyHeader } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { modelPath } from "../shapes/hosts.ts";
-import { modelOf, pictureMembers, requireBytes, sizeOf, toImageAnswer } from "../shapes/images.ts";
-import { copyMembers } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { keyHeader } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { modelPath } from "../shared/hosts.ts";
+import { imageMembers, modelOf, requireBytes, sizeOf, toImageAnswer } from "../shared/images.ts";
+import { copyMembers } from "../shared/members.ts";
 
 const Answer = v.looseObject({ image: v.union([v.string(), v.array(v.string())]) });
 
@@ -32,14 +32,14 @@ const members = {
   steps: "num_inference_steps",
 };
 
-/** Pictures (https://docs.segmind.com); some models answer with the picture itself. */
+/** Images (https://docs.segmind.com); some models return the image bytes. */
 const generateImage: OperationAdapter<"generateImage"> = {
   path: (request) => modelPath(modelOf("segmind", request)),
   toUpstream(request, { drop }) {
     requireBytes("segmind", request);
     const size = sizeOf(request);
     return {
-      ...copyMembers(request, members, { handled: pictureMembers, kind: "image", drop }),
+      ...copyMembers(request, members, { handled: imageMembers, kind: "image", drop }),
       prompt: request.prompt,
       ...(typeof request.n === "number" && { samples: request.n }),
       ...(size && { img_width: size.width, img_height: size.height }),
@@ -48,8 +48,8 @@ const generateImage: OperationAdapter<"generateImage"> = {
   },
   fromUpstream(body, _request, options) {
     const { image } = v.parse(Answer, body);
-    const pictures = (Array.isArray(image) ? image : [image]).map((one) => ({ b64_json: one }));
-    return toImageAnswer(pictures, options);
+    const images = (Array.isArray(image) ? image : [image]).map((one) => ({ b64_json: one }));
+    return toImageAnswer(images, options);
   },
   fromBytes: ({ bytes }, _request, options) => toImageAnswer([{ b64_json: toBase64(bytes) }], options),
 };
@@ -60,7 +60,7 @@ export const segmind = defineProvider({
   settings: { prefix: "segmind", schema: v.object({}) },
   baseUrl: "https://api.segmind.com/v1",
   authenticate: keyHeader("x-api-key"),
-  // the whole path is the name of a model
+  // the whole path is the model's name
   models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { generateImage },
 });

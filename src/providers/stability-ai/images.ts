@@ -1,31 +1,31 @@
 import * as v from "valibot";
 import type { ImageRequest } from "../../schemas/images.ts";
-import { FormRequest } from "../operations.ts";
-import { pathSegment } from "../shapes/hosts.ts";
+import { FormRequest } from "../core/operations.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { pathSegment } from "../shared/hosts.ts";
 import {
+  type GeneratedImage,
+  imageMembers,
   modelOf,
-  type Picture,
-  pictureMembers,
   ratioOf,
   requireBytes,
-  requireOnePicture,
+  requireOneImage,
   sizeOf,
   toFilteredAnswer,
-} from "../shapes/images.ts";
-import { copyMembers } from "../shapes/members.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+} from "../shared/images.ts";
+import { copyMembers } from "../shared/members.ts";
 
-/** Last segment of the path of a newer model, which is a service of its own; undefined for engines, called by name. */
+/** Last path segment of a newer model, which has a separate endpoint; undefined for engines, which share one. */
 export function serviceOf(model: string): "core" | "ultra" | "sd3" | undefined {
   if (/^(?:stable-image-)?core\b/.test(model)) return "core";
   if (/^(?:stable-image-)?ultra\b/.test(model)) return "ultra";
   return /^(?:sd3|stable-diffusion-3)/.test(model) ? "sd3" : undefined;
 }
 
-/** Ratios of the newer models (https://platform.stability.ai/docs/api-reference#tag/Generate). */
+/** Aspect ratios of the newer models (https://platform.stability.ai/docs/api-reference#tag/Generate). */
 const ratios = ["1:1", "16:9", "21:9", "2:3", "3:2", "4:5", "5:4", "9:16", "9:21"] as const;
 
-/** Members the newer models take under their own names. */
+/** Fields the newer models support under their own names. */
 const newerMembers = {
   negative_prompt: "negative_prompt",
   seed: "seed",
@@ -38,14 +38,14 @@ const newerMembers = {
   image: "image",
 } as const;
 
-/** A request of the newer models. */
+/** A request to a newer model. */
 export function toNewer(provider: string, request: ImageRequest, { drop }: ConversionOptions): Record<string, unknown> {
   requireBytes(provider, request);
-  requireOnePicture(provider, request);
+  requireOneImage(provider, request);
   const ratio = ratioOf(request, ratios);
   return {
     ...(ratio !== undefined && { aspect_ratio: ratio }),
-    ...copyMembers(request, newerMembers, { handled: pictureMembers, kind: "image", drop }),
+    ...copyMembers(request, newerMembers, { handled: imageMembers, kind: "image", drop }),
     prompt: request.prompt,
   };
 }
@@ -61,7 +61,7 @@ const engineMembers = {
   style: "style_preset",
 } as const;
 
-/** A request of the engines. */
+/** A request to an engine. */
 export function toEngine(
   provider: string,
   request: ImageRequest,
@@ -69,7 +69,7 @@ export function toEngine(
 ): Record<string, unknown> {
   requireBytes(provider, request);
   return {
-    ...copyMembers(request, engineMembers, { handled: pictureMembers, kind: "image", drop }),
+    ...copyMembers(request, engineMembers, { handled: imageMembers, kind: "image", drop }),
     text_prompts: [{ text: request.prompt, weight: 1 }],
     ...sizeOf(request),
     ...(typeof request.n === "number" && { samples: request.n }),
@@ -81,18 +81,18 @@ const Artifacts = v.looseObject({
   artifacts: v.array(v.looseObject({ base64: text, finishReason: text })),
 });
 
-/** Answers of the engines. */
+/** Response of an engine. */
 export function fromEngine(provider: string, body: unknown, options: ConversionOptions) {
   const { artifacts } = v.parse(Artifacts, body);
-  const kept = artifacts.filter(({ finishReason }) => (finishReason ?? "SUCCESS") === "SUCCESS");
-  const pictures = kept.flatMap(({ base64 }): Picture[] => (base64 ? [{ b64_json: base64 }] : []));
+  const accepted = artifacts.filter(({ finishReason }) => (finishReason ?? "SUCCESS") === "SUCCESS");
+  const images = accepted.flatMap(({ base64 }): GeneratedImage[] => (base64 ? [{ b64_json: base64 }] : []));
   const reason = artifacts.find(({ finishReason }) => finishReason !== "SUCCESS")?.finishReason;
-  return toFilteredAnswer(provider, pictures, { ...options, reason });
+  return toFilteredAnswer(provider, images, { ...options, reason });
 }
 
 const Newer = v.looseObject({ image: text, finish_reason: text });
 
-/** Pictures (https://platform.stability.ai/docs/api-reference). */
+/** Images (https://platform.stability.ai/docs/api-reference). */
 export const generateImage: OperationAdapter<"generateImage"> = {
   path(request) {
     const model = modelOf("stability-ai", request);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
 import { generateImage, serviceOf } from "./images.ts";
 
 /** Stability AI (https://platform.stability.ai/docs/api-reference). */
@@ -31,7 +31,7 @@ export const stability = defineProvider({
     inPath(path) {
       const [, engine] = /(?:^|\/)generation\/([^/]+)/i.exec(path) ?? [];
       const [, service] = /(?:^|\/)v2beta\/(?:stable-image\/generate\/)?(.+)$/i.exec(path) ?? [];
-      // which of these is meant is told in the form
+      // the form selects one of them
       return service === "sd3" ? null : (engine ?? service);
     },
   },

@@ -1,16 +1,16 @@
 import * as v from "valibot";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { toHead } from "../shapes/answers.ts";
-import { toTextCompletion } from "../shapes/completions.ts";
-import { hostRequired } from "../shapes/hosts.ts";
-import { copyMembers, type MemberMap, toList } from "../shapes/members.ts";
-import { refuseMember, refuseStream, requireOneChoice } from "../shapes/messages.ts";
-import type { OperationAdapter } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { toHead } from "../shared/answers.ts";
+import { toTextCompletion } from "../shared/completions.ts";
+import { hostRequired } from "../shared/hosts.ts";
+import { copyMembers, type MemberMap, toList } from "../shared/members.ts";
+import { refuseMember, refuseStream, requireOneChoice } from "../shared/messages.ts";
 
 const Reply = v.looseObject({ text_output: v.string() });
 
-/** What the server is told when the request does not say: it has no defaults of its own. */
+/** Request defaults: the server has none. */
 const defaults = { max_tokens: 100, temperature: 0.7, top_p: 0.7, top_k: 50 };
 
 const members = {
@@ -30,7 +30,7 @@ const complete: OperationAdapter<"complete"> = {
     requireOneChoice("triton", request);
     refuseStream("triton", request);
     const { prompt } = request;
-    if (typeof prompt !== "string") refuseMember("triton", "prompt", "it takes one prompt, as text");
+    if (typeof prompt !== "string") refuseMember("triton", "prompt", "the prompt must be a single string");
     const copied = copyMembers(request, members, { handled: ["model", "prompt"], drop });
     return { ...defaults, ...copied, text_input: prompt };
   },
@@ -43,6 +43,7 @@ const complete: OperationAdapter<"complete"> = {
 /** Triton Inference Server, on the caller's own host (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md). */
 export const triton = defineProvider({
   slug: "triton",
+  keyless: true,
   settings: { prefix: "triton", schema: v.object({}) },
   baseUrl: hostRequired("triton"),
   authenticate: bearer,

@@ -4,17 +4,17 @@ import { withoutThinking } from "../anthropic/repair.ts";
 import { type ClaudeHost, toClaudeRequest } from "../anthropic/request.ts";
 import { fromClaudeReply } from "../anthropic/response.ts";
 import { createClaudeStream } from "../anthropic/stream.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { fromGeminiAnswer } from "../google/answer.ts";
 import { type GeminiHost, toGeminiRequest } from "../google/request.ts";
 import { createGeminiMapper } from "../google/stream.ts";
-import type { OperationAdapter } from "../types.ts";
 import { createOpenModelMapper, fromOpenModelAnswer, toMistralRequest, toOpenModelRequest } from "./open-models.ts";
 import { chatPath, readModel } from "./publishers.ts";
 import type { VertexSettings } from "./settings.ts";
 
 const slug = "vertex-ai";
 
-/** A text as labels take it (https://cloud.google.com/resource-manager/docs/labels-overview#requirements). */
+/** A string as a valid label value (https://cloud.google.com/resource-manager/docs/labels-overview#requirements). */
 function toLabel(text: string): string {
   return text
     .trim()
@@ -23,7 +23,7 @@ function toLabel(text: string): string {
     .slice(0, 63);
 }
 
-/** Labels of a request, for the bill; what is empty is left out. */
+/** Billing labels of a request; empty ones are dropped. */
 export function toLabels({ metadata, labels }: Record<string, unknown>): Record<string, unknown> {
   const given = { ...(isObject(metadata) && metadata), ...(isObject(labels) && labels) };
   const made = Object.entries(given)
@@ -61,13 +61,13 @@ const requestType = "x-vertex-ai-llm-request-type";
 const sharedRequestType = "x-vertex-ai-llm-shared-request-type";
 
 /**
- * Headers that tell how soon an answer is needed
- * (https://cloud.google.com/vertex-ai/generative-ai/docs/provisioned-throughput/use-provisioned-throughput). Clients may send
- * them themselves.
+ * Headers that select the priority of a request
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/provisioned-throughput/use-provisioned-throughput). Clients
+ * may send them themselves.
  */
 export const tierHeaderNames: readonly string[] = [requestType, sharedRequestType];
 
-/** Headers of the tier a request names. */
+/** Headers for a request's `service_tier`. */
 function tierHeaders({ service_tier: tier }: ChatRequest): Record<string, string> {
   if (tier === "dedicated" || tier === "shared") return { [requestType]: tier };
   if (tier === "flex" || tier === "priority") return { [sharedRequestType]: tier };

@@ -1,7 +1,7 @@
 import { toClaudeCount } from "../anthropic/count.ts";
 import { repairMessages, toHostRequest } from "../anthropic/native.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { toGeminiCount } from "../google/count.ts";
-import type { OperationAdapter } from "../types.ts";
 import { claudeHost, host } from "./chat.ts";
 import { chatPath, googleModelPath, readModel } from "./publishers.ts";
 import { locationPath, type VertexSettings } from "./settings.ts";
@@ -21,7 +21,7 @@ export function createMessages(settings: VertexSettings): OperationAdapter<"mess
 const countPath = (settings: VertexSettings): string =>
   `${locationPath(settings)}/publishers/anthropic/models/count-tokens:rawPredict`;
 
-/** Counts for Claude: the model stands in the body, in place of the path. */
+/** Token counting for Claude: the model goes into the body instead of the path. */
 export function createCountTokens(settings: VertexSettings): OperationAdapter<"countTokens"> {
   return {
     serves: isClaude,
@@ -33,7 +33,10 @@ export function createCountTokens(settings: VertexSettings): OperationAdapter<"c
   };
 }
 
-/** Counts of chats, for Claude and Gemini (https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/projects.locations.publishers.models/countTokens). */
+/**
+ * Token counting for chats with Claude and Gemini
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/projects.locations.publishers.models/countTokens).
+ */
 export function createCountChat(settings: VertexSettings): OperationAdapter<"countChat"> {
   const { toUpstream, fromUpstream } = toGeminiCount(host, (request) => readModel(request.model).name);
   return {

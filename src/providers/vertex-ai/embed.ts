@@ -1,19 +1,22 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { embedMembers, fromEmbedAnswer, readContents, unmappedMembers } from "../google/embed.ts";
-import { encodeVector, joinEmbeddings, requireNumbers, splitInputs, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { type MediaInput, type Medium, readInputs } from "../shapes/media-inputs.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { encodeVector, joinEmbeddings, requireNumbers, splitInputs, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { requireStrings } from "../shared/inputs.ts";
+import { type MediaInput, type Medium, readInputs } from "../shared/media-inputs.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { toLabels } from "./chat.ts";
 import { googleModelPath, type PublishedModel, readModel } from "./publishers.ts";
 import type { VertexSettings } from "./settings.ts";
 
 const Values = v.array(v.number());
 
-/** Answer of predict for texts (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
+/**
+ * Response of predict for text
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api).
+ */
 const TextPredictions = v.looseObject({
   predictions: v.array(
     v.looseObject({
@@ -25,7 +28,10 @@ const TextPredictions = v.looseObject({
   ),
 });
 
-/** Answer of predict for media (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/multimodal-embeddings-api). */
+/**
+ * Response of predict for media
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/multimodal-embeddings-api).
+ */
 const MediaPredictions = v.looseObject({
   predictions: v.array(
     v.looseObject({
@@ -38,13 +44,18 @@ const MediaPredictions = v.looseObject({
   ),
 });
 
-/** How a model is asked: newer ones as in the Gemini API, media in members of their own, others as texts. */
+/**
+ * Request format of a model: newer ones as in the Gemini API, multimodal ones with media fields, others with text only.
+ */
 function kindOf({ name }: PublishedModel): "content" | "media" | "text" {
   if (/^gemini-embedding-(?:[2-9]|[1-9][0-9])/.test(name)) return "content";
   return name.startsWith("multimodalembedding") ? "media" : "text";
 }
 
-/** Most inputs of one call (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api). */
+/**
+ * Maximum number of inputs per call
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api).
+ */
 function mostInputs(model: PublishedModel): number {
   if (kindOf(model) !== "text" || model.name.startsWith("gemini-embedding")) return 1;
   return 250;
@@ -53,18 +64,18 @@ function mostInputs(model: PublishedModel): number {
 function modelOf({ model }: EmbeddingRequest): PublishedModel {
   const found = readModel(model);
   if (found.dialect === "gemini") return found;
-  throw new InvalidRequestError("Cannot embed with this model: only models of google can", {
+  throw new InvalidRequestError("Cannot embed with this model: only Google's models support embeddings", {
     param: "model",
     code: "unsupported_model",
   });
 }
 
-/** Where a medium lies, or its bytes. */
+/** URL or bytes of a medium. */
 function toMedium({ url, base64 }: Medium): object {
   return base64 === undefined ? { gcsUri: url } : { bytesBase64Encoded: base64 };
 }
 
-/** The part of a film that is meant. */
+/** The segment of a video to embed. */
 function toSegment({ more: { start_offset: from, end_offset: to, interval } }: Medium): object {
   const segment = { startOffsetSec: from, endOffsetSec: to, intervalSec: interval };
   return Object.values(segment).some((value) => value !== undefined) ? { videoSegmentConfig: segment } : {};
@@ -105,7 +116,7 @@ function toBody(request: EmbeddingRequest, options: ConversionOptions): object {
   };
   return {
     ...unknown,
-    instances: requireTexts("vertex-ai", request).map((content) => ({ content, ...beside })),
+    instances: requireStrings("vertex-ai", request).map((content) => ({ content, ...beside })),
     ...(Object.keys(parameters).length > 0 && { parameters }),
     ...toLabels(request),
   };
@@ -130,14 +141,14 @@ function fromMedia(body: unknown, request: EmbeddingRequest): EmbeddingResponse 
   return { object: "list", data, model: request.model, usage: { prompt_tokens: 0, total_tokens: 0 } };
 }
 
-function fromTexts(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
+function fromTextAnswer(body: unknown, request: EmbeddingRequest): EmbeddingResponse {
   const { predictions } = v.parse(TextPredictions, body);
   const tokens = predictions.reduce((sum, { embeddings }) => sum + (embeddings.statistics?.token_count ?? 0), 0);
   const lists = predictions.map(({ embeddings }) => embeddings.values);
   return toEmbeddingAnswer(lists, request, tokens);
 }
 
-/** An adapter whose conversions others can use. */
+/** An adapter with synchronous conversions that other adapters can use. */
 export type EmbedAdapter = OperationAdapter<"embed"> &
   Required<Pick<OperationAdapter<"embed">, "path" | "toUpstream" | "fromUpstream">>;
 
@@ -154,7 +165,7 @@ export function createEmbed(settings: VertexSettings): EmbedAdapter {
     fromUpstream(body, request) {
       const kind = kindOf(modelOf(request));
       if (kind === "media") return fromMedia(body, request);
-      return kind === "text" ? fromTexts(body, request) : fromEmbedAnswer(body, { ...request, input: "-" });
+      return kind === "text" ? fromTextAnswer(body, request) : fromEmbedAnswer(body, { ...request, input: "-" });
     },
   };
 }

@@ -3,8 +3,8 @@ import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import type { EmbedContentRequest } from "../../schemas/gemini.ts";
+import type { OperationAdapters } from "../core/types.ts";
 import { countedRequest, generateAction, toOwnRequest } from "../google/native.ts";
-import type { OperationAdapters } from "../types.ts";
 import type { EmbedAdapter } from "./embed.ts";
 import { googleModelPath, readModel } from "./publishers.ts";
 import type { VertexSettings } from "./settings.ts";
@@ -13,18 +13,18 @@ type Members = Record<string, unknown>;
 
 const isGemini = ({ model }: { model: string }): boolean => readModel(model).dialect === "gemini";
 
-/** A content's text; a list may be written as its only item. */
+/** Text of a content; its parts may be a single part instead of a list. */
 function textOf({ content }: Members): string {
   const parts: unknown = isObject(content) ? content.parts : undefined;
-  const texts = (Array.isArray(parts) ? parts : [parts]).map((part) => (isObject(part) ? part.text : undefined));
-  if (texts.every((text) => typeof text === "string" && text !== "")) return texts.join("\n");
-  throw new InvalidRequestError("Cannot embed this content: give it as text", {
+  const strings = (Array.isArray(parts) ? parts : [parts]).map((part) => (isObject(part) ? part.text : undefined));
+  if (strings.every((text) => typeof text === "string" && text !== "")) return strings.join("\n");
+  throw new InvalidRequestError("Cannot embed this content: it must be text", {
     param: "content",
     code: "unsupported_parameter",
   });
 }
 
-/** Members of a request in Gemini's shape by the names they have in the gateway's. */
+/** Fields of a native Gemini request by the gateway's names. */
 function toMembers(request: Members): Members {
   const dimensions = request.outputDimensionality ?? request.output_dimensionality ?? undefined;
   const task = request.taskType ?? request.task_type ?? undefined;
@@ -38,17 +38,17 @@ function toMembers(request: Members): Members {
 
 const Vectors = v.array(v.looseObject({ embedding: v.array(v.number()) }));
 
-/** Lists of values of an answer in the gateway's shape. */
+/** The vectors of a response in the gateway's shape. */
 function vectorsOf(answer: EmbeddingResponse | undefined): { values: number[] }[] {
   return v.parse(Vectors, answer?.data).map(({ embedding }) => ({ values: embedding }));
 }
 
-/** The gateway's request for several contents, which must ask for the same of each. */
+/** The gateway's request for several contents, which must have the same options. */
 function toEmbeddings(model: string, requests: readonly Members[]): EmbeddingRequest {
   const members = toMembers(requests[0] ?? {});
   const shape = JSON.stringify(members);
   if (requests.some((request) => JSON.stringify(toMembers(request)) !== shape)) {
-    throw new InvalidRequestError("Cannot embed these contents at once: they ask for different sizes or tasks", {
+    throw new InvalidRequestError("Cannot embed these contents together: their sizes or tasks differ", {
       param: "requests",
       code: "unsupported_parameter",
     });
@@ -56,7 +56,7 @@ function toEmbeddings(model: string, requests: readonly Members[]): EmbeddingReq
   return { model, input: requests.map(textOf), ...members };
 }
 
-/** Embeddings in Gemini's shape: the service has another one for most models, with the same tasks. */
+/** Embeddings in Gemini's shape: Vertex AI uses another shape for most models, with the same task types. */
 function createEmbedContent(embed: EmbedAdapter) {
   const toOne = (request: EmbedContentRequest): EmbeddingRequest => ({
     model: request.model,
@@ -82,7 +82,10 @@ function createEmbedContent(embed: EmbedAdapter) {
   } satisfies OperationAdapters;
 }
 
-/** Google's own models in their own shape (https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/projects.locations.publishers.models/generateContent). */
+/**
+ * Google's own models in their native shape
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/projects.locations.publishers.models/generateContent).
+ */
 export function createGemini(settings: VertexSettings, embed: EmbedAdapter) {
   return {
     generateContent: {

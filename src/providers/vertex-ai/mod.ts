@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { authorizeGoogle, isApiKey } from "../auth/google.ts";
-import { defineProvider, passBelow } from "../define.ts";
+import { defineProvider, passBelow } from "../core/define.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { fromGoogleImages, isImagen, toGoogleImages } from "../google/images.ts";
-import { modelOf } from "../shapes/images.ts";
-import type { OperationAdapter } from "../types.ts";
+import { modelOf } from "../shared/images.ts";
 import { createChat, tierHeaderNames } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
@@ -30,7 +30,7 @@ function createImages(settings: VertexSettings): OperationAdapter<"generateImage
   };
 }
 
-/** The request with its model's name without the publisher. */
+/** The request, with the publisher removed from its model's name. */
 function withPlainName<Request extends { model?: string | null | undefined }>(request: Request): Request {
   return request.model ? { ...request, model: readModel(request.model).name } : request;
 }
@@ -58,6 +58,25 @@ export const vertexAi = defineProvider({
     prefix: "vertex",
     unprefixed: ["provider_file_name", "provider_model", "provider_batch_endpoint"],
     configNames: { provider_batch_endpoint: ["vertex_batch_endpoint"] },
+    unread: { vertex_skip_ptu_cost_attribution: v.unknown() },
+    requires: {
+      integrations: ["vertex_auth_type", "vertex_region"],
+      mode: {
+        setting: "vertex_auth_type",
+        integrations: { basic: ["vertex_project_id", "key"], serviceAccount: ["vertex_service_account_json"] },
+        keyless: [],
+        ofVirtualKeys: "basic",
+      },
+      credentials: [
+        ["vertex_region", "vertex_project_id"],
+        ["vertex_region", "vertex_service_account_json"],
+      ],
+      needsCredential: true,
+    },
+    virtualKeys: {
+      vertex_project_id: { field: "vertexProjectId" },
+      vertex_region: { field: "vertexRegion" },
+    },
     schema: VertexSettings,
   },
   passPath(asked) {
@@ -70,7 +89,7 @@ export const vertexAi = defineProvider({
     const { service_account_json: serviceAccount, auth_type: authType } = settings;
     const needsProject = request.url.includes("/publishers/google/models/") && projectOf(settings) === undefined;
     if (needsProject && !isApiKey(request.credential)) {
-      throw new InvalidRequestError("Cannot call vertex-ai: name the project in x-gateway-vertex-project-id", {
+      throw new InvalidRequestError("Cannot call vertex-ai: set the project in x-gateway-vertex-project-id", {
         param: "x-gateway-vertex-project-id",
         code: "invalid_header",
       });

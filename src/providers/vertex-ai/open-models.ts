@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { type ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
+import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { requireNoError } from "../google/stream.ts";
-import { passUnknown } from "../shapes/known.ts";
-import type { ConversionOptions, StreamMapper } from "../types.ts";
+import { passUnknown } from "../shared/known.ts";
 import type { PublishedModel } from "./publishers.ts";
 
-/** Roles and members these models do not know. */
+/** Roles and fields these models do not support. */
 function toPlainMessages(messages: ChatRequest["messages"]): object[] {
   return messages.map(({ content_blocks: _, role, ...rest }) => ({
     role: role === "developer" ? "system" : role,
@@ -27,7 +27,7 @@ export function toOpenModelRequest(
   };
 }
 
-/** Members Mistral's models take (https://docs.mistral.ai/api). */
+/** Fields Mistral's models support (https://docs.mistral.ai/api). */
 const ofMistral = new Set([
   "model",
   "messages",
@@ -53,10 +53,10 @@ const ofMistral = new Set([
 /** Body for Mistral's models (https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/mistral). */
 export function toMistralRequest(request: ChatRequest, { name }: PublishedModel, options: ConversionOptions): object {
   const { messages, max_completion_tokens: limit, seed, stream_options: _, tool_choice: choice, ...rest } = request;
-  const kept = Object.fromEntries(Object.entries(rest).filter(([member]) => ofMistral.has(member)));
+  const supported = Object.fromEntries(Object.entries(rest).filter(([member]) => ofMistral.has(member)));
   return {
     ...passUnknown(rest, (member) => ofMistral.has(member), options),
-    ...kept,
+    ...supported,
     model: name,
     messages: toPlainMessages(messages),
     ...(limit !== undefined && limit !== null && { max_tokens: limit }),
@@ -65,7 +65,7 @@ export function toMistralRequest(request: ChatRequest, { name }: PublishedModel,
   };
 }
 
-/** The answer of a model in OpenAI's shape. */
+/** The response of a model in OpenAI's shape. */
 export function fromOpenModelAnswer(body: unknown): ChatResponse {
   return v.parse(ChatResponse, body);
 }
@@ -75,7 +75,7 @@ const Chunk = v.looseObject({
   usage: v.nullish(Usage),
 });
 
-/** Maps streams that are in OpenAI's shape: what goes on is their chunks, less the usage. */
+/** Maps streams in OpenAI's shape: chunks are forwarded, without usage. */
 export function createOpenModelMapper(slug: string): StreamMapper {
   let usage: Usage | undefined;
   let isFinished = false;

@@ -1,22 +1,25 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { modelName } from "../google/model.ts";
 import { generateAction } from "../google/native.ts";
-import { encodeText } from "../shapes/hosts.ts";
+import { encodeText } from "../shared/hosts.ts";
 import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
 
-/** Shape the models of a publisher speak. */
+/** API dialect of a publisher's models. */
 type Dialect = "gemini" | "openai" | "mistral" | "claude";
 
-/** How the models of a publisher are called. */
+/** How a publisher's models are called. */
 interface Publisher {
   dialect: Dialect;
   /** Version of the API; default `v1`. */
   version?: string;
-  /** Called by a deployment, not by a name. */
+  /** Called by a deployment instead of a name. */
   isDeployed?: true;
 }
 
-/** Publishers by what stands before the first point of a model (https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/use-partner-models). */
+/**
+ * Publishers by model name prefix, up to the first dot
+ * (https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/use-partner-models).
+ */
 const publishers: Readonly<Record<string, Publisher>> = {
   google: { dialect: "gemini" },
   anthropic: { dialect: "claude" },
@@ -31,7 +34,7 @@ const publishers: Readonly<Record<string, Publisher>> = {
   endpoints: { dialect: "openai", isDeployed: true },
 };
 
-/** A model and whose it is. */
+/** A model and its publisher. */
 export interface PublishedModel extends Publisher {
   publisher: string;
   /** Its name without the publisher. */
@@ -39,9 +42,9 @@ export interface PublishedModel extends Publisher {
 }
 
 /**
- * The publisher of a model: what stands before its first point or slash, else Google, or Anthropic for names of Claude.
+ * The publisher of a model: the text before its first dot or slash, else Anthropic for names of Claude, else Google.
  *
- * @throws {InvalidRequestError} If its models cannot be called.
+ * @throws {InvalidRequestError} If the publisher's models cannot be called.
  */
 export function readModel(model: string): PublishedModel {
   const plain = modelName(model)
@@ -54,7 +57,7 @@ export function readModel(model: string): PublishedModel {
   const known = Object.hasOwn(publishers, publisher) ? publishers[publisher] : undefined;
   if (!known) return { dialect: "gemini", publisher: "google", name: plain };
   if (known.isDeployed && !/^[A-Za-z0-9_-]{1,100}$/.test(name)) {
-    throw new InvalidRequestError("Cannot call this endpoint: write endpoints.<id>", {
+    throw new InvalidRequestError("Cannot call this endpoint: use endpoints.<id>", {
       param: "model",
       code: "invalid_model",
     });
@@ -62,7 +65,7 @@ export function readModel(model: string): PublishedModel {
   return { ...known, publisher, name };
 }
 
-/** One name for the spellings of a model: with its publisher, which Google's own do without. */
+/** One name for all spellings of a model: with its publisher, which Google's own models omit. */
 function canonicalModel(model: string): string {
   const plain = model.replace(/^.*(?=publishers\/[^/]+\/models\/)/, "");
   let name = plain;
@@ -72,7 +75,7 @@ function canonicalModel(model: string): string {
       const found = readModel(next);
       next = found.publisher === "google" ? found.name : `${found.publisher}.${found.name}`;
     } catch {
-      // a name no call takes: it is its own
+      // a name that no call accepts stays unchanged
     }
     if (next === name) break;
     name = next;
@@ -83,19 +86,19 @@ function canonicalModel(model: string): string {
 /** How models are named here. */
 export const vertexNaming = {
   canonical: canonicalModel,
-  // of a model of others a version may be named
+  // other publishers' models may have a version suffix
   variantOf: (model: string) => (model.includes("@") ? model.replace(/@.*$/, "") : undefined),
   inPath(path: string) {
     const [, publisher, name] = /(?:^|\/)publishers\/([^/]+)\/models\/([^:]+)/i.exec(path) ?? [];
     if (publisher !== undefined && name !== undefined) return `publishers/${publisher}/models/${name}`;
     const [, endpoint] = /(?:^|\/)endpoints\/([^/:]+)/i.exec(path) ?? [];
     if (endpoint === undefined) return undefined;
-    // behind this one stand all models in OpenAI's shape, named in the body
+    // this path serves every model in OpenAI's shape; the body names the model
     return endpoint.toLowerCase() === "openapi" ? null : `endpoints.${endpoint}`;
   },
 };
 
-/** Path of a call of one of Google's own models; without a project as keys allow it. */
+/** Path of a call to one of Google's own models; without a project for API keys. */
 export function googleModelPath({ name }: PublishedModel, action: string, settings: VertexSettings): string {
   const base = projectOf(settings) === undefined ? "/v1" : locationPath(settings);
   return `${base}/publishers/google/models/${encodeText("model", name)}:${action}`;

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { InvalidRequestError } from "../../errors.ts";
+import { type Refuse, refuseWith } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import type { BatchLine, BatchObject } from "../../schemas/batches.ts";
 import { ChatRequest } from "../../schemas/chat.ts";
 import {
@@ -14,15 +14,15 @@ import {
   type RecordRequest,
   type RowOptions,
   toSeconds,
-} from "../records.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
+} from "../core/records.ts";
+import { encodeSegment } from "../shared/hosts.ts";
 import { createChat } from "./chat.ts";
 import { readModel } from "./publishers.ts";
 import { locationPath, type VertexSettings } from "./settings.ts";
 import { createTuningCalls } from "./tuning.ts";
 
 const text = v.nullish(v.string());
-/** Counts are texts in this API (int64). */
+/** Counts are strings in this API (int64). */
 const count = v.nullish(v.union([v.string(), v.number()]));
 
 /** https://cloud.google.com/vertex-ai/docs/reference/rest/v1/projects.locations.batchPredictionJobs */
@@ -63,7 +63,7 @@ function stateOf({ state }: Job): string {
   return states[(state ?? "").replace(/^JOB_STATE_/, "")] ?? "validating";
 }
 
-/** The path of an object below the address of the store. */
+/** The path of an object below the store's base URL. */
 function objectPath(uri: string): { bucket: string; path: string } | undefined {
   const [, bucket, key] = /^gs:\/\/([a-z0-9][a-z0-9._-]{1,220}[a-z0-9])\/(.+)$/.exec(uri) ?? [];
   if (bucket === undefined || key === undefined || !isSafeKey(key)) return undefined;
@@ -77,10 +77,10 @@ function isSafeKey(key: string): boolean {
 function inputOf({ inputConfig }: Job): string | undefined {
   const uris = inputConfig?.gcsSource?.uris;
   const first = Array.isArray(uris) ? uris[0] : uris;
-  return typeof first === "string" ? first : undefined;
+  return stringOf(first);
 }
 
-/** Whether the rows of a job are those of embeddings. */
+/** Whether the records of a job are embedding records. */
 function isEmbedding({ model }: Job): boolean {
   return /embedding/.test(model ?? "");
 }
@@ -127,16 +127,15 @@ function toBatch(body: unknown): BatchObject {
   };
 }
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "invalid_body" });
-}
+const refuse: Refuse = refuseWith("invalid_body");
 
 /** A new job (https://cloud.google.com/vertex-ai/generative-ai/docs/multimodal/batch-prediction-gemini). */
 function toJob(request: RecordRequest, stated: string | undefined): object {
   const asked = optionOf(request, "model") ?? stated;
-  if (typeof asked !== "string") return refuse("Cannot make the batch: name the model", "model");
+  if (typeof asked !== "string") return refuse("Cannot make the batch: model is missing", "model");
   const input = typeof request.body.input_file_id === "string" ? decodeId(request.body.input_file_id) : "";
-  if (!objectPath(input)) return refuse("Cannot make the batch: input_file_id must name an object", "input_file_id");
+  if (!objectPath(input))
+    return refuse("Cannot make the batch: input_file_id must be the id of an object", "input_file_id");
   const { publisher, name } = readModel(asked);
   const given = optionOf(request, "output_data_config");
   const outputUriPrefix = typeof given === "string" ? decodeId(given) : input.slice(0, input.lastIndexOf("/"));
@@ -173,20 +172,21 @@ function createBatchCalls(settings: VertexSettings): RecordAdapters["calls"] {
   };
 }
 
-/** The row of a line: the request without its model, under the id of the line. */
+/** The batch record of a line: the request without its model, with the line's id. */
 function toRow({ custom_id: requestId, url, body }: BatchLine, settings: VertexSettings, options: RowOptions): object {
   const endpoint = settings.provider_batch_endpoint ?? url;
   if (endpoint === "/v1/embeddings") {
     const { input, dimensions } = body;
     const content = Array.isArray(input) && input.length === 1 ? input[0] : input;
-    if (typeof content !== "string") return refuse("Cannot convert the row: its input must be one text", "input");
+    if (typeof content !== "string")
+      return refuse("Cannot convert the row: its input must be a single string", "input");
     return { content, ...(dimensions !== undefined && { outputDimensionality: dimensions }), requestId };
   }
   const model = settings.provider_model ?? body.model;
   const checked = v.safeParse(ChatRequest, { ...body, model }, plainIssues);
   if (!checked.success) return refuse(`Invalid body: ${checked.issues[0].message}`, "file");
   const request = createChat(settings).toUpstream?.(checked.output, { strict: true, ...options });
-  if (!isObject(request)) return refuse("Cannot convert the row: the model takes none", "file");
+  if (!isObject(request)) return refuse("Cannot convert the row: the model does not support batches", "file");
   const { model: _model, ...others } = request;
   return { request: others, requestId };
 }
@@ -198,10 +198,10 @@ function createObjects(settings: VertexSettings): ObjectRules {
     bucket,
     place(unique) {
       const param = "x-gateway-vertex-storage-bucket-name";
-      if (bucket === undefined) return refuse("Cannot store the file: name a bucket", param);
+      if (bucket === undefined) return refuse("Cannot store the file: the bucket is missing", param);
       const uri = `gs://${bucket}/${name ?? `${unique}.jsonl`}`;
       const place = objectPath(uri);
-      if (!place) return refuse("Cannot store the file: its name cannot be used", "x-gateway-provider-file-name");
+      if (!place) return refuse("Cannot store the file: its name is not valid", "x-gateway-provider-file-name");
       return { path: place.path, id: encodeURIComponent(uri), headers: { "content-type": "application/jsonl" } };
     },
     find: (id) => objectPath(decodeId(id)),
@@ -236,11 +236,14 @@ function toEmbeddings(predictions: NonNullable<v.InferOutput<typeof Row>["predic
   return { object: "list", data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } };
 }
 
-/** Why a row failed; rows that did not have an empty status. */
+/** Why a record failed; the status of successful records is empty. */
 function errorOf(status: unknown): { code: string; message: string } {
   const parsed = isObject(status) ? status : {};
   const message = typeof status === "string" && status !== "" ? status : parsed.message;
-  return { code: String(parsed.code ?? "failed"), message: typeof message === "string" ? message : "The row failed" };
+  return {
+    code: String(parsed.code ?? "failed"),
+    message: typeof message === "string" ? message : "The request failed",
+  };
 }
 
 function createOutput(settings: VertexSettings): OutputRules {

@@ -1,19 +1,19 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import type { RerankDocument, RerankRequest } from "../../schemas/rerank.ts";
+import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { modelName } from "../google/model.ts";
-import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shapes/rerank.ts";
-import type { ConversionOptions, OperationAdapter } from "../types.ts";
+import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shared/rerank.ts";
 import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
 
-/** Most records of one call. */
+/** Maximum number of records per call. */
 const maxRecords = 200;
 
 const Reply = v.looseObject({
   records: v.array(v.looseObject({ id: v.pipe(v.string(), v.regex(/^\d{1,9}$/)), score: v.number() })),
 });
 
-/** A record is known by the place of its document. */
+/** A record's id is the index of its document. */
 function toRecord(document: RerankDocument, index: number): object {
   const title: unknown = typeof document === "string" ? undefined : document.title;
   return { id: String(index), ...(typeof title === "string" && { title }), content: documentText(document) };
@@ -37,7 +37,7 @@ function toBody(request: RerankRequest, options: ConversionOptions): object {
   };
 }
 
-/** Reranking (https://cloud.google.com/generative-ai-app-builder/docs/ranking): a service of its own, in no region. */
+/** Reranking (https://cloud.google.com/generative-ai-app-builder/docs/ranking): a separate service without regions. */
 export function createRerank(settings: VertexSettings): OperationAdapter<"rerank"> {
   return {
     path: () => `${locationPath({ ...settings, region: "global" })}/rankingConfigs/default_ranking_config:rank`,

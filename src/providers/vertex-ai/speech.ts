@@ -1,18 +1,18 @@
 import * as v from "valibot";
 import { fromBase64 } from "../../lib/base64.ts";
+import { BinaryAnswer } from "../core/operations.ts";
+import type { OperationAdapter } from "../core/types.ts";
 import { refuseSpeechEvents } from "../openai-compatible/media.ts";
-import { BinaryAnswer } from "../operations.ts";
-import { isKnownMember, passUnknown } from "../shapes/known.ts";
-import { formatOf, speechTypes, voiceOf } from "../shapes/speech.ts";
-import type { OperationAdapter } from "../types.ts";
+import { isKnownMember, passUnknown } from "../shared/known.ts";
+import { formatOf, speechTypes, voiceOf } from "../shared/speech.ts";
 
-/** Encodings by the format of speech (https://cloud.google.com/text-to-speech/docs/reference/rest/v1/AudioEncoding). */
+/** Encodings by speech format (https://cloud.google.com/text-to-speech/docs/reference/rest/v1/AudioEncoding). */
 const encodings = { mp3: "MP3", opus: "OGG_OPUS", wav: "LINEAR16", pcm: "PCM" } as const;
 const formats = ["mp3", "opus", "wav", "pcm"] as const;
 
 const Answer = v.looseObject({ audioContent: v.string() });
 
-/** The language a voice such as `de-DE-Chirp3-HD-Kore` speaks. */
+/** The language of a voice such as `de-DE-Chirp3-HD-Kore`. */
 function languageOf(voice: string, asked: unknown): string {
   if (typeof asked === "string" && asked !== "") return asked;
   return /^([a-z]{2,3}-[A-Z]{2})-/.exec(voice)?.[1] ?? "en-US";

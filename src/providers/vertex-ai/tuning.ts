@@ -7,8 +7,8 @@ import {
   type RecordRequest,
   requireJobText,
   toSeconds,
-} from "../records.ts";
-import { encodeSegment } from "../shapes/hosts.ts";
+} from "../core/records.ts";
+import { encodeSegment } from "../shared/hosts.ts";
 import { readModel } from "./publishers.ts";
 import { locationPath, type VertexSettings } from "./settings.ts";
 

@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import type { EmbeddingRequest } from "../../schemas/embeddings.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { embeddingList, inBatches, requireNumbers } from "../shapes/embeddings.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { hasMedia, type MediaInput, type Medium, readInputs } from "../shapes/media-inputs.ts";
-import { copyMembers, type MemberMap } from "../shapes/members.ts";
-import { refuseMember } from "../shapes/messages.ts";
-import { rerankLikeCohere } from "../shapes/rerank.ts";
-import type { ConversionOptions } from "../types.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { embeddingList, inBatches, requireNumbers } from "../shared/embeddings.ts";
+import { requireStrings } from "../shared/inputs.ts";
+import { hasMedia, type MediaInput, type Medium, readInputs } from "../shared/media-inputs.ts";
+import { copyMembers, type MemberMap } from "../shared/members.ts";
+import { refuseMember } from "../shared/messages.ts";
+import { rerankLikeCohere } from "../shared/rerank.ts";
 
 const handled = ["model", "input"];
 const shared = {
@@ -20,11 +20,11 @@ const shared = {
 const members = {
   ...shared,
   output_dtype: "output_dtype",
-  // numbers are what it answers with when no form is named
+  // vectors are numbers by default
   encoding_format: ["encoding_format", (format: unknown) => (format === "float" ? undefined : format)],
 } satisfies MemberMap;
 
-/** Whether a request is one for the models that take images and films. */
+/** Whether a request is for a multimodal model. */
 function isMultimodal(request: EmbeddingRequest): boolean {
   return request.model.startsWith("voyage-multimodal") || hasMedia(request);
 }
@@ -34,7 +34,7 @@ function toMediaPart(kind: "image" | "video", { url, base64, type }: Medium): ob
   return { type: `${kind}_base64`, [`${kind}_base64`]: `data:${type};base64,${base64 ?? ""}` };
 }
 
-/** One input: what is in Voyage's own form stays as it is. */
+/** One input; an input in Voyage's own form stays unchanged. */
 function toContent({ text, image, video, sent }: MediaInput): unknown {
   if (Array.isArray(Reflect.get(Object(sent), "content"))) return sent;
   const content = [
@@ -49,7 +49,7 @@ function toUpstream(request: EmbeddingRequest, { drop }: ConversionOptions): obj
   const { model } = request;
   if (!isMultimodal(request)) {
     const copied = copyMembers(request, members, { handled, kind: "embed", drop });
-    return { ...copied, model, input: requireTexts("voyage", request) };
+    return { ...copied, model, input: requireStrings("voyage", request) };
   }
   requireNumbers("voyage", request);
   const inputs = readInputs("voyage", request).map(toContent);

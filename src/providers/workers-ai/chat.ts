@@ -1,16 +1,16 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
-import { createChunkMaker, toChatAnswer, toChoice, toHead, type UnifiedToolCall } from "../shapes/answers.ts";
-import { modelPath } from "../shapes/hosts.ts";
-import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shapes/members.ts";
-import { requireOneChoice } from "../shapes/messages.ts";
-import { createOpenaiLikeMapper, fromOpenaiLike, readUsage } from "../shapes/openai-like.ts";
-import { toFreeTools, toPlainMessages } from "../shapes/plain.ts";
-import type { ConversionOptions, OperationAdapter, StreamMapper } from "../types.ts";
+import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { createChunkMaker, toChatAnswer, toChoice, toHead, type UnifiedToolCall } from "../shared/answers.ts";
+import { modelPath } from "../shared/hosts.ts";
+import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shared/members.ts";
+import { requireOneChoice } from "../shared/messages.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike, readUsage } from "../shared/openai-like.ts";
+import { toFreeTools, toPlainMessages } from "../shared/plain.ts";
 import { isOpenaiForm, Reply, Result, toText, toToolCalls } from "./wire.ts";
 
-/** Members of both completions: chat and text. */
+/** Fields of both chat and text completions. */
 export const sharedMembers = {
   top_p: "top_p",
   top_k: "top_k",
@@ -41,7 +41,7 @@ const handled = [
   "response_format",
 ];
 
-/** The schema itself stands where OpenAI has its name and options beside it. */
+/** The schema itself, where OpenAI has an object with its name and options. */
 function toResponseFormat(format: unknown): object {
   if (!isObject(format) || format.type === "text") return {};
   const schema = isObject(format.json_schema) ? format.json_schema.schema : undefined;
@@ -76,7 +76,7 @@ function fromUpstream(body: unknown, request: ChatRequest, options: ConversionOp
   return toChatAnswer({ ...head, model: request.model, choices, usage: readUsage(usage) });
 }
 
-/** Maps streams of the older kind: pieces of the text, then `[DONE]` and no word of why it ended. */
+/** Maps streams of legacy models: text deltas, then `[DONE]` without a finish reason. */
 function createPlainMapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
   const head = toHead("workers-ai", {}, options);
   const makeChunk = createChunkMaker(head, model);
@@ -112,7 +112,7 @@ function createPlainMapper({ model }: ChatRequest, options: ConversionOptions): 
   };
 }
 
-/** Maps a stream of either kind: the first event tells which it is. */
+/** Maps streams of either kind; the first event shows which kind it is. */
 function createMapper(request: ChatRequest, options: ConversionOptions): StreamMapper {
   const plain = createPlainMapper(request, options);
   let mapper: StreamMapper | undefined;

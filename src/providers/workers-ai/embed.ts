@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shapes/embeddings.ts";
-import { modelPath } from "../shapes/hosts.ts";
-import { requireTexts } from "../shapes/inputs.ts";
-import { copyMembers } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { inBatches, requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
+import { modelPath } from "../shared/hosts.ts";
+import { requireStrings } from "../shared/inputs.ts";
+import { copyMembers } from "../shared/members.ts";
 
 const Reply = v.looseObject({ result: v.looseObject({ data: v.array(v.array(v.number())) }) });
 
@@ -16,7 +16,7 @@ export const embed: OperationAdapter<"embed"> = {
     const members = { pooling: "pooling" };
     return {
       ...copyMembers(request, members, { handled, kind: "embed", drop }),
-      text: requireTexts("workers-ai", request),
+      text: requireStrings("workers-ai", request),
     };
   },
   fromUpstream: (body, request) => toEmbeddingAnswer(v.parse(Reply, body).result.data, request, undefined),

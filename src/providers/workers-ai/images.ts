@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { toBase64 } from "../../lib/base64.ts";
-import { modelPath } from "../shapes/hosts.ts";
-import { modelOf, pictureMembers, requireBytes, requireOnePicture, sizeOf, toImageAnswer } from "../shapes/images.ts";
-import { copyMembers } from "../shapes/members.ts";
-import type { OperationAdapter } from "../types.ts";
+import type { OperationAdapter } from "../core/types.ts";
+import { modelPath } from "../shared/hosts.ts";
+import { imageMembers, modelOf, requireBytes, requireOneImage, sizeOf, toImageAnswer } from "../shared/images.ts";
+import { copyMembers } from "../shared/members.ts";
 
 const Reply = v.looseObject({ result: v.looseObject({ image: v.string() }) });
 
@@ -17,14 +17,14 @@ const members = {
   image_b64: "image_b64",
 };
 
-/** Pictures (https://developers.cloudflare.com/workers-ai/models/); some models answer with the picture itself. */
+/** Images (https://developers.cloudflare.com/workers-ai/models/); some models return the image bytes. */
 export const generateImage: OperationAdapter<"generateImage"> = {
   path: (request) => modelPath(modelOf("workers-ai", request)),
   toUpstream(request, { drop }) {
     requireBytes("workers-ai", request);
-    requireOnePicture("workers-ai", request);
+    requireOneImage("workers-ai", request);
     return {
-      ...copyMembers(request, members, { handled: pictureMembers, kind: "image", drop }),
+      ...copyMembers(request, members, { handled: imageMembers, kind: "image", drop }),
       prompt: request.prompt,
       ...sizeOf(request),
     };

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
-import { bearer } from "../auth/headers.ts";
-import { defineProvider } from "../define.ts";
-import { addressSetting } from "../settings.ts";
+import { defineProvider } from "../core/define.ts";
+import { bearer } from "../core/headers.ts";
+import { addressSetting } from "../core/settings.ts";
 import { chat } from "./chat.ts";
 import { complete } from "./complete.ts";
 import { embed } from "./embed.ts";
@@ -15,14 +15,19 @@ const AccountId = v.optional(
 /** Cloudflare Workers AI (https://developers.cloudflare.com/api/resources/ai/methods/run/). */
 export const workersAi = defineProvider({
   slug: "workers-ai",
-  settings: { prefix: "workers-ai", schema: v.object({ account_id: AccountId }) },
+  settings: {
+    prefix: "workers-ai",
+    requires: { integrations: ["workers_ai_account_id", "key"] },
+    virtualKeys: { workers_ai_account_id: { field: "workersAiAccountId" } },
+    schema: v.object({ account_id: AccountId }),
+  },
   baseUrl({ account_id: account }) {
     const param = "x-gateway-workers-ai-account-id";
     if (account) return `https://api.cloudflare.com/client/v4/accounts/${account}/ai/run`;
-    throw new InvalidRequestError(`Cannot call workers-ai: give ${param}`, { param, code: "invalid_header" });
+    throw new InvalidRequestError(`Cannot call workers-ai: set ${param}`, { param, code: "invalid_header" });
   },
   authenticate: bearer,
-  // the whole path is the name of a model
+  // the whole path is the model's name
   models: { inPath: (path) => path.replace(/^\//, "") },
   operations: { chat, complete, embed, generateImage },
 });

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { callId, toArguments, type UnifiedToolCall } from "../shapes/answers.ts";
+import { callId, toArguments, type UnifiedToolCall } from "../shared/answers.ts";
 
 const text = v.nullish(v.string());
 
@@ -12,29 +12,29 @@ const ToolCall = v.looseObject({
 });
 type ToolCall = v.InferOutput<typeof ToolCall>;
 
-/** What a model of the older kind says, whole or as an event of a stream. */
+/** Response of a legacy model, complete or as a stream event. */
 export const Result = v.looseObject({
-  // an object where JSON was asked for
+  // an object when JSON was requested
   response: v.nullish(v.unknown()),
   tool_calls: v.nullish(v.array(ToolCall)),
   usage: v.nullish(v.unknown()),
 });
 
-/** An answer: newer models put OpenAI's form into it. */
+/** A response; newer models nest OpenAI's form in it. */
 export const Reply = v.looseObject({ result: v.looseObject({}) });
 
-/** Whether this is OpenAI's form. */
+/** Whether the response is in OpenAI's form. */
 export function isOpenaiForm(value: unknown): boolean {
   return isObject(value) && Array.isArray(value.choices);
 }
 
-/** The text of a response, in whichever form it is. */
+/** The text of a response in any form. */
 export function toText(response: unknown): string {
   if (typeof response === "string") return response;
   return response === undefined || response === null ? "" : JSON.stringify(response);
 }
 
-/** The upstream's calls of tools in the gateway's shape. */
+/** The upstream's tool calls in the gateway's shape. */
 export function toToolCalls(calls: readonly ToolCall[] | null | undefined, answerId: string): UnifiedToolCall[] {
   return (calls ?? []).map((call, index) => ({
     id: call.id ?? callId(answerId, index),

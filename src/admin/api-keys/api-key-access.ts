@@ -1,0 +1,53 @@
+import type { KeyKind } from "../../auth/scopes.ts";
+import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
+import { readRole, requireScopes } from "../../endpoint/role.ts";
+import { PermissionError } from "../../errors.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { forbid, readTenant, readText, requireFound, requireId } from "../core/request.ts";
+import { kindOf } from "./api-key-record.ts";
+
+/** Scopes that govern keys of a kind. */
+export const families: Readonly<Record<KeyKind, string>> = {
+  "organisation-service": "organisation_service_api_keys",
+  "workspace-service": "workspace_service_api_keys",
+  "workspace-user": "workspace_user_api_keys",
+};
+/** Every kind of key. */
+export const kinds: readonly KeyKind[] = ["organisation-service", "workspace-service", "workspace-user"];
+
+/** Keys that are shown; revoked ones are not. */
+export const shownStatuses = ["active", "exhausted", "expired"] as const;
+
+/** @throws {PermissionError} If the caller may not do this to keys of a kind. */
+function requireFamily(call: AdminCall<unknown>, kind: KeyKind, verb: string): Promise<void> {
+  return requireScopes(call.context, [`${families[kind]}.${verb}`]);
+}
+
+/** Whether the caller may do this to keys of a kind. */
+export async function mayUseFamily(call: AdminCall<unknown>, kind: KeyKind, verb: string): Promise<boolean> {
+  try {
+    await requireFamily(call, kind, verb);
+    return true;
+  } catch (error) {
+    if (error instanceof PermissionError) return false;
+    throw error;
+  }
+}
+
+/** The key a path names, when the caller may do this to it. */
+export async function findKey(call: AdminCall<unknown>, verb: string, workspace?: string | null): Promise<ApiKeyRow> {
+  const tenant = await readTenant(call, workspace ?? readText(call.query, "workspace_id"));
+  const id = requireId(call.params, "id", "API key");
+  const row = requireFound(await call.stores.apiKeys.find(tenant, { id, status: shownStatuses }), "API key");
+  await requireFamily(call, kindOf(row), verb);
+  if (verb !== "read") await requireOwn(call, row.userId);
+  return row;
+}
+
+/** Refuses members of a workspace what they want to do to the keys of others. */
+export async function requireOwn({ context }: AdminCall<unknown>, userId: string | null): Promise<void> {
+  const person = await readRole(context);
+  if (person?.role === "member" && userId !== context.principal.userId) {
+    forbid("Members of a workspace manage their own keys only", "user_id");
+  }
+}

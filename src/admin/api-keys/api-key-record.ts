@@ -1,0 +1,62 @@
+import type { KeyKind } from "../../auth/scopes.ts";
+import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
+import type { JsonValue } from "../../db/tables/columns.ts";
+import { isObject } from "../../lib/json.ts";
+import { toNextReset, toShownUsage } from "../core/limits.ts";
+import { toIso } from "../core/request.ts";
+
+/** What a row's kind is; the column is only ever written with one of these. */
+export function kindOf(row: Pick<ApiKeyRow, "kind">): KeyKind {
+  return row.kind as KeyKind;
+}
+
+/** Scopes a stored key holds. */
+export function scopesOf(row: Pick<ApiKeyRow, "scopes">): string[] {
+  const scopes: unknown = JSON.parse(row.scopes);
+  return Array.isArray(scopes) ? scopes.map(String) : [];
+}
+
+function toShownPolicy(policy: JsonValue | null) {
+  if (!isObject(policy)) return null;
+  const next = policy.next_rotation_at;
+  return { ...policy, next_rotation_at: typeof next === "number" ? toIso(next) : null, status: "ACTIVE" };
+}
+
+/**
+ * A key as answers show it: masked.
+ *
+ * @param isExpiryEnforced Whether a longest lifetime holds for it.
+ */
+export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean) {
+  const policy = toShownPolicy(row.rotationPolicy);
+  const defaults = isObject(row.defaults) ? row.defaults : null;
+  return {
+    id: row.id,
+    key: row.masked,
+    name: row.name,
+    description: row.description,
+    type: row.kind,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    user_id: row.userId,
+    status: row.status,
+    creation_mode: row.creationMode,
+    rate_limits: row.rateLimits ?? [],
+    usage_limits: toShownUsage(row.usageLimits, row.status === "exhausted"),
+    reset_usage: null,
+    last_reset_at: toIso(row.lastResetAt),
+    next_usage_reset_at: toNextReset(row.usageLimits),
+    expires_at: toIso(row.expiresAt),
+    expiry_enforced: isExpiryEnforced ? 1 : 0,
+    alert_emails: row.alertEmails,
+    allow_config_override: defaults && (defaults.allow_config_override === false ? 0 : 1),
+    api_key_defaults_id: null,
+    scopes: scopesOf(row),
+    defaults,
+    ...(policy && { rotation_policy: policy }),
+    ...(row.lastRotatedAt !== null && { last_rotated_at: toIso(row.lastRotatedAt) }),
+    created_at: toIso(row.createdAt),
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
+    object: "api-key",
+  };
+}

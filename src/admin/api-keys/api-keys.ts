@@ -1,0 +1,363 @@
+import type { KeyKind } from "../../auth/scopes.ts";
+import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
+import type { JsonValue } from "../../db/tables/columns.ts";
+import type { OrganisationRow } from "../../db/tables/tenants.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { isObject } from "../../lib/json.ts";
+import { CreateApiKey, type KeyDefaults, RotateApiKey, UpdateApiKey } from "../../schemas/api-keys.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { toStoredUsage } from "../core/limits.ts";
+import { applyMetadataSchema } from "../core/metadata-schema.ts";
+import { requireConfig } from "../core/named-records.ts";
+import {
+  isRecordId,
+  readChoice,
+  readPage,
+  readTenant,
+  readText,
+  refuseField,
+  requireFound,
+  requireWorkspace,
+  toList,
+} from "../core/request.ts";
+import { families, findKey, kinds, mayUseFamily, requireOwn, shownStatuses } from "./api-key-access.ts";
+import { kindOf, toKeyRecord } from "./api-key-record.ts";
+import { rotateKey, toStoredPolicy } from "./api-key-rotation.ts";
+import { decideExpiry, readScopes, readUserKeyRules, requireGrantable, type UserKeyRules } from "./api-key-rules.ts";
+import { findCreator } from "./key-creator.ts";
+import { mintKey } from "./key-minting.ts";
+
+/** The organisation of a key and the rules that hold for it. */
+async function readRules(
+  { stores }: AdminCall<unknown>,
+  key: { kind: KeyKind; organisationId: string; workspaceId: string | null },
+): Promise<{ organisation: OrganisationRow; rules: UserKeyRules; defaults: JsonValue | null }> {
+  const { kind, organisationId, workspaceId } = key;
+  const organisation = requireFound(await stores.organisations.get(organisationId), "organisation");
+  const workspace =
+    workspaceId === null ? undefined : await stores.workspaces.get({ organisationId, workspaceId: null }, workspaceId);
+  return {
+    organisation,
+    rules: readUserKeyRules(kind, organisation, workspace),
+    defaults: workspace?.defaults ?? null,
+  };
+}
+
+/** Records of one organisation's keys. */
+async function toRecords({ stores }: AdminCall<unknown>, rows: readonly ApiKeyRow[], organisationId: string) {
+  const organisation = requireFound(await stores.organisations.get(organisationId), "organisation");
+  const ids = new Set(rows.flatMap(({ workspaceId, userId }) => (workspaceId && userId ? [workspaceId] : [])));
+  const tenant = { organisationId, workspaceId: null };
+  const workspaces = ids.size === 0 ? [] : await stores.workspaces.all(tenant, { where: { id: [...ids] } });
+  const workspaceOf = new Map(workspaces.map((workspace) => [workspace.id, workspace]));
+  return rows.map((row) => {
+    const rules = readUserKeyRules(kindOf(row), organisation, workspaceOf.get(row.workspaceId ?? ""));
+    return toKeyRecord(row, rules.maxDays !== null);
+  });
+}
+
+function readIds(query: URLSearchParams): string[] | undefined {
+  const ids = query.get("ids")?.split(",").filter(Boolean) ?? [];
+  if (ids.length > 1_000) refuseField("ids", "must have at most 1000 entries");
+  if (!ids.every(isRecordId)) refuseField("ids", "must be UUIDs separated by commas");
+  return ids.length === 0 ? undefined : ids.map((id) => id.toLowerCase());
+}
+
+async function listKeys(call: AdminCall<undefined>) {
+  const { query, stores } = call;
+  const tenant = await readTenant(call);
+  const page = readPage(query);
+  const type = readChoice(query, "type", kinds);
+  const status = readChoice(query, "status", shownStatuses) ?? shownStatuses;
+  const id = readIds(query);
+  const allowed = await Promise.all(kinds.map((kind) => mayUseFamily(call, kind, "list")));
+  const kind = kinds.filter((one, index) => allowed[index] && (type === undefined || type === one));
+  const { rows, total } = await stores.apiKeys.list(tenant, { where: { ...(id && { id }), kind, status }, page });
+  return toList(await toRecords(call, rows, tenant.organisationId), total);
+}
+
+async function readKey(call: AdminCall<undefined>) {
+  const row = await findKey(call, "read");
+  const [record] = await toRecords(call, [row], row.organisationId);
+  return record;
+}
+
+/** The person a new key belongs to: a member of its workspace. */
+async function readUser(call: AdminCall<CreateApiKey>, tenant: Tenant): Promise<string> {
+  const { body, stores, context } = call;
+  const id = body.user_id ?? context.principal.userId ?? (await findCreator(call, context.principal.keyId));
+  if (id === null) return refuseField("user_id", "must be given for the key of a person");
+  const user = await stores.users.find({ ...tenant, workspaceId: null }, { id, status: "active" });
+  const isMember =
+    user && (user.role !== "member" || (await stores.members.find(tenant, { userId: id })) !== undefined);
+  if (!isMember) return refuseField("user_id", "must be a member of the workspace");
+  await requireOwn(call, id);
+  return id;
+}
+
+async function requireFewer(call: AdminCall<unknown>, tenant: Tenant, key: { userId: string; most: number | null }) {
+  if (key.most === null) return;
+  const where = { kind: "workspace-user", userId: key.userId, status: ["active", "exhausted"] };
+  if ((await call.stores.apiKeys.count(tenant, { where })) < key.most) return;
+  refuseField("user_id", `has as many keys as a person may have here: ${key.most}`);
+}
+
+/** Defaults of a key as they are stored; absent members stay as they were. */
+async function readDefaults(
+  call: AdminCall<unknown>,
+  key: Tenant & { organisation: OrganisationRow },
+  values: { given: KeyDefaults | null | undefined; former: JsonValue | null; config?: unknown },
+): Promise<JsonValue> {
+  const { given } = values;
+  const former = given !== null && isObject(values.former) ? values.former : {};
+  const named = given?.config_id === undefined ? given?.config_slug : given.config_id;
+  if (named) {
+    const { organisationId, workspaceId } = key;
+    const param = given?.config_id === undefined ? "defaults.config_slug" : "defaults.config_id";
+    if (workspaceId === null) refuseField(param, "cannot be given for a key of the organisation");
+    else await requireConfig(call, { organisationId, workspaceId }, { name: named, param });
+  }
+  // stored defaults were written by this function
+  const kept = former as { metadata?: Record<string, string>; config_id?: string; allow_config_override?: boolean };
+  const metadata = applyMetadataSchema(
+    key.organisation,
+    "apiKey",
+    given?.metadata === undefined ? kept.metadata : given.metadata,
+  );
+  const byWorkspace = typeof values.config === "string" ? values.config : null;
+  const config = named === undefined ? (kept.config_id ?? byWorkspace) : named;
+  const allow = given?.allow_config_override === undefined ? kept.allow_config_override : given.allow_config_override;
+  if (!given && metadata === null && config === null && allow === undefined) return null;
+  return { metadata, config_id: config, allow_config_override: allow ?? true };
+}
+
+/** Whose a new key is. */
+async function readNewTenant(call: AdminCall<CreateApiKey>, kind: KeyKind): Promise<Tenant> {
+  const { body } = call;
+  if (body.type !== undefined && !kind.startsWith(body.type)) refuseField("type", "must be as in the path");
+  if (kind !== "workspace-user" && body.user_id != null) refuseField("user_id", "is for keys of people only");
+  if (kind !== "organisation-service") {
+    return requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
+  }
+  if (body.workspace_id != null) refuseField("workspace_id", "cannot be given for a key of the organisation");
+  return call.tenant;
+}
+
+async function createKey(call: AdminCall<CreateApiKey>, kind: KeyKind) {
+  const { body, context, now, stores } = call;
+  const { services } = context;
+  const tenant = await readNewTenant(call, kind);
+  const userId = kind === "workspace-user" ? await readUser(call, tenant) : null;
+  const scopes = readScopes(kind, body.scopes);
+  requireGrantable(context.principal, kind, scopes);
+  const { organisation, rules, defaults } = await readRules(call, { kind, ...tenant });
+  if (userId !== null) await requireFewer(call, tenant, { userId, most: rules.count });
+  if (body.expires_at != null && body.expires_at <= now) refuseField("expires_at", "must be in the future");
+  const config = kind === "workspace-user" && isObject(defaults) ? defaults.user_api_key_config : null;
+  const { key, row } = await mintKey(
+    {
+      ...tenant,
+      kind,
+      userId,
+      scopes,
+      name: body.name,
+      description: body.description ?? null,
+      rateLimits: toRateLimits(body.rate_limits),
+      usageLimits: toStoredUsage(body.usage_limits ?? null, now),
+      defaults: await readDefaults(call, { ...tenant, organisation }, { given: body.defaults, former: null, config }),
+      alertEmails: body.alert_emails ?? null,
+      expiresAt: decideExpiry(body.expires_at, rules, now),
+      rotationPolicy: toStoredPolicy(body.rotation_policy ?? null, rules, now),
+    },
+    services,
+    now,
+  );
+  return {
+    answer: { id: row.id, key, object: "api-key" },
+    recordId: row.id,
+    statements: [stores.apiKeys.insert(tenant, row)],
+  };
+}
+
+/** Rate limits as they are stored: none is null. */
+function toRateLimits(limits: UpdateApiKey["rate_limits"]): JsonValue {
+  return limits == null || limits.length === 0 ? null : limits;
+}
+
+/** Refuses to make a key another's. */
+function requireSameOwner({ type, user_id: userId }: UpdateApiKey, row: ApiKeyRow): void {
+  if (type !== undefined && type !== row.kind) refuseField("type", "cannot be changed");
+  if (userId !== undefined && userId !== row.userId) refuseField("user_id", "cannot be changed");
+}
+
+/** The highest amount of a stored budget. */
+function creditOf(stored: JsonValue | null | undefined): number {
+  return isObject(stored) && typeof stored.credit_limit === "number" ? stored.credit_limit : Infinity;
+}
+
+/** State of a key after a change: a later end or a higher budget opens it again. */
+function nextStatus(
+  row: ApiKeyRow,
+  { expiresAt, usageLimits, isReset, now }: Changed & { isReset: boolean; now: number },
+): string {
+  const end = expiresAt === undefined ? row.expiresAt : expiresAt;
+  if (end !== null && end <= now) return "expired";
+  const isRaised = usageLimits !== undefined && creditOf(usageLimits) > creditOf(row.usageLimits);
+  return row.status === "exhausted" && !isReset && !isRaised ? "exhausted" : "active";
+}
+
+interface Changed {
+  expiresAt: number | null | undefined;
+  usageLimits: JsonValue | undefined;
+}
+
+async function updateKey(call: AdminCall<UpdateApiKey>) {
+  const { body, context, now, stores } = call;
+  const row = await findKey(call, "update", body.workspace_id);
+  requireSameOwner(body, row);
+  const kind = kindOf(row);
+  const scopes = body.scopes && readScopes(kind, body.scopes);
+  if (scopes) requireGrantable(context.principal, kind, scopes);
+  const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
+  const { organisation, rules } = await readRules(call, { kind, ...tenant });
+  const expiresAt = body.expires_at === undefined ? undefined : decideExpiry(body.expires_at, rules, row.createdAt);
+  const usageLimits =
+    body.usage_limits === undefined ? undefined : toStoredUsage(body.usage_limits, now, row.usageLimits);
+  const isReset = body.reset_usage === true;
+  const defaults = await readDefaults(
+    call,
+    { ...tenant, organisation },
+    { given: body.defaults, former: row.defaults },
+  );
+  return {
+    answer: {},
+    recordId: row.id,
+    statements: [
+      stores.apiKeys.update(
+        tenant,
+        { id: row.id },
+        {
+          name: body.name,
+          description: body.description,
+          alertEmails: body.alert_emails,
+          scopes: scopes && JSON.stringify(scopes),
+          defaults,
+          expiresAt,
+          usageLimits,
+          rateLimits: body.rate_limits === undefined ? undefined : toRateLimits(body.rate_limits),
+          rotationPolicy:
+            body.rotation_policy === undefined ? undefined : toStoredPolicy(body.rotation_policy, rules, now),
+          status: nextStatus(row, { expiresAt, usageLimits, isReset, now }),
+          lastResetAt: isReset ? now : undefined,
+          lastUpdatedAt: now,
+        },
+      ),
+    ],
+  };
+}
+
+async function deleteKey(call: AdminCall<undefined>) {
+  const row = await findKey(call, "delete");
+  const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
+  const former = { formerDigest: null, formerOfAnyForm: false, transitionEndsAt: null };
+  const changes = { status: "revoked", ...former, lastUpdatedAt: call.now };
+  return {
+    answer: {},
+    recordId: row.id,
+    statements: [call.stores.apiKeys.update(tenant, { id: row.id }, changes)],
+  };
+}
+
+const row = { tag: "API keys" } as const;
+const access = (verb: string) => ({
+  keys: "any" as const,
+  scopes: kinds.map((kind) => `${families[kind]}.${verb}`),
+});
+const audit = (action: string) => ({ resource: "api_keys", action });
+const workspaceQuery = { name: "workspace_id", description: "One workspace, for keys of the organisation" };
+
+/** Rows of API keys. */
+export const apiKeyEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    ...row,
+    method: "GET",
+    path: "/v1/api-keys",
+    summary: "List API keys, masked",
+    access: access("list"),
+    query: [
+      workspaceQuery,
+      { name: "current_page", description: "Page, counted from 0" },
+      { name: "page_size", description: "1 to 1000, default 50" },
+      { name: "ids", description: "Ids, separated by commas" },
+      { name: "type", description: kinds.join(", ") },
+      { name: "status", description: shownStatuses.join(", ") },
+    ],
+    handle: listKeys,
+  }),
+  defineRead({
+    ...row,
+    method: "GET",
+    path: "/v1/api-keys/:id",
+    summary: "Show an API key, masked",
+    access: access("read"),
+    query: [workspaceQuery],
+    handle: readKey,
+  }),
+  defineWrite({
+    ...row,
+    method: "PUT",
+    path: "/v1/api-keys/:id",
+    summary: "Change an API key",
+    access: access("update"),
+    audit: audit("update"),
+    body: UpdateApiKey,
+    handle: updateKey,
+  }),
+  defineWrite({
+    ...row,
+    method: "DELETE",
+    path: "/v1/api-keys/:id",
+    summary: "Revoke an API key at once",
+    access: access("delete"),
+    audit: audit("delete"),
+    query: [workspaceQuery],
+    handle: deleteKey,
+  }),
+  // before the row that makes keys, whose path fits this one too
+  defineWrite({
+    ...row,
+    method: "POST",
+    path: "/v1/api-keys/:id/rotate",
+    summary: "Give an API key a new secret",
+    access: access("rotate"),
+    audit: audit("rotate"),
+    bodyOptional: true,
+    body: RotateApiKey,
+    handle: rotateKey,
+  }),
+  ...kinds.map((kind) =>
+    defineWrite({
+      ...row,
+      method: "POST",
+      path: `/v1/api-keys/${kind.replace("-", "/")}`,
+      summary: `Make a key: ${kind}`,
+      access: {
+        keys: kind === "organisation-service" ? "admin" : "any",
+        scopes: [`${kind.replace("-", "_")}_api_keys.create`],
+      },
+      audit: audit("create"),
+      body: CreateApiKey,
+      handle: (call) => createKey(call, kind),
+    }),
+  ),
+  defineWrite({
+    ...row,
+    method: "POST",
+    path: "/v1/api-keys/:type/:subtype",
+    access: access("create"),
+    summary: "Refuses kinds of key there are not",
+    audit: audit("create"),
+    handle: async () => refuseField("type", "must be organisation/service, workspace/service or workspace/user"),
+  }),
+];

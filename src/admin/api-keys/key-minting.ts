@@ -1,0 +1,44 @@
+import { maskSecret, mintApiKey } from "../../auth/api-key.ts";
+import type { KeyKind } from "../../auth/scopes.ts";
+import type { Services } from "../../context.ts";
+import type { NewApiKeyRow } from "../../db/tables/api-keys.ts";
+
+/** A new secret and what is stored of it. */
+interface MintedSecret {
+  /** Shown once. */
+  key: string;
+  stored: { lookupId: string; digest: string; masked: string };
+}
+
+/**
+ * Makes a key's text and what is kept of it.
+ *
+ * @param formerLookupId The public part of a key that gets a new secret: it stays.
+ */
+export async function mintSecret(
+  { keyPrefix, keyMac }: Pick<Services, "keyPrefix" | "keyMac">,
+  formerLookupId?: string | null,
+): Promise<MintedSecret> {
+  const { key, lookupId } = mintApiKey(keyPrefix, formerLookupId ?? undefined);
+  return { key, stored: { lookupId, digest: await keyMac(key), masked: maskSecret(key) } };
+}
+
+/** What a new key is made from, besides its secret. */
+type NewKey = Omit<
+  NewApiKeyRow,
+  "id" | "lookupId" | "digest" | "masked" | "kind" | "scopes" | "status" | "createdAt" | "lastUpdatedAt"
+> & { kind: KeyKind; scopes: readonly string[] };
+
+/** A new active key: its row, and its text, which is shown once. */
+export async function mintKey(
+  { scopes, ...members }: NewKey,
+  services: Pick<Services, "keyPrefix" | "keyMac">,
+  now: number,
+): Promise<{ key: string; row: NewApiKeyRow }> {
+  const { key, stored } = await mintSecret(services);
+  const times = { createdAt: now, lastUpdatedAt: now };
+  return {
+    key,
+    row: { ...members, id: crypto.randomUUID(), ...stored, scopes: JSON.stringify(scopes), status: "active", ...times },
+  };
+}

@@ -1,0 +1,200 @@
+import { type CallerContext, clientAddressOf, type Services } from "../../context.ts";
+import type { AuditDraft } from "../../control/audit-chain.ts";
+import type { Statement } from "../../db/client.ts";
+import type { ControlStores } from "../../db/stores/control.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { parseJson } from "../../lib/json.ts";
+import { type HeldBody, textOfBody } from "../../logs/body.ts";
+import { hideSecrets } from "./hide-secrets.ts";
+
+type Audited = NonNullable<AdminEndpoint["audit"]>;
+
+/** Most characters that are stored of a body, of a query, of an address and of the value of a header. */
+const stored = { body: 16_384, query: 4_096, uri: 2_048, header: 200 };
+/** More than the longest credential of a known form: one that begins within what is stored is masked whole. */
+const longestSecret = 8_192;
+
+/** A text as it is stored: cut before it is masked, so that the work follows what is stored and not what was sent. */
+function storedText(text: string, length: number, { redactor }: Pick<Services, "redactor">): string {
+  return redactor.text(text.slice(0, length + longestSecret)).slice(0, length);
+}
+
+/** A body as the audit log stores it; one that is no JSON is not stored. */
+function bodyText(body: HeldBody | null, services: Pick<Services, "contentRules" | "redactor">): string {
+  const value = body === null ? undefined : parseJson(textOfBody(body));
+  if (value === undefined) return "";
+  const shown = hideSecrets(value, services.contentRules.secretSettings);
+  return storedText(JSON.stringify(shown), stored.body, services);
+}
+
+/** Headers that say who called, from where and with what; others are not stored. */
+const storedHeaders = new Set([
+  "host",
+  "user-agent",
+  "origin",
+  "referer",
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "forwarded",
+  "x-forwarded-for",
+  "x-real-ip",
+  "x-request-id",
+  "traceparent",
+  "authorization",
+  "x-api-key",
+  "x-gateway-api-key",
+  "x-gateway-trace-id",
+  "x-gateway-workspace",
+]);
+
+/** Headers as the audit log stores them: credentials as digests, addresses without their query. */
+async function headersText({ headers, services }: CallerContext): Promise<string> {
+  const prefixes = services.headerPrefixes.slice(1);
+  const isStored = (name: string) => {
+    const prefix = prefixes.find((one) => name.startsWith(one));
+    return storedHeaders.has(prefix === undefined ? name : `x-gateway-${name.slice(prefix.length)}`);
+  };
+  const given = Object.entries(headers.values()).filter(([name]) => isStored(name));
+  const named = await services.redactor.hide(Object.fromEntries(given), []);
+  const shown = Object.entries(named).map(([name, value]) => [
+    name,
+    storedText(String(hideSecrets(value, services.contentRules.secretSettings)), stored.header, services),
+  ]);
+  return JSON.stringify(Object.fromEntries(shown));
+}
+
+/** Stores of records by the kind audit rows name. */
+function storeOf(resource: string, stores: ControlStores) {
+  switch (resource) {
+    case "api_keys":
+      return stores.apiKeys;
+    case "configs":
+      return stores.configs;
+    case "guardrails":
+      return stores.guardrails;
+    case "collections":
+      return stores.collections;
+    case "labels":
+      return stores.labels;
+    case "prompts":
+      return stores.prompts;
+    case "prompt_partials":
+      return stores.partials;
+    case "usage_limit_policies":
+      return stores.usageLimitPolicies;
+    case "rate_limit_policies":
+      return stores.rateLimitPolicies;
+    case "integrations":
+      return stores.integrations;
+    case "providers":
+    case "virtual_keys":
+      return stores.providers;
+    default:
+      return undefined;
+  }
+}
+
+/** The workspace a call was about: the caller's own, the one it named, or that of the record it named. */
+async function workspaceOf(
+  { resource }: Audited,
+  { principal, namedWorkspaceId, services: { control } }: CallerContext,
+  { recordId, status }: { recordId: string | undefined; status: number },
+): Promise<string | null> {
+  if (principal.workspaceId !== null) return principal.workspaceId;
+  if (namedWorkspaceId !== undefined) return namedWorkspaceId;
+  if (recordId === undefined) return null;
+  const tenant = { organisationId: principal.organisationId, workspaceId: null };
+  if (resource === "workspaces") {
+    // one that is made now is not stored yet
+    return status < 400 ? recordId : ((await control.stores.workspaces.get(tenant, recordId))?.id ?? null);
+  }
+  const row = await storeOf(resource, control.stores)?.get(tenant, recordId);
+  return row?.workspaceId ?? null;
+}
+
+/** The audit row of a request, before its place in the chain is known. */
+async function draftAudit(
+  audited: Audited,
+  context: CallerContext,
+  result: { status: number; recordId: string | undefined },
+): Promise<AuditDraft> {
+  const { principal, services, url } = context;
+  const query = hideSecrets(Object.fromEntries(url.searchParams), services.contentRules.secretSettings);
+  return {
+    time: services.clock.now(),
+    requestId: context.id,
+    method: context.method,
+    uri: storedText(url.pathname, stored.uri, services),
+    queryParams: storedText(JSON.stringify(query), stored.query, services),
+    requestBody: bodyText(context.log.requestBody, services),
+    requestHeaders: await headersText(context),
+    userId: principal.userId ?? principal.keyId,
+    userType: principal.userId === null ? "api_key" : "user",
+    workspaceId: await workspaceOf(audited, context, result),
+    resourceType: audited.resource,
+    resourceId: result.recordId ?? null,
+    action: audited.action,
+    responseStatusCode: result.status,
+    clientIp: clientAddressOf(context, services),
+    country: null,
+  };
+}
+
+/** What `commitAudited` writes. */
+interface Wanted {
+  /** Status of the answer. Default 200. */
+  status?: number;
+  statements: readonly Statement[];
+  recordId?: string;
+}
+
+/** Runs work that decides what to write, and writes it together with its audit row. */
+export function commitAudited<Result extends Wanted>(
+  audited: Audited,
+  context: CallerContext,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { organisationId } = context.principal;
+  const run = async () => {
+    const result = await work();
+    const { recordId, status = 200 } = result;
+    const audit = await draftAudit(audited, context, { status, recordId });
+    return { ...result, audit };
+  };
+  return context.services.control.committer.run(organisationId, run);
+}
+
+/** Leaves the audit row of a call that was refused; of a key that is refused all the time, one that counts. */
+export async function auditRefusal(audited: Audited, context: CallerContext, status: number): Promise<void> {
+  const { principal } = context;
+  const { refusals, committer } = context.services.control;
+  const isStored = refusals.takes(principal);
+  const [recordId] = Object.values(context.params);
+  if (!isStored) return refusals.count(principal, countedDraft(audited, context, status));
+  const audit = await draftAudit(audited, context, { status, recordId });
+  await committer.run(principal.organisationId, async () => ({ statements: [], audit }));
+}
+
+/** What is remembered of a refusal that gets no row of its own. */
+function countedDraft(audited: Audited, context: CallerContext, status: number): AuditDraft {
+  const { principal, namedWorkspaceId, services } = context;
+  return {
+    time: services.clock.now(),
+    requestId: "",
+    method: "",
+    uri: "",
+    queryParams: "{}",
+    requestBody: "",
+    requestHeaders: "{}",
+    userId: principal.userId ?? principal.keyId,
+    userType: principal.userId === null ? "api_key" : "user",
+    workspaceId: principal.workspaceId ?? namedWorkspaceId ?? null,
+    resourceType: audited.resource,
+    resourceId: null,
+    action: audited.action,
+    responseStatusCode: status,
+    clientIp: clientAddressOf(context, services),
+    country: null,
+  };
+}

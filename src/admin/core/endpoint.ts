@@ -1,0 +1,88 @@
+import type * as v from "valibot";
+import type { CallerContext } from "../../context.ts";
+import type { Statement } from "../../db/client.ts";
+import type { ControlStores } from "../../db/stores/control.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { jsonReply } from "../../lib/reply.ts";
+import { commitAudited } from "./audit-values.ts";
+
+/** One call of a route of the control plane. */
+export interface AdminCall<Body> {
+  /** What the credential may see: an organisation, or one workspace of it. */
+  tenant: Tenant;
+  /** Checked by the row's schema. */
+  body: Body;
+  /** Path parameters, decoded. */
+  params: Readonly<Record<string, string>>;
+  query: URLSearchParams;
+  /** Unix milliseconds, the same for everything the call writes. */
+  now: number;
+  /** The acting person, or the key when nobody stands behind it. */
+  actor: string;
+  stores: ControlStores;
+  context: CallerContext;
+}
+
+/** What a call that changes something wants to be written, and its answer. */
+export interface Outcome {
+  answer: unknown;
+  statements: readonly Statement[];
+  /** The record the audit row names; its kind is the row's. */
+  recordId?: string;
+}
+
+type RowDefinition = Omit<AdminEndpoint, "kind" | "handleAdmin" | "body" | "audit">;
+
+/** A call as handlers see it. */
+export function toCall<Body>(body: Body, context: CallerContext): AdminCall<Body> {
+  const { principal, params, url } = context;
+  return {
+    tenant: { organisationId: principal.organisationId, workspaceId: principal.workspaceId },
+    body,
+    params,
+    query: url.searchParams,
+    context,
+    now: context.services.clock.now(),
+    actor: principal.userId ?? principal.keyId,
+    stores: context.services.control.stores,
+  };
+}
+
+/** Declares a route that reads; the answer is sent as JSON. */
+export function defineRead(
+  definition: RowDefinition & { handle(call: AdminCall<undefined>): Promise<unknown> },
+): AdminEndpoint {
+  const { handle, ...row } = definition;
+  return {
+    kind: "admin",
+    errorForm: "admin",
+    ...row,
+    handleAdmin: async (_body, context) => jsonReply(await handle(toCall(undefined, context))),
+  };
+}
+
+/**
+ * Declares a route that changes something. The handler reads and decides; what it returns is written together with the
+ * audit row, all or nothing. It may run more than once: when another node wrote meanwhile, it decides again.
+ */
+export function defineWrite<Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>>(
+  definition: RowDefinition & {
+    audit: NonNullable<AdminEndpoint["audit"]>;
+    body?: Schema;
+    handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome>;
+  },
+): AdminEndpoint {
+  const { handle, ...row } = definition;
+  return {
+    kind: "admin",
+    errorForm: "admin",
+    ...row,
+    async handleAdmin(body, context) {
+      // the schema of the row made the value
+      const call = toCall(body as v.InferOutput<Schema>, context);
+      const outcome = await commitAudited(definition.audit, context, () => handle(call));
+      return jsonReply(outcome.answer);
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { readUsableGuardrails, type StoredGuardrail } from "../../control/guardrail-library.ts";
+import type { ConfigRow } from "../../db/tables/configs.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import type { Phase } from "../../guardrails/types.ts";
+import type { AdminCall } from "./endpoint.ts";
+import { refuseField, requireReferenced } from "./request.ts";
+
+/**
+ * The saved config a body refers to by id or slug; it must be active and of the same workspace.
+ *
+ * @throws {NotFoundError} AB02, naming the member.
+ */
+export async function requireConfig(
+  { stores }: AdminCall<unknown>,
+  tenant: Tenant & { workspaceId: string },
+  reference: { name: string; param: string },
+): Promise<ConfigRow> {
+  const row = await stores.configs.get(tenant, reference.name);
+  return requireReferenced(row?.status === "active" ? row : undefined, reference.param);
+}
+
+/** The guardrail a name means: an id, or the slug of one of the workspace's own before one of the organisation's. */
+function findGuardrail(usable: readonly StoredGuardrail[], name: string): StoredGuardrail | undefined {
+  return usable.find(({ row }) => row.id === name) ?? usable.findLast(({ row }) => row.slug === name);
+}
+
+/** Those of some names, ids or slugs, that are no guardrail of the workspace or its organisation. */
+export async function findUnknownGuardrails(
+  { stores }: Pick<AdminCall<unknown>, "stores">,
+  tenant: Tenant,
+  names: readonly string[],
+): Promise<string[]> {
+  if (names.length === 0) return [];
+  const usable = await readUsableGuardrails(stores, tenant);
+  return names.filter((name) => findGuardrail(usable, name) === undefined);
+}
+
+/** What a guardrail is attached to: what comes in, or what goes out. */
+export type Direction = "input" | "output";
+
+export const directions: readonly Direction[] = ["input", "output"];
+
+/** When the guardrails of a direction run. */
+export const phaseOf: Readonly<Record<Direction, Phase>> = {
+  input: "beforeRequestHook",
+  output: "afterRequestHook",
+};
+
+/** Guardrails a body names. */
+interface GuardrailNames {
+  /** Ids or slugs. */
+  names: readonly string[];
+  direction: Direction;
+  /** The member that names them. */
+  param: string;
+}
+
+/**
+ * Ids of the guardrails that defaults of a workspace name; without a workspace, those of the organisation alone count.
+ *
+ * @throws {NotFoundError} AB02, naming the entry that is not there.
+ * @throws {InvalidRequestError} AB01, naming the entry that has a check which cannot run in this direction.
+ */
+export async function requireGuardrails(
+  { stores, context: { services } }: AdminCall<unknown>,
+  tenant: Tenant,
+  { names, direction, param }: GuardrailNames,
+): Promise<string[]> {
+  const usable = names.length === 0 ? [] : await readUsableGuardrails(stores, tenant);
+  const ids = names.map((name, index) => {
+    const entry = `${param}.${index}`;
+    const { row, checks, actions } = requireReferenced(findGuardrail(usable, name), entry);
+    const problems = services.guardrails.findSavedProblems({ checks, actions }, phaseOf[direction]);
+    if (problems.length === 0) return row.id;
+    const told = problems.slice(0, 3).map(({ path, message }) => `path: ${path}, message: ${message}`);
+    return refuseField(entry, `${row.slug} cannot be used here: ${told.join("; ")}`);
+  });
+  return [...new Set(ids)];
+}

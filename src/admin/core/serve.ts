@@ -1,0 +1,141 @@
+import * as v from "valibot";
+import { requireAccess } from "../../auth/access.ts";
+import type { CallerContext } from "../../context.ts";
+import { isUnreachable } from "../../db/client.ts";
+import { requireRole } from "../../endpoint/role.ts";
+import { type AdminEndpoint, readJsonBody } from "../../endpoint.ts";
+import {
+  type GatewayError,
+  InvalidRequestError,
+  PermissionError,
+  toGatewayError,
+  UnavailableError,
+} from "../../errors.ts";
+import { firstPlainIssue } from "../../lib/issues.ts";
+import { isObject } from "../../lib/json.ts";
+import { hasEncodedSlash } from "../../lib/path.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { auditRefusal } from "./audit-values.ts";
+import { requireKnownQuery } from "./request.ts";
+import { deepestIssue, findStray } from "./strict-body.ts";
+
+/** Largest body of a route of the control plane. */
+export const maxAdminBodyBytes = 1024 * 1024;
+
+/** Refuses an organisation that is not the caller's, wherever it is named, whether it exists or not. */
+function requireOwnOrganisation(context: CallerContext, body: unknown): void {
+  const named = [context.url.searchParams.get("organisation_id"), isObject(body) ? body.organisation_id : undefined];
+  for (const id of named) {
+    if (typeof id === "string" && id !== context.principal.organisationId) {
+      throw new PermissionError("Forbidden! This key belongs to another organisation", {
+        code: "AB03",
+        param: "organisation_id",
+      });
+    }
+  }
+}
+
+/** The body of a request to the control plane, not checked yet. */
+export async function readAdminBody(context: CallerContext, bodyOptional: boolean | undefined): Promise<unknown> {
+  const length = context.headers.get("content-length");
+  const isEmpty =
+    length === "0" ||
+    (length === undefined && context.headers.get("transfer-encoding") === undefined && context.request.body === null);
+  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, context.services)).value;
+}
+
+/**
+ * A body as its schema makes it.
+ *
+ * @throws {InvalidRequestError} AB01, naming the member that is wrong.
+ */
+export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
+  const checked = v.safeParse(schema, value, firstPlainIssue);
+  if (checked.success) return checked.output;
+  const { path, message } = deepestIssue(checked.issues[0]);
+  return refuseBody(path, message);
+}
+
+function refuseBody(path: string | undefined, problem: string): never {
+  throw new InvalidRequestError(`Invalid request body: ${path === undefined ? "" : `${path}: `}${problem}`, {
+    code: "AB01",
+    ...(path !== undefined && { param: path }),
+  });
+}
+
+/** Every body of the control plane may name the organisation of its key; which one it names was looked at before. */
+function withoutOrganisation(value: unknown): unknown {
+  if (!isObject(value) || typeof value.organisation_id !== "string") return value;
+  const { organisation_id: _, ...others } = value;
+  return others;
+}
+
+/**
+ * As `checkBody`, and refuses what the schema would drop in silence: a limit that is misspelt must not be no limit.
+ *
+ * @throws {InvalidRequestError} AB01, naming the member that is wrong or that there is not.
+ */
+export function checkWholeBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
+  const stray = findStray(schema, withoutOrganisation(value));
+  if (stray) refuseBody(stray.path.length === 0 ? undefined : stray.path.join("."), stray.problem);
+  return checkBody(schema, value);
+}
+
+async function readBody(endpoint: AdminEndpoint, context: CallerContext): Promise<unknown> {
+  if (!endpoint.body) return undefined;
+  const value = await readAdminBody(context, endpoint.bodyOptional);
+  requireOwnOrganisation(context, value);
+  return checkWholeBody(endpoint.body, value);
+}
+
+/** @throws {InvalidRequestError} If a segment of the path holds a slash. */
+export function requirePlainPath({ url }: CallerContext): void {
+  if (hasEncodedSlash(url.pathname)) {
+    throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "AB01" });
+  }
+}
+
+/** What any list may be asked: whose it is and which page, where these have an effect. */
+const commonQuery = ["organisation_id", "workspace_id", "current_page", "page_size"].map((name) => ({ name }));
+
+async function serveChecked(endpoint: AdminEndpoint, context: CallerContext): Promise<Reply> {
+  requirePlainPath(context);
+  requireAccess(context.principal, endpoint.access);
+  await requireRole(context, endpoint.access.scopes);
+  requireOwnOrganisation(context, undefined);
+  if (endpoint.method === "GET" && endpoint.query) {
+    requireKnownQuery(context.url.searchParams, [...endpoint.query, ...commonQuery]);
+  }
+  const body = await readBody(endpoint, context);
+  return endpoint.handleAdmin(body, context);
+}
+
+/** What a caller of the control plane is told of a failure. */
+export function toAdminError(thrown: unknown): GatewayError {
+  if (!isUnreachable(thrown)) return toGatewayError(thrown);
+  return new UnavailableError("Cannot do this now: the database does not answer", {
+    cause: thrown,
+    code: "database_unavailable",
+    retryAfterSeconds: 1,
+  });
+}
+
+/** Answers one row of the control plane; what it refuses is audited like what it does. */
+export function serveAdmin(endpoint: AdminEndpoint, context: CallerContext): Promise<Reply> {
+  return auditRefusals(endpoint, context, () => serveChecked(endpoint, context));
+}
+
+/** Runs the work of a row; what it refuses leaves an audit row where the row is audited at all. */
+export async function auditRefusals(
+  { audit }: Pick<AdminEndpoint, "audit">,
+  context: CallerContext,
+  work: () => Promise<Reply>,
+): Promise<Reply> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const error = toAdminError(thrown);
+    if (audit && error.status !== 503) await auditRefusal(audit, context, error.status);
+    throw error;
+  }
+}

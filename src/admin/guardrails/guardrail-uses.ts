@@ -1,0 +1,65 @@
+import { listDefaultGuardrails } from "../../control/guardrail-library.ts";
+import type { GuardrailRow } from "../../db/tables/guardrails.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { type Direction, directions } from "../core/named-records.ts";
+
+/** Something that names a guardrail. */
+interface GuardrailUse {
+  /** For people, such as `the config pc-main-1a2b3c`. */
+  holder: string;
+  direction: Direction;
+}
+
+type Names = readonly string[];
+
+/** Directions in which a node of a config, or one below it, names a guardrail. */
+function directionsIn(node: unknown, names: Names): Direction[] {
+  if (!isObject(node)) return [];
+  const isNamed = (entry: unknown) => names.some((name) => name === (isObject(entry) ? entry.id : entry));
+  const own = directions.filter((direction) =>
+    [node[`${direction}_guardrails`], node[`${direction}Guardrails`]].some(
+      (list) => Array.isArray(list) && list.some(isNamed),
+    ),
+  );
+  const targets = Array.isArray(node.targets) ? node.targets : [];
+  return [...own, ...targets.flatMap((target) => directionsIn(target, names))];
+}
+
+/** Active configs whose current content names a guardrail. */
+async function findConfigs({ stores }: AdminCall<unknown>, row: GuardrailRow): Promise<GuardrailUse[]> {
+  const names = [row.id, row.slug];
+  const configs = await stores.configs.all(row, { where: { status: "active" } });
+  const where = { id: configs.map(({ versionId }) => versionId) };
+  // the database looks for the letters, so that only the few contents that have them are read
+  const found = await Promise.all(
+    names.map((name) => stores.configVersions.all(row, { where, contains: { content: name } })),
+  );
+  const slugOf = new Map(configs.map(({ versionId, slug }) => [versionId, slug]));
+  return found.flat().flatMap(({ id, content }) => {
+    const holder = `the config ${slugOf.get(id)}`;
+    return directionsIn(parseJson(content), names).map((direction) => ({ holder, direction }));
+  });
+}
+
+/** Everything that names a guardrail: defaults of the organisation and of active workspaces, and active configs. */
+export async function findUses(call: AdminCall<unknown>, row: GuardrailRow): Promise<GuardrailUse[]> {
+  const { stores } = call;
+  const { organisationId, workspaceId } = row;
+  const where = { status: "active", ...(workspaceId !== null && { id: workspaceId }) };
+  const [organisation, workspaces, configs] = await Promise.all([
+    stores.organisations.get(organisationId),
+    stores.workspaces.all({ organisationId, workspaceId: null }, { where }),
+    findConfigs(call, row),
+  ]);
+  const holders = [
+    { holder: "the defaults of the organisation", defaults: organisation?.defaults },
+    ...workspaces.map(({ slug, defaults }) => ({ holder: `the defaults of the workspace ${slug}`, defaults })),
+  ];
+  const named = holders.flatMap(({ holder, defaults }) =>
+    directions
+      .filter((direction) => listDefaultGuardrails(defaults, direction).includes(row.id))
+      .map((direction) => ({ holder, direction })),
+  );
+  return [...named, ...configs];
+}

@@ -1,0 +1,330 @@
+import { readGuardrailContent } from "../../control/guardrail-library.ts";
+import type { GuardrailRow } from "../../db/tables/guardrails.ts";
+import type { ListOptions, Tenant } from "../../db/tenant-store.ts";
+import { requireScopes } from "../../endpoint/role.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { ConflictError, InvalidRequestError } from "../../errors.ts";
+import type { SavedGuardrail } from "../../guardrails/read-hooks.ts";
+import { isObject } from "../../lib/json.ts";
+import { CreateGuardrail, UpdateGuardrail } from "../../schemas/guardrails.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { type Direction, phaseOf } from "../core/named-records.ts";
+import {
+  createSlug,
+  forbid,
+  isRecordId,
+  readPage,
+  readTenant,
+  readText,
+  refuseField,
+  requireFound,
+  toIso,
+} from "../core/request.ts";
+import { openVersion, requireSecrets, sealVersion } from "../core/sealed-versions.ts";
+import { findUses } from "./guardrail-uses.ts";
+
+/** Where a route stands: guardrails of workspaces and the organisation, or those of the organisation alone. */
+type Level = "any" | "organisation";
+
+/** The scope that a key of the organisation needs for a verb on guardrails of a tenant. */
+function scopeOf({ workspaceId }: Pick<Tenant, "workspaceId">, verb: string): string {
+  return `${workspaceId === null ? "organisation_guardrails" : "guardrails"}.${verb}`;
+}
+
+/**
+ * The tenant a call is about.
+ *
+ * @throws {InvalidRequestError} AB01 for a workspace where guardrails are the organisation's.
+ */
+async function readPlace(call: AdminCall<unknown>, level: Level): Promise<Tenant> {
+  const { body, query } = call;
+  const named = (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
+  const tenant = await readTenant(call, named);
+  if (level === "organisation" && tenant.workspaceId !== null) {
+    refuseField("workspace_id", "cannot be given: these guardrails are the organisation's");
+  }
+  return tenant;
+}
+
+/**
+ * The guardrail a path names. Keys of a workspace see the organisation's too, and change only their own.
+ *
+ * @throws {NotFoundError} AB08
+ * @throws {PermissionError} AB03 if the key lacks the scope for it.
+ */
+async function findGuardrail(call: AdminCall<unknown>, level: Level, verb: string): Promise<GuardrailRow> {
+  const tenant = await readPlace(call, level);
+  const found = await call.stores.guardrails.get(tenant, call.params.id ?? "", { includeOrganisation: true });
+  const isHere = level === "any" || found?.workspaceId === null;
+  const row = requireFound(isHere ? found : undefined, "guardrail");
+  const isShared = call.tenant.workspaceId !== null && row.workspaceId === null;
+  if (isShared && verb !== "read") forbid("Only keys of the organisation change its guardrails");
+  if (!isShared) await requireScopes(call.context, [scopeOf(row, verb)]);
+  return row;
+}
+
+/**
+ * A content that is in order, in clear.
+ *
+ * @param uses Directions it is used in already.
+ * @throws {InvalidRequestError} AB01, naming everything that is wrong with it.
+ */
+function toContent(
+  { checks, actions }: SavedGuardrail,
+  { context: { services } }: AdminCall<unknown>,
+  uses: readonly Direction[] = [],
+): SavedGuardrail {
+  const content = { checks, actions };
+  const own = services.guardrails.findSavedProblems(content);
+  const problems =
+    own.length > 0
+      ? own
+      : uses.flatMap((direction) => services.guardrails.findSavedProblems(content, phaseOf[direction]));
+  const [first] = problems;
+  if (!first) return content;
+  const errors = problems.map(({ path, message }) => `path: ${path}, message: ${message}`);
+  throw new InvalidRequestError(`Invalid request: ${errors.slice(0, 3).join("; ")}`, {
+    code: "AB01",
+    param: first.path,
+    errors: errors.slice(0, 50),
+  });
+}
+
+/** What a caller should know of what it saved; absent where there is nothing. */
+function toWarnings(saved: SavedGuardrail, { context: { services } }: AdminCall<unknown>) {
+  const warnings = services.guardrails.findSavedWarnings(saved);
+  return warnings.length > 0 ? { warnings } : {};
+}
+
+function toSummary(row: GuardrailRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    target: row.target,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    status: row.status,
+    owner_id: row.ownerId,
+    updated_by: row.updatedBy,
+    created_at: toIso(row.createdAt),
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
+    object: "guardrail",
+  };
+}
+
+/** Ids a list is asked for; undefined for all. */
+function readIds(query: URLSearchParams): string[] | undefined {
+  const text = query.get("ids") ?? "";
+  if (text === "") return undefined;
+  const ids = text.split(",").map((id) => id.trim().toLowerCase());
+  if (ids.length > 1_000) refuseField("ids", "must have at most 1000 entries");
+  return ids.filter(isRecordId);
+}
+
+/** Rows a list shows: those of the levels the key may list. A key of a workspace lists what it may use. */
+function listedRows({ query, tenant, context }: AdminCall<undefined>, level: Level): ListOptions<GuardrailRow> {
+  const { scopes } = context.principal;
+  const showsShared = tenant.workspaceId !== null || scopes.has("organisation_guardrails.list");
+  const showsOwn = level === "any" && scopes.has("guardrails.list");
+  const ids = readIds(query);
+  return {
+    where: { status: "active", ...(ids && { id: ids }), ...(!showsOwn && { workspaceId: null }) },
+    ...(!showsShared && { present: ["workspaceId"] }),
+    includeOrganisation: true,
+  };
+}
+
+async function listGuardrails(call: AdminCall<undefined>, level: Level) {
+  const tenant = await readPlace(call, level);
+  const page = readPage(call.query, { size: 100 });
+  const { rows, total } = await call.stores.guardrails.list(tenant, { ...listedRows(call, level), page });
+  return { data: rows.map(toSummary), total };
+}
+
+/** The checks of a guardrail as a caller sees them: of the organisation's, a workspace is not told the parameters. */
+function showChecks({ tenant }: AdminCall<unknown>, row: GuardrailRow, checks: readonly unknown[]): unknown[] {
+  if (tenant.workspaceId === null || row.workspaceId !== null) return [...checks];
+  return checks.map((check) => {
+    const { parameters: _, ...shown } = isObject(check) ? check : {};
+    return shown;
+  });
+}
+
+async function readGuardrail(call: AdminCall<undefined>, level: Level) {
+  const row = await findGuardrail(call, level, "read");
+  const version = requireFound(await call.stores.guardrailVersions.get(row, row.versionId), "guardrail");
+  const { checks, actions } = readGuardrailContent(version);
+  return {
+    ...toSummary(row),
+    version_id: row.versionId,
+    checks: showChecks(call, row, checks),
+    actions,
+    mcp_server_mappings: [],
+  };
+}
+
+async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
+  const { body, stores, now, actor } = call;
+  const tenant = await readPlace(call, level);
+  await requireScopes(call.context, [scopeOf(tenant, "create")]);
+  const checks = requireSecrets(call, body.checks, undefined, "checks") as typeof body.checks; // the same with secrets for masks
+  const id = crypto.randomUUID();
+  const versionId = crypto.randomUUID();
+  const place = { ...tenant, kind: "guardrails", recordId: versionId } as const;
+  const { text: content, sealed } = await sealVersion(call, place, toContent({ ...body, checks }, call));
+  const slug = createSlug(body.name, { prefix: "pg" });
+  const row = {
+    id,
+    ...tenant,
+    slug,
+    name: body.name,
+    target: body.target,
+    status: "active",
+    versionId,
+    ownerId: actor,
+    createdAt: now,
+    lastUpdatedAt: now,
+  };
+  const version = { id: versionId, ...tenant, guardrailId: id, content, ownerId: actor, createdAt: now };
+  return {
+    answer: { id, slug, version_id: versionId, object: "guardrail", ...toWarnings(body, call) },
+    recordId: id,
+    statements: [stores.guardrails.insert(tenant, row), stores.guardrailVersions.insert(tenant, version), ...sealed],
+  };
+}
+
+async function updateGuardrail(call: AdminCall<UpdateGuardrail>, level: Level) {
+  const { body, stores, now, actor } = call;
+  const row = await findGuardrail(call, level, "update");
+  const { organisationId, workspaceId } = row;
+  if (body.target !== undefined && body.target !== row.target) refuseField("target", "cannot be changed");
+  const current = requireFound(await stores.guardrailVersions.get(row, row.versionId), "guardrail");
+  const former = await openVersion(call, "guardrails", current);
+  const { checks, actions } = readGuardrailContent({ content: JSON.stringify(former) });
+  const given = body.checks && requireSecrets(call, body.checks, checks, "checks");
+  const wanted = { checks: (given as typeof body.checks) ?? checks, actions: body.actions ?? actions }; // as above
+  const isSame = JSON.stringify(wanted) === JSON.stringify(former);
+  // what names it already must go on working
+  const uses = isSame ? [] : (await findUses(call, row)).map(({ direction }) => direction);
+  const versionId = isSame ? row.versionId : crypto.randomUUID();
+  const place = { organisationId, workspaceId, kind: "guardrails", recordId: versionId } as const;
+  const meant = isSame ? {} : toContent(wanted, call, [...new Set(uses)]);
+  const { text: content, sealed } = await sealVersion(call, place, meant);
+  const version = {
+    id: versionId,
+    organisationId,
+    workspaceId,
+    guardrailId: row.id,
+    content,
+    ownerId: actor,
+    createdAt: now,
+  };
+  const changes = { name: body.name, versionId, updatedBy: actor, lastUpdatedAt: now };
+  return {
+    answer: { id: row.id, slug: row.slug, version_id: versionId, ...toWarnings(wanted, call) },
+    recordId: row.id,
+    statements: [
+      ...(isSame ? [] : [stores.guardrailVersions.insert(row, version), ...sealed]),
+      stores.guardrails.update(row, { id: row.id, workspaceId }, changes),
+    ],
+  };
+}
+
+async function deleteGuardrail(call: AdminCall<undefined>, level: Level) {
+  const row = await findGuardrail(call, level, "delete");
+  const holders = [...new Set((await findUses(call, row)).map(({ holder }) => holder))];
+  if (holders.length > 0) {
+    const more = holders.length > 3 ? ` and ${holders.length - 3} more` : "";
+    const named = `${holders.slice(0, 3).join(", ")}${more}`;
+    throw new ConflictError(`Cannot delete this guardrail: it is named by ${named}`, { code: "AB07" });
+  }
+  const versions = await call.stores.guardrailVersions.all(row, { where: { guardrailId: row.id } });
+  const ids = versions.map(({ id }) => id);
+  // the organisation's too is named as what it is: a tenant without a workspace stands for all of them
+  const { id, workspaceId } = row;
+  return {
+    answer: {},
+    recordId: id,
+    statements: [
+      ...(ids.length > 0 ? [call.stores.secrets.remove(row, { workspaceId, kind: "guardrails", recordId: ids })] : []),
+      call.stores.guardrails.remove(row, { id, workspaceId }),
+    ],
+  };
+}
+
+const audit = (action: string) => ({ resource: "guardrails", action });
+
+/** The rows of one level; the words name its records in summaries. */
+function defineGuardrails(level: Level, all: string, words: { one: string; many: string }): AdminEndpoint[] {
+  const row = { tag: "Guardrails" };
+  const one = `${all}/:id`;
+  const access = (verb: string) => ({
+    keys: level === "any" ? ("any" as const) : ("admin" as const),
+    scopes: [...(level === "any" ? [`guardrails.${verb}`] : []), `organisation_guardrails.${verb}`],
+  });
+  return [
+    defineRead({
+      ...row,
+      method: "GET",
+      path: all,
+      summary: `List ${words.many}`,
+      access: access("list"),
+      query: [
+        ...(level === "any"
+          ? [{ name: "workspace_id", description: "What this workspace may use, for keys of the organisation" }]
+          : []),
+        { name: "ids", description: "Comma list of ids" },
+        { name: "current_page", description: "Counted from 0" },
+        { name: "page_size", description: "1 to 1000; default 100" },
+      ],
+      handle: (call) => listGuardrails(call, level),
+    }),
+    defineWrite({
+      ...row,
+      method: "POST",
+      path: all,
+      summary: `Save ${words.one}`,
+      access: access("create"),
+      audit: audit("create"),
+      body: CreateGuardrail,
+      handle: (call) => createGuardrail(call, level),
+    }),
+    defineRead({
+      ...row,
+      method: "GET",
+      path: one,
+      summary: `Show ${words.one}`,
+      access: access("read"),
+      handle: (call) => readGuardrail(call, level),
+    }),
+    defineWrite({
+      ...row,
+      method: "PUT",
+      path: one,
+      summary: `Change ${words.one}`,
+      access: access("update"),
+      audit: audit("update"),
+      body: UpdateGuardrail,
+      handle: (call) => updateGuardrail(call, level),
+    }),
+    defineWrite({
+      ...row,
+      method: "DELETE",
+      path: one,
+      summary: `Delete ${words.one}`,
+      access: access("delete"),
+      audit: audit("delete"),
+      handle: (call) => deleteGuardrail(call, level),
+    }),
+  ];
+}
+
+/** Rows of saved guardrails. */
+export const guardrailEndpoints: readonly AdminEndpoint[] = [
+  ...defineGuardrails("any", "/v1/guardrails", { one: "a guardrail", many: "saved guardrails" }),
+  ...defineGuardrails("organisation", "/v1/admin/v2/guardrails", {
+    one: "a guardrail of the organisation",
+    many: "guardrails of the organisation",
+  }),
+];

@@ -1,0 +1,227 @@
+import { integrationSecretKind, modelFieldPrefix } from "../../control/integration-fields.ts";
+import type { Statement } from "../../db/client.ts";
+import type { IntegrationModelRow, IntegrationRow } from "../../db/tables/integrations.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { isObject } from "../../lib/json.ts";
+import { RemoveModels, UpdateModels } from "../../schemas/integrations.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
+import { readText, refuseField, requireFound, toIso } from "../core/request.ts";
+import { findIntegration, mappedFields, ownOf, scopeOf, tenantOf, toRules } from "./integration-records.ts";
+import {
+  type Credentials,
+  changeCredentials,
+  requireSecretsWithAddress,
+  type StoredCredentials,
+  sealSecrets,
+  showConfigurations,
+} from "./integration-secrets.ts";
+
+type GivenModel = UpdateModels["models"][number];
+
+/** Settings of a model as their column holds them: beside what is not secret, masks of what is. */
+function readStored(configurations: unknown): StoredCredentials {
+  const { masked = {}, ...plain } = isObject(configurations) ? configurations : {};
+  return { configurations: plain, masked };
+}
+
+function toModel(row: IntegrationModelRow, { aiProviderId }: IntegrationRow) {
+  const shown = showConfigurations(readStored(row.configurations), modelFieldPrefix(row.slug));
+  return {
+    slug: row.slug,
+    name: row.slug,
+    ai_provider_id: aiProviderId,
+    enabled: row.enabled,
+    is_custom: row.isCustom,
+    is_finetune: row.isFinetune,
+    base_model_slug: row.baseModelSlug,
+    configurations: row.configurations === null ? null : shown,
+    pricing_config: row.pricingConfig,
+    created_at: toIso(row.createdAt),
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
+  };
+}
+
+/** A statement on models as a write of the integration's workspace, which their own rows do not name. */
+function asOwn(statement: Required<Statement>, { workspaceId }: IntegrationRow): Statement {
+  return { ...statement, written: { ...statement.written, workspaceId } };
+}
+
+/** Rows of models belong to the organisation, whichever workspace the integration is of. */
+function modelTenant({ organisationId }: IntegrationRow) {
+  return { organisationId, workspaceId: null };
+}
+
+async function listModels(call: AdminCall<undefined>) {
+  const integration = await findIntegration(call, "read");
+  const rows = await call.stores.integrationModels.all(modelTenant(integration), {
+    where: { integrationId: integration.id },
+  });
+  const models = rows.map((row) => toModel(row, integration));
+  return { total: models.length, models, allow_all_models: integration.allowAllModels };
+}
+
+/** Members a model's `configurations` may have. */
+const modelMembers: ReadonlySet<string> = new Set(["custom_host", "custom_headers"]);
+
+/** A model's settings after a change; undefined when it has none. */
+function changeModel(
+  { context: { services } }: AdminCall<unknown>,
+  { slug, configurations }: GivenModel,
+  { stored, param }: { stored: unknown; param: string },
+): Credentials {
+  const unknown = Object.keys(configurations ?? {}).find((name) => !modelMembers.has(name));
+  if (unknown !== undefined) refuseField(`${param}.${unknown}`, "is not a setting of models");
+  return changeCredentials(
+    readStored(stored),
+    { configurations },
+    {
+      services,
+      form: { members: {}, required: [] },
+      owner: "models",
+      prefix: modelFieldPrefix(slug),
+      paramOf: (path) => `${param}.${path}`,
+    },
+  );
+}
+
+function toColumn({ configurations, masked }: Credentials) {
+  const plain = isObject(configurations) ? configurations : {};
+  const hasMasks = Object.keys(masked).length > 0;
+  if (!hasMasks && Object.keys(plain).length === 0) return null;
+  return toJson(hasMasks ? { ...plain, masked } : plain);
+}
+
+/** The statement for one model, and its settings after the change. */
+function mergeModel(
+  call: AdminCall<UpdateModels>,
+  integration: IntegrationRow,
+  { given, stored, index }: { given: GivenModel; stored: IntegrationModelRow | undefined; index: number },
+) {
+  const { now, stores } = call;
+  const tenant = modelTenant(integration);
+  const key = { integrationId: integration.id, slug: given.slug };
+  const credentials = changeModel(call, given, {
+    stored: stored?.configurations,
+    param: `models.${index}.configurations`,
+  });
+  const flag = (value: boolean | null | undefined) => (value === null ? false : value);
+  const changes = {
+    enabled: given.enabled,
+    isCustom: flag(given.is_custom),
+    isFinetune: flag(given.is_finetune),
+    baseModelSlug: given.base_model_slug,
+    configurations: toColumn(credentials),
+    pricingConfig: given.pricing_config === undefined ? undefined : toJson(given.pricing_config),
+  };
+  const statement = stored
+    ? stores.integrationModels.update(tenant, key, { ...changes, lastUpdatedAt: now })
+    : stores.integrationModels.insert(tenant, { ...changes, ...key, ...tenant, createdAt: now });
+  return { statement: asOwn(statement, integration), credentials };
+}
+
+/** A host of a model gets the integration's credential and the model's headers; without one, its headers go elsewhere. */
+function requireSecretsOfModels(integration: IntegrationRow, [own, ...ofModels]: readonly Credentials[]): void {
+  const hasHost = ({ configurations }: Credentials) => isObject(configurations) && "custom_host" in configurations;
+  for (const part of ofModels) {
+    const together = own && hasHost(part) ? [own, part] : [part];
+    requireSecretsWithAddress(together, hasHost(part) ? mappedFields(integration.secretMappings) : undefined);
+  }
+  if (own) requireSecretsWithAddress([own], mappedFields(integration.secretMappings));
+}
+
+async function updateModels(call: AdminCall<UpdateModels>) {
+  const { body, stores, now } = call;
+  const integration = await findIntegration(call, "update");
+  const rows = await stores.integrationModels.all(modelTenant(integration), {
+    where: { integrationId: integration.id, slug: body.models.map(({ slug }) => slug) },
+  });
+  const storedOf = new Map(rows.map((row) => [row.slug, row]));
+  const merged = body.models.map((given, index) =>
+    mergeModel(call, integration, { given, stored: storedOf.get(given.slug), index }),
+  );
+  const own = changeCredentials(integration, body, toRules(call, integration.aiProviderId));
+  const parts = [own, ...merged.map(({ credentials }) => credentials)];
+  requireSecretsOfModels(integration, parts);
+  const sealed = await sealSecrets(call, { ...tenantOf(integration), recordId: integration.id }, parts);
+  const changes = {
+    allowAllModels: body.allow_all_models,
+    configurations: own.configurations,
+    masked: own.masked,
+    lastUpdatedAt: now,
+  };
+  return {
+    answer: {},
+    recordId: integration.id,
+    statements: [
+      ...merged.map(({ statement }) => statement),
+      ...sealed,
+      stores.integrations.update(tenantOf(integration), ownOf(integration), changes),
+    ],
+  };
+}
+
+async function deleteModels(call: AdminCall<RemoveModels>) {
+  const { body, query, stores } = call;
+  const integration = await findIntegration(call, "update");
+  const named =
+    readText(query, "slugs")
+      ?.split(",")
+      .map((slug) => slug.trim()) ?? [];
+  const slugs = [...new Set([...named, ...(body.models ?? [])])].filter((slug) => slug !== "");
+  if (slugs.length === 0) refuseField("slugs", "must name at least one model");
+  const where = { integrationId: integration.id, slug: slugs };
+  const rows = await stores.integrationModels.all(modelTenant(integration), { where });
+  if (rows.length < slugs.length) requireFound(undefined, "model");
+  const builtIn = rows.find(({ isCustom }) => !isCustom);
+  if (builtIn) refuseField("slugs", `${builtIn.slug} is not a custom model`);
+  const fields = rows.flatMap(({ configurations }) => Object.keys(readStored(configurations).masked ?? {}));
+  const { id: recordId, workspaceId } = integration;
+  const secrets = { workspaceId, kind: integrationSecretKind, recordId, field: fields };
+  return {
+    answer: {},
+    recordId: integration.id,
+    statements: [
+      asOwn(stores.integrationModels.remove(modelTenant(integration), where), integration),
+      ...(fields.length > 0 ? [stores.secrets.remove(tenantOf(integration), secrets)] : []),
+    ],
+  };
+}
+
+const row = { tag: "Integrations", path: "/v1/integrations/:slug/models" };
+const access = (verb: string) => ({
+  keys: "any" as const,
+  scopes: [scopeOf("workspace", verb), scopeOf("organisation", verb)],
+});
+const audit = (action: string) => ({ resource: "integrations", action });
+
+/** Rows of an integration's models. */
+export const integrationModelEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    ...row,
+    method: "GET",
+    summary: "List the models of an integration",
+    access: access("read"),
+    handle: listModels,
+  }),
+  defineWrite({
+    ...row,
+    method: "PUT",
+    summary: "Change models of an integration",
+    access: access("update"),
+    audit: audit("update"),
+    body: UpdateModels,
+    handle: updateModels,
+  }),
+  defineWrite({
+    ...row,
+    method: "DELETE",
+    summary: "Delete custom models of an integration",
+    access: access("update"),
+    query: [{ name: "slugs", description: "Models, joined with commas; or `models` in the body" }],
+    audit: audit("update"),
+    body: RemoveModels,
+    bodyOptional: true,
+    handle: deleteModels,
+  }),
+];

@@ -1,0 +1,209 @@
+import { configurationPrefix, integrationSecretKind } from "../../control/integration-fields.ts";
+import type { Statement } from "../../db/client.ts";
+import type { JsonValue } from "../../db/tables/columns.ts";
+import type { IntegrationRow } from "../../db/tables/integrations.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import { requireScopes } from "../../endpoint/role.ts";
+import { isObject } from "../../lib/json.ts";
+import { describeUnknownProvider } from "../../providers/registry.ts";
+import type { SecretMappings } from "../../schemas/control.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
+import { readTenant, readText, refuseField, requireFound, requireReferenced } from "../core/request.ts";
+import {
+  type CredentialChanges,
+  type CredentialRules,
+  changeCredentials,
+  formOf,
+  requireComplete,
+  requireSecretsWithAddress,
+  sealSecrets,
+} from "./integration-secrets.ts";
+
+/** Who an integration belongs to: a workspace, or the organisation, which lends it. */
+export type Level = "workspace" | "organisation";
+
+/** The level of a tenant, or of a record. */
+export function levelOf({ workspaceId }: { workspaceId: string | null }): Level {
+  return workspaceId === null ? "organisation" : "workspace";
+}
+
+/** The scope for a verb on integrations of a level. */
+export function scopeOf(level: Level, verb: string): string {
+  return `${level}_integrations.${verb}`;
+}
+
+/** The tenant whose rows an integration's rows are. */
+export function tenantOf({ organisationId, workspaceId }: Tenant): Tenant {
+  return { organisationId, workspaceId };
+}
+
+/** The row of an integration, and whose it is: for a tenant without a workspace that is not clear from the tenant. */
+export function ownOf({ id, workspaceId }: IntegrationRow) {
+  return { id, workspaceId };
+}
+
+/** The workspace a call names, in its body or its query. */
+export function namedWorkspace({ body, query }: AdminCall<unknown>): unknown {
+  return (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
+}
+
+/** Whether a workspace may use an integration: its own, or one the organisation lends it. */
+export async function mayUse({ stores }: AdminCall<unknown>, tenant: Tenant, row: IntegrationRow): Promise<boolean> {
+  if (row.workspaceId !== null) return row.workspaceId === tenant.workspaceId;
+  const access = await stores.integrationWorkspaces.find(tenant, { integrationId: row.id, enabled: true });
+  return access !== undefined;
+}
+
+/**
+ * The integration a path names.
+ *
+ * @throws {NotFoundError} AB08 for what is not there, private, foreign or not lent to the caller's workspace.
+ * @throws {PermissionError} AB03 if the key lacks the scope for its level.
+ */
+export async function findIntegration(call: AdminCall<unknown>, verb: string): Promise<IntegrationRow> {
+  const tenant = await readTenant(call, namedWorkspace(call));
+  const found = await call.stores.integrations.get(tenant, call.params.slug ?? "", { includeOrganisation: true });
+  const isSeen =
+    found !== undefined && !found.isPrivate && (tenant.workspaceId === null || (await mayUse(call, tenant, found)));
+  const row = requireFound(isSeen ? found : undefined, "integration");
+  await requireScopes(call.context, [scopeOf(levelOf(row), verb)]);
+  return row;
+}
+
+/** @throws {InvalidRequestError} AB01 for a provider nobody knows. */
+export function requireKnownProvider({ context: { services } }: AdminCall<unknown>, id: string, param: string): string {
+  const slug = services.providerRules.aliases.get(id) ?? id;
+  if (!services.providers.has(slug)) refuseField(param, describeUnknownProvider(id, services.providers.keys()));
+  return slug;
+}
+
+/**
+ * Where secrets of an integration come from, checked.
+ *
+ * @returns Undefined for absent ones, null for none.
+ * @throws {NotFoundError} AB02 for a reference that is not there or that the workspace may not use.
+ */
+async function readMappings(
+  { stores }: AdminCall<unknown>,
+  { organisationId, workspaceId }: Tenant,
+  mappings: SecretMappings | null | undefined,
+): Promise<SecretMappings | null | undefined> {
+  if (!mappings) return mappings;
+  const normal = mappings.map((mapping) => ({
+    ...mapping,
+    target_field: mapping.target_field.replace(/^model_config\./, configurationPrefix),
+  }));
+  if (new Set(normal.map(({ target_field }) => target_field)).size < normal.length) {
+    refuseField("secret_mappings", "must name each target_field once");
+  }
+  for (const [index, { secret_reference_id }] of normal.entries()) {
+    const row = await stores.secretReferences.get({ organisationId, workspaceId: null }, secret_reference_id);
+    const allowed = Array.isArray(row?.allowedWorkspaces) ? row.allowedWorkspaces : [];
+    const mayUseIt = row?.allowAllWorkspaces || workspaceId === null || allowed.includes(workspaceId);
+    requireReferenced(mayUseIt ? row : undefined, `secret_mappings.${index}.secret_reference_id`);
+  }
+  return normal.length === 0 ? null : normal;
+}
+
+/** Fields that are mapped from secrets outside. */
+export function mappedFields(mappings: unknown): ReadonlySet<string> {
+  const list = Array.isArray(mappings) ? mappings : [];
+  return new Set(list.flatMap((mapping) => (isObject(mapping) ? [String(mapping.target_field)] : [])));
+}
+
+/** What a new integration is made from. */
+interface NewIntegration extends CredentialChanges {
+  name: string;
+  slug: string;
+  aiProviderId: string;
+  description?: string | null | undefined;
+  isPrivate?: boolean;
+  secretMappings?: SecretMappings | null | undefined;
+  pricingAdjustments?: unknown;
+  paramOf?: CredentialRules["paramOf"];
+}
+
+/** A new integration and the statements that write it. */
+export async function createIntegrationRows(
+  call: AdminCall<unknown>,
+  tenant: Tenant,
+  given: NewIntegration,
+): Promise<{ id: string; statements: Statement[] }> {
+  const { stores, now } = call;
+  const rules = toRules(call, given.aiProviderId, given.paramOf);
+  const mappings = (await readMappings(call, tenant, given.secretMappings)) ?? null;
+  const credentials = changeCredentials(undefined, given, rules);
+  requireComplete(credentials, mappedFields(mappings), rules);
+  const id = crypto.randomUUID();
+  const row = {
+    id,
+    ...tenantOf(tenant),
+    slug: given.slug,
+    name: given.name,
+    description: given.description ?? null,
+    aiProviderId: given.aiProviderId,
+    status: "active",
+    isPrivate: given.isPrivate ?? false,
+    configurations: credentials.configurations,
+    masked: credentials.masked,
+    secretMappings: toJson(mappings),
+    pricingAdjustments: toJson(given.pricingAdjustments ?? null),
+    createdAt: now,
+  };
+  const sealed = await sealSecrets(call, { ...tenantOf(tenant), recordId: id }, [credentials]);
+  return { id, statements: [stores.integrations.insert(tenantOf(tenant), row), ...sealed] };
+}
+
+/** What settings of an integration are checked against. */
+export function toRules(
+  { context: { services } }: AdminCall<unknown>,
+  aiProviderId: string,
+  paramOf?: CredentialRules["paramOf"],
+): CredentialRules {
+  return { services, form: formOf(aiProviderId, services), owner: aiProviderId, ...(paramOf && { paramOf }) };
+}
+
+/** Changes of an integration; absent ones stay, null clears. */
+interface IntegrationChanges extends CredentialChanges {
+  name?: string | undefined;
+  description?: string | null | undefined;
+  secretMappings?: SecretMappings | null | undefined;
+  pricingAdjustments?: unknown;
+  paramOf?: CredentialRules["paramOf"];
+}
+
+/** Statements that change an integration. */
+export async function updateIntegrationRows(
+  call: AdminCall<unknown>,
+  row: IntegrationRow,
+  given: IntegrationChanges,
+): Promise<Statement[]> {
+  const { stores, now } = call;
+  const rules = toRules(call, row.aiProviderId, given.paramOf);
+  const mappings = await readMappings(call, row, given.secretMappings);
+  const credentials = changeCredentials(row, given, rules);
+  requireComplete(credentials, mappedFields(mappings === undefined ? row.secretMappings : mappings), rules);
+  requireSecretsWithAddress([credentials], mappings === undefined ? mappedFields(row.secretMappings) : undefined);
+  const optional = (value: unknown): JsonValue | undefined => (value === undefined ? undefined : toJson(value));
+  const changes = {
+    name: given.name,
+    description: given.description,
+    secretMappings: optional(mappings),
+    configurations: credentials.configurations,
+    masked: credentials.masked,
+    pricingAdjustments: optional(given.pricingAdjustments),
+    lastUpdatedAt: now,
+  };
+  const sealed = await sealSecrets(call, { ...tenantOf(row), recordId: row.id }, [credentials]);
+  return [stores.integrations.update(tenantOf(row), ownOf(row), changes), ...sealed];
+}
+
+/** Statements that remove an integration with its secrets; what else belongs to it goes with the row. */
+export function removeIntegrationRows({ stores }: AdminCall<unknown>, row: IntegrationRow): Statement[] {
+  const tenant = tenantOf(row);
+  return [
+    stores.secrets.remove(tenant, { workspaceId: row.workspaceId, kind: integrationSecretKind, recordId: row.id }),
+    stores.integrations.remove(tenant, ownOf(row)),
+  ];
+}

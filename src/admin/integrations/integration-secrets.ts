@@ -1,0 +1,382 @@
+import * as v from "valibot";
+import { maskSecret } from "../../auth/api-key.ts";
+import type { Services } from "../../context.ts";
+import {
+  configurationPrefix,
+  fromPaths,
+  integrationSecretKind,
+  splitPath,
+  toPaths,
+} from "../../control/integration-fields.ts";
+import type { Statement } from "../../db/client.ts";
+import type { JsonValue } from "../../db/tables/columns.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import { AddressRefusedError, requireBaseUrl } from "../../lib/address.ts";
+import { isHeaderName, isHeaderValue } from "../../lib/headers.ts";
+import { firstPlainIssue } from "../../lib/issues.ts";
+import { isObject } from "../../lib/json.ts";
+import { isSecretHeader } from "../../lib/secret-names.ts";
+import {
+  type ConfigurationMember,
+  commonMembers,
+  type IntegrationForm,
+  otherForm,
+  requiredOfOauth,
+} from "../../schemas/integration-members.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { isSecretName } from "../core/hide-secrets.ts";
+import { toJson } from "../core/json-column.ts";
+import { refuseField } from "../core/request.ts";
+
+/** Settings and credentials that belong together, as they are stored: what is secret is there as a mask only. */
+export interface StoredCredentials {
+  /** What is not secret. */
+  configurations: unknown;
+  /** Masks by field. */
+  masked: unknown;
+}
+
+/** New values; absent ones stay, null removes. */
+export interface CredentialChanges {
+  key?: string | null | undefined;
+  /** Members are changed one by one, those of `custom_headers` and `oauth` too. */
+  configurations?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+/** Settings and credentials after a change. */
+export interface Credentials {
+  configurations: JsonValue;
+  masked: Record<string, string>;
+  /** Texts to seal by field. */
+  secrets: ReadonlyMap<string, string>;
+  /** Fields whose sealed secret goes away. */
+  removed: ReadonlySet<string>;
+  /** Members that say where requests go and that changed. */
+  moved: readonly MovedAddress[];
+}
+
+/** A member that says where requests go and that changed. */
+interface MovedAddress {
+  /** As the caller names it. */
+  param: string;
+  /** How fields of the secrets begin that go there. */
+  fields: string;
+}
+
+/** What a change is checked against. */
+export interface CredentialRules {
+  services: Pick<Services, "addressGuard" | "contentRules" | "headerRules" | "redactor">;
+  form: IntegrationForm;
+  /** Who the settings belong to, as messages name it. */
+  owner: string;
+  /** How the caller names a configuration. Default `configurations.<path>`. */
+  paramOf?: (path: string) => string;
+  /** What stands before a path in the field of its secret. */
+  prefix?: string;
+}
+
+/** Most characters of what is stored in clear. */
+const maxPlainLength = 65_536;
+const maxHeaders = 100;
+const maxHeaderLength = 8_192;
+const maxSecretLength = 16_384;
+
+/** What integrations of a provider take. */
+export function formOf(
+  aiProviderId: string,
+  { providers, providerRules }: Pick<Services, "providerRules" | "providers">,
+): IntegrationForm {
+  return providers.get(providerRules.aliases.get(aiProviderId) ?? aiProviderId)?.integrationForm ?? otherForm;
+}
+
+/** Texts by name, as a column of JSON holds them. */
+function readTexts(value: unknown): Map<string, string> {
+  const entries = Object.entries(isObject(value) ? value : {});
+  return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
+}
+
+const credentialName = /auth|token|secret|passw|passphrase|cookie|credential|session|key|signature|jwt/;
+
+/** Whether a header carries a credential: by its name, its scheme or its form. */
+function isCredentialHeader(name: string, value: string, services: Pick<Services, "redactor">): boolean {
+  return (
+    credentialName.test(name) ||
+    isSecretHeader(name.toLowerCase()) ||
+    /^(?:basic|bearer|digest|token)\s/i.test(value) ||
+    services.redactor.text(value) !== value
+  );
+}
+
+function checkHeader(
+  name: string,
+  value: unknown,
+  param: string,
+  { headerRules }: Pick<Services, "headerRules">,
+): void {
+  if (!isHeaderName(name) || name.length > 255 || !headerRules.mayGoUpstream(name)) {
+    refuseField(param, "is not a header that can be sent to a provider");
+  }
+  if (typeof value !== "string") throw refuseField(param, "must be a text");
+  if (value.length > maxHeaderLength) refuseField(param, `must have at most ${maxHeaderLength} characters`);
+  if (!isHeaderValue(value)) refuseField(param, "must not hold control characters");
+}
+
+function checkAddress(
+  text: string,
+  kind: "base" | "url",
+  param: string,
+  { addressGuard }: Pick<Services, "addressGuard">,
+): void {
+  try {
+    if (kind === "base") requireBaseUrl(addressGuard, text);
+    else addressGuard.checkUrl(text);
+  } catch (error) {
+    if (!(error instanceof AddressRefusedError)) throw error;
+    refuseField(param, error.reason);
+  }
+}
+
+/** Whether something secret lies deeper in a value than it can be sealed. */
+function hidesSecret(value: unknown, settings: ReadonlySet<string>): boolean {
+  if (Array.isArray(value)) return value.some((item) => hidesSecret(item, settings));
+  if (!isObject(value)) return false;
+  return Object.entries(value).some(([name, inner]) => isSecretName(name, settings) || hidesSecret(inner, settings));
+}
+
+/** A value of `configurations` that is in order; `secret` when it has to be sealed. */
+function checkValue(
+  path: string,
+  value: unknown,
+  member: ConfigurationMember | undefined,
+  { services, paramOf = defaultParam }: CredentialRules,
+): { secret: boolean } {
+  const { group, name } = splitPath(path);
+  const param = paramOf(path);
+  const { secretSettings } = services.contentRules;
+  if (group === "custom_headers") {
+    checkHeader(name, value, param, services);
+    return { secret: isCredentialHeader(name, String(value), services) };
+  }
+  if (member) {
+    const checked = v.safeParse(member.schema, value, firstPlainIssue);
+    if (!checked.success) {
+      const inner = v.getDotPath(checked.issues[0]);
+      refuseField(inner === null ? param : `${param}.${inner}`, checked.issues[0].message);
+    }
+    if (member.address) checkAddress(String(value), member.address, param, services);
+    if (member.secret) return { secret: true };
+  } else if (isSecretName(name, secretSettings)) return { secret: true };
+  if (hidesSecret(value, secretSettings))
+    refuseField(param, "holds a secret too deep: write it as a member of configurations");
+  const text = toText(value);
+  if (services.redactor.text(text) === text) return { secret: false };
+  return typeof value === "string" ? { secret: true } : refuseField(param, "holds a secret: write it as a text");
+}
+
+function toText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function defaultParam(path: string): string {
+  return `${configurationPrefix}${path}`;
+}
+
+/** New values by path. Masks that were read and sent back are left out. */
+function readChanges(configurations: Readonly<Record<string, unknown>>, rules: CredentialRules): [string, unknown][] {
+  const { paramOf = defaultParam } = rules;
+  for (const group of ["custom_headers", "oauth"]) {
+    const value = Object.hasOwn(configurations, group) ? configurations[group] : undefined;
+    if (value !== undefined && value !== null && !isObject(value)) refuseField(paramOf(group), "must be an object");
+  }
+  return [...toPaths(configurations)].flatMap(([path, value]): [string, unknown][] => {
+    const { group, name } = splitPath(path);
+    if (name.startsWith("masked_")) return [];
+    const isKnown = group === "custom_headers" || memberOf(path, rules) !== undefined;
+    if (!isKnown && value !== null) refuseField(paramOf(path), `is not a setting of ${rules.owner}`);
+    return [[group === "custom_headers" ? path.toLowerCase() : path, value]];
+  });
+}
+
+/** What is known of a member; undefined for one there is not. */
+function memberOf(path: string, { form }: Pick<CredentialRules, "form">): ConfigurationMember | undefined {
+  return [form.members, commonMembers].find((members) => Object.hasOwn(members, path))?.[path];
+}
+
+/** What is stored while it is being changed. */
+function openDraft(stored: StoredCredentials | undefined, prefix: string) {
+  const plain = toPaths(stored?.configurations);
+  const masked = readTexts(stored?.masked);
+  const secrets = new Map<string, string>();
+  const removed = new Set<string>();
+  const dropField = (field: string) => {
+    if (masked.delete(field)) removed.add(field);
+    secrets.delete(field);
+  };
+  // names of headers may hold dots: only a group has something below it
+  const isAt = (path: string, at: string) => path === at || (!at.includes(".") && path.startsWith(`${at}.`));
+  return {
+    plain,
+    masked,
+    secrets,
+    removed,
+    dropField,
+    /** Removes a path and all below it. */
+    drop(at: string) {
+      for (const path of [...plain.keys()]) if (isAt(path, at)) plain.delete(path);
+      for (const field of [...masked.keys()])
+        if (field.startsWith(prefix) && isAt(field.slice(prefix.length), at)) dropField(field);
+    },
+    keepSecret(field: string, text: string) {
+      dropField(field);
+      masked.set(field, maskSecret(text));
+      secrets.set(field, text);
+    },
+  };
+}
+
+/**
+ * Settings and credentials after a change.
+ *
+ * @throws {InvalidRequestError} AB01, naming the member that is wrong. No message holds a value.
+ */
+export function changeCredentials(
+  stored: StoredCredentials | undefined,
+  { key, configurations }: CredentialChanges,
+  rules: CredentialRules,
+): Credentials {
+  const { paramOf = defaultParam, prefix = configurationPrefix } = rules;
+  const draft = openDraft(stored, prefix);
+  if (key === null) draft.dropField("key");
+  else if (key !== undefined) draft.keepSecret("key", key);
+  if (configurations === null) {
+    draft.plain.clear();
+    for (const field of [...draft.masked.keys()]) if (field.startsWith(prefix)) draft.dropField(field);
+  }
+  for (const [path, value] of readChanges(configurations ?? {}, rules)) {
+    draft.drop(path);
+    if (value === null || value === undefined) continue;
+    const { secret } = checkValue(path, value, memberOf(path, rules), rules);
+    if (!secret) draft.plain.set(path, value);
+    else if (toText(value).length > maxSecretLength)
+      refuseField(paramOf(path), `must have at most ${maxSecretLength} characters`);
+    else draft.keepSecret(`${prefix}${path}`, toText(value));
+  }
+  const { plain, masked, secrets, removed } = draft;
+  const headers = [...plain.keys(), ...masked.keys()].filter((path) => path.includes("custom_headers."));
+  if (headers.length > maxHeaders) refuseField(paramOf("custom_headers"), `must have at most ${maxHeaders} entries`);
+  const content = fromPaths(plain);
+  if (JSON.stringify(content).length > maxPlainLength) {
+    refuseField("configurations", `must have at most ${maxPlainLength} characters`);
+  }
+  const moved = findMoved(stored, plain, rules);
+  return { configurations: toJson(content), masked: Object.fromEntries(masked), secrets, removed, moved };
+}
+
+/** Members that say where requests go and do not say what they said before. */
+function findMoved(
+  stored: StoredCredentials | undefined,
+  plain: ReadonlyMap<string, unknown>,
+  rules: CredentialRules,
+): MovedAddress[] {
+  const { paramOf = defaultParam, prefix = configurationPrefix } = rules;
+  const before = toPaths(stored?.configurations);
+  const shapes = (path: string) => {
+    const member = memberOf(path, rules);
+    return member?.shapesAddress === true || member?.address !== undefined;
+  };
+  return [...new Set([...before.keys(), ...plain.keys()])]
+    .filter((path) => shapes(path) && JSON.stringify(before.get(path)) !== JSON.stringify(plain.get(path)))
+    .map((path) => ({ param: paramOf(path), fields: path.startsWith("oauth.") ? `${prefix}oauth.` : "" }));
+}
+
+/**
+ * Refuses to send stored secrets somewhere else: whoever may change an address need not know them.
+ *
+ * @param parts Everything that is stored together with what moved, after the change.
+ * @param mapped Fields that are mapped from secrets outside and that the change does not name again.
+ * @throws {InvalidRequestError} AB01, naming the address and the secrets that must be given again.
+ */
+export function requireSecretsWithAddress(
+  parts: readonly Pick<Credentials, "masked" | "secrets" | "moved">[],
+  mapped: ReadonlySet<string> = new Set(),
+): void {
+  const stored = parts.flatMap(({ masked, secrets }) => Object.keys(masked).filter((field) => !secrets.has(field)));
+  for (const { param, fields } of parts.flatMap(({ moved }) => moved)) {
+    const left = [...stored, ...mapped].filter((field) => field.startsWith(fields));
+    if (left.length === 0) continue;
+    refuseField(param, `cannot change alone: give the secrets that go there again with it: ${left.join(", ")}`);
+  }
+}
+
+/** What is required by the value of one member. */
+function requiredByChoice({ required, absent }: NonNullable<IntegrationForm["choice"]>, value: unknown) {
+  if (value === undefined) return absent;
+  const chosen = String(value);
+  return Object.hasOwn(required, chosen) ? required[chosen] : [];
+}
+
+/**
+ * Checks that all a provider needs is there: stored, given now, or mapped from a secret outside.
+ *
+ * @throws {InvalidRequestError} AB01, naming what is missing.
+ */
+export function requireComplete(
+  { configurations, masked }: Pick<Credentials, "configurations" | "masked">,
+  mapped: ReadonlySet<string>,
+  { form, paramOf = defaultParam }: CredentialRules,
+): void {
+  const plain = toPaths(configurations);
+  const isThere = (path: string) => {
+    const field = path === "key" ? path : `${configurationPrefix}${path}`;
+    return Object.hasOwn(masked, field) || mapped.has(field) || plain.has(path);
+  };
+  const { required, choice } = form;
+  const ofChoice = choice && requiredByChoice(choice, plain.get(choice.member));
+  const hasOauth = [...plain.keys(), ...Object.keys(masked)].some((path) =>
+    path.replace(configurationPrefix, "").startsWith("oauth."),
+  );
+  // a host of one's own may want no key, and a token takes its place
+  const needsNoKey = isThere("custom_host") || hasOauth;
+  for (const path of [...required, ...(ofChoice ?? []), ...(hasOauth ? requiredOfOauth : [])]) {
+    if (isThere(path) || (path === "key" && needsNoKey)) continue;
+    refuseField(path === "key" ? path : paramOf(path), "must be given for this provider");
+  }
+}
+
+/** Statements that seal what is secret after a change. */
+export async function sealSecrets(
+  { stores, context: { services }, now }: AdminCall<unknown>,
+  place: Tenant & { recordId: string },
+  changes: readonly Pick<Credentials, "secrets" | "removed">[],
+): Promise<Statement[]> {
+  const { organisationId, workspaceId, recordId } = place;
+  const tenant = { organisationId, workspaceId };
+  const kind = integrationSecretKind;
+  const texts = changes.flatMap(({ secrets }) => [...secrets]);
+  const gone = [...new Set(changes.flatMap(({ secrets, removed }) => [...removed, ...secrets.keys()]))];
+  const rows = await Promise.all(
+    texts.map(([field, text]) => services.control.vault.seal({ ...tenant, kind, recordId, field }, text, now)),
+  );
+  return [
+    ...(gone.length > 0 ? [stores.secrets.remove(tenant, { workspaceId, kind, recordId, field: gone })] : []),
+    ...rows.map((row) => stores.secrets.insert(tenant, row)),
+  ];
+}
+
+/** Settings as they are shown: what is secret as a mask under a name of its own. */
+export function showConfigurations(
+  { configurations, masked }: StoredCredentials,
+  prefix: string = configurationPrefix,
+): Record<string, unknown> {
+  const masks = [...readTexts(masked)].flatMap(([field, mask]): [string, string][] => {
+    if (!field.startsWith(prefix)) return [];
+    const { group, name } = splitPath(field.slice(prefix.length));
+    return [[`${group === undefined ? "" : `${group}.`}masked_${name}`, mask]];
+  });
+  return fromPaths([...toPaths(configurations), ...masks]);
+}
+
+/** The mask of an integration's key; null when it has none. */
+export function showKey({ masked }: Pick<StoredCredentials, "masked">): string | null {
+  return readTexts(masked).get("key") ?? null;
+}

@@ -1,0 +1,80 @@
+import type { RequestContext } from "../../context.ts";
+import { definePublicEndpoint, type Endpoint } from "../../endpoint.ts";
+import { NotFoundError, toErrorBody } from "../../errors.ts";
+import { jsonReply, type Reply } from "../../lib/reply.ts";
+import { shiftDecimal } from "../../pricing/decimals.ts";
+import { findPrice, type ModelPrice } from "../../pricing/prices.ts";
+
+/** Decimal places from US dollars per million tokens to US cents per token, and from dollars to cents. */
+const perToken = -4;
+const perUnit = 2;
+
+/** Prices as the wire has them. */
+function toPrices(values: ReadonlyMap<string, number>, places: number) {
+  return Object.fromEntries(Array.from(values, ([name, value]) => [name, { price: shiftDecimal(value, places) }]));
+}
+
+/** What a model costs, in US cents. */
+function toPricing({ tokens, batch, units, images }: ModelPrice) {
+  return {
+    currency: "USD",
+    pay_as_you_go: {
+      ...toPrices(tokens, perToken),
+      ...(units.size > 0 && { additional_units: toPrices(units, perUnit) }),
+      ...(images.size > 0 && {
+        image: Object.fromEntries(Array.from(images, ([quality, sizes]) => [quality, toPrices(sizes, perUnit)])),
+      }),
+    },
+    ...(batch.size > 0 && { batch: toPrices(batch, perToken) }),
+  };
+}
+
+/** What is known of a model besides its price. */
+function toFacts({ tokens, batch, units, images }: ModelPrice, provider: string, model: string) {
+  return {
+    object: "model",
+    id: model,
+    name: model,
+    provider,
+    priced: [...tokens.keys(), ...units.keys(), ...(images.size > 0 ? ["image"] : [])],
+    batch: batch.size > 0,
+  };
+}
+
+/** Provider and model in the rest of a path; a model may hold slashes, plain or encoded. */
+function readModel({ url }: RequestContext, prefix: string): { provider: string; model: string } {
+  const [provider = "", ...model] = url.pathname.slice(prefix.length).split("/");
+  return { provider: decodeURIComponent(provider), model: decodeURIComponent(model.join("/")) };
+}
+
+/** Readers of this answer look for a plain text in `error`. */
+function answerUnknown(): Reply {
+  const error = new NotFoundError("Model not found", { code: "AB08" });
+  return jsonReply({ ...toErrorBody(error, "admin"), error: error.message }, error.status);
+}
+
+type Describe = (price: ModelPrice, provider: string, model: string) => unknown;
+
+const kinds: readonly { name: string; summary: string; describe: Describe }[] = [
+  { name: "pricing", summary: "What a model costs, in US cents", describe: toPricing },
+  { name: "general", summary: "What is known of a model", describe: toFacts },
+];
+
+/** Rows of the price list. */
+export const pricingEndpoints: readonly Endpoint[] = kinds.flatMap(({ name, summary, describe }) =>
+  ["/v1/model-configs", "/model-configs"].map((group) => {
+    const prefix = `${group}/${name}/`;
+    return definePublicEndpoint({
+      method: "GET",
+      path: `${prefix}:provider/*`,
+      tag: "Models",
+      summary,
+      access: "public",
+      handle(context: RequestContext) {
+        const { provider, model } = readModel(context, prefix);
+        const price = findPrice(provider, model);
+        return price ? jsonReply(describe(price, provider, model)) : answerUnknown();
+      },
+    });
+  }),
+);

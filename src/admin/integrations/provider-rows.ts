@@ -1,0 +1,127 @@
+import type { Statement } from "../../db/client.ts";
+import type { IntegrationRow, ProviderRow } from "../../db/tables/integrations.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import type { UpdateProvider } from "../../schemas/integrations.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
+import { toLimitList, toShownUsage, toStoredUsage } from "../core/limits.ts";
+import { createSlug, refuseField, toIso } from "../core/request.ts";
+import { showConfigurations, showKey } from "./integration-secrets.ts";
+
+/** A provider belongs to one workspace. */
+export type WorkspaceTenant = Tenant & { workspaceId: string };
+
+/** What a provider is called on the path that shows it. */
+export type ProviderObject = "provider" | "virtual-key";
+
+/** A provider with the integration it uses. */
+export interface JoinedProvider {
+  row: ProviderRow;
+  integration: IntegrationRow;
+}
+
+/** A provider as it is shown. Settings of an integration that the organisation lends are not shown with it. */
+export function showProvider({ row, integration }: JoinedProvider, object: ProviderObject, now: number) {
+  const isExpired = row.expiresAt !== null && row.expiresAt <= now;
+  return {
+    id: row.id,
+    name: row.name,
+    slug: row.slug,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    integration_id: integration.isPrivate ? null : integration.slug,
+    ai_provider_name: integration.aiProviderId,
+    model_config: integration.workspaceId === null ? {} : showConfigurations(integration),
+    masked_api_key: showKey(integration),
+    key: "",
+    secret_mappings: integration.workspaceId === null ? null : integration.secretMappings,
+    note: row.note,
+    status: isExpired ? "expired" : row.status,
+    usage_limits: toShownUsage(row.usageLimits, row.status === "exhausted"),
+    rate_limits: row.rateLimits,
+    reset_usage: null,
+    last_reset_at: toIso(row.lastResetAt),
+    expires_at: toIso(row.expiresAt),
+    created_at: toIso(row.createdAt),
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
+    object,
+  };
+}
+
+type ProviderMembers = Omit<UpdateProvider, "name" | "workspace_id">;
+
+/** Values of a provider's columns; absent ones stay, null clears. */
+export function toProviderChanges(members: ProviderMembers, now: number) {
+  const { note, usage_limits, expires_at } = members;
+  const rateLimits = toLimitList(members.rate_limits);
+  return {
+    note,
+    expiresAt: expires_at,
+    usageLimits: usage_limits ? toStoredUsage(usage_limits, now) : usage_limits,
+    rateLimits: rateLimits === undefined ? undefined : toJson(rateLimits),
+    // with another budget, or from now on, nothing is used up until it is counted again
+    ...(members.reset_usage || usage_limits !== undefined ? { status: "active" } : {}),
+    ...(members.reset_usage ? { lastResetAt: now } : {}),
+  };
+}
+
+/** What a new provider is made from. */
+interface NewProvider extends ProviderMembers {
+  name: string;
+  slug?: string | null | undefined;
+  integrationId: string;
+}
+
+/** A new provider and the statement that writes it. */
+export function createProviderRow(
+  { stores, now }: AdminCall<unknown>,
+  tenant: WorkspaceTenant,
+  { name, slug, integrationId, ...members }: NewProvider,
+): { id: string; slug: string; statement: Statement } {
+  const { organisationId, workspaceId } = tenant;
+  const id = crypto.randomUUID();
+  const named = slug ?? createSlug(name, { letters: 24 });
+  const { note = null, expiresAt = null, usageLimits = null, rateLimits = null } = toProviderChanges(members, now);
+  const row = {
+    id,
+    organisationId,
+    workspaceId,
+    slug: named,
+    name,
+    integrationId,
+    status: "active",
+    createdAt: now,
+    note,
+    expiresAt,
+    usageLimits,
+    rateLimits,
+  };
+  return { id, slug: named, statement: stores.providers.insert(tenant, row) };
+}
+
+/** Which provider a new or newly lent integration brings along. */
+interface DefaultProvider {
+  name: string;
+  integrationId: string;
+  slug: string | null | undefined;
+  /** Slug of the integration: the provider has it too where it is free and the body names none. */
+  integrationSlug: string;
+  note: string;
+}
+
+/**
+ * A provider which comes with an integration: its slug, and the statement that writes it.
+ *
+ * @param param Member of the body that names the slug.
+ * @throws {InvalidRequestError} AB01 if the workspace has a provider with the slug.
+ */
+export async function createDefaultProvider(
+  call: AdminCall<unknown>,
+  tenant: WorkspaceTenant,
+  { param, integrationSlug, ...provider }: DefaultProvider & { param: string },
+): Promise<{ slug: string; statement: Statement }> {
+  const { slug } = provider;
+  const isTaken = (await call.stores.providers.find(tenant, { slug: slug ?? integrationSlug })) !== undefined;
+  if (slug && isTaken) refuseField(param, "is taken by another provider of the workspace");
+  return createProviderRow(call, tenant, isTaken ? provider : { ...provider, slug: slug ?? integrationSlug });
+}

@@ -1,0 +1,205 @@
+import { defaultSecuritySettings } from "../../auth/roles.ts";
+import { listDefaultGuardrails } from "../../control/guardrail-library.ts";
+import { blocksInlineConfig, defaultSettings, openGroups, overrideGroups, toRecord } from "../../control/settings.ts";
+import type { Statement } from "../../db/client.ts";
+import type { OrganisationRow } from "../../db/tables/tenants.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { OrganisationDefaults, UpdateOrganisation } from "../../schemas/organisations.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
+import { metadataSchemaMembers, requireMetadataSchema } from "../core/metadata-schema.ts";
+import { directions } from "../core/named-records.ts";
+import { refuseField, requireFound, toIso } from "../core/request.ts";
+import { readDefaultGuardrails, requireOrganisation } from "../core/workspace-records.ts";
+import { knownSwitches, mergeMembers, withoutClosed } from "./workspace-settings.ts";
+
+/** Settings that workspaces do not have, with what holds without them. */
+const ownDefaults = {
+  enforce_debug_log_setting: false,
+  default_workspace_user_api_key_auto_create: false,
+  workspace_override: [],
+  api_key_metadata_schema: null,
+  workspace_metadata_schema: null,
+  session_settings: null,
+  allowed_domains: [],
+  allow_subdomains: false,
+  disable_auto_provision_user: false,
+  gateway_url: null,
+  mcp_gateway_url: null,
+  default_cache_ttl: null,
+  export_settings: { deniedFields: [] },
+};
+
+/** Members that hold members of their own, each of which is changed by itself. */
+const nested = ["security_settings", "data_plane_security_settings", "session_settings", "export_settings"] as const;
+
+/**
+ * The organisation a path names, which is the caller's.
+ *
+ * @throws {NotFoundError} For every other one.
+ */
+export async function findOrganisation(call: AdminCall<unknown>): Promise<OrganisationRow> {
+  const isOwn = call.params.id?.toLowerCase() === call.tenant.organisationId;
+  return isOwn ? requireOrganisation(call) : requireFound<OrganisationRow>(undefined, "organisation");
+}
+
+function toOrganisation(row: OrganisationRow) {
+  const stored = toRecord(row.settings);
+  const settings = {
+    ...defaultSettings,
+    ...ownDefaults,
+    ...stored,
+    security_settings: { ...defaultSecuritySettings, ...toRecord(stored.security_settings) },
+    data_plane_security_settings: {
+      block_inline_config: blocksInlineConfig({ organisation: row, workspace: { dataPlaneSecuritySettings: {} } }),
+    },
+  };
+  return {
+    success: true,
+    data: {
+      id: row.id,
+      name: row.name,
+      slug: row.slug,
+      object: "organisation",
+      ...settings,
+      settings,
+      created_at: toIso(row.createdAt),
+      last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
+    },
+  };
+}
+
+/** Checks what a schema cannot say of settings as they would be kept. */
+function requireConsistent(settings: Readonly<Record<string, unknown>>): void {
+  for (const member of Object.values(metadataSchemaMembers)) {
+    if (settings[member] !== undefined) requireMetadataSchema(settings[member], member);
+  }
+  for (const name of openGroups({ settings: toJson(settings) })) {
+    if (!Object.hasOwn(overrideGroups, name)) {
+      refuseField("workspace_override", `must be of ${Object.keys(overrideGroups).join(", ")}`);
+    }
+  }
+  const { user_api_key_ttl: ttl = 0, user_api_key_max_ttl: longest = 0 } = settings;
+  if (Number(longest) > 0 && Number(ttl) > Number(longest)) {
+    refuseField("user_api_key_ttl", "must be at most user_api_key_max_ttl");
+  }
+}
+
+/** The settings of an organisation after a body was applied to them. */
+function applyBody(row: OrganisationRow, { name: _, settings, ...top }: UpdateOrganisation): Record<string, unknown> {
+  const given: Record<string, unknown> = { ...settings, ...top };
+  const stored = toRecord(row.settings);
+  for (const member of nested) {
+    const value = given[member];
+    if (value === undefined || value === null) continue;
+    const changes = member === "security_settings" ? knownSwitches(toRecord(value)) : toRecord(value);
+    given[member] = mergeMembers(stored[member], changes);
+  }
+  const merged = mergeMembers(stored, given);
+  requireConsistent(merged);
+  return merged;
+}
+
+/** Statements that take from workspaces what they said in groups that are closed now. */
+async function closeGroups(
+  { stores, tenant, now }: AdminCall<unknown>,
+  before: ReadonlySet<string>,
+  after: ReadonlySet<string>,
+): Promise<Statement[]> {
+  if ([...before].every((group) => after.has(group))) return [];
+  const workspaces = await stores.workspaces.all(tenant);
+  return workspaces.flatMap((workspace) => {
+    const kept = withoutClosed(workspace, after);
+    return kept ? [stores.workspaces.update(tenant, { id: workspace.id }, { ...kept, lastUpdatedAt: now })] : [];
+  });
+}
+
+async function updateOrganisation(call: AdminCall<UpdateOrganisation>) {
+  const { body, stores, now } = call;
+  const row = await findOrganisation(call);
+  const settings = toJson(applyBody(row, body));
+  const changes = { settings, lastUpdatedAt: now, ...(body.name !== undefined && { name: body.name }) };
+  return {
+    answer: { success: true, data: {} },
+    recordId: row.id,
+    statements: [
+      stores.organisations.update(row.id, changes),
+      ...(await closeGroups(call, openGroups(row), openGroups({ settings }))),
+    ],
+  };
+}
+
+async function readDefaults(call: AdminCall<undefined>) {
+  const { defaults } = await requireOrganisation(call);
+  const listed = directions.map((direction) => ({ direction, ids: listDefaultGuardrails(defaults, direction) }));
+  const rows = await call.stores.guardrails.all(call.tenant, { where: { id: listed.flatMap(({ ids }) => ids) } });
+  const slugOf = new Map(rows.map(({ id, slug }) => [id, slug]));
+  const shown = listed.map(({ direction, ids }) => [
+    `${direction}_guardrails`,
+    ids.flatMap((id) => (slugOf.has(id) ? [{ id, slug: slugOf.get(id) }] : [])),
+  ]);
+  return Object.fromEntries(shown);
+}
+
+async function updateDefaults(call: AdminCall<OrganisationDefaults>) {
+  const { body, stores, now } = call;
+  const row = await requireOrganisation(call);
+  const given = await readDefaultGuardrails(call, call.tenant, { body, prefix: "" });
+  const defaults = toJson(mergeMembers(row.defaults, given));
+  const statement = stores.organisations.update(row.id, { defaults, lastUpdatedAt: now });
+  return { answer: {}, recordId: row.id, statements: [statement] };
+}
+
+const row = { tag: "Organisation" };
+const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_settings.${verb}`] });
+const audit = (action: string) => ({ resource: "organisations", action });
+const one = "/v1/organisations/:id";
+const defaultsPath = "/v1/admin/organisation/defaults";
+
+/** Rows of the organisation itself. */
+export const organisationEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    ...row,
+    method: "GET",
+    path: defaultsPath,
+    summary: "Show the organisation's default guardrails",
+    access: access("read"),
+    handle: readDefaults,
+  }),
+  defineWrite({
+    ...row,
+    method: "PUT",
+    path: defaultsPath,
+    summary: "Change the organisation's default guardrails",
+    access: access("update"),
+    audit: audit("update_defaults"),
+    body: OrganisationDefaults,
+    handle: updateDefaults,
+  }),
+  defineRead({
+    ...row,
+    method: "GET",
+    path: "/v1/organisations/self",
+    summary: "Show the caller's organisation",
+    access: access("read"),
+    handle: async (call) => toOrganisation(await requireOrganisation(call)),
+  }),
+  defineRead({
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show an organisation and its settings",
+    access: access("read"),
+    handle: async (call) => toOrganisation(await findOrganisation(call)),
+  }),
+  defineWrite({
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Change an organisation's settings",
+    access: access("update"),
+    audit: audit("update"),
+    body: UpdateOrganisation,
+    handle: updateOrganisation,
+  }),
+];

@@ -1,0 +1,165 @@
+import type { RateLimitPolicyRow } from "../../db/tables/policies.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import {
+  CreateRateLimitPolicy,
+  policyStatuses,
+  rateTargets,
+  rateTypes,
+  rateUnits,
+  UpdateRateLimitPolicy,
+} from "../../schemas/policies.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
+import {
+  readChoice,
+  readPage,
+  readTenant,
+  readText,
+  refuseField,
+  requireFound,
+  requireId,
+  requireWorkspace,
+  toIso,
+  toList,
+} from "../core/request.ts";
+import { definePolicies, readStatus, toStoredConditions } from "./policy-rows.ts";
+
+function toPolicy(row: RateLimitPolicyRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    conditions: row.conditions,
+    group_by: row.groupBy,
+    type: row.type,
+    unit: row.unit,
+    value: row.value,
+    target: row.target,
+    status: row.status,
+    workspace_id: row.workspaceId,
+    organisation_id: row.organisationId,
+    created_at: toIso(row.createdAt),
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
+    object: "policy_rate_limits",
+  };
+}
+
+/**
+ * The policy a path names.
+ *
+ * @param status States it may have.
+ * @throws {NotFoundError} AB08
+ */
+async function findPolicy(
+  call: AdminCall<UpdateRateLimitPolicy | undefined>,
+  status: readonly string[],
+): Promise<RateLimitPolicyRow> {
+  const tenant = await readTenant(call, call.body?.workspace_id ?? readText(call.query, "workspace_id"));
+  const id = requireId(call.params, "id", "policy");
+  return requireFound(await call.stores.rateLimitPolicies.find(tenant, { id, status }), "policy");
+}
+
+async function listPolicies(call: AdminCall<undefined>) {
+  const { stores, query } = call;
+  const tenant = await readTenant(call);
+  const type = readChoice(query, "type", rateTypes);
+  const unit = readChoice(query, "unit", rateUnits);
+  const target = readChoice(query, "target", rateTargets);
+  const where = { status: readStatus(query), ...(type && { type }), ...(unit && { unit }), ...(target && { target }) };
+  const { rows, total } = await stores.rateLimitPolicies.list(tenant, { where, page: readPage(query) });
+  return toList(rows.map(toPolicy), total);
+}
+
+/** Keys that say something about calls of tools; the others are about requests to models. */
+const sharedKeys = new Set(["workspace_id", "organisation_id", "api_key"]);
+const toolKeys = new Set(["mcp_server", "mcp_tool"]);
+
+/**
+ * @param list Conditions, or keys to group by.
+ * @throws {InvalidRequestError} AB01 for a key that calls of this target never have: the policy would never apply.
+ */
+function requireKeys(list: readonly { key: string }[], target: string, param: string): void {
+  const isFit = ({ key }: { key: string }) =>
+    sharedKeys.has(key) || key.startsWith("metadata.") || toolKeys.has(key) === (target === "mcp_tools");
+  const wrong = list.findIndex((entry) => !isFit(entry));
+  if (wrong >= 0) refuseField(`${param}.${wrong}.key`, `cannot be ${list[wrong]?.key} with the target ${target}`);
+}
+
+/** @throws {InvalidRequestError} AB01 for a part of a request. */
+function requireCountable(type: string, value: number | undefined): void {
+  if (type === "requests" && value !== undefined && !Number.isInteger(value)) {
+    refuseField("value", "must be a whole number of requests");
+  }
+}
+
+async function createPolicy(call: AdminCall<CreateRateLimitPolicy>) {
+  const { body, stores, now } = call;
+  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
+  requireKeys(body.conditions, body.target, "conditions");
+  requireKeys(body.group_by, body.target, "group_by");
+  requireCountable(body.type, body.value);
+  const id = crypto.randomUUID();
+  const row = {
+    id,
+    ...tenant,
+    name: body.name ?? null,
+    description: body.description ?? null,
+    conditions: toStoredConditions(body.conditions),
+    groupBy: toJson(body.group_by),
+    type: body.type,
+    unit: body.unit,
+    value: body.value,
+    target: body.target,
+    status: "active",
+    createdAt: now,
+    lastUpdatedAt: now,
+  };
+  // the specification gives the receipts of both kinds this word
+  const answer = { id, object: "policy_usage_limits" };
+  return { answer, recordId: id, statements: [stores.rateLimitPolicies.insert(tenant, row)] };
+}
+
+async function updatePolicy(call: AdminCall<UpdateRateLimitPolicy>) {
+  const { body, stores, now } = call;
+  const row = await findPolicy(call, policyStatuses);
+  if (body.target !== undefined && body.target !== row.target) refuseField("target", "cannot be changed");
+  requireKeys(body.conditions ?? [], row.target, "conditions");
+  requireCountable(row.type, body.value);
+  const changes = {
+    name: body.name,
+    description: body.description,
+    conditions: body.conditions && toStoredConditions(body.conditions),
+    unit: body.unit,
+    value: body.value,
+    status: body.status,
+    lastUpdatedAt: now,
+  };
+  const statement = stores.rateLimitPolicies.update(row, { id: row.id }, changes);
+  return { answer: {}, recordId: row.id, statements: [statement] };
+}
+
+async function archivePolicy(call: AdminCall<undefined>) {
+  const row = await findPolicy(call, ["active"]);
+  const changes = { status: "archived", lastUpdatedAt: call.now };
+  const statement = call.stores.rateLimitPolicies.update(row, { id: row.id }, changes);
+  return { answer: {}, recordId: row.id, statements: [statement] };
+}
+
+/** Rows of rate limits. */
+export const rateLimitPolicyEndpoints: readonly AdminEndpoint[] = definePolicies({
+  path: "/v1/policies/rate-limits",
+  resource: "rate_limit_policies",
+  words: { one: "a rate limit", many: "rate limits" },
+  filters: [
+    { name: "type", description: "requests or tokens" },
+    { name: "unit", description: "rpm, rph, rpd or rpw" },
+    { name: "target", description: "llm or mcp_tools" },
+  ],
+  createBody: CreateRateLimitPolicy,
+  updateBody: UpdateRateLimitPolicy,
+  list: listPolicies,
+  create: createPolicy,
+  read: async (call) => toPolicy(await findPolicy(call, [readStatus(call.query)])),
+  update: updatePolicy,
+  archive: archivePolicy,
+});

@@ -1,0 +1,172 @@
+import type { UsageLimitPolicyRow } from "../../db/tables/policies.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { CreateUsageLimitPolicy, policyStatuses, UpdateUsageLimitPolicy, usageTypes } from "../../schemas/policies.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
+import { nextReset } from "../core/limits.ts";
+import {
+  readChoice,
+  readPage,
+  readTenant,
+  readText,
+  refuseField,
+  requireFound,
+  requireId,
+  requireWorkspace,
+  toIso,
+  toList,
+} from "../core/request.ts";
+import { definePolicies, readStatus, toStoredConditions } from "./policy-rows.ts";
+
+const object = "policy_usage_limits";
+
+function toPolicy(row: UsageLimitPolicyRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    conditions: row.conditions,
+    group_by: row.groupBy,
+    type: row.type,
+    credit_limit: row.creditLimit,
+    alert_threshold: row.alertThreshold,
+    periodic_reset: row.periodicReset,
+    periodic_reset_days: row.periodicResetDays,
+    next_usage_reset_at: toIso(row.nextUsageResetAt),
+    last_reset_at: toIso(row.lastResetAt),
+    status: row.status,
+    workspace_id: row.workspaceId,
+    organisation_id: row.organisationId,
+    created_at: toIso(row.createdAt),
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
+    object,
+  };
+}
+
+/**
+ * The policy a path names.
+ *
+ * @param status States it may have.
+ * @throws {NotFoundError} AB08
+ */
+async function findPolicy(
+  call: AdminCall<UpdateUsageLimitPolicy | undefined>,
+  status: readonly string[],
+): Promise<UsageLimitPolicyRow> {
+  const tenant = await readTenant(call, call.body?.workspace_id ?? readText(call.query, "workspace_id"));
+  const id = requireId(call.params, "id", "policy");
+  return requireFound(await call.stores.usageLimitPolicies.find(tenant, { id, status }), "policy");
+}
+
+async function listPolicies(call: AdminCall<undefined>) {
+  const { stores, query } = call;
+  const tenant = await readTenant(call);
+  const type = readChoice(query, "type", usageTypes);
+  const where = { status: readStatus(query), ...(type && { type }) };
+  const { rows, total } = await stores.usageLimitPolicies.list(tenant, { where, page: readPage(query) });
+  return toList(rows.map(toPolicy), total);
+}
+
+type Budget = Pick<
+  UsageLimitPolicyRow,
+  "creditLimit" | "alertThreshold" | "periodicReset" | "periodicResetDays" | "nextUsageResetAt"
+>;
+
+/** When the counters of a changed budget start anew: as it was, unless the body says something about it. */
+function changedReset(
+  body: Pick<UpdateUsageLimitPolicy, "periodic_reset" | "periodic_reset_days" | "next_usage_reset_at">,
+  former: Budget,
+  now: number,
+): number | null {
+  const { periodic_reset = former.periodicReset, periodic_reset_days = former.periodicResetDays } = body;
+  const isSame = periodic_reset === former.periodicReset && periodic_reset_days === former.periodicResetDays;
+  if (isSame && body.next_usage_reset_at === undefined) return former.nextUsageResetAt;
+  // what is stored is one of the words the schema takes
+  const period = periodic_reset as UpdateUsageLimitPolicy["periodic_reset"];
+  return nextReset({ ...body, periodic_reset: period, periodic_reset_days }, now);
+}
+
+/**
+ * The budget a body describes; what it does not name is as before.
+ *
+ * @throws {InvalidRequestError} AB01, naming the field that contradicts another.
+ */
+function applyBudget(body: UpdateUsageLimitPolicy, former: Budget, now: number): Budget {
+  const {
+    credit_limit: creditLimit = former.creditLimit,
+    alert_threshold: alertThreshold = former.alertThreshold,
+    periodic_reset: periodicReset = former.periodicReset,
+    periodic_reset_days: periodicResetDays = former.periodicResetDays,
+  } = body;
+  if (alertThreshold !== null && alertThreshold >= creditLimit) {
+    if (body.alert_threshold == null) refuseField("credit_limit", "must be above alert_threshold");
+    refuseField("alert_threshold", "must be below credit_limit");
+  }
+  if (periodicReset !== null && periodicResetDays !== null) {
+    const [given, other] =
+      body.periodic_reset_days == null
+        ? (["periodic_reset", "periodic_reset_days"] as const)
+        : (["periodic_reset_days", "periodic_reset"] as const);
+    refuseField(given, `cannot be set together with ${other}: set ${other} to null`);
+  }
+  const nextUsageResetAt = changedReset(body, former, now);
+  return { creditLimit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt };
+}
+
+async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>) {
+  const { body, stores, now } = call;
+  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
+  const id = crypto.randomUUID();
+  const none = { alertThreshold: null, periodicReset: null, periodicResetDays: null, nextUsageResetAt: null };
+  const row = {
+    id,
+    ...tenant,
+    name: body.name ?? null,
+    description: body.description ?? null,
+    conditions: toStoredConditions(body.conditions),
+    groupBy: toJson(body.group_by),
+    type: body.type,
+    ...applyBudget(body, { creditLimit: body.credit_limit, ...none }, now),
+    status: "active",
+    createdAt: now,
+    lastUpdatedAt: now,
+  };
+  return { answer: { id, object }, recordId: id, statements: [stores.usageLimitPolicies.insert(tenant, row)] };
+}
+
+async function updatePolicy(call: AdminCall<UpdateUsageLimitPolicy>) {
+  const { body, stores, now } = call;
+  const row = await findPolicy(call, policyStatuses);
+  const changes = {
+    name: body.name,
+    description: body.description,
+    conditions: body.conditions && toStoredConditions(body.conditions),
+    ...applyBudget(body, row, now),
+    status: body.status,
+    lastUpdatedAt: now,
+  };
+  const statement = stores.usageLimitPolicies.update(row, { id: row.id }, changes);
+  return { answer: {}, recordId: row.id, statements: [statement] };
+}
+
+async function archivePolicy(call: AdminCall<undefined>) {
+  const row = await findPolicy(call, ["active"]);
+  const changes = { status: "archived", lastUpdatedAt: call.now };
+  const statement = call.stores.usageLimitPolicies.update(row, { id: row.id }, changes);
+  return { answer: {}, recordId: row.id, statements: [statement] };
+}
+
+/** Rows of usage limits. */
+export const usageLimitPolicyEndpoints: readonly AdminEndpoint[] = definePolicies({
+  path: "/v1/policies/usage-limits",
+  resource: "usage_limit_policies",
+  words: { one: "a usage limit", many: "usage limits" },
+  filters: [{ name: "type", description: "cost, tokens or requests" }],
+  createBody: CreateUsageLimitPolicy,
+  updateBody: UpdateUsageLimitPolicy,
+  list: listPolicies,
+  create: createPolicy,
+  read: async (call) => toPolicy(await findPolicy(call, [readStatus(call.query)])),
+  update: updatePolicy,
+  archive: archivePolicy,
+});

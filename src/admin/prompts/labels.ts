@@ -1,0 +1,200 @@
+import type { LabelRow, PromptLabelRow } from "../../db/tables/prompts.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { ConflictError } from "../../errors.ts";
+import { universalLabels } from "../../prompts/labels.ts";
+import { CreateLabel, UpdateLabel } from "../../schemas/prompts.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { listWithFixed } from "../core/fixed-entries.ts";
+import {
+  forbid,
+  readPage,
+  readSearch,
+  readTenant,
+  readText,
+  requireFound,
+  requireId,
+  requireWorkspace,
+  toIso,
+} from "../core/request.ts";
+
+/** A label people made, or one every workspace has. */
+type ShownLabel = Omit<LabelRow, "workspaceId"> & { workspaceId: string | null };
+
+function universalRows(organisationId: string): ShownLabel[] {
+  const none = { description: null, colorCode: null, createdAt: 0, lastUpdatedAt: 0 };
+  return universalLabels.map(({ id, name }) => ({ id, name, organisationId, workspaceId: null, ...none }));
+}
+
+function toLabel(row: ShownLabel) {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    color_code: row.colorCode,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    is_universal: row.workspaceId === null,
+    status: "active",
+    // labels every workspace has were never made
+    created_at: toIso(row.createdAt || null),
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt || null),
+  };
+}
+
+async function listLabels(call: AdminCall<undefined>) {
+  const { stores, query } = call;
+  const tenant = await readTenant(call);
+  const text = readSearch(query);
+  const fixed = universalRows(tenant.organisationId).filter(({ name }) => name.includes(text?.toLowerCase() ?? ""));
+  const search = text === undefined ? undefined : { columns: ["name"] as const, text };
+  const { rows, total } = await listWithFixed<ShownLabel>(readPage(query), fixed, (page) =>
+    stores.labels.list(tenant, { search, page }),
+  );
+  return { data: rows.map(toLabel), total };
+}
+
+/**
+ * The label a reference names by its id.
+ *
+ * @returns Undefined for what is not there and what is foreign.
+ */
+export async function findLabel(
+  { stores }: AdminCall<unknown>,
+  tenant: Tenant,
+  id: string,
+): Promise<ShownLabel | undefined> {
+  const universal = universalRows(tenant.organisationId).find((label) => label.id === id);
+  return universal ?? (await stores.labels.find(tenant, { id }));
+}
+
+/** A label as versions of prompts name it. */
+export interface AssignedLabel {
+  id: string;
+  name: string;
+}
+
+/** Labels of the versions of a prompt, by version, the newest assignment first. */
+export async function readAssignedLabels(
+  { stores }: AdminCall<unknown>,
+  tenant: Tenant,
+  promptId: string,
+): Promise<Map<string, AssignedLabel[]>> {
+  const assigned: PromptLabelRow[] = await stores.promptLabels.all(tenant, { where: { promptId } });
+  const ids = assigned.map(({ labelId }) => labelId);
+  const own = ids.length === 0 ? [] : await stores.labels.all(tenant, { where: { id: ids } });
+  const nameOf = new Map([...universalLabels, ...own].map(({ id, name }) => [id, name]));
+  const byVersion = new Map<string, AssignedLabel[]>();
+  for (const { labelId, versionId } of assigned) {
+    const name = nameOf.get(labelId);
+    if (name === undefined) continue;
+    byVersion.set(versionId, [...(byVersion.get(versionId) ?? []), { id: labelId, name }]);
+  }
+  return byVersion;
+}
+
+async function requireLabel(call: AdminCall<unknown>): Promise<ShownLabel> {
+  const tenant = await readTenant(call);
+  return requireFound(await findLabel(call, tenant, requireId(call.params, "labelId", "label")), "label");
+}
+
+/** The label of a path, where people made it. @throws {PermissionError} AB03 for one every workspace has. */
+async function requireOwnLabel(call: AdminCall<unknown>): Promise<{ row: ShownLabel; tenant: Tenant }> {
+  const row = await requireLabel(call);
+  const { organisationId, workspaceId } = row;
+  if (workspaceId === null) forbid(`The label ${row.name} belongs to every workspace and stays as it is`);
+  return { row, tenant: { organisationId, workspaceId } };
+}
+
+function requireFreeName(name: string | undefined): void {
+  if (!universalLabels.some((label) => label.name === name)) return;
+  throw new ConflictError(`Cannot name a label ${name}: every workspace has that one`, { code: "AB07", param: "name" });
+}
+
+async function createLabel(call: AdminCall<CreateLabel>) {
+  const { body, stores, now } = call;
+  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
+  requireFreeName(body.name);
+  const id = crypto.randomUUID();
+  const texts = { description: body.description ?? null, colorCode: body.color_code ?? null };
+  const row = { id, ...tenant, name: body.name, ...texts, createdAt: now };
+  return { answer: { id }, recordId: id, statements: [stores.labels.insert(tenant, row)] };
+}
+
+async function updateLabel(call: AdminCall<UpdateLabel>) {
+  const { body, stores, now } = call;
+  const { row, tenant } = await requireOwnLabel(call);
+  requireFreeName(body.name);
+  const changes = { name: body.name, description: body.description, colorCode: body.color_code, lastUpdatedAt: now };
+  return { answer: {}, recordId: row.id, statements: [stores.labels.update(tenant, { id: row.id }, changes)] };
+}
+
+async function deleteLabel(call: AdminCall<undefined>) {
+  const { stores } = call;
+  const { row, tenant } = await requireOwnLabel(call);
+  const statements = [
+    stores.promptLabels.remove(tenant, { labelId: row.id }),
+    stores.labels.remove(tenant, { id: row.id }),
+  ];
+  return { answer: {}, recordId: row.id, statements };
+}
+
+const row = { tag: "Labels" };
+const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${verb}`] });
+const audit = (action: string) => ({ resource: "labels", action });
+const one = "/v1/labels/:labelId";
+
+/** Rows of labels. */
+export const labelEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    ...row,
+    method: "GET",
+    path: "/v1/labels",
+    summary: "List labels",
+    access: access("list"),
+    query: [
+      { name: "workspace_id", description: "One workspace, for keys of the organisation" },
+      { name: "search", description: "Letters the name holds, at least 2" },
+      { name: "current_page", description: "Page, counted from 0" },
+      { name: "page_size", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+    ],
+    handle: listLabels,
+  }),
+  defineWrite({
+    ...row,
+    method: "POST",
+    path: "/v1/labels",
+    summary: "Make a label",
+    access: access("create"),
+    audit: audit("create"),
+    body: CreateLabel,
+    handle: createLabel,
+  }),
+  defineRead({
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show a label",
+    access: access("read"),
+    handle: async (call) => toLabel(await requireLabel(call)),
+  }),
+  defineWrite({
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Change a label",
+    access: access("update"),
+    audit: audit("update"),
+    body: UpdateLabel,
+    handle: updateLabel,
+  }),
+  defineWrite({
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Delete a label",
+    access: access("delete"),
+    audit: audit("delete"),
+    handle: deleteLabel,
+  }),
+];

@@ -1,0 +1,144 @@
+import type { UserRow } from "../../db/tables/tenants.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { UpdateUser } from "../../schemas/users.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  forbid,
+  readChoice,
+  readPage,
+  readText,
+  refuseField,
+  requireFound,
+  requireId,
+  toIso,
+  toList,
+} from "../core/request.ts";
+import { cancelInvites } from "./invite-acceptance.ts";
+import { joinChanges, leavingStatements } from "./memberships.ts";
+
+/** Slugs of the workspaces each person works in; owners and admins of the organisation work in all. */
+async function readWorkspaceSlugs({ stores, tenant }: AdminCall<unknown>, rows: readonly UserRow[]) {
+  const workspaces = await stores.workspaces.all(tenant, { where: { status: "active" } });
+  const members = await stores.members.all(tenant, { where: { userId: rows.map(({ id }) => id) } });
+  return ({ id, role }: UserRow): string[] => {
+    const joined = new Set(members.filter(({ userId }) => userId === id).map(({ workspaceId }) => workspaceId));
+    return workspaces.filter((workspace) => role !== "member" || joined.has(workspace.id)).map(({ slug }) => slug);
+  };
+}
+
+async function toUsers(call: AdminCall<unknown>, rows: readonly UserRow[]) {
+  const slugsOf = await readWorkspaceSlugs(call, rows);
+  return rows.map((row) => ({
+    object: "user",
+    id: row.id,
+    first_name: row.firstName,
+    last_name: row.lastName,
+    role: row.role,
+    email: row.email,
+    created_at: toIso(row.createdAt),
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
+    workspace_ids: slugsOf(row),
+  }));
+}
+
+async function listUsers(call: AdminCall<undefined>) {
+  const role = readChoice(call.query, "role", ["owner", "admin", "member"]);
+  const email = readText(call.query, "email")?.toLowerCase();
+  const where = { status: "active", ...(role && { role }), ...(email !== undefined && { email }) };
+  const { rows, total } = await call.stores.users.list(call.tenant, { where, page: readPage(call.query) });
+  return toList(await toUsers(call, rows), total);
+}
+
+/** The person a path names. */
+async function findUser({ params, stores, tenant }: AdminCall<unknown>): Promise<UserRow> {
+  const id = requireId(params, "userId", "user");
+  return requireFound(await stores.users.find(tenant, { id, status: "active" }), "user");
+}
+
+async function readUser(call: AdminCall<undefined>) {
+  const [user] = await toUsers(call, [await findUser(call)]);
+  return user;
+}
+
+/** @throws {PermissionError} AB03 for the owner, who stays what they are. */
+function requireNoOwner({ role }: UserRow): void {
+  if (role === "owner") forbid("The owner of the organisation cannot be changed or deleted");
+}
+
+async function updateUser(call: AdminCall<UpdateUser>) {
+  const row = await findUser(call);
+  requireNoOwner(row);
+  if (row.role === call.body.role) refuseField("role", `this person has the role ${row.role} already`);
+  const changes = { role: call.body.role, lastUpdatedAt: call.now };
+  return { answer: {}, recordId: row.id, statements: [call.stores.users.update(call.tenant, { id: row.id }, changes)] };
+}
+
+async function deleteUser(call: AdminCall<undefined>) {
+  const { stores, tenant, now } = call;
+  const row = await findUser(call);
+  requireNoOwner(row);
+  const leaving = joinChanges([
+    await leavingStatements(tenant, row.id, call),
+    await cancelInvites(call, tenant, row.email),
+  ]);
+  return {
+    answer: {},
+    recordId: row.id,
+    statements: [
+      ...leaving.statements,
+      stores.scimGroupMembers.remove(tenant, { userId: row.id }),
+      // the row stays: keys, logs and the audit log name it
+      stores.users.update(tenant, { id: row.id }, { status: "inactive", role: "member", lastUpdatedAt: now }),
+    ],
+  };
+}
+
+const row = { tag: "Users" };
+const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_users.${verb}`] });
+const audit = (action: string) => ({ resource: "users", action });
+const one = "/v1/admin/users/:userId";
+
+/** Rows of the people of an organisation. */
+export const userEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    ...row,
+    method: "GET",
+    path: "/v1/admin/users",
+    summary: "List people",
+    access: access("list"),
+    query: [
+      { name: "role", description: "owner, admin or member" },
+      { name: "email", description: "One address" },
+      { name: "currentPage", description: "Page, counted from 0" },
+      { name: "pageSize", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+    ],
+    handle: listUsers,
+  }),
+  defineRead({
+    ...row,
+    method: "GET",
+    path: one,
+    summary: "Show a person",
+    access: access("read"),
+    handle: readUser,
+  }),
+  defineWrite({
+    ...row,
+    method: "PUT",
+    path: one,
+    summary: "Change a person's role",
+    access: access("update"),
+    audit: audit("update"),
+    body: UpdateUser,
+    handle: updateUser,
+  }),
+  defineWrite({
+    ...row,
+    method: "DELETE",
+    path: one,
+    summary: "Remove a person",
+    access: access("delete"),
+    audit: audit("delete"),
+    handle: deleteUser,
+  }),
+];

@@ -1,0 +1,125 @@
+import type { ControlStores } from "../db/stores/control.ts";
+import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
+import type { Tenant } from "../db/tenant-store.ts";
+import { reuseLast } from "../lib/records.ts";
+import { readConfigs, type StoredConfig } from "./config-library.ts";
+import {
+  type DefaultGuardrails,
+  type GuardrailMap,
+  joinDefaultGuardrails,
+  joinGuardrails,
+  readGuardrails,
+} from "./guardrail-library.ts";
+import { joinMembers, type Members, readRoles, readUsers } from "./members.ts";
+import { type PartialLibrary, type PromptLibrary, readPartials, readPrompts } from "./prompt-library.ts";
+import {
+  joinProviders,
+  readIntegrations,
+  readProviders,
+  readReferences,
+  type StoredProvider,
+} from "./provider-library.ts";
+import type { ContentOpener } from "./sealed-contents.ts";
+
+/** All that requests to one workspace ask the control plane for. A change makes a new one. */
+export interface WorkspaceView {
+  organisation: OrganisationRow;
+  workspace: WorkspaceRow;
+  /** By slug and by id. */
+  providers: ReadonlyMap<string, StoredProvider>;
+  /** By slug and by id. */
+  configs: ReadonlyMap<string, StoredConfig>;
+  prompts: PromptLibrary;
+  partials: PartialLibrary;
+  /** By slug and by id: the workspace's own and the organisation's. */
+  guardrails: GuardrailMap;
+  defaultGuardrails: DefaultGuardrails;
+  members: Members;
+}
+
+/** Stores a resource can be read from. */
+type StoreName = Exclude<keyof ControlStores, "audit">;
+
+/**
+ * Whose rows a resource is read from, which is whose writes make it stale.
+ *
+ * - `workspace`: those of one workspace. Read once for each.
+ * - `shared`: those of the organisation that are no workspace's. Read once for all of its workspaces.
+ * - `organisation`: all of the organisation. Read once for all of its workspaces.
+ */
+type Scope = "workspace" | "shared" | "organisation";
+
+/** A part of the control plane that is read, held in memory and dropped as a whole. */
+export interface Resource<Value = unknown> {
+  scope: Scope;
+  /** Stores it is read from: a write to one of them makes it stale. */
+  reads: readonly StoreName[];
+  /** @param tenant A workspace, or the organisation where the resource is not read for one. */
+  read(stores: ControlStores, tenant: Tenant, opener: ContentOpener): Promise<Value>;
+}
+
+/**
+ * Declares a resource. Its loader sees the stores in `reads` and no others. Sealed secrets are parts of their records: their
+ * writes count as writes of the table that is their kind.
+ */
+function defineResource<const Name extends StoreName, Value>(
+  scope: Scope,
+  reads: readonly Name[],
+  read: (stores: Pick<ControlStores, Name>, tenant: Tenant, opener: ContentOpener) => Promise<Value>,
+): Resource<Value> {
+  return { scope, reads, read };
+}
+
+/** Every resource of the directory. One entry makes a further one: `assembleView` finds its value under its name. */
+export const resources = {
+  organisation: defineResource("organisation", ["organisations"], ({ organisations }, { organisationId }) =>
+    organisations.get(organisationId),
+  ),
+  users: defineResource("organisation", ["users"], readUsers),
+  references: defineResource("organisation", ["secretReferences", "secrets"], readReferences),
+  sharedIntegrations: defineResource("shared", ["integrations", "integrationModels", "secrets"], readIntegrations),
+  sharedGuardrails: defineResource("shared", ["guardrails", "guardrailVersions", "secrets"], readGuardrails),
+  workspace: defineResource("workspace", ["workspaces"], ({ workspaces }, { organisationId, workspaceId }) =>
+    workspaces.find({ organisationId, workspaceId: null }, { id: workspaceId ?? "" }),
+  ),
+  roles: defineResource("workspace", ["members"], readRoles),
+  providers: defineResource("workspace", ["providers", "integrationWorkspaces"], readProviders),
+  integrations: defineResource("workspace", ["integrations", "integrationModels", "secrets"], readIntegrations),
+  configs: defineResource("workspace", ["configs", "configVersions", "secrets"], readConfigs),
+  prompts: defineResource("workspace", ["prompts", "promptVersions", "promptLabels", "labels"], readPrompts),
+  partials: defineResource("workspace", ["partials", "partialVersions"], readPartials),
+  guardrails: defineResource("workspace", ["guardrails", "guardrailVersions", "secrets"], readGuardrails),
+  exclusions: defineResource("workspace", ["exclusions"], ({ exclusions }, tenant) => exclusions.all(tenant)),
+};
+export type ResourceName = keyof typeof resources;
+
+/** What was read of each resource. */
+export type Slices = { [Name in ResourceName]: Awaited<ReturnType<(typeof resources)[Name]["read"]>> };
+
+/** Makes the views of one workspace; what did not change is the same object in the next view. */
+export function createAssembler(): (slices: Slices) => WorkspaceView | undefined {
+  const providersOf = reuseLast(
+    (
+      providers: Slices["providers"],
+      shared: Slices["sharedIntegrations"],
+      own: Slices["integrations"],
+      references: Slices["references"],
+    ) => joinProviders(providers, { shared, own }, references),
+  );
+  const guardrailsOf = reuseLast(joinGuardrails);
+  return (slices) => {
+    const { organisation, workspace, configs, prompts, partials } = slices;
+    if (!organisation || workspace?.status !== "active") return undefined;
+    return {
+      organisation,
+      workspace,
+      configs,
+      prompts,
+      partials,
+      providers: providersOf(slices.providers, slices.sharedIntegrations, slices.integrations, slices.references),
+      guardrails: guardrailsOf(slices.sharedGuardrails, slices.guardrails),
+      defaultGuardrails: joinDefaultGuardrails(organisation, workspace, slices.exclusions),
+      members: joinMembers(slices.users, slices.roles),
+    };
+  };
+}

@@ -1,0 +1,71 @@
+import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { workspaces } from "./tenants.ts";
+
+/** Budgets: what requests that meet the conditions may use in a period. */
+export const usageLimitPolicies = sqliteTable(
+  "usage_limit_policies",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    name: text("name"),
+    description: text("description"),
+    /** `[{key, value, excludes?}]`: all of them must hold. Values are a string or a list of strings. */
+    conditions: jsonColumn("conditions").notNull(),
+    /** `[{key}]`: each combination of their values has its own counter. */
+    groupBy: jsonColumn("group_by").notNull(),
+    /** What is counted: `cost`, `tokens` or `requests`. */
+    type: text("type").notNull(),
+    /** US dollars, tokens or requests, by the type. */
+    creditLimit: real("credit_limit").notNull(),
+    /** In the same unit, below the limit. */
+    alertThreshold: real("alert_threshold"),
+    /** `monthly` or `weekly`. Without it and without days the budget is cumulative. */
+    periodicReset: text("periodic_reset"),
+    periodicResetDays: integer("periodic_reset_days"),
+    /** Unix milliseconds, at midnight UTC; null when the counters are never reset. */
+    nextUsageResetAt: integer("next_usage_reset_at"),
+    /** Unix milliseconds. */
+    lastResetAt: integer("last_reset_at"),
+    /** `active` or `archived`. */
+    status: text("status").notNull(),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [index("usage_limit_policies_workspace").on(table.organisationId, table.workspaceId, table.status)],
+);
+export type UsageLimitPolicyRow = typeof usageLimitPolicies.$inferSelect;
+
+/** Rate limits: how many requests or tokens may pass in each minute, hour, day or week. */
+export const rateLimitPolicies = sqliteTable(
+  "rate_limit_policies",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    name: text("name"),
+    description: text("description"),
+    /** As those of budgets. */
+    conditions: jsonColumn("conditions").notNull(),
+    groupBy: jsonColumn("group_by").notNull(),
+    /** What is counted: `requests` or `tokens`. */
+    type: text("type").notNull(),
+    /** `rpm`, `rph`, `rpd` or `rpw`: a minute, an hour, a day or a week. */
+    unit: text("unit").notNull(),
+    /** Most in one unit of time; 0 lets nothing pass. */
+    value: real("value").notNull(),
+    /** What it limits, for good: `llm`, requests to models, or `mcp_tools`. */
+    target: text("target").notNull(),
+    /** `active` or `archived`. */
+    status: text("status").notNull(),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [index("rate_limit_policies_workspace").on(table.organisationId, table.workspaceId, table.status)],
+);
+export type RateLimitPolicyRow = typeof rateLimitPolicies.$inferSelect;

@@ -1,0 +1,198 @@
+import { requireAccess } from "../auth/access.ts";
+import type { CallerContext } from "../context.ts";
+import { requireRole } from "../endpoint/role.ts";
+import {
+  type FormEndpoint,
+  type JsonEndpoint,
+  type KeyEndpoint,
+  type KeyedEndpoint,
+  readFormBody,
+  readJsonBody,
+  requireBody,
+} from "../endpoint.ts";
+import {
+  type GatewayError,
+  HeadersTooLargeError,
+  InvalidRequestError,
+  toErrorReply,
+  toGatewayError,
+} from "../errors.ts";
+import { finishCall } from "../inference/call/finish.ts";
+import { routingHeaders } from "../inference/call/provider-response.ts";
+import { isPassedOn, runPassthrough } from "../inference/passthrough/passthrough.ts";
+import { noteUser, settleMetadata } from "../inference/target/caller-metadata.ts";
+import { requireRequest } from "../inference/target/incomplete-request.ts";
+import { withoutManagedSecrets } from "../inference/target/managed-secrets.ts";
+import { isObject } from "../lib/json.ts";
+import { hasEncodedSlash } from "../lib/path.ts";
+import type { Ending, Reply } from "../lib/reply.ts";
+import { takesSlashes } from "../lib/route-path.ts";
+import { withEnd } from "../lib/stream-end.ts";
+
+/** Most characters of one config header. */
+const maxConfigLength = 48 * 1024;
+
+/** What answers a caller whose request was checked. */
+export type Run<Row extends KeyedEndpoint> = (endpoint: Row, context: CallerContext) => Reply | Promise<Reply>;
+
+function takesEncodedSlash(endpoint: KeyedEndpoint): boolean {
+  return ("takesEncodedSlash" in endpoint && endpoint.takesEncodedSlash === true) || takesSlashes(endpoint.path);
+}
+
+/** Checks what every row with a key asks for besides the key; at once when the caller's workspace is in memory. */
+function checkCaller(endpoint: KeyedEndpoint, context: CallerContext): void | Promise<void> {
+  requireAccess(context.principal, endpoint.access);
+  context.services.hops.requireOpenEnd(context.headers);
+  if ((context.header("config")?.length ?? 0) > maxConfigLength) {
+    throw new HeadersTooLargeError("Cannot use x-gateway-config: save configs this large and name them by their id", {
+      code: "headers_too_large",
+      param: "x-gateway-config",
+    });
+  }
+  if (hasEncodedSlash(context.url.pathname) && !takesEncodedSlash(endpoint)) {
+    throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
+  }
+  return requireRole(context, endpoint.access.scopes);
+}
+
+/**
+ * Counts a request among those that run. The gateway's own work has bounds of its own.
+ *
+ * @throws {UnavailableError} If as many run as may.
+ */
+function enter(context: CallerContext): void {
+  const { concurrency } = context.services;
+  if (!context.connection.actingFor) concurrency.enter(context);
+}
+
+/** Counts a request until its response is complete in memory. */
+export async function counted(context: CallerContext, run: () => Promise<Reply>): Promise<Reply> {
+  enter(context);
+  try {
+    return await run();
+  } finally {
+    context.services.concurrency.leave(context);
+  }
+}
+
+/** The response of a request that counts until it was sent; one that settles later counts until then. */
+function untilSent(reply: Reply, context: CallerContext): Reply {
+  const { concurrency } = context.services;
+  if (!context.isCounted || reply.finished) return reply;
+  const leave = () => concurrency.leave(context);
+  if (reply.body instanceof ReadableStream) reply.body = withEnd(reply.body, leave);
+  else leave();
+  return reply;
+}
+
+/** Runs a row once everything it asks for is there. */
+async function runChecked<Row extends KeyedEndpoint>(
+  endpoint: Row,
+  context: CallerContext,
+  run: Run<Row>,
+): Promise<Reply> {
+  enter(context);
+  const checked = checkCaller(endpoint, context);
+  if (checked) await checked;
+  const settled = endpoint.operation === undefined ? undefined : settleMetadata(context);
+  if (settled) await settled;
+  // awaited here: a promise that is returned as it is costs the caller two more turns
+  return await run(endpoint, context);
+}
+
+/** Adds the target a refusal came from, as responses name it. */
+function addRoutingHeaders({ headers }: GatewayError, provider: string, log: CallerContext["log"]): void {
+  for (const [name, value] of Object.entries(routingHeaders(provider, log))) headers[name] ??= value;
+}
+
+/** Ends a request whose response went on after it was given. */
+function finishLater({ note, ...ending }: Ending, responseHeaders: Reply["headers"], context: CallerContext): void {
+  context.services.concurrency.leave(context);
+  note?.();
+  finishCall(context, { ...ending, responseHeaders });
+}
+
+/** Answers a request that leaves a row in the log, its failures included. */
+async function serveLogged<Row extends KeyedEndpoint>(
+  endpoint: Row,
+  context: CallerContext,
+  run: Run<Row>,
+): Promise<Reply> {
+  context.log.operation = endpoint.operation ?? "";
+  try {
+    const reply = await runChecked(endpoint, context, run);
+    const { finished, headers } = reply;
+    if (finished) void finished.then((ending) => finishLater(ending, headers, context));
+    else finishCall(context, { status: reply.status, responseHeaders: headers });
+    return untilSent(reply, context);
+  } catch (thrown) {
+    context.services.concurrency.leave(context);
+    const error = toGatewayError(thrown);
+    if (context.log.provider !== null) addRoutingHeaders(error, context.log.provider, context.log);
+    const reply = toErrorReply(error, endpoint.errorForm);
+    reply.body = withoutManagedSecrets(String(reply.body), context);
+    context.log.responseBody = reply.body;
+    finishCall(context, { status: error.status, responseHeaders: reply.headers, error });
+    return reply;
+  }
+}
+
+/** Answers a request of a caller with a key. */
+export async function serveKeyed<Row extends KeyedEndpoint>(
+  endpoint: Row,
+  context: CallerContext,
+  run: Run<Row>,
+): Promise<Reply> {
+  if (endpoint.operation !== undefined) return serveLogged(endpoint, context, run);
+  try {
+    return untilSent(await runChecked(endpoint, context, run), context);
+  } catch (error) {
+    context.services.concurrency.leave(context);
+    throw error;
+  }
+}
+
+/** Runs a row whose handler reads the body, if there is one. */
+export const runPlain: Run<KeyEndpoint> = (endpoint, context) => endpoint.handle(context);
+
+/** Whether a row is an operation of providers: not one the gateway does with saved prompts. */
+function isProviderOperation({ operation }: JsonEndpoint | FormEndpoint): boolean {
+  return operation !== undefined && operation !== "renderPrompt" && operation !== "completePrompt";
+}
+
+/** Checks the body of an operation of providers, and takes the user it names. */
+async function acceptRequest(
+  endpoint: JsonEndpoint | FormEndpoint,
+  value: unknown,
+  context: CallerContext,
+): Promise<void> {
+  const checked = requireRequest(endpoint, value, context);
+  if (checked) await checked;
+  noteUser(context, value);
+}
+
+/** Runs a row with a JSON body. */
+export const runJson: Run<JsonEndpoint> = async (endpoint, context) => {
+  const isCall = isProviderOperation(endpoint);
+  const passed = isCall && isPassedOn(context);
+  if (passed instanceof Promise ? await passed : passed) return await runPassthrough(context);
+  const { limits } = context.services;
+  const body = await readJsonBody(context, endpoint.maxBodyBytes ?? limits.jsonBodyBytes, context.services);
+  if (endpoint.pathModel !== undefined && isObject(body.value)) {
+    Object.assign(body, { value: { ...body.value, model: endpoint.pathModel }, text: "" });
+  }
+  if (isCall) await acceptRequest(endpoint, body.value, context);
+  else requireBody(endpoint.body, body.value);
+  return await endpoint.handleJson(body, context);
+};
+
+/** Runs a row whose body is a form, which its handler asks for. */
+export const runForm: Run<FormEndpoint> = async (endpoint, context) => {
+  const passed = isProviderOperation(endpoint) && isPassedOn(context);
+  if (passed instanceof Promise ? await passed : passed) return await runPassthrough(context);
+  return await endpoint.handleForm(async () => {
+    const body = await readFormBody(endpoint, context, context.services);
+    await acceptRequest(endpoint, body.value, context);
+    return body;
+  }, context);
+};

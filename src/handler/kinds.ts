@@ -1,0 +1,68 @@
+import { serveAdmin } from "../admin/core/serve.ts";
+import { serveScim } from "../admin/scim/serve.ts";
+import { isScimAuthorization } from "../auth/scim-token.ts";
+import type { RequestContext } from "../context.ts";
+import type { AdminEndpoint, Endpoint, EndpointKind, EndpointOf, KeyedEndpoint } from "../endpoint.ts";
+import type { Reply } from "../lib/reply.ts";
+import { authenticateKey, authenticateScim } from "./credentials.ts";
+import { counted, type Run, runForm, runJson, runPlain, serveKeyed } from "./keyed.ts";
+
+/** How rows of one kind are answered. What either function throws is answered in the row's error form. */
+interface KindRules<Row extends Endpoint, Caller extends RequestContext> {
+  /** Who calls; at once where that is known in memory. */
+  authenticate(context: RequestContext, endpoint: Row): Caller | Promise<Caller>;
+  serve(endpoint: Row, caller: Caller): Reply | Promise<Reply>;
+}
+
+/** Answers requests to rows of one kind. */
+type Answer<Row extends Endpoint> = (endpoint: Row, context: RequestContext) => Reply | Promise<Reply>;
+
+function defineKind<Row extends Endpoint, Caller extends RequestContext>({
+  authenticate,
+  serve,
+}: KindRules<Row, Caller>): Answer<Row> {
+  return (endpoint, context) => {
+    const caller = authenticate(context, endpoint);
+    return caller instanceof Promise ? caller.then((known) => serve(endpoint, known)) : serve(endpoint, caller);
+  };
+}
+
+/** Rows with a key; their kinds differ in what runs once the caller is checked. */
+function defineKeyedKind<Row extends KeyedEndpoint>(run: Run<Row>): Answer<Row> {
+  return defineKind({
+    authenticate: (context, { credentials }) => authenticateKey(context, credentials),
+    serve: (endpoint, caller) => serveKeyed(endpoint, caller, run),
+  });
+}
+
+/** Whether a request to the control plane comes from an identity provider. */
+function isFromScim({ acceptsScim = false }: AdminEndpoint, context: RequestContext): boolean {
+  return acceptsScim && context.header("api-key") === null && isScimAuthorization(context.headers.get("authorization"));
+}
+
+const kinds: { readonly [Kind in EndpointKind]: Answer<EndpointOf<Kind>> } = {
+  public: defineKind({
+    authenticate: (context) => context,
+    serve: (endpoint, context) => endpoint.handle(context),
+  }),
+  key: defineKeyedKind(runPlain),
+  json: defineKeyedKind(runJson),
+  form: defineKeyedKind(runForm),
+  admin: defineKind({
+    authenticate: (context, endpoint) =>
+      isFromScim(endpoint, context) ? authenticateScim(context) : authenticateKey(context, endpoint.credentials),
+    serve: (endpoint, caller) => counted(caller, () => serveAdmin(endpoint, caller)),
+  }),
+  scim: defineKind({
+    authenticate: authenticateScim,
+    serve: (endpoint, caller) => counted(caller, () => serveScim(endpoint, caller)),
+  }),
+};
+
+/** Answers a request to a row, by the rules of its kind. */
+export function answerEndpoint<Kind extends EndpointKind>(
+  endpoint: EndpointOf<Kind>,
+  context: RequestContext,
+): Reply | Promise<Reply> {
+  return kinds[endpoint.kind](endpoint, context);
+}

@@ -1,0 +1,54 @@
+import { toChatAnswer } from "../../dialects/chat-over-responses/answer.ts";
+import { ChunkMaker } from "../../dialects/chat-over-responses/chunks.ts";
+import { toResponsesRequest } from "../../dialects/chat-over-responses/request.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import type { OperationAdapter, StreamMapper } from "../../providers/core/types.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ResponsesRequest } from "../../schemas/responses.ts";
+import { toFailureOfChunk } from "../stream/dialect-observer.ts";
+import { typedFailureOf } from "../stream/typed-streams.ts";
+
+/** A request in the words of the Responses API, and the members it lacks there. */
+interface Converted {
+  asked: ResponsesRequest;
+  dropped: readonly string[];
+}
+
+function createChunkMapper(provider: string): StreamMapper {
+  const maker = new ChunkMaker();
+  return {
+    map({ data }) {
+      const event = parseJson(data);
+      if (!isObject(event)) throw new TypeError("the event is no object");
+      const error = event.error ?? typedFailureOf(event);
+      if (error !== undefined && error !== null) throw toFailureOfChunk({ error }, JSON.stringify({ error }), provider);
+      return maker.push(event);
+    },
+    isComplete: () => maker.isComplete,
+    usage: () => maker.usage,
+  };
+}
+
+/** A provider's chat by way of its Responses API. */
+export function chatOverResponses(native: OperationAdapter<"responses">, provider: string): OperationAdapter<"chat"> {
+  const converted = new WeakMap<ChatRequest, Converted>();
+  const convert = (request: ChatRequest): Converted => {
+    const known = converted.get(request);
+    if (known) return known;
+    const dropped: string[] = [];
+    const made = { asked: toResponsesRequest(request, (member) => dropped.push(member)), dropped };
+    converted.set(request, made);
+    return made;
+  };
+  return {
+    path: (request) => native.path(convert(request).asked),
+    headers: (request, given) => native.headers?.(convert(request).asked, given) ?? {},
+    toUpstream(request, options) {
+      const { asked, dropped } = convert(request);
+      for (const member of dropped) options.drop(member);
+      return native.toUpstream ? native.toUpstream(asked, options) : asked;
+    },
+    fromUpstream: toChatAnswer,
+    streamMapper: () => createChunkMapper(provider),
+  };
+}

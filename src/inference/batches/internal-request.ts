@@ -1,0 +1,72 @@
+import { readBytes } from "../../lib/body.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+
+/** A form with a file, written while its content comes. */
+interface FileForm {
+  body: ReadableStream<Uint8Array>;
+  /** With its boundary. */
+  contentType: string;
+}
+
+/** What a request of the gateway's own holds. */
+export interface OwnRequestInit {
+  method?: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string | ReadableStream<Uint8Array>;
+  signal: AbortSignal;
+}
+
+/** Largest answer that is read. */
+const maxAnswerBytes = 1024 * 1024;
+
+/** Pieces of a form whose first part is its purpose, as stores of objects need it. */
+async function* writeForm(
+  content: AsyncGenerator<Uint8Array, void>,
+  { purpose, filename, boundary }: { purpose: string; filename: string; boundary: string },
+): AsyncGenerator<Uint8Array, void> {
+  const encoder = new TextEncoder();
+  const head = (disposition: string, more = "") =>
+    `--${boundary}\r\ncontent-disposition: form-data; ${disposition}\r\n${more}\r\n`;
+  const type = "content-type: application/jsonl\r\n";
+  yield encoder.encode(`${head('name="purpose"')}${purpose}\r\n`);
+  yield encoder.encode(head(`name="file"; filename="${filename}"`, type));
+  yield* content;
+  yield encoder.encode(`\r\n--${boundary}--\r\n`);
+}
+
+/** Writes the form of an upload. The name must hold no quotation marks. */
+export function createFileForm(
+  content: AsyncGenerator<Uint8Array, void>,
+  { purpose, filename }: { purpose: string; filename: string },
+): FileForm {
+  const boundary = `gateway-${crypto.randomUUID()}`;
+  const pieces = writeForm(content, { purpose, filename, boundary });
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (!done && value) controller.enqueue(value);
+        else controller.close();
+      },
+      async cancel() {
+        await pieces.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { body, contentType: `multipart/form-data; boundary=${boundary}` };
+}
+
+/** A request of the gateway's own, for `Services.handle`. */
+export function createOwnRequest(path: string, { method = "GET", ...init }: OwnRequestInit): Request {
+  // `duplex` is required for streamed bodies and missing in the DOM types
+  const streamed = init.body instanceof ReadableStream ? { duplex: "half" as const } : {};
+  return new Request(`http://gateway.internal${path}`, { method, ...init, ...streamed });
+}
+
+/** The members of a JSON answer, which is read to its end; none where it is no object. */
+export async function readOwnAnswer(response: Response): Promise<Record<string, unknown>> {
+  const bounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
+  const value = parseJson(new TextDecoder().decode(await readBytes(response, bounds)));
+  return isObject(value) ? value : {};
+}

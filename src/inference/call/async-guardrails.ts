@@ -1,0 +1,35 @@
+import type { HookLog } from "../../context/call-record.ts";
+import type { CallerContext } from "../../context.ts";
+import { createValueMask } from "../../lib/secret-values.ts";
+import { maskTexts } from "../../logs/seal.ts";
+import { masked } from "../../logs/secret-members.ts";
+import type { HookResult, HookResults } from "../../schemas/hooks.ts";
+import { withoutQuotes } from "../facts/log-privacy.ts";
+
+/**
+ * Runs hooks nobody waits for, and stores what they said beside the log row.
+ *
+ * @param storesContents Whether they may quote what they saw.
+ */
+export function runLater(hooks: HookLog["later"], storesContents: boolean, context: CallerContext): void {
+  const { principal, id, connection } = context;
+  const run = async () => {
+    const said = await Promise.all(hooks.map((hook) => hook()));
+    const shown = (results: readonly HookResult[]) => (storesContents ? results : withoutQuotes(results));
+    const results: HookResults = {
+      before_request_hooks: said.flatMap(({ before }) => shown(before)),
+      after_request_hooks: said.flatMap(({ after }) => shown(after)),
+    };
+    const values = createValueMask([context.gatewayKey, ...context.log.secrets], () => masked);
+    if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return;
+    await context.services.logStore.addHooks({
+      organisationId: principal.organisationId,
+      workspaceId: principal.workspaceId,
+      logId: id,
+      results: context.services.redactor.text(JSON.stringify(maskTexts(results, values.mask))),
+    });
+  };
+  const bytes = (context.log.requestBody?.length ?? 0) + (context.log.responseBody?.length ?? 0);
+  const work = context.services.guardrails.later(run, bytes);
+  connection.waitUntil?.(work);
+}

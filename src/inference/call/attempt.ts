@@ -1,0 +1,120 @@
+import type { UpstreamCall } from "../../context/call-record.ts";
+import type { CallerContext } from "../../context.ts";
+import { ClientClosedError, GatewayError } from "../../errors.ts";
+import type { Reply } from "../../lib/reply.ts";
+import type { Timers } from "../../lib/timers.ts";
+import { AbortReason, toCallError } from "../../providers/core/call.ts";
+import type { InheritedSettings } from "../../routing/config.ts";
+import { readTimeout } from "../target/target.ts";
+
+/** One call to a provider while it runs: its timer and its ties to the caller. */
+export interface Attempt {
+  readonly signal: AbortSignal;
+  /** The call in the record of the request; undefined until it leaves, the last one where it was repeated. */
+  call: UpstreamCall | undefined;
+  /** Ends the call from our side. */
+  abort(reason: AbortReason): void;
+  /** Ends the wait for the first byte. */
+  stopTimer(): void;
+  /** Unties the call from the caller: it is over. */
+  release(): void;
+}
+
+/** Milliseconds a call may take. */
+export interface AttemptTimes {
+  /** To the first byte, or to the end of an answer that is read whole. */
+  timeoutMs: number;
+  /** Left for the whole request, its stream included; absent where nothing bounds it. */
+  wholeMs?: number | undefined;
+}
+
+/** The settings of a target that bound its calls. */
+interface TimedTarget {
+  settings?: Pick<InheritedSettings, "requestTimeoutMs"> | undefined;
+  /** Milliseconds of the monotonic clock at which the whole request ends. */
+  deadline?: number | undefined;
+}
+
+/** How long a call may take, and what is left of the whole request. */
+export function timesOf({ settings, deadline }: TimedTarget, context: CallerContext): AttemptTimes {
+  return {
+    timeoutMs: readTimeout(context, settings?.requestTimeoutMs),
+    wholeMs: deadline === undefined ? undefined : deadline - context.services.clock.monotonic(),
+  };
+}
+
+/** Starts the timers of a call and ties it to the caller's connection. */
+export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTimes, timers: Timers): Attempt {
+  const controller = new AbortController();
+  const abort = (reason: AbortReason) => controller.abort(reason);
+  const leave = () => abort(new AbortReason("client", "the caller went away"));
+  const stopTimer = timers.start(timeoutMs, () => {
+    abort(new AbortReason("timeout", `Request exceeded the timeout sent in the request: ${timeoutMs}ms`));
+  });
+  const stopWhole =
+    wholeMs === undefined
+      ? undefined
+      : timers.start(wholeMs, () => {
+          abort(new AbortReason("timeout", "Request exceeded the timeout of the whole request"));
+        });
+  const { signal } = request;
+  if (signal.aborted) leave();
+  else signal.addEventListener("abort", leave, { once: true });
+  return {
+    signal: controller.signal,
+    call: undefined,
+    abort,
+    stopTimer,
+    release() {
+      stopTimer();
+      stopWhole?.();
+      signal.removeEventListener("abort", leave);
+    },
+  };
+}
+
+/** Resolves once a call is to end because its time is over or the gateway stops. */
+export function endOfTime({ signal }: Attempt): Promise<undefined> {
+  return new Promise((resolve) => {
+    const end = () => {
+      const { reason } = signal;
+      if (reason instanceof AbortReason && (reason.kind === "timeout" || reason.kind === "shutdown"))
+        resolve(undefined);
+    };
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+/** The reply that is made of a response: the attempt ends with it, or with the stream it holds. */
+export async function replyWithin(attempt: Attempt, work: Promise<Reply>): Promise<Reply> {
+  let isOpen = false;
+  try {
+    const reply = await work;
+    isOpen = reply.finished !== undefined;
+    return reply;
+  } finally {
+    if (!isOpen) attempt.release();
+  }
+}
+
+/** Notes that a call is over: its response was read, or broke off. */
+export function endCall({ call }: Attempt, { services }: CallerContext): void {
+  if (call) call.endedAt = services.clock.monotonic();
+}
+
+/** The error of a call that failed, also while its body was read. */
+export function toAttemptError(error: unknown, attempt: Attempt, provider: string): Error {
+  const failure = describe(error, attempt, provider);
+  if (attempt.call)
+    attempt.call.error ??= failure instanceof GatewayError ? (failure.code ?? failure.type) : "internal";
+  return failure;
+}
+
+function describe(error: unknown, { signal }: Attempt, provider: string): Error {
+  const reason: unknown = signal.aborted ? signal.reason : error;
+  if (reason instanceof AbortReason && reason.kind === "client") {
+    return new ClientClosedError("Cannot answer: the caller went away", { cause: error, code: "client_closed" });
+  }
+  return toCallError(reason, provider);
+}

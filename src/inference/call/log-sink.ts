@@ -1,0 +1,130 @@
+import type { UpstreamCall } from "../../context/call-record.ts";
+import type { CallerContext, FinishedCall } from "../../context.ts";
+import { toGatewayError } from "../../errors.ts";
+import { readNameList } from "../../lib/headers.ts";
+import { beginningOf } from "../../logs/body.ts";
+import { toCents } from "../../pricing/cost.ts";
+import type { CallLog, LogDetails } from "../../schemas/logs.ts";
+import { storesContents, withoutQuotes } from "../facts/log-privacy.ts";
+import { runLater } from "./async-guardrails.ts";
+
+/** Most characters of the message of an error in a row. */
+const maxMessage = 4_096;
+
+function since(start: number | null | undefined, end: number | null | undefined): number | null {
+  return typeof start !== "number" || typeof end !== "number" ? null : Math.round((end - start) * 100) / 100;
+}
+
+function toDetails({ context, status, error, endedAt }: FinishedCall): LogDetails {
+  const { log, startedAt, principal } = context;
+  const { calls } = log;
+  const last = calls.at(-1);
+  const failure = error === undefined ? null : toGatewayError(error);
+  const details: LogDetails = {
+    id: context.id,
+    organisation_id: principal.organisationId,
+    workspace_id: principal.workspaceId,
+    api_key_id: principal.keyId,
+    status,
+    provider: log.provider,
+    model: log.model,
+    trace_id: context.traceId,
+    method: context.method,
+    path: context.url.pathname,
+    operation: log.operation,
+    span_id: context.spanId,
+    parent_span_id: context.parentSpanId,
+    span_name: context.spanName,
+    metadata: context.metadata,
+    stream: log.stream,
+    duration_ms: since(startedAt, endedAt) ?? 0,
+    first_byte_ms: since(startedAt, last?.firstByteAt),
+    upstream_ms: since(log.callsFrom ?? last?.startedAt, last?.endedAt ?? last?.firstByteAt),
+    upstream_url: last?.url ?? null,
+    upstream_calls: calls.length,
+    usage: log.usage,
+    cost: log.cost === null ? null : toCents(log.cost),
+    cost_currency: "USD",
+    error: failure && { type: failure.type, code: failure.code, message: failure.message.slice(0, maxMessage) },
+  };
+  if (principal.userId !== null) details.user_id = principal.userId;
+  addRareDetails(details, log);
+  if (calls.length > 1) details.calls = calls.map((call) => toLoggedCall(call, startedAt));
+  return details;
+}
+
+/** One of several calls of a request. */
+function toLoggedCall({ provider, model, url, status, error, ...times }: UpstreamCall, startedAt: number): CallLog {
+  return {
+    provider,
+    model,
+    url,
+    status,
+    error,
+    started_ms: since(startedAt, times.startedAt) ?? 0,
+    first_byte_ms: since(startedAt, times.firstByteAt),
+    duration_ms: since(times.startedAt, times.endedAt ?? times.firstByteAt),
+  };
+}
+
+/** What only some requests have. Spread into the others it would cost all of them. */
+function addRareDetails(
+  details: LogDetails,
+  { attempts, configSlug, skipped, prompt, dropped, hooks }: CallerContext["log"],
+): void {
+  if (attempts.length > 0) Object.assign(details, { config: configSlug, attempts, skipped: [...skipped] });
+  if (prompt) {
+    const { id, slug, versionId } = prompt;
+    Object.assign(details, { prompt_id: id, prompt_slug: slug, prompt_version_id: versionId });
+  }
+  if (dropped) details.dropped_params = dropped;
+  if (hooks && hooks.before.length + hooks.after.length > 0) {
+    details.hook_results = { before_request_hooks: [...hooks.before], after_request_hooks: [...hooks.after] };
+  }
+}
+
+const noNames: readonly string[] = [];
+
+/** The request's headers, with what is hidden already as it is shown. */
+function shownHeaders({ headers, log: { hidden } }: CallerContext): Readonly<Record<string, string>> {
+  const values = headers.values();
+  if (!hidden) return values;
+  const shown = { ...values };
+  for (const name in shown) if (shown[name] === hidden.text) shown[name] = hidden.shown;
+  return shown;
+}
+
+/** Credentials the request came with and was made with, each once. */
+function secretsOf({ gatewayKey, log: { secrets } }: CallerContext): readonly string[] {
+  return [...new Set([gatewayKey, ...secrets])];
+}
+
+/** Writes the log row of a finished request. */
+export function logCall(call: FinishedCall): void {
+  const { context } = call;
+  const details = toDetails(call);
+  const stores = storesContents(context);
+  if (stores instanceof Promise) {
+    const waiting = stores.then((isOn) => write(details, isOn, call));
+    context.connection.waitUntil?.(waiting);
+  } else write(details, stores, call);
+}
+
+/** Writes the row, and has the hooks run that nobody waits for. */
+function write(details: LogDetails, storesContents: boolean, { context, responseHeaders }: FinishedCall): void {
+  const { log } = context;
+  const sensitive = context.header("sensitive-headers");
+  const content = storesContents && {
+    sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
+    requestHeaders: shownHeaders(context),
+    responseHeaders,
+    requestBody: beginningOf(log.requestBody),
+    responseBody: beginningOf(log.responseBody),
+  };
+  if (!storesContents && details.hook_results) {
+    const { before_request_hooks: before, after_request_hooks: after } = details.hook_results;
+    details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
+  }
+  context.services.record({ details, secrets: secretsOf(context), content: content || null });
+  if (log.hooks && log.hooks.later.length > 0) runLater(log.hooks.later, storesContents, context);
+}

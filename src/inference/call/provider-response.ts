@@ -1,0 +1,49 @@
+import type { CallRecord } from "../../context/call-record.ts";
+import type { CallerContext } from "../../context.ts";
+import { UpstreamError } from "../../errors.ts";
+import { answerHeaders } from "../../lib/headers.ts";
+import { readFailure } from "../../providers/core/failures.ts";
+import { withoutManagedSecrets } from "../target/managed-secrets.ts";
+import { droppedHeader } from "./dropped-params.ts";
+
+/** Headers that tell how a request was served. */
+export function routingHeaders(provider: string, { label, retries }: CallRecord): Record<string, string> {
+  return {
+    "x-gateway-provider": provider,
+    "x-gateway-last-used-option-index": label,
+    "x-gateway-retry-attempt-count": retries === 0 ? "0" : String(retries),
+    "x-gateway-cache-status": "DISABLED",
+  };
+}
+
+/** Headers of a unified answer: the upstream's that matter, then ours. */
+export function unifiedHeaders(
+  upstream: Response,
+  provider: string,
+  { log, services }: CallerContext,
+): Record<string, string> {
+  const headers = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
+  return Object.assign(headers, routingHeaders(provider, log), droppedHeader(log));
+}
+
+/** The error a caller gets for an upstream's failure: status, wait hints and request id survive. */
+export function toProviderError(
+  upstream: { status: number; headers: Headers },
+  text: string,
+  context: CallerContext,
+): UpstreamError {
+  const provider = context.log.provider ?? "provider";
+  const { "content-type": _type, ...headers } = answerHeaders(
+    upstream.headers,
+    context.services.headerRules.returnedUnified,
+  );
+  // before what is too long is cut: of a secret at that place a part would be left
+  const shown = withoutManagedSecrets(text, context);
+  const { message, ...details } = readFailure(shown, upstream.status, upstream.headers);
+  return new UpstreamError(upstream.status, `${provider} error: ${message}`, {
+    ...details,
+    provider,
+    headers: { ...headers, ...routingHeaders(provider, context.log) },
+    upstreamHeaders: upstream.headers,
+  });
+}

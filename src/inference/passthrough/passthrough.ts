@@ -1,0 +1,297 @@
+import type { CallerContext } from "../../context.ts";
+import { toBodyError } from "../../endpoint.ts";
+import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../../lib/body.ts";
+import { answerHeaders, passthroughRequestHeaders } from "../../lib/headers.ts";
+import { decodeUtf8, hasRepeatedName, isObject, parseJson } from "../../lib/json.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { withoutScheme } from "../../lib/secret-values.ts";
+import type { Timers } from "../../lib/timers.ts";
+import { isSocketHandshake } from "../../lib/websocket.ts";
+import { maxLoggedBody } from "../../logs/body.ts";
+import { toLoggedUsage } from "../../logs/usage.ts";
+import type { Destination } from "../../providers/core/call.ts";
+import { modelInPath, modelsInHeaders, modelsInQuery, splitPath } from "../../providers/core/model-names.ts";
+import { type Attempt, type AttemptTimes, endCall, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
+import { callUpstream, type PreparedCall, type UpstreamAnswer } from "../call/call-upstream.ts";
+import { routingHeaders } from "../call/provider-response.ts";
+import { passedKind } from "../facts/request-types.ts";
+import { withinRequest } from "../guard/request-deadline.ts";
+import { RequestGuard, statusAfterHooks, type TargetGuard } from "../guard/request-guard.ts";
+import type { Caller } from "../pipeline/execute.ts";
+import { planRequest, runPlan } from "../pipeline/run.ts";
+import { flowBack, isText } from "../stream/byte-relay.ts";
+import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
+import { isFromRequest, listLeaves, readLeafDestination } from "../target/config-target.ts";
+import { requirePassedModels } from "../target/model-list.ts";
+import { requireRelayed } from "./native-routes.ts";
+import { type PassedDestination, readPassedDestination } from "./provider-path.ts";
+
+/** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
+const heldBody = 256 * 1024;
+
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes.subarray(0, maxLoggedBody));
+}
+
+/** A body on its way to the provider, and what could be read of it. */
+interface Upload {
+  body: Uint8Array | ReadableStream<Uint8Array> | undefined;
+  /** The text it is; undefined where it was not read, or is no UTF-8. */
+  text: string | undefined;
+  /** Top-level members of the JSON object it is; of any other none are known. */
+  members: Readonly<Record<string, unknown>>;
+  /** The model it names. */
+  model: string | undefined;
+}
+
+const noMembers = {};
+
+/** A body of which nothing is known, or none. */
+function unread(body: Upload["body"]): Upload {
+  return { body, text: undefined, members: noMembers, model: undefined };
+}
+
+/** A body that is held, and what it says. */
+function readHeldBody(body: Uint8Array, text: string | undefined, { log }: CallerContext): Upload {
+  const value = text === undefined ? undefined : parseJson(text);
+  if (!isObject(value)) return { ...unread(body), text };
+  const model = typeof value.model === "string" ? value.model : undefined;
+  if (model !== undefined) log.model = model;
+  log.stream = value.stream === true;
+  return { body, text, members: value, model };
+}
+
+/** Text of UTF-8 bytes; undefined for others. */
+function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return decodeUtf8(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The body as it came: small ones held, so that they can be logged, others as a stream that is counted. */
+async function readUpload(context: CallerContext): Promise<Upload> {
+  const { request, log } = context;
+  if (context.method === "GET") return unread(undefined);
+  const maxBytes = context.services.limits.streamedBodyBytes;
+  const length = Number(context.headers.get("content-length") ?? Number.NaN);
+  if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
+  if (!(length <= heldBody)) {
+    return unread(request.body ? countBytes(request.body, { bytes: maxBytes, ...uploadTimes }) : undefined);
+  }
+  if (length === 0) return unread(undefined);
+  try {
+    const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes, timers: context.services.timers });
+    if (!isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) return unread(bytes);
+    log.requestBody = bytes;
+    return readHeldBody(bytes, decodeText(bytes), context);
+  } catch (error) {
+    throw toBodyError(error, maxBytes);
+  }
+}
+
+/** Notes what a small JSON answer tells. */
+function noteAnswer(context: CallerContext, bytes: Uint8Array): void {
+  context.log.responseBody = bytes;
+  const body = parseJson(textOf(bytes));
+  if (isObject(body)) context.log.usage = toLoggedUsage(body.usage);
+}
+
+async function answerUpstream(upstream: Response, attempt: Attempt, context: CallerContext): Promise<Reply> {
+  const { log } = context;
+  const provider = log.provider ?? "provider";
+  const status = statusAfterHooks(upstream.status, context);
+  const headers = {
+    ...answerHeaders(upstream.headers, context.services.headerRules.returned),
+    ...routingHeaders(provider, log),
+  };
+  const keepText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
+  const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
+  attempt.stopTimer();
+  if (status === 204 || status === 205 || status === 304) return { status, headers, body: null };
+  if (length <= heldBody) {
+    const bytes = await readHeld(upstream, { attempt, provider, timers: context.services.timers });
+    endCall(attempt, context);
+    if (keepText) noteAnswer(context, bytes);
+    return { status, headers, body: bytes.length === 0 ? null : bytes };
+  }
+  if (upstream.body === null) return { status, headers, body: null };
+  if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
+  return flowBack({ status, headers, body: upstream.body }, { attempt, provider, keepText }, context);
+}
+
+/** A small answer whole. */
+async function readHeld(
+  upstream: Response,
+  { attempt, provider, timers }: { attempt: Attempt; provider: string; timers: Timers },
+): Promise<Uint8Array> {
+  try {
+    return await readBytes(upstream, { bytes: heldBody, ...uploadTimes, timers });
+  } catch (error) {
+    if (error instanceof BodyError && error.problem === "timeout") {
+      throw new UpstreamError(504, `Cannot get an answer from ${provider}: it went silent`, {
+        cause: error,
+        provider,
+        code: "upstream_idle",
+      });
+    }
+    throw toAttemptError(error instanceof BodyError ? error.cause : error, attempt, provider);
+  }
+}
+
+/** What is passed on, and the guardrails that let it pass. */
+interface PassedRequest {
+  upload: Upload;
+  guard?: TargetGuard | undefined;
+}
+
+/** An answer on its way back, with the call it belongs to. */
+type PassedAnswer = UpstreamAnswer<Response>;
+
+/** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
+function preparePassed(
+  { destination, path }: PassedDestination,
+  { upload: { body }, guard }: PassedRequest,
+  context: CallerContext,
+): PreparedCall {
+  const headers = passthroughRequestHeaders(context.headers.values(), context.services.headerRules.mayGoUpstream);
+  // the provider's rule decides how its credential is sent
+  if (!destination.provider.isRaw) {
+    delete headers.authorization;
+    if (destination.authorization !== undefined) headers.authorization = destination.authorization;
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    if (value.includes(context.gatewayKey)) delete headers[name];
+  }
+  // the provider may repeat the caller's own credential in its errors
+  if (headers.authorization !== undefined) context.log.secrets.push(withoutScheme(headers.authorization));
+  for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
+  Object.assign(headers, destination.managed?.headers);
+  guard?.addHeaders(headers);
+  const length = context.headers.get("content-length");
+  if (body instanceof ReadableStream && length !== undefined) headers["content-length"] = length;
+  return {
+    ...destination,
+    method: context.method,
+    path,
+    headers,
+    raw: true,
+    ...(body !== undefined && { body }),
+  };
+}
+
+/** @throws {InvalidRequestError} 400 for providers that answer inside the gateway: there is nothing to pass on to. */
+export function requirePassable({ provider, customHost }: Destination): void {
+  if (!provider.local || customHost !== undefined) return;
+  throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
+    code: "unsupported_endpoint",
+  });
+}
+
+/** Makes one call. The attempt is released by whoever takes its answer. */
+async function pass(
+  { destination, ...times }: { destination: Destination } & AttemptTimes,
+  request: PassedRequest,
+  context: CallerContext,
+): Promise<PassedAnswer> {
+  const { body, text, model } = request.upload;
+  requirePassable(destination);
+  const passed = readPassedDestination(destination, context, model);
+  requireRelayed(destination, context);
+  const call = preparePassed(passed, request, context);
+  requirePassedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
+  return callUpstream(call, times, context);
+}
+
+/** The model the query of a request that is passed on names. */
+export function namedModel(context: CallerContext): string | undefined {
+  return context.url.searchParams.get("model") ?? undefined;
+}
+
+/** Groups of paths whose records live at one provider. */
+const singleTarget = /^\/v1\/(?:files|batches|fine_tuning)(?:\/|$)/;
+
+/** @throws {InvalidRequestError} 400 for several targets where the records of a path live at one provider. */
+export function requireSingleTarget({ node }: RequestConfig, { url }: CallerContext): void {
+  if (!singleTarget.test(url.pathname) || listLeaves(node).length <= 1) return;
+  throw new InvalidRequestError(
+    "Invalid config provided. Maximum one target is allowed for batch/file/fine_tuning requests",
+    { code: "invalid_config", param: "x-gateway-config" },
+  );
+}
+
+/** Whether every reader of a body finds the members that were found here. */
+function isUnambiguous({ body, text, members }: Upload): boolean {
+  return body === undefined || (members !== noMembers && !hasRepeatedName(text ?? ""));
+}
+
+/** The models the path, the query and the headers of a request that is passed on name. */
+function modelsOfCall({ url, headers }: CallerContext): string[] {
+  const { segments = [], query } = splitPath(`${url.pathname}${url.search}`);
+  const inPath = modelInPath(`/${segments.join("/")}`);
+  return [...(inPath === undefined ? [] : [inPath]), ...modelsInQuery(query), ...modelsInHeaders(headers.values())];
+}
+
+/** Passes a request on as a config says; a body that flows through is sent once only. */
+async function passByConfig(config: RequestConfig, upload: Upload, context: CallerContext): Promise<PassedAnswer> {
+  requireSingleTarget(config, context);
+  const { body, members } = upload;
+  const isRead = isUnambiguous(upload);
+  const plan = planRequest(config, members, { context });
+  const kind = passedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
+  const guard = new RequestGuard(kind, config.view, context);
+  const callsNothing = context.method === "GET" || context.method === "DELETE";
+  const listModels = () => modelsOfCall(context);
+  const isBare = callsNothing && body === undefined && namedModel(context) === undefined;
+  const caller: Caller<PassedAnswer> = {
+    async call(attempt, { deadline }) {
+      const { node, settings } = attempt;
+      const entering = guard.enter(attempt, isRead ? members : noMembers, { isBare, listModels });
+      const guarded = entering && (await withinRequest(entering, deadline, context));
+      const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context);
+      return pass({ destination, ...timesOf({ settings, deadline }, context) }, { upload, guard: guarded }, context);
+    },
+    statusOf: ({ upstream }) => upstream.status,
+    headersOf: ({ upstream }) => upstream.headers,
+    discard({ upstream, attempt }) {
+      upstream.body?.cancel().catch(() => {});
+      attempt.release();
+    },
+    canRepeat: !(body instanceof ReadableStream),
+  };
+  return runPlan(config, plan, caller, context);
+}
+
+/**
+ * Hands a request to the provider as it is and its answer back as it is: bytes, status and headers, less those that belong
+ * to one connection.
+ */
+export async function runPassthrough(context: CallerContext): Promise<Reply> {
+  if (isSocketHandshake(context.method, context.headers)) {
+    throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime takes them", {
+      code: "invalid_handshake",
+      param: "upgrade",
+    });
+  }
+  const given = readRequestConfig(context);
+  const config = given instanceof Promise ? await given : given;
+  const { upstream, attempt } = await passByConfig(config, await readUpload(context), context);
+  return replyWithin(attempt, answerUpstream(upstream, attempt, context));
+}
+
+/**
+ * Whether a request goes, whatever its route, as it came to a provider that takes such requests. It names that provider
+ * itself, and neither it nor its key or workspace a config that says where to go.
+ *
+ * @throws {InvalidRequestError} 400 if its config cannot be used.
+ */
+export function isPassedOn(context: CallerContext): boolean | Promise<boolean> {
+  const slug = context.header("provider");
+  const isRaw = slug !== null && context.services.providers.get(slug)?.isRaw === true;
+  if (!isRaw || context.header("config") !== null) return false;
+  const leavesOpen = ({ node }: RequestConfig) => isFromRequest(node);
+  const given = readRequestConfig(context);
+  return given instanceof Promise ? given.then(leavesOpen) : leavesOpen(given);
+}

@@ -1,0 +1,41 @@
+import type { CallerContext } from "../../context.ts";
+import { InvalidRequestError } from "../../errors.ts";
+import type { Destination } from "../../providers/core/call.ts";
+import { withoutKey } from "../target/caller-setting.ts";
+import { requireCustomHost } from "../target/custom-host.ts";
+
+/** Where a request that is passed on goes. */
+export interface PassedDestination {
+  destination: Destination;
+  /** Path below the base address, with its query. */
+  path: string;
+}
+
+/**
+ * Where a path that is passed on as it is leads at the provider of a request.
+ *
+ * @param asked.model The model its body names.
+ * @throws {GatewayError} 400 if the path names a host that is refused, or that a credential of ours must not be sent to, or
+ * if the query holds the gateway key.
+ */
+export function readPassedDestination(
+  destination: Destination,
+  context: CallerContext,
+  model: string | undefined,
+): PassedDestination {
+  const { url } = context;
+  const query = withoutKey(url.search, "query", context);
+  const written = url.pathname.replace(/^\/v1(?=\/|$)/, "");
+  const isProxied = written.startsWith("/proxy/");
+  const path = isProxied ? written.slice("/proxy".length) : written;
+  const target = destination.provider.passPath({ path, query, isProxied, model });
+  if (target.baseUrl === undefined) return { destination, path: target.path };
+  if (destination.managed !== undefined || destination.customHost !== undefined) {
+    throw new InvalidRequestError("Cannot pass this path on: it names another host than the provider's", {
+      param: "path",
+      code: "invalid_custom_host",
+    });
+  }
+  requireCustomHost(target.baseUrl, context.services, "path");
+  return { destination: { ...destination, customHost: target.baseUrl }, path: target.path };
+}

@@ -1,0 +1,301 @@
+import type { CallerContext } from "../../context.ts";
+import type { DialectOptions } from "../../dialects/types.ts";
+import { isJsonType } from "../../endpoint.ts";
+import { UpstreamError } from "../../errors.ts";
+import { type ExactNumbers, type ShelteredBytes, shelterIntegers } from "../../lib/exact-numbers.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { beginningOf } from "../../logs/body.ts";
+import { type Destination, productName } from "../../providers/core/call.ts";
+import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
+import { BinaryAnswer, type OperationName, type Operations } from "../../providers/core/operations.ts";
+import type { CallFailure, ConversionOptions, OperationAdapters } from "../../providers/core/types.ts";
+import type { InheritedSettings } from "../../routing/config.ts";
+import { type ServedOperation, serveOperation } from "../adapt/operation.ts";
+import { type Attempt, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
+import { callUpstream, type PreparedCall } from "../call/call-upstream.ts";
+import { noteDropped } from "../call/dropped-params.ts";
+import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
+import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
+import { noteCounts } from "../call/usage-units.ts";
+import { isStreamed } from "../facts/operation-facts.ts";
+import type { TargetGuard } from "../guard/request-guard.ts";
+import { type OpenedAnswer, openAnswer } from "../stream/stream-framing.ts";
+import { modelOf, requireModel, requireSentModels } from "../target/model-list.ts";
+import { isStrict, namesBeta, readClientHeader, readForwardedHeaders } from "../target/target.ts";
+import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
+import { callSplit } from "./split-call.ts";
+import { answerHeld, answerStream } from "./stream-response.ts";
+
+/** One unified operation on its way to its provider. */
+interface Run {
+  operation: ServedOperation;
+  destination: Destination;
+  attempt: Attempt;
+  settings: InheritedSettings | undefined;
+  /** The client's form, where the request is one. */
+  form: SentForm | undefined;
+  guard: TargetGuard | undefined;
+  strict: boolean;
+}
+
+/** The upstream's request, its headers built from nothing. */
+function prepareCall(
+  operation: ServedOperation,
+  { destination, form }: Target,
+  forwarded: Record<string, string>,
+): PreparedCall {
+  const { method, path, streamed, media } = operation;
+  const headers = Object.assign(forwarded, operation.headers(forwarded));
+  headers.accept = streamed ? "text/event-stream" : media.flows ? "*/*" : "application/json";
+  headers["accept-encoding"] = "identity";
+  headers["user-agent"] = productName;
+  const { provider, customHost, credential } = destination;
+  const call: PreparedCall = { provider, customHost, credential, method, path, headers, raw: false };
+  if (method === "GET") return call;
+  const encoded = encodeBody(operation, form);
+  Object.assign(headers, encoded.headers);
+  call.body = encoded.body;
+  return call;
+}
+
+/** The client's answer to an upstream answer that is not a stream. */
+async function answerWhole(upstream: Response, run: Run, context: CallerContext): Promise<Reply> {
+  const { log } = context;
+  const { slug } = run.destination.provider;
+  const bytes = await readAnswer(upstream, { attempt: run.attempt, provider: slug }, context);
+  const { media, answerBytes } = run.operation;
+  if (answerBytes && isSuccess(upstream) && /^(?:image|audio)\//i.test(typeOf(upstream))) {
+    const given = new BinaryAnswer(bytes, typeOf(upstream));
+    const answer = convert(run, () => answerBytes(given)) ?? {};
+    return answerWith(answer, upstream, { run, context });
+  }
+  if (!isSuccess(upstream)) throw toProviderError(upstream, toFailureText(bytes), context);
+  const sheltered = shelterAnswer(bytes, upstream, { run, context });
+  const text = toText(sheltered?.bytes ?? bytes, slug);
+  const body = parseAnswer(text, slug, media);
+  const { error, choices } = isObject(body) ? body : {};
+  if (error !== undefined && error !== null && choices === undefined && !media.readsErrors) {
+    const status = statusOfErrorBody(error);
+    throw toProviderError({ status, headers: upstream.headers }, text, context);
+  }
+  const answer = convert(run, () => run.operation.answer(body));
+  if (answer !== undefined) return answerWith(answer, upstream, { run, context, numbers: sheltered?.numbers });
+  noteCounts(context, run.operation, body);
+  log.responseBody = media.isHeavy ? withoutMedia(body) : beginningOf(bytes);
+  const headers = unifiedHeaders(upstream, slug, context);
+  headers["content-type"] = "application/json";
+  return { status: upstream.status, headers, body: sheltered ? toText(bytes, slug) : text };
+}
+
+/** An answer whose numbers are to stay as they are written while it is converted; undefined where all can be held. */
+function shelterAnswer(
+  bytes: Uint8Array,
+  upstream: Response,
+  { run: { operation }, context: { numbers } }: { run: Run; context: CallerContext },
+): ShelteredBytes | undefined {
+  return operation.media.isHeavy || !isSuccess(upstream) ? undefined : shelterIntegers(bytes, numbers);
+}
+
+/** The client's answer where the upstream's was converted. */
+function answerWith(
+  answer: Record<string, unknown> | BinaryAnswer,
+  upstream: Response,
+  { run, context, numbers }: { run: Run; context: CallerContext; numbers?: ExactNumbers | undefined },
+): Reply {
+  const { log } = context;
+  const headers = unifiedHeaders(upstream, run.destination.provider.slug, context);
+  if (answer instanceof BinaryAnswer) {
+    noteCounts(context, run.operation, undefined);
+    headers["content-type"] = answer.type;
+    return { status: upstream.status, headers, body: answer.bytes };
+  }
+  noteCounts(context, run.operation, answer);
+  const written = JSON.stringify(answer);
+  const text = numbers ? numbers.restore(written) : written;
+  log.responseBody = run.operation.media.isHeavy ? withoutMedia(answer) : beginningOf(text);
+  headers["content-type"] = "application/json";
+  return { status: upstream.status, headers, body: text };
+}
+
+function typeOf({ headers }: Response): string {
+  return headers.get("content-type") ?? "application/octet-stream";
+}
+
+/**
+ * The answer in the gateway's shape, undefined where it came in it; a body the adapter cannot read is the upstream's fault.
+ *
+ * @throws {UpstreamError} Also the adapter's own, for failures that come with status 200.
+ */
+function convert(
+  { destination }: Run,
+  read: () => object | undefined,
+): Record<string, unknown> | BinaryAnswer | undefined {
+  const { slug } = destination.provider;
+  try {
+    const answer = read();
+    return answer instanceof BinaryAnswer ? answer : answer && { ...answer, provider: slug };
+  } catch (cause) {
+    if (cause instanceof UpstreamError) throw cause;
+    throw badAnswer(slug, "it does not have the expected members", cause);
+  }
+}
+
+/** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
+function withModel<Request extends object>(request: Request, model: string | undefined): Request {
+  return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
+}
+
+/** Value of `x-gateway-beta` with which messages go by way of the Responses API. */
+const responsesBeta = "use-responses-api-2026-07-30";
+
+/** What conversions may ask of an answer besides its body. */
+interface Received {
+  headers?: Headers;
+}
+
+/** How answers are converted, and who is told of what is left out. */
+function conversionOptions(
+  { destination, settings }: Target,
+  context: CallerContext,
+  received: Received,
+): ConversionOptions & DialectOptions {
+  const { clock } = context.services;
+  const { id, log, keepAnswer } = context;
+  log.dropped = null;
+  return {
+    strict: isStrict(context, settings),
+    hasCustomHost: destination.customHost !== undefined,
+    id,
+    clientHeader: (name) => readClientHeader(name, context),
+    answerHeader: (name) => received.headers?.get(name) ?? undefined,
+    answerId: `chatcmpl-${id}`,
+    created: Math.floor(clock.now() / 1000),
+    now: () => Math.floor(clock.now() / 1000),
+    overResponses: namesBeta(context, responsesBeta),
+    ...(keepAnswer && { keep: keepAnswer }),
+    ...(context.numbers && { numbers: context.numbers }),
+    drop: (member) => noteDropped(log, member),
+  };
+}
+
+/** One target of a request: where it goes, and with which settings of its config. */
+export interface Target {
+  destination: Destination;
+  /** The form the request came as, where it is one. */
+  form?: SentForm | undefined;
+  /** Absent for requests without a config. */
+  settings?: InheritedSettings;
+  /** Milliseconds of the monotonic clock at which the whole request ends. */
+  deadline?: number | undefined;
+  /** Its guardrails, where it has some. */
+  guard?: TargetGuard;
+}
+
+/** The operation with its body made, once the names in the call are ones that may be called. @throws {BudgetError} 412 */
+function requireCalled(
+  operation: ServedOperation,
+  destination: Destination,
+  headers: Readonly<Record<string, string>>,
+): ServedOperation {
+  const body = operation.method === "GET" ? undefined : operation.body();
+  requireSentModels(destination, { path: operation.path, body, headers });
+  return { ...operation, body: () => body };
+}
+
+/**
+ * Calls one target and answers in the shape of the route.
+ *
+ * @param request The request, the parameters of the config applied.
+ * @throws {GatewayError} If the provider fails, cannot be reached or does not have the operation.
+ */
+export async function callTarget<Name extends OperationName>(
+  name: Name,
+  request: Operations[Name]["request"],
+  target: Target,
+  context: CallerContext,
+): Promise<Reply> {
+  const { log } = context;
+  const { destination, settings, form } = target;
+  const { provider, managed } = destination;
+  log.stream = isStreamed(name, request);
+  const received: Received = {};
+  const options = conversionOptions(target, context, received);
+  const asked = withModel(request, managed?.model);
+  const adapter: OperationAdapters[Name] = provider.operations[name];
+  if (adapter?.split) {
+    const input = { adapter, request: asked, target, context };
+    const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, context));
+    if (joined) return joined;
+  }
+  // what asks for no model calls none
+  if (managed && name !== "models") requireModel(destination, modelOf(asked));
+  const served = serveOperation(name, asked, provider, options);
+  const forwarded = readForwardedHeaders(context, settings?.forwardHeaders);
+  for (const header of provider.clientHeaders) {
+    const value = readClientHeader(header, context);
+    if (value !== undefined) forwarded[header] ??= value;
+  }
+  target.guard?.addHeaders(forwarded);
+  const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
+  let operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
+  // a request that may be repeated adds its credential to headers of its own
+  const prepare = () => prepareCall(operation, target, operation.repair ? { ...headers } : headers);
+  const repeat = async (refused: Response, attempt: Attempt) => {
+    const failure = await readRefusal(refused, attempt, { target, context });
+    const repaired = failure && operation.repair?.(failure);
+    if (!repaired) return failure ? failure.response : refused;
+    operation = repaired;
+    return prepare();
+  };
+  try {
+    const times = timesOf(target, context);
+    const { upstream, attempt } = await callUpstream(prepare(), times, context, operation.repair && repeat);
+    received.headers = upstream.headers;
+    const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
+    return await replyWithin(attempt, answerUpstream(upstream, run, context));
+  } catch (error) {
+    throw isFlow(form) ? (form.failure() ?? error) : error;
+  }
+}
+
+/** What a provider says that refused a request with a 4xx, and its response, to be read again; undefined for any other. */
+async function readRefusal(
+  upstream: Response,
+  attempt: Attempt,
+  { target, context }: { target: Target; context: CallerContext },
+): Promise<(CallFailure & { response: Response }) | undefined> {
+  const { status } = upstream;
+  if (status < 400 || status > 499) return undefined;
+  const bytes = await readAnswer(upstream, { attempt, provider: target.destination.provider.slug }, context);
+  const { message } = readFailure(new TextDecoder().decode(bytes), status, upstream.headers);
+  const headers = new Headers(upstream.headers);
+  headers.delete("content-length");
+  return { status, message, response: new Response(new Uint8Array(bytes), { status, headers }) };
+}
+
+/** The client's answer to an upstream's response. */
+async function answerUpstream(came: Response, run: Run, context: CallerContext): Promise<Reply> {
+  const { operation, form, guard, attempt, destination } = run;
+  // of a form that flows through it is not known what it asks for
+  const mayStream = operation.streamed || isFlow(form);
+  const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
+  const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
+  if (isStream) return guard?.holdsStreams ? answerHeld(upstream, run, context) : answerStream(upstream, run, context);
+  if (!flowsBack(upstream, operation)) return answerWhole(upstream, run, context);
+  noteCounts(context, operation, undefined);
+  return answerFlow(upstream, { attempt, provider: destination.provider.slug }, context);
+}
+
+/** An answer whose beginning has to be read. @throws {GatewayError} If it breaks off there. */
+function readStart(opened: Promise<OpenedAnswer>, { attempt, destination }: Run): Promise<OpenedAnswer> {
+  return opened.catch((error: unknown) => {
+    throw toAttemptError(error, attempt, destination.provider.slug);
+  });
+}
+
+/** Whether an answer goes back as it comes. */
+function flowsBack(upstream: Response, { media, answerBytes }: ServedOperation): boolean {
+  if (!media.flows || answerBytes || !isSuccess(upstream)) return false;
+  return media.isPlain || !isJsonType(typeOf(upstream));
+}

@@ -1,0 +1,275 @@
+import type { CallerContext, Services } from "../../context.ts";
+import {
+  ClientClosedError,
+  type GatewayError,
+  InternalError,
+  TimeoutError,
+  toGatewayError,
+  UpstreamError,
+} from "../../errors.ts";
+import { crc32 } from "../../lib/hash.ts";
+import type { Admission, CallOutcome } from "../../routing/breaker.ts";
+import type { ConfigNode } from "../../routing/config.ts";
+import type { PlanNode, PlannedAttempt } from "../../routing/plan.ts";
+import { decideRetry } from "../../routing/retry.ts";
+import type { AttemptLog } from "../../schemas/logs.ts";
+import type { RequestConfig } from "../target/config-source.ts";
+
+/** Most retries of one request, over all its targets. */
+const maxRetriesInAll = 20;
+/** Timers may fire this much before their time. */
+const timerSlackMs = 2;
+
+/** How long a call may take. */
+interface CallTiming {
+  /** Milliseconds of the monotonic clock at which the whole request ends; undefined without a total timeout. */
+  deadline: number | undefined;
+}
+
+/** What makes the calls of a plan. */
+export interface Caller<Value> {
+  /**
+   * Makes one call.
+   *
+   * @throws {GatewayError} If it fails; its status decides what comes next.
+   */
+  call(attempt: PlannedAttempt, timing: CallTiming): Promise<Value>;
+  statusOf(value: Value): number;
+  headersOf(value: Value): Headers | undefined;
+  /** Lets go of an answer nobody gets. */
+  discard(value: Value): void;
+  /** False when the body can be sent once only. */
+  canRepeat: boolean;
+}
+
+/** How a call ended. */
+type Ended<Value> = {
+  status: number;
+  headers: Headers | undefined;
+  /** `final`: nothing else is tried. `left-out`: its breaker kept the target from being tried. */
+  kind: "tried" | "final" | "left-out";
+} & ({ value: Value; error?: never } | { error: GatewayError; value?: never });
+
+/** One execution of a plan. */
+class Execution<Value> {
+  readonly #caller: Caller<Value>;
+  readonly #context: CallerContext;
+  readonly #services: Services;
+  readonly #config: RequestConfig;
+  #retries = 0;
+  /** The last answer, let go of when another call is made. */
+  #answer: Value | undefined;
+
+  constructor(caller: Caller<Value>, context: CallerContext, config: RequestConfig) {
+    this.#caller = caller;
+    this.#context = context;
+    this.#services = context.services;
+    this.#config = config;
+  }
+
+  async run(node: PlanNode, isLast: boolean): Promise<Ended<Value>> {
+    if (node.kind === "attempt") return this.#runAttempt(node.attempt, isLast);
+    let ended: Ended<Value> | undefined;
+    for (const [index, child] of node.children.entries()) {
+      const isLastChild = index === node.children.length - 1;
+      const next = await this.run(child, isLast && isLastChild);
+      // a target that was left out does not answer in place of one that was tried
+      if (!ended || next.kind !== "left-out") ended = next;
+      const isSent = !this.#caller.canRepeat && ended.kind !== "left-out";
+      if (isLastChild || isSent || !continues(ended, node.onStatusCodes)) break;
+    }
+    return ended ?? this.#fail(new InternalError("Cannot answer: the plan is empty"));
+  }
+
+  #fail(error: GatewayError, kind: Ended<Value>["kind"] = "tried"): Ended<Value> {
+    const headers = error instanceof UpstreamError ? error.upstreamHeaders : undefined;
+    return { status: error.status, headers, kind, error };
+  }
+
+  async #runAttempt(attempt: PlannedAttempt, isLast: boolean): Promise<Ended<Value>> {
+    const { clock } = this.#services;
+    const { log } = this.#context;
+    const { totalTimeoutMs } = attempt.settings;
+    const startedAt = clock.monotonic();
+    const admission = this.#admit(attempt);
+    if (admission === "refused" && !(isLast && log.attempts.length === 0)) {
+      log.skipped = [...log.skipped, attempt.node.path];
+      return this.#fail(brokenTarget(attempt), "left-out");
+    }
+    this.#discard(this.#answer);
+    log.label = attempt.node.path;
+    log.retries = 0;
+    log.retriesMade = 0;
+    log.provider = null;
+    log.prices = null;
+    log.answeredModel = null;
+    log.hooks = null;
+    const deadline = totalTimeoutMs === undefined ? undefined : this.#context.startedAt + totalTimeoutMs;
+    const ended = await this.#tryUntilDone(attempt, { deadline }, admission);
+    this.#answer = ended.value;
+    const entry: AttemptLog = {
+      label: attempt.node.path,
+      provider: log.provider,
+      model: log.model,
+      status: ended.status,
+      duration_ms: Math.round((clock.monotonic() - startedAt) * 100) / 100,
+      retries: log.retriesMade,
+    };
+    log.attempts.push(entry);
+    return ended;
+  }
+
+  #discard(answer: Value | undefined): void {
+    if (answer !== undefined) this.#caller.discard(answer);
+  }
+
+  /** Asks the breaker; a target nothing watches is always admitted. */
+  #admit({ node, breaker }: PlannedAttempt): Admission | "refused" | undefined {
+    if (!breaker) return undefined;
+    const key = breakerKey(node, this.#config, this.#context);
+    return this.#services.routing.breakers.admit(key, breaker) ?? "refused";
+  }
+
+  async #tryUntilDone(
+    attempt: PlannedAttempt,
+    timing: CallTiming,
+    first: Admission | "refused" | undefined,
+  ): Promise<Ended<Value>> {
+    const { routing, clock } = this.#services;
+    const { settings } = attempt;
+    let waitedMs = 0;
+    let admission = first;
+    for (let retries = 0; ; retries++) {
+      const ended = await this.#tryOnce(attempt, timing);
+      tell(admission, ended.error instanceof ClientClosedError ? "abandoned" : { status: ended.status });
+      if (retries === 0) routing.budget.noteCall(this.#host());
+      if (ended.kind === "final" || !this.#caller.canRepeat) return ended;
+      const input = { settings: settings.retry, status: ended.status, headers: ended.headers, retries, waitedMs };
+      const decision = decideRetry({ ...input, random: routing.random, now: clock.now() });
+      if (decision === "done") return ended;
+      admission = typeof decision === "string" ? "refused" : this.#admitRetry(attempt, timing, decision.waitMs);
+      if (typeof decision === "string" || admission === "refused") {
+        this.#context.log.retries = -1;
+        return ended;
+      }
+      this.#discard(ended.value);
+      waitedMs += decision.waitMs;
+      await this.#pause(decision.waitMs);
+      if (this.#context.request.signal.aborted) {
+        tell(admission, "abandoned");
+        return this.#fail(clientLeft(), "final");
+      }
+      this.#retries++;
+      this.#context.log.retries = retries + 1;
+      this.#context.log.retriesMade = retries + 1;
+    }
+  }
+
+  /** Asks whether there may be a retry: by the time that is left, how many there were, and the breaker. */
+  #admitRetry(attempt: PlannedAttempt, { deadline }: CallTiming, waitMs: number): Admission | "refused" | undefined {
+    const { routing, clock } = this.#services;
+    const isLate = deadline !== undefined && clock.monotonic() + waitMs >= deadline;
+    if (isLate || this.#retries >= maxRetriesInAll) return "refused";
+    const admission = this.#admit(attempt);
+    if (admission === "refused" || routing.budget.book(this.#host())) return admission;
+    tell(admission, "abandoned");
+    return "refused";
+  }
+
+  async #tryOnce(attempt: PlannedAttempt, timing: CallTiming): Promise<Ended<Value>> {
+    const { clock } = this.#services;
+    const { deadline = Number.POSITIVE_INFINITY } = timing;
+    if (clock.monotonic() >= deadline) return this.#fail(outOfTime(attempt), "final");
+    try {
+      const value = await this.#caller.call(attempt, timing);
+      return { status: this.#caller.statusOf(value), headers: this.#caller.headersOf(value), kind: "tried", value };
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      const isOver = clock.monotonic() >= deadline - timerSlackMs;
+      if (isOver && error instanceof TimeoutError) return this.#fail(outOfTime(attempt), "final");
+      // the caller is gone, the time is over, the gateway stops or something of ours broke: nothing else is tried
+      const isStopping = error.code === "upstream_shutdown";
+      const isFinal = isOver || isStopping || error instanceof ClientClosedError || error instanceof InternalError;
+      return this.#fail(error, isFinal ? "final" : "tried");
+    }
+  }
+
+  /** The host that was called last: retries are counted for each host of a tenant. */
+  #host(): string {
+    const { log, principal } = this.#context;
+    const [origin = ""] = /^[^:]*:\/\/[^/]*/.exec(log.calls.at(-1)?.url ?? "") ?? [];
+    return `${principal.organisationId} ${origin}`;
+  }
+
+  /** Waits, unless the caller leaves first. */
+  #pause(delayMs: number): Promise<void> {
+    const { signal } = this.#context.request;
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const cancel = this.#services.timers.start(delayMs, end);
+      if (signal.aborted) end();
+      else signal.addEventListener("abort", end, { once: true });
+    });
+  }
+}
+
+function clientLeft(): ClientClosedError {
+  return new ClientClosedError("Cannot answer: the caller went away", { code: "client_closed" });
+}
+
+function outOfTime({ settings }: PlannedAttempt): TimeoutError {
+  const message = `Request exceeded the timeout of the whole request: ${settings.totalTimeoutMs}ms`;
+  return new TimeoutError(message, { code: "request_timeout" });
+}
+
+function brokenTarget({ node }: PlannedAttempt): UpstreamError {
+  return new UpstreamError(503, `Cannot call ${node.path}: its circuit breaker is open`, { code: "circuit_open" });
+}
+
+/** Tells a breaker how the call it let through ended. */
+function tell(admission: Admission | "refused" | undefined, outcome: CallOutcome): void {
+  if (admission !== undefined && admission !== "refused") admission(outcome);
+}
+
+/** Whether a fallback goes on to the next target. */
+function continues({ status, kind }: Ended<unknown>, codes: readonly number[] | undefined): boolean {
+  if (kind !== "tried") return kind === "left-out";
+  return codes ? codes.includes(status) : status < 200 || status > 299;
+}
+
+/** What a breaker's state belongs to: a place in a saved config, or a provider, host and credential of an inline one. */
+export function breakerKey(
+  node: ConfigNode,
+  { slug, id }: Pick<RequestConfig, "slug" | "id">,
+  context: CallerContext,
+): string {
+  const { principal } = context;
+  const tenant = [principal.organisationId, principal.workspaceId];
+  if (slug !== null) return JSON.stringify([...tenant, "saved", slug, id, node.path]);
+  const { apiKey, virtualKey, merged, provider = context.header("provider") } = node;
+  const credential = apiKey === undefined ? "" : `${crc32(apiKey)}.${apiKey.length}`;
+  const host = context.header("custom-host") ?? merged.customHost;
+  return JSON.stringify([...tenant, "inline", provider, virtualKey, host, credential]);
+}
+
+/**
+ * Makes the calls of a plan until one answers or none is left.
+ *
+ * @returns What the last call gave.
+ * @throws {GatewayError} The error of the last call.
+ */
+export async function executePlan<Value>(
+  root: PlanNode,
+  caller: Caller<Value>,
+  { context, config }: { context: CallerContext; config: RequestConfig },
+): Promise<Value> {
+  // without a config: one attempt that nothing watches, bounds or repeats
+  if (config.isImplied && root.kind === "attempt") return caller.call(root.attempt, { deadline: undefined });
+  const ended = await new Execution(caller, context, config).run(root, true);
+  if (ended.error !== undefined) throw ended.error;
+  return ended.value;
+}

@@ -1,0 +1,199 @@
+import type { CallerContext } from "../../context.ts";
+import { GatewayError, InvalidRequestError } from "../../errors.ts";
+import { ExactNumbers } from "../../lib/exact-numbers.ts";
+import type { Reply } from "../../lib/reply.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
+import { applyOverlays } from "../../routing/overlays.ts";
+import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../../routing/plan.ts";
+import { numbersOfConfig } from "../../routing/state.ts";
+import type { StickyStore } from "../../routing/sticky.ts";
+import { noteSpent } from "../call/cost.ts";
+import { routingHeaders } from "../call/provider-response.ts";
+import { isStreamed } from "../facts/operation-facts.ts";
+import { withinRequest } from "../guard/request-deadline.ts";
+import { createRequestGuard, toHookResults } from "../guard/request-guard.ts";
+import { answerSoftly } from "../guard/soft-denial.ts";
+import { toStreamed } from "../stream/replay.ts";
+import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
+import { checkLeaves, readLeafDestination } from "../target/config-target.ts";
+import { withModelBeside } from "../target/incomplete-request.ts";
+import { modelOf } from "../target/model-list.ts";
+import { callTarget, type Target } from "./call-target.ts";
+import { breakerKey, type Caller, executePlan } from "./execute.ts";
+import { isFlow, type SentForm } from "./media.ts";
+
+/** What plans are made with. */
+interface PlanParts {
+  context: CallerContext;
+
+  /** Where choices are remembered; by default for other requests too. */
+  sticky?: StickyStore;
+}
+
+/**
+ * What a config means for a request.
+ *
+ * @param params Top-level members of the body.
+ * @throws {InvalidRequestError} 400 if it leads to no target.
+ */
+export function planRequest(
+  config: RequestConfig,
+  params: Readonly<Record<string, unknown>>,
+  { context, sticky = context.services.routing.sticky }: PlanParts,
+): Plan {
+  const { routing } = context.services;
+  const { principal } = context;
+  checkLeaves(config, context.services);
+  const fixed = routing.fixedPlans.get(config.node);
+  if (fixed) return fixed;
+  try {
+    const plan = planAttempts(config.node, {
+      facts: { metadata: context.metadata, params, pathname: context.url.pathname },
+      headers: context.headers,
+      identity: JSON.stringify([principal.organisationId, principal.workspaceId, principal.keyId]),
+      configId: config.id,
+      random: routing.random,
+      sticky,
+      isOpen: (leaf, breaker) => routing.breakers.state(breakerKey(leaf, config, context), breaker) === "open",
+    });
+    if (isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
+    return plan;
+  } catch (cause) {
+    if (!(cause instanceof PlanError)) throw cause;
+    throw new InvalidRequestError(`${cause.message} (${cause.path})`, {
+      cause,
+      code: "invalid_config",
+      param: "x-gateway-config",
+    });
+  }
+}
+
+/** Runs a plan and notes in the log how; its last error tells which target it came from. */
+export async function runPlan<Value>(
+  config: RequestConfig,
+  plan: Plan,
+  caller: Caller<Value>,
+  context: CallerContext,
+): Promise<Value> {
+  const { log } = context;
+  log.configSlug = config.slug;
+  log.skipped = plan.skipped;
+  try {
+    return await executePlan(plan.root, caller, { context, config });
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    Object.assign(error.headers, routingHeaders(log.provider ?? "", log));
+    if (log.hooks && log.hooks.before.length > 0) error.hookResults ??= toHookResults(log.hooks);
+    throw error;
+  }
+}
+
+/** Makes one call of a request to one target. */
+type CallOne<Request> = (request: Request, target: Target) => Promise<Reply>;
+
+/** What the targets of a request are found and called with. */
+interface TargetParts {
+  context: CallerContext;
+
+  /** False where the body can be sent once only. Default: true. */
+  canRepeat?: boolean;
+  /** Whether a stream is asked for. Default: by the request's `stream`. */
+  streamed?: boolean;
+  /** What the request asks for, as guardrails and denials know it. */
+  operation: OperationName;
+}
+
+/** Makes the calls of a request. */
+function createCaller<Request extends Record<string, unknown>>(
+  value: Request,
+  call: CallOne<Request>,
+  { context, operation, canRepeat = true, view }: TargetParts & Pick<RequestConfig, "view">,
+): Caller<Reply> {
+  const guard = createRequestGuard(operation, view, context);
+  return {
+    async call(attempt: PlannedAttempt, { deadline }) {
+      const { node, settings } = attempt;
+      const overlaid = withModelBeside(applyOverlays(value, settings), node, context);
+      context.checkComplete?.(overlaid);
+      context.log.model = modelOf(overlaid) ?? null;
+      const entering = guard.enter(attempt, overlaid, { isBare: operation === "models" });
+      const guarded = entering && (await withinRequest(entering, deadline, context));
+      guarded?.begin(deadline);
+      // hooks change members, never which operation it is
+      const request = guarded ? (guarded.request as Request) : overlaid;
+      const model = modelOf(request);
+      context.log.model = model ?? null;
+      const destination = await readLeafDestination({ node, settings, model }, context);
+      context.log.model = destination.managed?.model ?? model ?? null;
+      if (!guarded) return call(request, { destination, settings, deadline });
+      return guarded.finish(await call(request, { destination, settings, deadline, guard: guarded }));
+    },
+    statusOf: ({ status }) => status,
+    headersOf: () => undefined,
+    discard: ({ status, body }) => {
+      if (status >= 200 && status <= 299) noteSpent(context);
+      if (body instanceof ReadableStream) body.cancel().catch(() => {});
+    },
+    canRepeat,
+  };
+}
+
+/** Numbers of a config stand in what is sent, too. */
+function addNumbers(context: CallerContext, numbers: ExactNumbers | undefined): void {
+  if (!numbers) return;
+  const both = new ExactNumbers();
+  both.join(context.numbers);
+  both.join(numbers);
+  context.numbers = both;
+}
+
+/** Finds the targets of a request and has them called, as its config says. */
+export async function runTargets<Request extends Record<string, unknown>>(
+  value: Request,
+  call: CallOne<Request>,
+  parts: TargetParts,
+): Promise<Reply> {
+  const { context, streamed } = parts;
+  const { log } = context;
+  const model = modelOf(value);
+  log.model = model ?? null;
+  log.stream = streamed ?? Reflect.get(value, "stream") === true;
+  const given = readRequestConfig(context);
+  const config = given instanceof Promise ? await given : given;
+  addNumbers(context, numbersOfConfig(config.node));
+  try {
+    const plan = planRequest(config, value, parts);
+    // awaited here: a promise that is returned as it is costs two more turns
+    const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), context);
+    // a response that was to be repeated does not know yet that it is the last
+    if (log.retries === -1) Object.assign(reply.headers, routingHeaders(log.provider ?? "", log));
+    return reply;
+  } catch (error) {
+    return answerSoftly(error, value, parts);
+  }
+}
+
+/** A request of a unified operation. */
+export interface UnifiedBody<Name extends OperationName> {
+  value: Operations[Name]["request"];
+  /** Its text as it was sent, where it was JSON. */
+  text?: string;
+  /** The form it came as, where it is one. */
+  form?: SentForm | undefined;
+}
+
+/** Runs one unified operation: finds its targets, calls them, answers in the shape of the route. */
+export function runInference<Name extends OperationName>(
+  name: Name,
+  { value, form }: UnifiedBody<Name>,
+  context: CallerContext,
+): Promise<Reply> {
+  const streamed = isStreamed(name, value);
+  const parts = { context, canRepeat: !isFlow(form), streamed, operation: name };
+  const running = runTargets(
+    value,
+    (request, target) => callTarget(name, request, { ...target, form }, context),
+    parts,
+  );
+  return streamed ? running.then((reply) => toStreamed(name, reply, value, context)) : running;
+}

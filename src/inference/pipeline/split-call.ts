@@ -1,0 +1,77 @@
+import type { CallerContext } from "../../context.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { mapParallel } from "../../lib/parallel.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { toLoggedUsage } from "../../logs/usage.ts";
+import type { Destination } from "../../providers/core/call.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
+import type { OperationAdapter } from "../../providers/core/types.ts";
+import type { InheritedSettings } from "../../routing/config.ts";
+import { droppedHeader } from "../call/dropped-params.ts";
+import { readTimeout } from "../target/target.ts";
+
+/** Most calls of one request that are under way at once. */
+const maxParallel = 4;
+
+type Request<Name extends OperationName> = Operations[Name]["request"];
+
+/** Where a request goes, as callers of targets have it. */
+interface SplitTarget {
+  destination: Destination;
+  settings?: InheritedSettings;
+  deadline?: number | undefined;
+}
+
+/** A request and where it goes. */
+interface SplitInput<Name extends OperationName> {
+  adapter: OperationAdapter<Name>;
+  request: Request<Name>;
+  target: SplitTarget;
+  context: CallerContext;
+}
+
+/** One deadline for all calls: what one call may take, and not more than is left of the request. */
+function deadlineOf({ settings, deadline }: SplitTarget, context: CallerContext): number {
+  const own = context.services.clock.monotonic() + readTimeout(context, settings?.requestTimeoutMs);
+  return Math.min(deadline ?? Number.POSITIVE_INFINITY, own);
+}
+
+function bodyOf({ body }: Reply): Record<string, unknown> {
+  const value = typeof body === "string" ? parseJson(body) : undefined;
+  return isObject(value) ? value : {};
+}
+
+/**
+ * Answers a request whose provider takes less in one call than it holds: one call for each part, and one answer of all. An
+ * error of any is the error of the whole.
+ *
+ * @returns Undefined where one call does.
+ */
+export function callSplit<Name extends OperationName>(
+  { adapter, request, target, context }: SplitInput<Name>,
+  callOne: (part: Request<Name>, target: SplitTarget) => Promise<Reply>,
+): Promise<Reply> | undefined {
+  const parts = adapter.split?.(request);
+  if (!parts || !adapter.join) return undefined;
+  const { join } = adapter;
+  const { log } = context;
+  const whole = { ...target, deadline: deadlineOf(target, context) };
+  const dropped = new Set<string>();
+  const call = (part: Request<Name>): Promise<Reply> => {
+    const reply = callOne(part, whole);
+    // a call is converted before it waits for anything: what was left out stands in the log until the next one begins
+    for (const member of log.dropped ?? []) dropped.add(member);
+    return reply;
+  };
+  return mapParallel(parts, maxParallel, call).then((replies) => {
+    const [first = { status: 200, headers: {}, body: null }] = replies;
+    const bodies = replies.map(bodyOf);
+    // each is an answer of the operation: its adapter made it, or the upstream's was one already
+    const answer: object = join(bodies as Operations[Name]["response"][], request);
+    const text = JSON.stringify({ ...answer, provider: target.destination.provider.slug });
+    log.usage = toLoggedUsage(Reflect.get(answer, "usage"));
+    log.responseBody = text;
+    log.dropped = dropped.size > 0 ? [...dropped] : null;
+    return { ...first, headers: { ...first.headers, ...droppedHeader(log) }, body: text };
+  });
+}

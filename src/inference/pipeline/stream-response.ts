@@ -1,0 +1,125 @@
+import type { CallerContext } from "../../context.ts";
+import { UpstreamError } from "../../errors.ts";
+import { BodyError, readBytes } from "../../lib/body.ts";
+import type { Ending, Reply } from "../../lib/reply.ts";
+import { EventBlocks, readEvents } from "../../lib/sse.ts";
+import { toLoggedUsage, withUnits } from "../../logs/usage.ts";
+import type { Destination } from "../../providers/core/call.ts";
+import type { InheritedSettings } from "../../routing/config.ts";
+import type { ServedOperation } from "../adapt/operation.ts";
+import { type Attempt, endCall } from "../call/attempt.ts";
+import { unifiedHeaders } from "../call/provider-response.ts";
+import type { TargetGuard } from "../guard/request-guard.ts";
+import { relayEvents, type StreamEnd } from "../stream/event-relay.ts";
+import { checkEvent } from "../stream/first-event.ts";
+import { createCutter } from "../stream/stream-framing.ts";
+import type { StreamHooks } from "../stream/stream-hooks.ts";
+import type { StreamObserver } from "../stream/stream-observer.ts";
+
+/** Largest stream that is held back for its guardrails, in bytes. */
+const maxHeldBytes = 16 * 1024 * 1024;
+/** The attempt and the relay keep the time: reading needs no timer of its own. */
+const heldBounds = {
+  bytes: maxHeldBytes,
+  totalMs: Number.POSITIVE_INFINITY,
+  silenceMs: Number.POSITIVE_INFINITY,
+};
+
+/** A call whose answer is streamed. */
+interface StreamedCall {
+  operation: ServedOperation;
+  destination: Destination;
+  attempt: Attempt;
+  settings: InheritedSettings | undefined;
+  guard: TargetGuard | undefined;
+  strict: boolean;
+}
+
+function headersOf(upstream: Response, { destination }: StreamedCall, context: CallerContext): Record<string, string> {
+  const headers = unifiedHeaders(upstream, destination.provider.slug, context);
+  headers["content-type"] = "text/event-stream; charset=utf-8";
+  headers["x-accel-buffering"] = "no";
+  return headers;
+}
+
+/** The client's stream from the upstream's. */
+function relay(
+  upstream: Response,
+  call: StreamedCall & { observer: StreamObserver; hooks?: StreamHooks | undefined; onEnd(end: StreamEnd): void },
+  context: CallerContext,
+): Promise<ReadableStream<Uint8Array>> {
+  const { attempt, operation, settings, observer, hooks, onEnd } = call;
+  const { framing, media } = operation;
+  return relayEvents({
+    upstream,
+    attempt,
+    observer,
+    context,
+    hooks,
+    onEnd,
+    blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
+    idleMs: settings?.streamIdleTimeoutMs ?? context.services.limits.streamIdleTimeoutMs,
+  });
+}
+
+/** Notes what a stream told of itself, once it is over. */
+function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }: CallerContext): void {
+  log.usage = withUnits(toLoggedUsage(observer.usage()), operation.furtherCountsOf(undefined));
+  log.answeredModel = observer.model?.() ?? null;
+}
+
+/** A streamed answer that goes to the client as it comes; its log row is written when it ends. */
+export async function answerStream(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
+  const { log } = context;
+  const { operation, guard, strict } = call;
+  const observer = operation.createObserver();
+  const hooks = guard?.stream(strict);
+  const headers = headersOf(upstream, call, context);
+  const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
+  const onEnd = ({ status: ended, error, sent }: StreamEnd) => {
+    endCall(call.attempt, context);
+    const status = ended === 200 ? (hooks?.status ?? ended) : ended;
+    finish({
+      status,
+      error,
+      note() {
+        noteEnd(observer, call, context);
+        log.responseBody = operation.media.isHeavy ? null : sent;
+      },
+    });
+  };
+  const body = await relay(upstream, { ...call, observer, hooks, onEnd }, context);
+  return { status: hooks?.status ?? upstream.status, headers, body, finished };
+}
+
+/**
+ * A streamed answer that is held back until its guardrails have seen all of it.
+ *
+ * @throws {GatewayError} If it breaks off, is too large, or a guardrail denies it.
+ */
+export async function answerHeld(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
+  const { operation, guard, strict, destination } = call;
+  const observer = operation.createObserver();
+  let ended: StreamEnd | undefined;
+  const onEnd = (end: StreamEnd) => {
+    ended = end;
+    endCall(call.attempt, context);
+    noteEnd(observer, call, context);
+  };
+  const body = await relay(upstream, { ...call, observer, onEnd }, context);
+  // the DOM types want bytes that no other thread shares; nothing here shares
+  const held = new Response(body as BodyInit);
+  const bytes = await readBytes(held, heldBounds).catch((cause: unknown) => {
+    if (!(cause instanceof BodyError) || cause.problem !== "too_large") throw cause;
+    const provider = destination.provider.slug;
+    const message = `Cannot give the answer of ${provider}: it is too large to be held for its guardrails`;
+    throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
+  });
+  if (ended?.error) throw ended.error;
+  const text = new TextDecoder().decode(bytes);
+  // the upstream told of a failure itself
+  if (ended?.status !== 200) for (const { data } of readEvents(text)) checkEvent(data, { upstream, context });
+  const headers = headersOf(upstream, call, context);
+  const reply: Reply = { status: upstream.status, headers, body: text };
+  return guard ? guard.finishStream(reply, strict) : reply;
+}

@@ -1,0 +1,327 @@
+import { type KeyAccess, requireAccess } from "../../auth/access.ts";
+import { type CallerContext, clientAddressOf } from "../../context.ts";
+import { requireRole } from "../../endpoint/role.ts";
+import {
+  ClientClosedError,
+  GatewayError,
+  InvalidRequestError,
+  NotImplementedError,
+  PermissionError,
+  UpgradeRequiredError,
+  UpstreamError,
+} from "../../errors.ts";
+import type { OpenedSocket, RefusedSocket, SocketOutbound } from "../../lib/outbound.ts";
+import type { Ending, Reply } from "../../lib/reply.ts";
+import { isAcceptableHandshake, isKeyProtocol, isSocketHandshake, readProtocols } from "../../lib/websocket.ts";
+import { addressOf, type Destination, productName } from "../../providers/core/call.ts";
+import type { SocketCall } from "../../providers/core/connect.ts";
+import { modelsInQuery } from "../../providers/core/model-names.ts";
+import type { RealtimeRequest } from "../../providers/core/operations.ts";
+import { requireOperation } from "../../providers/core/types.ts";
+import type { InheritedSettings } from "../../routing/config.ts";
+import { applyOverlays } from "../../routing/overlays.ts";
+import type { PlanNode } from "../../routing/plan.ts";
+import { type Attempt, endCall, timesOf } from "../call/attempt.ts";
+import { openUpstream } from "../call/call-upstream.ts";
+import { routingHeaders, toProviderError } from "../call/provider-response.ts";
+import { withinRequest } from "../guard/request-deadline.ts";
+import { createRequestGuard, type TargetGuard } from "../guard/request-guard.ts";
+import type { Caller } from "../pipeline/execute.ts";
+import { planRequest, runPlan } from "../pipeline/run.ts";
+import { readRequestConfig } from "../target/config-source.ts";
+import { readLeafDestination } from "../target/config-target.ts";
+import { requireModel, requireSentModels } from "../target/model-list.ts";
+import { readClientHeader, readForwardedHeaders } from "../target/target.ts";
+import { createSessionNotes } from "./realtime-notes.ts";
+import { type RelayEnd, relaySockets } from "./socket-relay.ts";
+
+/** Largest message of a session, in bytes. */
+const maxMessageBytes = 4 * 1024 * 1024;
+/** What is offered upstream for callers that offer nothing. */
+const defaultProtocols = ["realtime"];
+
+/** Codes of closes that are no failure. */
+const normalCloses = new Set([1000, 1001, 1005]);
+
+/** An upstream that accepted a session. */
+interface OpenSession {
+  upstream: OpenedSocket;
+  attempt: Attempt;
+  /**
+   * Finds the target again, for a caller as they are now.
+   *
+   * @throws {GatewayError} If the caller could not open the session there any more.
+   */
+  findAgain(context: CallerContext): Promise<void>;
+}
+
+/** @throws {GatewayError} 400, 403, 426 or 501 for what is no handshake this gateway can accept. */
+function requireHandshake(context: CallerContext): SocketOutbound {
+  const { method, headers } = context;
+  if (!isSocketHandshake(method, headers)) {
+    throw new UpgradeRequiredError("Cannot answer here: open a WebSocket", "websocket");
+  }
+  if (!isAcceptableHandshake(headers)) {
+    throw new InvalidRequestError("Cannot open the WebSocket: its key is malformed or its version is not 13", {
+      code: "invalid_handshake",
+    });
+  }
+  const origin = headers.get("origin");
+  if (origin !== undefined && !context.services.realtimeOrigins.has(origin.toLowerCase())) {
+    throw new PermissionError("Cannot open the WebSocket: pages of this origin may not; see REALTIME_ORIGINS", {
+      code: "origin_not_allowed",
+      param: "origin",
+    });
+  }
+  if (context.connection.upgrade && context.services.openSocket) return context.services.openSocket;
+  throw new NotImplementedError("Cannot open WebSockets where this gateway runs", { code: "websocket_unsupported" });
+}
+
+/** What the query asks for. Nothing in it that holds the gateway key goes on. */
+function readSession({ url, gatewayKey }: CallerContext): RealtimeRequest {
+  const query = [...url.searchParams].filter(([name, value]) => name !== "model" && !value.includes(gatewayKey));
+  return { model: url.searchParams.get("model") ?? undefined, query };
+}
+
+/** Subprotocols of the caller that are no credentials. */
+function offeredProtocols({ headers, gatewayKey }: CallerContext): string[] {
+  const offered = readProtocols(headers.get("sec-websocket-protocol"));
+  return offered.filter((name) => !isKeyProtocol(name) && !name.includes(gatewayKey));
+}
+
+/** Headers of the upstream's handshake, built from nothing. */
+function sessionHeaders(
+  { provider, managed }: Destination,
+  settings: InheritedSettings | undefined,
+  context: CallerContext,
+): Record<string, string> {
+  const headers = readForwardedHeaders(context, settings?.forwardHeaders);
+  for (const name of [...provider.clientHeaders, "openai-beta"]) {
+    const value = readClientHeader(name, context);
+    if (value !== undefined) headers[name] ??= value;
+  }
+  // the handshake has its own
+  for (const name of Object.keys(headers)) if (name.startsWith("sec-websocket-")) delete headers[name];
+  headers["accept-encoding"] = "identity";
+  headers["user-agent"] = productName;
+  return Object.assign(headers, managed?.headers);
+}
+
+/** One target of a session. */
+interface SessionTarget {
+  destination: Destination;
+  settings?: InheritedSettings;
+  deadline?: number | undefined;
+  /** Guardrails that let it be opened. */
+  guard?: TargetGuard | undefined;
+}
+
+interface SessionParts {
+  context: CallerContext;
+
+  open: SocketOutbound;
+}
+
+/** Where a session may be opened: asked before it is, and again while it runs. */
+type FindTarget = (context: CallerContext) => SessionTarget | Promise<SessionTarget>;
+
+/** The model of a session. @throws {BudgetError} 412 if the stored provider does not allow it. */
+function requireSessionModel(session: RealtimeRequest, destination: Destination): string | undefined {
+  const model = destination.managed?.model ?? session.model;
+  requireModel(destination, model);
+  return model;
+}
+
+/** The upstream's handshake, ready to be sent. */
+function prepareSession(
+  session: RealtimeRequest,
+  { destination, settings, guard }: SessionTarget,
+  { context }: SessionParts,
+): Omit<SocketCall, "signal"> {
+  const { provider } = destination;
+  const adapter = requireOperation(provider, "realtime");
+  const model = requireSessionModel(session, destination);
+  context.log.model = model ?? null;
+  const path = adapter.path({ ...session, model });
+  const headers = sessionHeaders(destination, settings, context);
+  guard?.addHeaders(headers);
+  requireSentModels(destination, { path, headers });
+  const offered = offeredProtocols(context);
+  return {
+    ...destination,
+    path,
+    headers,
+    maxMessageBytes,
+    url: addressOf({ ...destination, path }, context.services.authTools.environment),
+    protocols: offered.length > 0 ? offered : defaultProtocols,
+    connectTimeoutMs: context.services.limits.realtimeConnectTimeoutMs,
+  };
+}
+
+/**
+ * Opens the session at one target.
+ *
+ * @throws {GatewayError} The upstream's own status where it is a fault of the request; else 502, 504 or 499.
+ */
+async function openSession(session: RealtimeRequest, find: FindTarget, parts: SessionParts): Promise<OpenSession> {
+  const { context, open } = parts;
+  const target = await find(context);
+  const call = prepareSession(session, target, parts);
+  const { upstream, attempt } = await openUpstream(call, timesOf(target, context), context, open);
+  if (!upstream.end) {
+    attempt.release();
+    endCall(attempt, context);
+    throw toRefusal(upstream, context);
+  }
+  const findAgain = async (caller: CallerContext) => {
+    requireSessionModel(session, (await find(caller)).destination);
+  };
+  return { upstream, attempt, findAgain };
+}
+
+/** The error of an upstream that answered and opened nothing: faults of the request keep their status. */
+function toRefusal({ status, headers, text }: RefusedSocket, context: CallerContext): UpstreamError {
+  const told = status >= 400 && status <= 499 ? status : 502;
+  return toProviderError({ status: told, headers }, text, context);
+}
+
+/** The call that is made first, whatever others a plan has: a session is opened at one target. */
+export function withoutOthers(node: PlanNode): PlanNode {
+  const [first] = node.kind === "fallback" ? node.children : [];
+  return first ? withoutOthers(first) : node;
+}
+
+/** Opens the session at the one target the request leads to. */
+async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
+  const { context } = parts;
+  const session = readSession(context);
+  const { model } = session;
+  context.log.model = model ?? null;
+  const config = await readRequestConfig(context);
+  const plan = planRequest(config, model === undefined ? {} : { model }, { context });
+  const guard = createRequestGuard("realtime", config.view, context);
+  const listModels = () =>
+    modelsInQuery(new URLSearchParams(session.query.map(([name, value]) => [name, value])).toString());
+  const caller: Caller<OpenSession> = {
+    async call(attempt, { deadline }) {
+      const { node, settings } = attempt;
+      const { model: wanted }: { model?: unknown } = applyOverlays({ model }, settings);
+      const asked = typeof wanted === "string" ? wanted : undefined;
+      const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });
+      const guarded = entering && (await withinRequest(entering, deadline, context));
+      const find = async (now: CallerContext) => {
+        const destination = await readLeafDestination({ node, settings, model: asked }, now);
+        return { destination, settings, deadline, guard: guarded };
+      };
+      return openSession({ ...session, model: asked }, find, parts);
+    },
+    // an open session is a success, which 101 is not to those who count
+    statusOf: () => 200,
+    headersOf: () => undefined,
+    discard({ upstream, attempt }) {
+      upstream.end.terminate();
+      attempt.release();
+    },
+    canRepeat: true,
+  };
+  return runPlan(config, { ...plan, root: withoutOthers(plan.root) }, caller, context);
+}
+
+/** What the log says of a session that did not end as sessions do. */
+function toSessionError({ by, close }: RelayEnd, provider: string): Error | undefined {
+  const isNormal = normalCloses.has(close.code) && by !== "gateway";
+  if (isNormal) return undefined;
+  const reason = close.reason === "" ? "" : `: ${close.reason}`;
+  const options = { code: `close_${close.code}`, provider };
+  const message = `The session was closed by the ${by} with ${close.code}${reason}`;
+  return by === "client" ? new ClientClosedError(message, options) : new UpstreamError(502, message, options);
+}
+
+/**
+ * Whether the caller could still open the session: their credential, what it may do, their role, the workspace, and the
+ * stored provider with its model. What cannot be found out now counts as yes.
+ */
+async function mayGoOn({ findAgain }: OpenSession, access: KeyAccess, context: CallerContext): Promise<boolean> {
+  try {
+    const address = () => clientAddressOf(context, context.services);
+    const wanted = () => context.header("workspace");
+    const principal = await context.services.authenticator.authenticate(context.gatewayKey, address, wanted);
+    requireAccess(principal, access);
+    await requireRole({ principal, services: context.services }, access.scopes);
+    // the row of the session is not to change with what is looked at here
+    await findAgain({ ...context, principal, log: { ...context.log } });
+    return true;
+  } catch (error) {
+    return !(error instanceof GatewayError && error.status < 500);
+  }
+}
+
+/** The answer that accepts a session; once the host has, the relay runs by itself. */
+function acceptSession(session: OpenSession, access: KeyAccess, context: CallerContext): Reply {
+  const { upstream, attempt } = session;
+  const { log } = context;
+  const provider = log.provider ?? "provider";
+  const headers = routingHeaders(provider, log);
+  const offered = offeredProtocols(context);
+  const notes = createSessionNotes();
+  const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
+  const end = (error: Error | undefined) => {
+    endCall(attempt, context);
+    finish({
+      status: 101,
+      error,
+      note() {
+        log.usage = notes.usage();
+        log.model ??= notes.model();
+        log.responseBody = notes.events();
+      },
+    });
+  };
+  return {
+    status: 101,
+    headers,
+    body: null,
+    finished,
+    upgrade: {
+      // clients that offer something refuse an answer that takes nothing of it
+      protocol: offered.find((name) => name === upstream.protocol) ?? offered[0],
+      maxMessageBytes,
+      open: (client) =>
+        relaySockets({
+          client,
+          upstream: upstream.end,
+          clock: context.services.clock,
+          streams: context.services.streams,
+          limits: {
+            maxMessageBytes,
+            idleTimeoutMs: context.services.limits.realtimeIdleTimeoutMs,
+            totalTimeoutMs: context.services.limits.realtimeTotalTimeoutMs,
+          },
+          note: notes.add,
+          ended: (how) => end(toSessionError(how, provider)),
+          mayGoOn: () => mayGoOn(session, access, context),
+        }),
+      failed(error) {
+        attempt.release();
+        upstream.end.terminate();
+        const message = "Cannot open the WebSocket: the caller went away";
+        end(new ClientClosedError(message, { cause: error, code: "client_closed" }));
+      },
+    },
+  };
+}
+
+/**
+ * `GET /realtime`: opens a WebSocket at the provider, then the caller's, and relays between them. Whatever is refused is
+ * refused before the caller's is opened.
+ *
+ * @param access What the row asks of callers; it is asked again while the session runs.
+ */
+export async function runRealtime(context: CallerContext, access: KeyAccess): Promise<Reply> {
+  const open = requireHandshake(context);
+  context.log.stream = true;
+  const session = await openAtTarget({ context, open });
+  // from now on the sockets tell when the caller leaves
+  session.attempt.release();
+  return acceptSession(session, access, context);
+}

@@ -1,0 +1,215 @@
+import type { RunningStream } from "../../context.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { type SocketClose, type SocketEnd, type SocketMessage, toSendableClose } from "../../lib/websocket.ts";
+
+/** Who ended a relay. */
+type RelaySide = "client" | "upstream" | "gateway";
+
+/** How a relay ended. */
+export interface RelayEnd {
+  by: RelaySide;
+  /** As it was received, or as the gateway sent it. */
+  close: SocketClose;
+}
+
+/** Bounds of a relay. Times in milliseconds. */
+interface RelayLimits {
+  /** Largest message, in bytes. */
+  maxMessageBytes: number;
+  /** Silence in both directions. */
+  idleTimeoutMs: number;
+  /** From its beginning to its end. */
+  totalTimeoutMs: number;
+}
+
+/** What a relay is made from. */
+interface RelayOptions {
+  client: SocketEnd;
+  upstream: SocketEnd;
+  limits: RelayLimits;
+  clock: Clock;
+  /** Where it is registered while it runs. */
+  streams: Set<RunningStream>;
+  /** Sees what the upstream sends. */
+  note(message: SocketMessage): void;
+  /** Called once, with the first close. */
+  ended(end: RelayEnd): void;
+  /** Whether the caller may go on; asked twice a minute. */
+  mayGoOn(): boolean | Promise<boolean>;
+}
+
+/** Waiting bytes above which the other side is not read, and below which it is again. */
+const highWaterBytes = 256 * 1024;
+const lowWaterBytes = 64 * 1024;
+/** Waiting bytes of a side whose peer cannot be held back, at which the relay ends. */
+const maxWaitingBytes = 8 * 1024 * 1024;
+/** Time in which a side that is read too slowly must take something. */
+const stallMs = 60_000;
+/** How often both sides are asked for a sign of life, and the caller's key is looked at. */
+const probeMs = 30_000;
+/** Time both sides get to say goodbye. */
+const goodbyeMs = 1_000;
+
+const tooSlow: SocketClose = { code: 1011, reason: "one side reads too slowly" };
+
+/** One direction of a relay: how much waits to be sent, and since when nothing of it went. */
+class Direction {
+  readonly from: SocketEnd;
+  readonly to: SocketEnd;
+  #isHeld = false;
+  #waiting = 0;
+  #movedAt = 0;
+
+  constructor(from: SocketEnd, to: SocketEnd) {
+    this.from = from;
+    this.to = to;
+  }
+
+  /** Sends a message on; the result is false when too much waits already. */
+  send(message: SocketMessage, now: number): boolean {
+    this.to.send(message);
+    const waiting = this.to.bufferedBytes;
+    if (waiting <= highWaterBytes) return true;
+    if (!this.#isHeld) {
+      this.#isHeld = true;
+      this.#movedAt = now;
+      this.#waiting = waiting;
+      this.from.pause();
+    }
+    return waiting <= maxWaitingBytes;
+  }
+
+  /** Reads on when enough was sent. */
+  drained(): void {
+    if (!this.#isHeld || this.to.bufferedBytes > lowWaterBytes) return;
+    this.#isHeld = false;
+    this.from.resume();
+  }
+
+  /** Whether what waits has not become less for too long. */
+  isStalled(now: number): boolean {
+    if (!this.#isHeld) return false;
+    const waiting = this.to.bufferedBytes;
+    if (waiting < this.#waiting) this.#movedAt = now;
+    this.#waiting = waiting;
+    this.drained();
+    return this.#isHeld && now - this.#movedAt > stallMs;
+  }
+}
+
+/** Connects two WebSockets: what comes over one goes over the other as it is, until one of them closes. */
+class Relay implements RunningStream {
+  readonly #options: RelayOptions;
+  readonly #directions: { client: Direction; upstream: Direction };
+  readonly #startedAt: number;
+  readonly #open = new Set<"client" | "upstream">(["client", "upstream"]);
+  #heardAt: number;
+  #probedAt: number;
+  #isEnded = false;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    const { client, upstream } = options;
+    this.#directions = { client: new Direction(client, upstream), upstream: new Direction(upstream, client) };
+    this.#startedAt = options.clock.monotonic();
+    this.#heardAt = this.#startedAt;
+    this.#probedAt = this.#startedAt;
+  }
+
+  start(): void {
+    this.#options.streams.add(this);
+    this.#listen("client");
+    this.#listen("upstream");
+  }
+
+  tick(now: number): void {
+    if (this.#isEnded) return;
+    const excess = this.#findExcess(now);
+    if (excess) this.#shut(excess);
+    else if (now - this.#probedAt >= probeMs) this.#probe(now);
+  }
+
+  /** What of the relay's bounds is passed. */
+  #findExcess(now: number): SocketClose | undefined {
+    const { limits } = this.#options;
+    const { client: sent, upstream: received } = this.#directions;
+    if (now - this.#heardAt > limits.idleTimeoutMs) return { code: 1001, reason: "the session was idle for too long" };
+    if (now - this.#startedAt > limits.totalTimeoutMs) return { code: 1001, reason: "the session took too long" };
+    return sent.isStalled(now) || received.isStalled(now) ? tooSlow : undefined;
+  }
+
+  #probe(now: number): void {
+    const { client, upstream } = this.#options;
+    this.#probedAt = now;
+    client.probe?.();
+    upstream.probe?.();
+    this.#checkCaller().catch(() => {}); // what cannot be told now is asked again
+  }
+
+  end(): void {
+    this.#shut({ code: 1001, reason: "the gateway is stopping" });
+  }
+
+  #listen(side: "client" | "upstream"): void {
+    const from = this.#options[side];
+    const other = side === "client" ? "upstream" : "client";
+    from.listen({
+      message: (message) => this.#forward(side, message),
+      drain: () => this.#directions[other].drained(),
+      close: (close) => {
+        this.#open.delete(side);
+        this.#finish({ by: side, close });
+        this.#options[other].close(toSendableClose(close));
+        this.#forgetIfOver();
+      },
+    });
+  }
+
+  #forward(side: "client" | "upstream", message: SocketMessage): void {
+    if (this.#isEnded) return;
+    const { limits, clock, note } = this.#options;
+    const now = clock.monotonic();
+    this.#heardAt = now;
+    if (message.length > limits.maxMessageBytes) this.#shut({ code: 1009, reason: "a message is too large" });
+    else {
+      if (side === "upstream") note(message);
+      if (!this.#directions[side].send(message, now)) this.#shut(tooSlow);
+    }
+  }
+
+  async #checkCaller(): Promise<void> {
+    if (!(await this.#options.mayGoOn())) this.#shut({ code: 1008, reason: "the credential is no longer valid" });
+  }
+
+  #shut(close: SocketClose): void {
+    if (this.#isEnded) return;
+    this.#finish({ by: "gateway", close });
+    this.#options.client.close(close);
+    this.#options.upstream.close(close);
+  }
+
+  /** Tells how it ended, once, and gives both sides a second to say goodbye. */
+  #finish(end: RelayEnd): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#options.ended(end);
+    setTimeout(() => {
+      for (const side of this.#open) this.#options[side].terminate();
+      this.#open.clear();
+      this.#forgetIfOver();
+    }, goodbyeMs);
+  }
+
+  #forgetIfOver(): void {
+    if (this.#open.size === 0) this.#options.streams.delete(this);
+  }
+}
+
+/**
+ * Relays between two WebSockets until one of them closes, then closes the other with the same code and reason. Neither
+ * side is read while more than 256 KiB wait for the other, where its host can hold it back; where it cannot, a side for
+ * which 8 MiB wait ends the relay.
+ */
+export function relaySockets(options: RelayOptions): void {
+  new Relay(options).start();
+}

@@ -1,0 +1,86 @@
+import type { CallerContext } from "../../context.ts";
+import type { StoredProvider } from "../../control/provider-library.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
+import { InvalidRequestError } from "../../errors.ts";
+import { listModels as listPricedModels } from "../../pricing/prices.ts";
+import { allowsModel, isUsableProvider } from "../target/stored-provider.ts";
+
+/** A model the workspace may call. */
+interface CatalogueModel {
+  /** What a request writes as its model: `@provider/model`. */
+  id: string;
+  object: "model";
+  /** Unix seconds. */
+  created: number;
+  owned_by: string;
+  /** The provider's own name of the model. */
+  slug: string;
+  /** Slug of the stored provider. */
+  provider: string;
+  /** Slug of the service behind it. */
+  ai_service: string;
+}
+
+/** Models of one provider: those somebody named, and where all are allowed those that are known. */
+function modelsOf(stored: StoredProvider): CatalogueModel[] {
+  const { row, integration, models } = stored;
+  const known = integration.allowAllModels ? listPricedModels(integration.aiProviderId) : [];
+  const names = new Set([...models.keys(), ...known]);
+  return [...names]
+    .filter((name) => allowsModel(stored, name))
+    .map((name) => ({
+      id: `@${row.slug}/${name}`,
+      object: "model",
+      created: Math.floor(row.createdAt / 1000),
+      owned_by: integration.aiProviderId,
+      slug: name,
+      provider: row.slug,
+      ai_service: integration.aiProviderId,
+    }));
+}
+
+/** Every model a workspace may call now. */
+export function listCatalogue(view: WorkspaceView, now: number): CatalogueModel[] {
+  const providers = new Set(view.providers.values());
+  return [...providers].filter((stored) => isUsableProvider(stored, now)).flatMap(modelsOf);
+}
+
+/** The model of a name: `@provider/model`, or the provider's own, of which the first in order of ids counts. */
+export function findModel(models: readonly CatalogueModel[], name: string): CatalogueModel | undefined {
+  const exact = models.find(({ id }) => id === name);
+  return exact ?? models.filter(({ slug }) => slug === name).sort((a, b) => (a.id < b.id ? -1 : 1))[0];
+}
+
+const sortKeys = { name: "slug", provider: "provider", ai_service: "ai_service" } as const;
+
+function readNumber(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  if (/^[0-9]{1,6}$/.test(text)) return Number(text);
+  throw new InvalidRequestError(`Cannot use ${name}: write a whole number`, { param: name, code: "invalid_query" });
+}
+
+/** The part of a catalogue a query asks for: `ai_service`, `provider`, `sort`, `order`, `limit`, `offset`. */
+export function selectModels(models: readonly CatalogueModel[], { url }: CallerContext): CatalogueModel[] {
+  const query = url.searchParams;
+  const sort = query.get("sort") ?? "name";
+  const order = query.get("order") ?? "asc";
+  if (!Object.hasOwn(sortKeys, sort) || !["asc", "desc"].includes(order)) {
+    const param = Object.hasOwn(sortKeys, sort) ? "order" : "sort";
+    throw new InvalidRequestError(`Cannot use ${param}: write name, provider or ai_service to sort, asc or desc`, {
+      param,
+      code: "invalid_query",
+    });
+  }
+  const key = sortKeys[sort as keyof typeof sortKeys]; // checked above
+  const sign = order === "asc" ? 1 : -1;
+  const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+  const service = query.get("ai_service");
+  const provider = query.get("provider")?.replace(/^@/, "");
+  const offset = readNumber(query, "offset") ?? 0;
+  return models
+    .filter((model) => service === null || model.ai_service === service)
+    .filter((model) => provider === undefined || model.provider === provider)
+    .sort((a, b) => sign * (compare(a[key], b[key]) || compare(a.id, b.id)))
+    .slice(offset, offset + (readNumber(query, "limit") ?? models.length));
+}

@@ -1,0 +1,225 @@
+import type { CallerContext } from "../../context.ts";
+import {
+  type ChatAnswer,
+  hasLogprobs,
+  readChatAnswer,
+  readDistributions,
+  readLabelWeights,
+} from "../../dialects/decisions/answers.ts";
+import { toDecisionAnswer } from "../../dialects/decisions/probabilities.ts";
+import { toLabelRequest, toStructuredRequest } from "../../dialects/decisions/prompt.ts";
+import { listQuestions, type Question, readQuestions } from "../../dialects/decisions/questions.ts";
+import type { JsonBody } from "../../endpoint.ts";
+import { GatewayError, UpstreamError } from "../../errors.ts";
+import { parseJson } from "../../lib/json.ts";
+import { mapParallel } from "../../lib/parallel.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { addUsage, toLoggedUsage } from "../../logs/usage.ts";
+import { requireOperation } from "../../providers/core/types.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { DecisionAnswer, DecisionsRequest } from "../../schemas/decisions.ts";
+import type { LoggedUsage } from "../../schemas/logs.ts";
+import { droppedHeader, noteDropped } from "../call/dropped-params.ts";
+import { callTarget, type Target } from "../pipeline/call-target.ts";
+import { runTargets } from "../pipeline/run.ts";
+import { namesBeta } from "../target/target.ts";
+
+/** Calls of one request that run at the same time. */
+const maxParallel = 8;
+/** Most outcomes that are told apart by one token: as many candidates as providers tell. */
+const maxLabels = 20;
+
+/** How decisions are made of chats; `native`: by the provider itself. */
+type Way = "logprobs" | "structured" | "native";
+
+/** The way the caller insists on, in `x-gateway-beta`. */
+function readWay(context: CallerContext): Way | undefined {
+  const ways = ["logprobs", "structured", "native"] as const;
+  return ways.find((way) => namesBeta(context, `decisions-${way}`));
+}
+
+/** Members of the gateway's own requests that a model may not take, and how its refusals name them. */
+const optionalMembers: readonly (readonly [member: string, form: RegExp])[] = [
+  ["logprobs", /logprob/i],
+  ["response_format", /response_?format|json_?schema|response_?schema|output_?(?:format|config)|structured.?output/i],
+  ["temperature", /temperature/i],
+  ["max_completion_tokens", /max_?(?:completion_|output_)?tokens/i],
+  ["max_tokens", /max_?(?:completion_|output_)?tokens/i],
+];
+
+/** The member of a request that made it fail; undefined where it was none of ours. */
+function refusedMember(error: unknown, request: ChatRequest): string | undefined {
+  if (!(error instanceof GatewayError) || (error.status !== 400 && error.status !== 422)) return undefined;
+  const said = error.param !== null && optionalMembers.some(([, form]) => form.test(error.param ?? ""));
+  const text = said ? (error.param ?? "") : error.message;
+  return optionalMembers.find(([member, form]) => request[member] !== undefined && form.test(text))?.[0];
+}
+
+/** Decisions made of chats with one target. */
+class ChatDecisions {
+  readonly #request: DecisionsRequest;
+  readonly #target: Target;
+  readonly #context: CallerContext;
+  readonly #answers = new Map<string, DecisionAnswer>();
+  #input: number | undefined;
+  #output: number | undefined;
+  #usage: LoggedUsage | null = null;
+  #model: string | undefined;
+  #headers: Record<string, string> | undefined;
+
+  constructor(request: DecisionsRequest, target: Target, context: CallerContext) {
+    this.#request = request;
+    this.#target = target;
+    this.#context = context;
+  }
+
+  /** @throws {GatewayError} 400 for questions that cannot be asked; 502 naming one that was not answered. */
+  async run(way: Way | undefined): Promise<Reply> {
+    const { services } = this.#context;
+    const questions = readQuestions(this.#request);
+    const startedAt = services.clock.monotonic();
+    const byLabel = way === "logprobs" || (way === undefined && this.#target.destination.provider.hasLogprobs);
+    const few = byLabel ? questions.filter(({ outcomes }) => outcomes.length <= maxLabels) : [];
+    await mapParallel(few, maxParallel, (question) => this.#askLabel(question, way === "logprobs"));
+    const open = questions.filter(({ name }) => !this.#answers.has(name));
+    if (open.length > 0) await this.#askStructured(open);
+    this.#context.log.callsFrom = startedAt;
+    return this.#reply(questions);
+  }
+
+  /** By how probable each label is; a question a model tells nothing of that way stays open. */
+  async #askLabel(question: Question, isForced: boolean): Promise<void> {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const answer = await this.#chat(toLabelRequest(this.#request, question), ["logprobs"]);
+      const weights = answer && hasLogprobs(answer) ? readLabelWeights(answer, question) : undefined;
+      if (weights) return this.#settle(question, weights);
+      if (!isForced) return;
+    }
+    throw this.#unanswered(question);
+  }
+
+  /** By the distributions the model states; those that cannot be read are asked for once more. */
+  async #askStructured(questions: readonly Question[]): Promise<void> {
+    let open = questions;
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const answer = await this.#chat(toStructuredRequest(this.#request, open));
+      const found = answer ? readDistributions(answer, open) : new Map<string, number[]>();
+      for (const question of open) {
+        const weights = found.get(question.name);
+        if (weights) this.#settle(question, weights);
+      }
+      open = open.filter(({ name }) => !found.has(name));
+      if (open.length === 0) return;
+    }
+    throw this.#unanswered(open[0]);
+  }
+
+  #settle(question: Question, weights: readonly number[]): void {
+    this.#answers.set(question.name, toDecisionAnswer(question, weights));
+  }
+
+  #unanswered(question: Question | undefined): UpstreamError {
+    const provider = this.#target.destination.provider.slug;
+    const name = question?.name ?? "";
+    return new UpstreamError(
+      502,
+      `Cannot use the response of ${provider}: question ${JSON.stringify(name)} has no readable answer`,
+      { provider, code: "upstream_bad_answer", param: `questions.${name}` },
+    );
+  }
+
+  /**
+   * One chat; again without members the model does not take.
+   *
+   * @param needed Members without which there is no answer.
+   * @returns Undefined where the answer is none of a chat, or the model does not take what is needed.
+   */
+  async #chat(asked: ChatRequest, needed: readonly string[] = []): Promise<ChatAnswer | undefined> {
+    let request = asked;
+    for (;;) {
+      try {
+        return this.#read(await callTarget("chat", request, this.#target, this.#context));
+      } catch (error) {
+        // what is none of a chat answers no question: it is asked once more, then told by its question
+        if (error instanceof UpstreamError && error.code === "upstream_bad_answer") return undefined;
+        const member = refusedMember(error, request);
+        if (member === undefined) throw error;
+        if (needed.includes(member)) return undefined;
+        const { [member]: _, ...rest } = request;
+        // what a chat must hold is not among the members that are left out
+        request = rest as ChatRequest;
+      }
+    }
+  }
+
+  #read({ headers, body }: Reply): ChatAnswer | undefined {
+    this.#headers ??= headers;
+    const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
+    const answer = typeof text === "string" ? readChatAnswer(parseJson(text)) : undefined;
+    if (!answer) return undefined;
+    this.#model ??= answer.model ?? undefined;
+    const { prompt_tokens: input, completion_tokens: output } = answer.usage ?? {};
+    this.#usage = addUsage(this.#usage, toLoggedUsage(answer.usage));
+    if (isCount(input)) this.#input = (this.#input ?? 0) + input;
+    if (isCount(output)) this.#output = (this.#output ?? 0) + output;
+    return answer;
+  }
+
+  #reply(questions: readonly Question[]): Reply {
+    const { log } = this.#context;
+    const { provider, managed } = this.#target.destination;
+    const isCounted = this.#input !== undefined || this.#output !== undefined;
+    const usage = { input_tokens: this.#input ?? 0, output_tokens: this.#output ?? 0 };
+    const body = JSON.stringify({
+      model: this.#model ?? managed?.model ?? this.#request.model,
+      answers: Object.fromEntries(questions.map(({ name }) => [name, this.#answers.get(name)])),
+      ...(isCounted && { usage }),
+      provider: provider.slug,
+    });
+    log.usage = isCounted ? this.#usage : null;
+    log.responseBody = body;
+    // what the chats lacked was the gateway's own
+    log.dropped = null;
+    for (const name of ignoredMembers(this.#request)) noteDropped(log, name);
+    const { "x-gateway-dropped-params": _, ...headers } = this.#headers ?? {};
+    return { status: 200, headers: { ...headers, ...droppedHeader(log), "content-type": "application/json" }, body };
+  }
+}
+
+const known: ReadonlySet<string> = new Set(["model", "state", "questions", "stream"]);
+
+/** Members a chat has no use for. */
+function ignoredMembers(request: DecisionsRequest): string[] {
+  const given = Object.entries(request).filter(([, value]) => value !== undefined && value !== null);
+  return given.map(([name]) => name).filter((name) => !known.has(name));
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function decideAtTarget(request: DecisionsRequest, target: Target, context: CallerContext): Promise<Reply> {
+  const { provider, managed } = target.destination;
+  const { chat, decide } = provider.operations;
+  const way = readWay(context);
+  const isForced = way === "logprobs" || way === "structured";
+  const named = { ...request, model: managed?.model ?? request.model };
+  const isNative = decide !== undefined && !isForced && (way === "native" || decide.serves?.(named) !== false);
+  // a provider that only decides does so whatever is asked for; one that does neither is refused by name
+  if (isNative || !chat) {
+    requireOperation(provider, "decide");
+    return callTarget("decide", request, target, context);
+  }
+  return new ChatDecisions(request, target, context).run(way);
+}
+
+/**
+ * Answers `POST /decisions`: by targets that decide themselves as it came, by chat models with questions made for them.
+ *
+ * @throws {GatewayError} 400 for questions no target can be asked; else as its targets fail.
+ */
+export async function runDecisions({ value }: JsonBody<DecisionsRequest>, context: CallerContext): Promise<Reply> {
+  listQuestions(value);
+  const parts = { context, operation: "decide" as const };
+  return runTargets(value, (request, target) => decideAtTarget(request, target, context), parts);
+}

@@ -1,0 +1,253 @@
+import { type CallerContext, createHeaderReader, readRequestMetadata, type Services } from "../../context.ts";
+import { showContent } from "../../control/sealed-contents.ts";
+import { requireSight } from "../../endpoint/role.ts";
+import { type Endpoint, type JsonBody, operationNameOf } from "../../endpoint.ts";
+import { GatewayError, InvalidRequestError } from "../../errors.ts";
+import { HeaderMap } from "../../lib/headers.ts";
+import { isObject } from "../../lib/json.ts";
+import { findPathProblem } from "../../lib/path.ts";
+import { jsonReply, type Reply } from "../../lib/reply.ts";
+import { matchPath } from "../../lib/route-path.ts";
+import type { Destination } from "../../providers/core/call.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
+import type { RecordRoute } from "../../providers/core/records.ts";
+import { applyOverlays } from "../../routing/overlays.ts";
+import { listAttempts, type PlannedAttempt } from "../../routing/plan.ts";
+import type { StickyStore } from "../../routing/sticky.ts";
+import type { ExplainRequest, ExplainResponse } from "../../schemas/explain.ts";
+import { requireServed } from "../adapt/operation.ts";
+import { requireRelayed } from "../passthrough/native-routes.ts";
+import { namedModel, requirePassable, requireSingleTarget } from "../passthrough/passthrough.ts";
+import { readPassedDestination } from "../passthrough/provider-path.ts";
+import { planRequest } from "../pipeline/run.ts";
+import { withoutOthers } from "../realtime/realtime.ts";
+import { requireRecord } from "../records/run-record.ts";
+import { mergeMetadata, noteUser } from "../target/caller-metadata.ts";
+import { readConfigText } from "../target/config-source.ts";
+import { readLeafDestination } from "../target/config-target.ts";
+import { modelOf, requirePassedModels } from "../target/model-list.ts";
+import { readTimeout } from "../target/target.ts";
+
+type ShownAttempt = ExplainResponse["attempts"][number];
+
+/** The request a plan is made for, as far as plans and targets ask for it. */
+function sampleContext(
+  context: CallerContext,
+  { headers = {}, metadata = {}, ...request }: ExplainRequest["request"],
+  { services, rows }: ExplainParts,
+): { context: CallerContext; row: Endpoint | undefined } {
+  const sent = new HeaderMap(new Headers(headers));
+  const url = new URL(context.url);
+  const [pathname = "", ...query] = (request.path ?? "/v1/chat/completions").split("?");
+  url.pathname = pathname;
+  url.search = query.join("?");
+  const problem = findPathProblem(url.pathname);
+  if (problem !== undefined) {
+    throw new InvalidRequestError(`Cannot explain this path: ${problem}`, {
+      code: "invalid_body",
+      param: "request.path",
+    });
+  }
+  const { row, params } = findRow(rows, request.method, url.pathname);
+  const relay = row && "relay" in row && row.relay;
+  const sample: CallerContext = {
+    ...context,
+    services: withoutCalls(context),
+    url,
+    params,
+    method: row?.method ?? request.method ?? "POST",
+    // a sample brings no credential: nothing is called with it
+    providerCredential: undefined,
+    providerAuthorization: undefined,
+    headers: sent,
+    header: createHeaderReader(sent, services.headerPrefixes),
+    log: { ...context.log, operation: (row && operationNameOf(row)) ?? "proxy" },
+    ...(relay && { relay }),
+  };
+  sample.metadata = { ...readRequestMetadata(sample), ...metadata };
+  return { context: sample, row };
+}
+
+/** The row that answers a path, and its parameters: where no method is given, the one that takes a body. */
+function findRow(rows: readonly Endpoint[], method: string | undefined, pathname: string) {
+  const fitting = rows.flatMap((row) => {
+    const params = matchPath(row.path, pathname);
+    return params && (method ?? row.method) === row.method ? [{ row, params }] : [];
+  });
+  return fitting.find(({ row }) => row.method === "POST") ?? fitting[0] ?? { row: undefined, params: {} };
+}
+
+/** Services of which none is asked outside: of stored providers, only what the gateway itself keeps is read. */
+function withoutCalls({ services }: CallerContext): Services {
+  const { control } = services;
+  return {
+    ...services,
+    control: { ...control, credentials: { ...control.credentials, of: control.credentials.withinReach } },
+  };
+}
+
+/**
+ * What a row asks its provider for; undefined for what passes through.
+ *
+ * @throws {InvalidRequestError} 400 for a row that gets its request from a saved prompt.
+ */
+function operationOf(row: Endpoint | undefined): OperationName | undefined {
+  if (row && ("handleJson" in row || "handleForm" in row)) {
+    const { operation } = row;
+    if (operation !== "renderPrompt" && operation !== "completePrompt") return operation;
+    throw new InvalidRequestError(
+      "Cannot explain this path: render the prompt, and explain the path of what it gives",
+      {
+        code: "invalid_body",
+        param: "request.path",
+      },
+    );
+  }
+  return row && readOperations.find((name) => operationNameOf(row) === name);
+}
+
+/** Operations without a body. */
+const readOperations = ["realtime", "models"] as const;
+
+/** Choices that were made before count; new ones are not remembered. */
+function forgetful({ routing }: Pick<Services, "routing">): StickyStore {
+  return { get: routing.sticky.get, set: () => {} };
+}
+
+/** What attempts are shown for. */
+interface Sample {
+  context: CallerContext;
+  body: Record<string, unknown>;
+  /** Undefined for what passes through. */
+  operation: OperationName | undefined;
+  /** Route of records that live at a provider. */
+  record: RecordRoute | undefined;
+}
+
+/**
+ * Where an attempt would go, and with which model.
+ *
+ * @throws {GatewayError} If it could not be made.
+ */
+async function findTarget({ node, settings }: PlannedAttempt, model: string | undefined, sample: Sample) {
+  const { context, operation } = sample;
+  const input = { node, settings, model: operation ? model : namedModel(context) };
+  const destination = await readLeafDestination(input, context);
+  const { provider, managed } = destination;
+  if (operation) requireServed(provider, operation);
+  else requirePassed(destination, sample);
+  const asked = operation ? (managed?.model ?? model) : model;
+  return { provider: provider.slug, host: hostOf(destination, sample), model: asked };
+}
+
+/** @throws {GatewayError} If a request cannot be passed on there, or the provider does not have what it asks for. */
+function requirePassed(destination: Destination, { context, body, record }: Sample): void {
+  requirePassable(destination);
+  requireRelayed(destination, context);
+  if (record) {
+    requireRecord(record, destination);
+    return;
+  }
+  const model = modelOf(body);
+  const passed = readPassedDestination(destination, context, model);
+  const text = Object.keys(body).length === 0 ? undefined : JSON.stringify(body);
+  const { method } = context;
+  const headers = context.headers.values();
+  requirePassedModels(destination, {
+    method,
+    path: passed.path,
+    headers,
+    body: text === undefined ? undefined : { text },
+  });
+}
+
+/** Base address of the call; null where nothing is called. */
+function hostOf(destination: Destination, { context, body, operation, record }: Sample): string | null {
+  const isPassed = !operation && !(record && destination.provider.records);
+  const called = isPassed ? readPassedDestination(destination, context, modelOf(body)).destination : destination;
+  return called.customHost ?? (called.provider.baseUrl || null);
+}
+
+/** An attempt as it is shown; why it could not be made goes to the warnings. */
+async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: string[]): Promise<ShownAttempt> {
+  const { node, settings, why } = attempt;
+  const { context, body } = sample;
+  // what passes through goes as it came
+  const params = sample.operation ? applyOverlays(body, settings) : body;
+  const model = modelOf(params);
+  const { retry, customHost } = settings;
+  const shown: ShownAttempt = {
+    label: node.path,
+    provider: node.provider ?? node.virtualKey ?? null,
+    model: model ?? null,
+    host: customHost ?? null,
+    params,
+    retry: retry ? { attempts: retry.attempts, on_status_codes: [...retry.onStatusCodes] } : null,
+    timeout_ms: readTimeout(context, settings.requestTimeoutMs),
+    why,
+  };
+  try {
+    const { provider, host, model: asked } = await findTarget(attempt, model, sample);
+    if (asked === undefined || asked === model) return { ...shown, provider, host };
+    return { ...shown, provider, host, model: asked, params: { ...params, model: asked } };
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    warnings.push(`${node.path}: ${error.message}`);
+    return shown;
+  }
+}
+
+/** What an explanation is made with. */
+interface ExplainParts {
+  services: Services;
+  /** Rows of the API whose requests configs can route. */
+  rows: readonly Endpoint[];
+}
+
+/** The request a sample means: what its path says is a member of it. */
+function readSample({ request }: ExplainRequest, row: Endpoint | undefined, context: CallerContext) {
+  const body = isObject(request.body) ? request.body : {};
+  if (row && "handleJson" in row && row.toRequest) return row.toRequest(body, context.params);
+  if (context.method !== "GET") return body;
+  const model = operationOf(row) === "realtime" ? (namedModel(context) ?? modelOf(body)) : undefined;
+  return model === undefined ? {} : { model };
+}
+
+/** `POST /configs/explain`: what a config would do with a request. Nothing is called. */
+export async function explainConfig(
+  { value }: JsonBody<ExplainRequest>,
+  caller: CallerContext,
+  parts: ExplainParts,
+): Promise<Reply> {
+  const { services } = parts;
+  const { config, request } = value;
+  const { context, row } = sampleContext(caller, request, parts);
+  const operation = operationOf(row);
+  const record = row && "record" in row ? row.record : undefined;
+  const found = await readConfigText(typeof config === "string" ? config : JSON.stringify(config), caller);
+  // the plan shows the members of a saved config
+  if (found.slug !== null) await requireSight(caller, "configs.read");
+  if (!operation) requireSingleTarget(found, context);
+  const body = readSample(value, row, context);
+  // as over a real request
+  context.metadata = mergeMetadata(context.metadata, context.principal, found.view);
+  if (operation) noteUser(context, body);
+  context.log.model = modelOf(body) ?? null;
+  const facts = record ? {} : body;
+  const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services) });
+  const warnings = plan.skipped.map((label) => `${label}: left out, its circuit breaker is open`);
+  const sample: Sample = { context, body, operation, record };
+  const attempts: ShownAttempt[] = [];
+  for (const attempt of listAttempts(operation === "realtime" ? withoutOthers(root) : root)) {
+    attempts.push(await showAttempt(attempt, sample, warnings));
+  }
+  const { contentRules } = services;
+  const answer: ExplainResponse = {
+    object: "plan",
+    // as the saved config is shown itself
+    attempts: found.slug === null ? attempts : attempts.map((attempt) => showContent(attempt, contentRules)),
+    conditions: [...plan.conditions],
+    warnings,
+  };
+  return jsonReply(answer);
+}

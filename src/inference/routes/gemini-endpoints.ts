@@ -1,0 +1,177 @@
+import * as v from "valibot";
+import type { KeyAccess } from "../../auth/access.ts";
+import type { CallerContext } from "../../context.ts";
+import {
+  defineJsonEndpoint,
+  defineKeyEndpoint,
+  type Endpoint,
+  type JsonBody,
+  type JsonEndpoint,
+} from "../../endpoint.ts";
+import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Reply } from "../../lib/reply.ts";
+import type { OperationName, Operations } from "../../providers/core/operations.ts";
+import {
+  BatchEmbedContentsBody,
+  BatchEmbedContentsResponse,
+  CountContentsBody,
+  CountContentsResponse,
+  EmbedContentBody,
+  EmbedContentResponse,
+  GeminiModel,
+  GeminiModelList,
+  GenerateContentBody,
+  GenerateContentResponse,
+} from "../../schemas/gemini.ts";
+import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
+import { runInference } from "../pipeline/run.ts";
+import { toStreamForm } from "../stream/gemini-stream.ts";
+import { getGeminiModel, listGeminiModels } from "./gemini-models.ts";
+
+const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
+const listAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] };
+
+/** A model as an address or a body writes it, less the collection it stands in. */
+const plainName = (model: string): string => model.replace(/^models\//, "");
+
+function refuse(message: string): never {
+  throw new InvalidRequestError(message, { param: "model", code: "invalid_model" });
+}
+
+/** The model of the path. */
+function modelOf(params: CallerContext["params"]): string {
+  return plainName(params.model ?? "") || refuse("Cannot use this path: it names no model");
+}
+
+/** Refuses bodies that name another model than the path: the one that is called must be the one that is allowed. */
+function requireSameModel(body: Record<string, unknown>, model: string): void {
+  const { requests, generateContentRequest, generate_content_request } = body;
+  const inner = [generateContentRequest, generate_content_request, ...(Array.isArray(requests) ? requests : [])];
+  for (const holder of [body, ...inner]) {
+    const named: unknown = isObject(holder) ? holder.model : undefined;
+    if (typeof named === "string" && named !== "" && plainName(named) !== model) {
+      refuse("Cannot use the model of the body: it is not the one of the path");
+    }
+  }
+}
+
+/** What every row of this API has in common; the official clients send their key in a header. */
+const common = {
+  tag: "Gemini",
+  errorForm: "gemini",
+  errorsBelow: "/v1beta",
+  credentials: { refusedInQuery: true },
+} as const;
+
+type Handler = (body: JsonBody<Record<string, unknown>>, context: CallerContext) => Promise<Reply>;
+
+type ToRequest = NonNullable<JsonEndpoint["toRequest"]>;
+
+/** How requests are made: the model, and whether the answer is streamed, are members of them. */
+function createToRequest(stream: boolean): ToRequest {
+  return ({ stream: _, ...body }, params) => {
+    const model = modelOf(params);
+    requireSameModel(body, model);
+    return { ...body, model, ...(stream && { stream }) };
+  };
+}
+
+/** What answers a call of a model, and what is asked for. */
+function answerAction<Name extends OperationName>(
+  operation: Name,
+  stream = false,
+): { operation: Name; toRequest: ToRequest; handle: Handler } {
+  const toRequest = createToRequest(stream);
+  const handle: Handler = async (body, context) => {
+    // the cast: the row's schema has accepted the body, and what it becomes is this operation's request, its model included
+    const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
+    body.text = "";
+    const reply = await runInference(operation, { value }, context);
+    return stream ? toStreamForm(reply, context.url.searchParams.get("alt")) : reply;
+  };
+  return { operation, toRequest, handle };
+}
+
+const alt = { name: "alt", description: "`sse` for server-sent events; otherwise the slices are items of a JSON list" };
+
+/** Calls of a model below a prefix. */
+function actionsBelow(prefix: string): Endpoint[] {
+  const shared = { ...common, method: "POST", access: inferenceAccess } as const;
+  const path = (action: string) => `${prefix}/models/:model+:${action}`;
+  return [
+    defineJsonEndpoint({
+      ...shared,
+      path: path("generateContent"),
+      ...answerAction("generateContent"),
+      summary: "Answer a conversation, in the shape of the Gemini API",
+      body: GenerateContentBody,
+      response: GenerateContentResponse,
+    }),
+    defineJsonEndpoint({
+      ...shared,
+      path: path("streamGenerateContent"),
+      ...answerAction("generateContent", true),
+      query: [alt],
+      summary: "Answer a conversation slice by slice, in the shape of the Gemini API",
+      body: GenerateContentBody,
+      response: v.array(GenerateContentResponse),
+    }),
+    defineJsonEndpoint({
+      ...shared,
+      path: path("countTokens"),
+      ...answerAction("countContents"),
+      summary: "Count the tokens of a conversation, in the shape of the Gemini API",
+      body: CountContentsBody,
+      response: CountContentsResponse,
+    }),
+    defineJsonEndpoint({
+      ...shared,
+      path: path("embedContent"),
+      ...answerAction("embedContent"),
+      summary: "Turn a content into a vector, in the shape of the Gemini API",
+      body: EmbedContentBody,
+      response: EmbedContentResponse,
+    }),
+    defineJsonEndpoint({
+      ...shared,
+      path: path("batchEmbedContents"),
+      ...answerAction("batchEmbedContents"),
+      summary: "Turn contents into vectors, in the shape of the Gemini API",
+      body: BatchEmbedContentsBody,
+      response: BatchEmbedContentsResponse,
+    }),
+  ];
+}
+
+/** Rows of the Gemini API (https://ai.google.dev/api); clients of its version `v1` find the calls there too. */
+export const geminiEndpoints: readonly Endpoint[] = [
+  ...actionsBelow("/v1beta"),
+  ...actionsBelow("/v1"),
+  defineKeyEndpoint({
+    ...common,
+    method: "GET",
+    path: "/v1beta/models",
+    operation: "models",
+    access: listAccess,
+    summary: "List models, in the shape of the Gemini API",
+    query: [
+      { name: "pageSize", description: "Models of one page: 50, at most 1000" },
+      { name: "pageToken", description: "`nextPageToken` of the page before" },
+    ],
+    response: GeminiModelList,
+    handle: async (context: CallerContext) =>
+      (await isPassedOn(context)) ? runPassthrough(context) : listGeminiModels(context),
+  }),
+  defineKeyEndpoint({
+    ...common,
+    method: "GET",
+    path: "/v1beta/models/:model+",
+    operation: "models",
+    access: listAccess,
+    summary: "Show a model, in the shape of the Gemini API",
+    response: GeminiModel,
+    handle: async (context: CallerContext) =>
+      (await isPassedOn(context)) ? runPassthrough(context) : getGeminiModel(modelOf(context.params), context),
+  }),
+];

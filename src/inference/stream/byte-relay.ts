@@ -1,0 +1,132 @@
+import type { CallerContext, RunningStream, Services } from "../../context.ts";
+import { isJsonType } from "../../endpoint.ts";
+import { toGatewayError } from "../../errors.ts";
+import type { Ending, Reply } from "../../lib/reply.ts";
+import { BodyPieces } from "../../logs/body.ts";
+import { AbortReason } from "../../providers/core/call.ts";
+import { type Attempt, endCall, toAttemptError } from "../call/attempt.ts";
+
+/** Whether bytes of this content type can be read by a person in a log. */
+export function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
+  if (!type || (coding && coding !== "identity")) return false;
+  return isJsonType(type) || /^text\//i.test(type);
+}
+
+/** How an answer that flowed through ended. */
+interface FlowEnd {
+  failure: unknown;
+  /** The client went away. */
+  left: boolean;
+  /** First bytes of a text. */
+  text: BodyPieces | null;
+}
+
+/** An upstream's answer flowing to the client as it comes, bounded in silence and time; `onEnd` is called once. */
+function relayBytes(
+  body: ReadableStream<Uint8Array>,
+  options: {
+    attempt: Attempt;
+    services: Pick<Services, "clock" | "limits" | "streams">;
+    keepText: boolean;
+    onEnd(end: FlowEnd): void;
+  },
+): ReadableStream<Uint8Array> {
+  const { attempt, services, keepText } = options;
+  const { clock, limits, streams } = services;
+  const reader = body.getReader();
+  const startedAt = clock.monotonic();
+  let lastByteAt = startedAt;
+  const text = keepText ? new BodyPieces() : null;
+  const flow: RunningStream = {
+    tick(now) {
+      if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
+        attempt.abort(new AbortReason("idle", "Cannot finish the answer: it stands still, or takes too long"));
+      }
+    },
+    end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the answer: the gateway is stopping")),
+  };
+  streams.add(flow);
+  const end = (failure: unknown, left: boolean) => {
+    if (!streams.delete(flow)) return;
+    attempt.release();
+    options.onEnd({ failure, left, text });
+  };
+  let fail: (error: unknown) => void = () => {};
+  return new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        fail = (error) => {
+          if (!streams.has(flow)) return;
+          reader.cancel(error).catch(() => {});
+          end(error, isClientAbort(attempt));
+          // the connection breaks off, as the upstream's did: a clean end would look like a whole answer
+          controller.error(error);
+        };
+        // a caller that reads nothing has no read under way that the abort could end
+        attempt.signal.addEventListener("abort", () => fail(attempt.signal.reason), { once: true });
+      },
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (!streams.has(flow)) return;
+          lastByteAt = clock.monotonic();
+          if (done) {
+            end(undefined, false);
+            return controller.close();
+          }
+          text?.add(value);
+          controller.enqueue(value);
+        } catch (error) {
+          fail(error);
+        }
+      },
+      cancel(reason) {
+        attempt.abort(new AbortReason("client", "the caller went away"));
+        end(reason, true);
+        // the abort has broken it off already
+        return reader.cancel(reason).catch(() => {});
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** The call an answer belongs to, for its log row. */
+interface FlowFacts {
+  attempt: Attempt;
+  /** Slug of the provider. */
+  provider: string;
+  /** Whether the log keeps the first bytes. */
+  keepText: boolean;
+}
+
+/** An answer that flows to the client as it comes; its log row is written when it ends. */
+export function flowBack(
+  { status, headers, body }: { status: number; headers: Record<string, string>; body: ReadableStream<Uint8Array> },
+  { attempt, provider, keepText }: FlowFacts,
+  context: CallerContext,
+): Reply {
+  const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
+  const relayed = relayBytes(body, {
+    attempt,
+    services: context.services,
+    keepText,
+    onEnd({ failure, left, text }) {
+      endCall(attempt, context);
+      const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
+      const ended = left ? 499 : error ? toGatewayError(error).status : status;
+      finish({
+        status: ended,
+        error,
+        note() {
+          context.log.responseBody = text;
+        },
+      });
+    },
+  });
+  return { status, headers, body: relayed, finished };
+}
+
+function isClientAbort({ signal }: Attempt): boolean {
+  return signal.reason instanceof AbortReason && signal.reason.kind === "client";
+}

@@ -1,0 +1,83 @@
+import type { DialectEvent, EventMapper } from "../../dialects/types.ts";
+import { UpstreamError } from "../../errors.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
+import type { StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
+import { BlockWriter } from "./block-writer.ts";
+import { type StreamObserver, toStreamError } from "./stream-observer.ts";
+
+const encoder = new TextEncoder();
+
+/** The failure a chunk tells of. */
+export function toFailureOfChunk(chunk: Record<string, unknown>, data: string, provider: string): UpstreamError {
+  const status = statusOfErrorBody(chunk.error);
+  const { message, ...details } = readFailure(data, status, new Headers());
+  return new UpstreamError(status, `${provider} error: ${message}`, { ...details, provider });
+}
+
+/** A mapper of streams that are in the shape of a chat already. */
+export function createPlainMapper(provider: string): StreamMapper {
+  let isDone = false;
+  let usage: unknown;
+  return {
+    map({ data }: UpstreamEvent) {
+      const chunk = parseJson(data);
+      if (!isObject(chunk)) throw new TypeError("the event is no object");
+      if (isObject(chunk.error) || typeof chunk.error === "string") throw toFailureOfChunk(chunk, data, provider);
+      if (isObject(chunk.usage)) usage = chunk.usage;
+      const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+      isDone ||= choices.some((choice) => isObject(choice) && typeof choice.finish_reason === "string");
+      return [chunk];
+    },
+    done() {
+      isDone = true;
+      return [];
+    },
+    isComplete: () => isDone,
+    usage: () => usage,
+  };
+}
+
+/** What an observer of a stream in another dialect is made from. */
+interface DialectObserverOptions {
+  /** Makes chunks of the upstream's events. */
+  mapper: StreamMapper;
+  /** Makes events of the chunks. */
+  events: EventMapper;
+  encode(event: DialectEvent): string;
+  /** Slug of the provider. */
+  provider: string;
+}
+
+/** Observer of streams that reach the client in another dialect than the upstream's. */
+export function createDialectObserver({ mapper, events, encode, provider }: DialectObserverOptions): StreamObserver {
+  let last: object = {};
+  const write = (made: readonly DialectEvent[]): string => {
+    let text = "";
+    for (const event of made) text += encode(event);
+    return text;
+  };
+  const writer = new BlockWriter({
+    mapper,
+    provider,
+    write(chunks) {
+      last = chunks.at(-1) ?? last;
+      return chunks.map((chunk) => write(events.push(chunk))).join("");
+    },
+  });
+  return {
+    observe: (block) => writer.write(block),
+    state: () => (writer.isComplete ? "complete" : "open"),
+    isOver() {
+      writer.requireRight();
+      return writer.isDone;
+    },
+    ending: () => encoder.encode(write(events.end(mapper.usage()))),
+    failure: (body, status) => encoder.encode(write(events.fail(toStreamError(body, status)))),
+    usage: () => mapper.usage(),
+    model() {
+      const model: unknown = Reflect.get(last, "model");
+      return typeof model === "string" ? model : undefined;
+    },
+  };
+}

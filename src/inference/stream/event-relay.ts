@@ -1,0 +1,354 @@
+import type { CallerContext, RunningStream } from "../../context.ts";
+import { toErrorBody, toGatewayError, UpstreamError } from "../../errors.ts";
+import { DamagedMessageError } from "../../lib/aws-events.ts";
+import { parseJson } from "../../lib/json.ts";
+import { Pace } from "../../lib/pace.ts";
+import { EventBlocks, type EventCutter, EventTooLongError, keepAliveComment, readFirstEvent } from "../../lib/sse.ts";
+import { BodyPieces } from "../../logs/body.ts";
+import { AbortReason } from "../../providers/core/call.ts";
+import { type Attempt, endOfTime, toAttemptError } from "../call/attempt.ts";
+import { withoutManagedSecrets } from "../target/managed-secrets.ts";
+import { readFirstBlock } from "./first-event.ts";
+import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
+import type { StreamObserver } from "./stream-observer.ts";
+
+/** Silence towards the client after which a comment keeps its connection open. */
+const keepAliveAfterMs = 15_000;
+/** A client that reads nothing for this long is dropped. */
+const clientStallMs = 60_000;
+
+/** Time an upstream gets to close its side after the last event. */
+const drainMs = 1_000;
+
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
+
+const dataField = encoder.encode("data:");
+
+/** Whether a block holds more than comments. */
+function holdsData(block: Uint8Array): boolean {
+  if (dataField.every((byte, index) => block[index] === byte)) return true;
+  const text = decoder.decode(block);
+  return text.startsWith("data:") || text.includes("\ndata:") || text.includes("\rdata:");
+}
+
+/** Whether a text is one event whose data is JSON, or the end of a stream. */
+function isWholeEvent(text: string): boolean {
+  const data = readFirstEvent(text)?.data;
+  return data !== undefined && (data === "[DONE]" || parseJson(data) !== undefined);
+}
+
+/** Bytes of whole events, the last event apart. */
+function cutLastEvent(pieces: readonly Uint8Array[]): { before: Uint8Array[]; last: Uint8Array } | undefined {
+  const text = pieces.map((piece) => decoder.decode(piece)).join("");
+  if (text === "") return undefined;
+  const start = startOfLastEvent(text);
+  return {
+    before: start === 0 ? [] : [encoder.encode(text.slice(0, start))],
+    last: encoder.encode(text.slice(start)),
+  };
+}
+
+/** How a stream ended. */
+export interface StreamEnd {
+  /** The status for the log: 200, 499 when the client left, else the status of the error. */
+  status: number;
+  error: unknown;
+  /** What was sent, up to what the log keeps. */
+  sent: BodyPieces;
+}
+
+/** A stream on its way to a client. */
+interface RelayOptions {
+  upstream: Response;
+  attempt: Attempt;
+  observer: StreamObserver;
+  context: CallerContext;
+
+  /** Longest silence inside the stream. */
+  idleMs: number;
+  /** Cuts the upstream's bytes into whole events; by default server-sent ones. */
+  blocks?: EventCutter;
+  /** Guardrails that see what is sent and add what they say. */
+  hooks?: StreamHooks | undefined;
+  /** Called once. */
+  onEnd(end: StreamEnd): void;
+}
+
+/** Moves blocks of events from an upstream to a client; every end of it is one call of `onEnd`. */
+class Relay implements RunningStream {
+  readonly #options: RelayOptions;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #blocks: EventCutter;
+  readonly #startedAt: number;
+  #first: Uint8Array | undefined;
+  /** What was sent, up to what the log keeps. */
+  readonly #sent = new BodyPieces();
+  readonly #pace = new Pace();
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #lastReadAt: number;
+  #lastSentAt: number;
+  #lastAskedAt: number;
+  #asking = false;
+  /** All that belongs to the answer is sent; what its guardrails say may follow. */
+  #isWhole = false;
+  #hasLeft = false;
+  #ended = false;
+
+  constructor(options: RelayOptions, body: ReadableStream<Uint8Array>) {
+    this.#options = options;
+    this.#blocks = options.blocks ?? new EventBlocks();
+    this.#reader = body.getReader();
+    const now = options.context.services.clock.monotonic();
+    this.#startedAt = now;
+    this.#lastReadAt = now;
+    this.#lastSentAt = now;
+    this.#lastAskedAt = now;
+  }
+
+  /** Waits for the first event; its error is the error of the call. */
+  async start(): Promise<ReadableStream<Uint8Array>> {
+    const { attempt, context } = this.#options;
+    const { services } = context;
+    try {
+      this.#first = await readFirstBlock(this.#reader, this.#blocks, this.#options);
+    } catch (error) {
+      this.#reader.cancel().catch(() => {});
+      throw this.#describe(error);
+    }
+    attempt.stopTimer();
+    if (attempt.call) attempt.call.firstByteAt = services.clock.monotonic();
+    services.streams.add(this);
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#pull(),
+        cancel: () => this.#leave(),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  tick(now: number): void {
+    const { limits } = this.#options.context.services;
+    const { attempt } = this.#options;
+    if (!this.#asking && now - this.#lastAskedAt > clientStallMs) {
+      this.#leave();
+      this.#controller?.error(new Error("the client reads nothing"));
+    } else if (now - this.#lastReadAt > this.#options.idleMs) {
+      attempt.abort(new AbortReason("idle", "Cannot finish the stream: the upstream went silent"));
+    } else if (now - this.#startedAt > limits.streamTotalTimeoutMs) {
+      attempt.abort(new AbortReason("idle", "Cannot finish the stream: it takes too long"));
+    } else if (this.#asking && !this.#hasLeft && now - this.#lastSentAt > keepAliveAfterMs) {
+      this.#controller?.enqueue(encoder.encode(keepAliveComment));
+      this.#lastSentAt = now;
+    }
+  }
+
+  end(): void {
+    this.#options.attempt.abort(new AbortReason("shutdown", "Cannot finish the stream: the gateway is stopping"));
+  }
+
+  #send(bytes: Uint8Array): void {
+    this.#sent.add(bytes);
+    this.#controller?.enqueue(bytes);
+    this.#lastSentAt = this.#options.context.services.clock.monotonic();
+  }
+
+  /** Sends the next bytes that go on, or the end. */
+  async #pull(): Promise<void> {
+    this.#asking = true;
+    this.#lastAskedAt = this.#options.context.services.clock.monotonic();
+    try {
+      while (!this.#ended) {
+        if (await this.#step()) return;
+      }
+    } catch (error) {
+      this.#fail(error);
+    } finally {
+      this.#asking = false;
+      this.#lastAskedAt = this.#options.context.services.clock.monotonic();
+    }
+  }
+
+  /** Reads once; true when something was sent or the stream is over. */
+  async #step(): Promise<boolean> {
+    let block = this.#first;
+    this.#first = undefined;
+    if (block === undefined) {
+      const { done, value } = await this.#reader.read();
+      if (this.#ended) return true;
+      if (done) {
+        await this.#finish();
+        return true;
+      }
+      const turn = this.#pace.note(value.length);
+      if (turn) await turn;
+      if (this.#ended) return true;
+      block = this.#blocks.push(value);
+      if (block === undefined) return false;
+      if (holdsData(block)) this.#lastReadAt = this.#options.context.services.clock.monotonic();
+    }
+    return this.#pass(block);
+  }
+
+  /** Sends what the observer lets go on of a block; true when something was sent or the stream is over. */
+  #pass(block: Uint8Array): boolean | Promise<boolean> {
+    const { observer, hooks } = this.#options;
+    const seen = observer.observe(block);
+    if (hooks && seen !== undefined) hooks.see(seen);
+    const kept = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
+    if (hooks && this.#isOver(kept)) return this.#concludeHooked(hooks, kept);
+    if (kept !== undefined) this.#send(kept);
+    if (observer.isOver()) this.#conclude();
+    return kept !== undefined || this.#ended;
+  }
+
+  /** Whether nothing more belongs to the answer; where it breaks, what came before that is sent. */
+  #isOver(kept: Uint8Array | undefined): boolean {
+    try {
+      return this.#options.observer.isOver();
+    } catch (error) {
+      if (kept !== undefined) this.#send(kept);
+      throw error;
+    }
+  }
+
+  /** The upstream closed its side. */
+  async #finish(): Promise<void> {
+    const { observer, context } = this.#options;
+    const rest = this.#blocks.takeRest();
+    // an event that only lacks its blank line is whole; one that was cut is not sent on
+    const text = rest === undefined ? "" : `${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`;
+    if (isWholeEvent(text)) await this.#pass(encoder.encode(text));
+    if (this.#ended) return;
+    if (observer.state() === "open") {
+      const provider = context.log.provider ?? "provider";
+      const message = `Cannot finish the stream: ${provider} closed it before its end`;
+      this.#fail(new UpstreamError(502, message, { provider, code: "upstream_incomplete_stream" }));
+      return;
+    }
+    const { hooks } = this.#options;
+    if (hooks) await this.#concludeHooked(hooks, undefined);
+    else this.#conclude();
+  }
+
+  /** Ends the stream as `#conclude`, with what the hooks say of it. */
+  async #concludeHooked(hooks: StreamHooks, last: Uint8Array | undefined): Promise<boolean> {
+    const { observer } = this.#options;
+    if (observer.state() === "failed") {
+      if (last) this.#send(last);
+      this.#conclude();
+      return true;
+    }
+    const ending = observer.ending();
+    if (ending) hooks.see(ending);
+    const owed = [last, ending].filter((bytes) => bytes !== undefined);
+    const held = hooks.holdsLast ? cutLastEvent(owed) : undefined;
+    for (const bytes of held?.before ?? owed) this.#send(bytes);
+    this.#isWhole = held === undefined;
+    const said = await Promise.race([hooks.finish(), endOfTime(this.#options.attempt)]);
+    if (this.#ended) return true;
+    if (said && !this.#hasLeft) this.#send(said);
+    if (held) this.#send(held.last);
+    this.#close(200, undefined);
+    void this.#drain();
+    return true;
+  }
+
+  /** Ends the stream: nothing that may still come belongs to it. */
+  #conclude(): void {
+    const { observer } = this.#options;
+    const failed = observer.state() === "failed";
+    const ending = failed ? undefined : observer.ending();
+    if (ending !== undefined) this.#send(ending);
+    this.#close(failed ? 502 : 200, undefined);
+    void this.#drain();
+  }
+
+  /** Reads what is left, briefly: a connection that is read to its end can be used again. */
+  async #drain(): Promise<void> {
+    const cancelTimer = this.#options.context.services.timers.start(drainMs, () =>
+      this.#reader.cancel().catch(() => {}),
+    );
+    try {
+      while (!(await this.#reader.read()).done);
+    } catch {
+      // it was over anyway
+    } finally {
+      cancelTimer();
+    }
+  }
+
+  /** Something broke after the answer began: one error event, then the end. */
+  #fail(cause: unknown): void {
+    if (this.#ended) return;
+    const { attempt, observer } = this.#options;
+    const error = this.#describe(cause);
+    const told = toGatewayError(error);
+    told.message = withoutManagedSecrets(told.message, this.#options.context);
+    this.#reader.cancel().catch(() => {});
+    if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
+      this.#send(observer.failure(toErrorBody(told), told.status));
+    }
+    attempt.abort(new AbortReason("client", "the stream is over"));
+    this.#close(told.status, error);
+  }
+
+  #describe(cause: unknown): Error {
+    const { attempt, context } = this.#options;
+    const provider = context.log.provider ?? "provider";
+    if (cause instanceof UpstreamError) return cause;
+    if (cause instanceof DamagedMessageError) {
+      return new UpstreamError(502, cause.message, { cause, provider, code: "upstream_bad_answer" });
+    }
+    if (cause instanceof EventTooLongError) {
+      return new UpstreamError(502, cause.message, { cause, provider, code: "upstream_event_too_long" });
+    }
+    return toAttemptError(cause, attempt, provider);
+  }
+
+  /** The client went away. */
+  #leave(): void {
+    this.#hasLeft = true;
+    // many clients close behind the end of an answer: they have all of it
+    if (this.#isWhole) return;
+    const { attempt } = this.#options;
+    attempt.abort(new AbortReason("client", "the caller went away"));
+    this.#reader.cancel().catch(() => {});
+    this.#over(499, toAttemptError(undefined, attempt, this.#options.context.log.provider ?? "provider"));
+  }
+
+  #close(status: number, error: unknown): void {
+    try {
+      this.#controller?.close();
+    } catch {
+      // the client cancelled in the same turn
+    }
+    this.#over(status, error);
+  }
+
+  #over(status: number, error: unknown): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#options.context.services.streams.delete(this);
+    this.#options.attempt.release();
+    this.#options.onEnd({ status, error, sent: this.#sent });
+  }
+}
+
+/**
+ * A stream for the client from an upstream's stream of events, begun only once its first event is there.
+ *
+ * @throws {GatewayError} If there is no usable first event.
+ */
+export function relayEvents(options: RelayOptions): Promise<ReadableStream<Uint8Array>> {
+  const { upstream, context } = options;
+  const provider = context.log.provider ?? "provider";
+  if (upstream.body === null) {
+    throw new UpstreamError(502, `Cannot use the response of ${provider}: it has no body`, { provider });
+  }
+  return new Relay(options, upstream.body).start();
+}

@@ -1,0 +1,158 @@
+import type { PhaseOutcome } from "../../guardrails/run.ts";
+import type { Body, RequestType } from "../../guardrails/types.ts";
+import { encodeEvent } from "../../lib/sse.ts";
+import { StreamAssembler } from "../../logs/assemble.ts";
+
+/** Longest streamed text hooks look at, in bytes as it was sent. */
+const maxSeen = 16 * 1024 * 1024;
+
+const encoder = new TextEncoder();
+
+/** The guardrails of a streamed answer's target. */
+interface StreamGuard {
+  readonly status: number;
+  check(answer: Body, options: { isStreamed: boolean; isCut: boolean }): Promise<PhaseOutcome>;
+  keep(body: Body | undefined): void;
+}
+
+/** What the hooks of a stream are made from. */
+interface StreamHooksOptions {
+  guard: StreamGuard;
+  requestType: RequestType;
+  /** What hooks say is not told in the stream. */
+  strict: boolean;
+  /** There are hooks that look at the answer. */
+  isWatched: boolean;
+  before: PhaseOutcome["results"];
+}
+
+/**
+ * An event that tells what hooks said, in the form of the route, made so that clients which do not know it pass it over: of
+ * a chunk they read `choices`, and of the Responses API they take `keepalive` alone as an event that says nothing.
+ */
+function encodeResults(requestType: RequestType, results: object): string {
+  switch (requestType) {
+    case "chatComplete":
+    case "complete":
+      return encodeEvent({ choices: [], hook_results: results });
+    case "messages":
+      return encodeEvent({ type: "hook_results", hook_results: results }, "hook_results");
+    case "createModelResponse":
+      return encodeEvent({ type: "keepalive", hook_results: results }, "hook_results");
+    default:
+      return encodeEvent({ hook_results: results });
+  }
+}
+
+/** The answer a stream adds up to; undefined where it holds none. */
+export function readStream(text: string): Body | undefined {
+  const assembler = new StreamAssembler();
+  assembler.push(text);
+  return assembler.result();
+}
+
+/** What ends an event: two line ends of one kind. */
+const gaps = ["\n\n", "\r\n\r\n", "\r\r"];
+
+/** Where the last event of a text begins. */
+export function startOfLastEvent(text: string): number {
+  const events = text.trimEnd();
+  const starts = gaps.map((gap) => {
+    const end = events.lastIndexOf(gap);
+    return end === -1 ? 0 : end + gap.length;
+  });
+  return Math.max(...starts);
+}
+
+/** Where the first event of a text ends. */
+function endOfFirstEvent(text: string): number {
+  const start = Math.max(0, text.search(/^data:/m));
+  const ends = gaps.flatMap((gap) => {
+    const end = text.indexOf(gap, start);
+    return end === -1 ? [] : [end + gap.length];
+  });
+  return Math.min(text.length, ...ends);
+}
+
+/** Whole events with another one before them; in Responses behind the first, before which clients take none. */
+function withFirst(text: string, first: string, requestType: RequestType): string {
+  const start = requestType === "createModelResponse" ? endOfFirstEvent(text) : 0;
+  return text.slice(0, start) + first + text.slice(start);
+}
+
+/** A whole stream with what hooks said: before its first event, and behind its last; in Responses between the two. */
+export function withStreamResults(
+  text: string,
+  {
+    requestType,
+    strict,
+    before,
+    after,
+  }: Pick<StreamHooksOptions, "requestType" | "strict" | "before"> & {
+    after: PhaseOutcome["results"];
+  },
+): string {
+  if (strict) return text;
+  const first = before.length === 0 ? "" : encodeResults(requestType, { before_request_hooks: before });
+  const last = after.length === 0 ? "" : encodeResults(requestType, { after_request_hooks: after });
+  const end = requestType === "createModelResponse" ? startOfLastEvent(text) : text.length;
+  return withFirst(text.slice(0, end) + last + text.slice(end), first, requestType);
+}
+
+/** Watches a stream for its hooks and writes what they say. */
+export class StreamHooks {
+  readonly #options: StreamHooksOptions;
+  readonly #assembler = new StreamAssembler();
+  readonly #decoder = new TextDecoder();
+  #seen = 0;
+  #isCut = false;
+  #hasBegun = false;
+
+  constructor(options: StreamHooksOptions) {
+    this.#options = options;
+  }
+
+  get status(): number {
+    return this.#options.guard.status;
+  }
+
+  /** The last event waits for what the hooks say: clients of this API read nothing behind it. */
+  get holdsLast(): boolean {
+    const { requestType, isWatched, strict } = this.#options;
+    return isWatched && !strict && requestType === "createModelResponse";
+  }
+
+  /** Whole events that are to be sent; the first ones with what the hooks before the call said. */
+  withPrologue(bytes: Uint8Array): Uint8Array {
+    const { strict, before, requestType } = this.#options;
+    if (this.#hasBegun || strict || before.length === 0) return bytes;
+    this.#hasBegun = true;
+    const first = encodeResults(requestType, { before_request_hooks: before });
+    return encoder.encode(withFirst(this.#decoder.decode(bytes), first, requestType));
+  }
+
+  /** Sees whole events as they are sent. */
+  see(bytes: Uint8Array): void {
+    if (!this.#options.isWatched || this.#isCut) return;
+    this.#seen += bytes.length;
+    if (this.#seen > maxSeen) this.#isCut = true;
+    else this.#assembler.push(this.#decoder.decode(bytes));
+  }
+
+  /** What is told behind a whole answer; undefined where nothing is. */
+  async finish(): Promise<Uint8Array | undefined> {
+    const { guard, strict, isWatched } = this.#options;
+    const answer = isWatched ? this.#assembler.result() : undefined;
+    if (!answer) {
+      guard.keep(undefined);
+      return undefined;
+    }
+    const { results } = await guard.check(answer, { isStreamed: true, isCut: this.#isCut });
+    guard.keep(undefined);
+    return strict || results.length === 0 ? undefined : this.#encode({ after_request_hooks: results });
+  }
+
+  #encode(results: object): Uint8Array {
+    return encoder.encode(encodeResults(this.#options.requestType, results));
+  }
+}

@@ -1,0 +1,195 @@
+import type { StreamError } from "../../dialects/types.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { doneEvent, encodeEvent, readEvents } from "../../lib/sse.ts";
+import type { ChunkCorrector } from "../../providers/core/types.ts";
+import { findNotable } from "./sse-scan.ts";
+
+/** Reads a stream of events that goes to the client in the upstream's own shape. */
+export interface StreamObserver {
+  /** Sees the bytes of whole events and says what goes on: the same, others, or none. */
+  observe(block: Uint8Array): Uint8Array | undefined;
+  /** `complete`: what was seen is a whole answer. `failed`: the upstream told the client of a failure itself. */
+  state(): "open" | "complete" | "failed";
+  /** Whether the event that ends a stream, or a failure, has come: nothing behind it goes on. */
+  isOver(): boolean;
+  /** What is still owed to the client after a right end. */
+  ending(): Uint8Array | undefined;
+  /** Error event in the form of the route; `status` is the one an answer would have had. */
+  failure(body: object, status: number): Uint8Array;
+  /** Usage the upstream told; undefined while it told none. */
+  usage(): unknown;
+  /** The model that answers; undefined where no event that was looked into names it. */
+  model?(): string | undefined;
+}
+
+/** What the gateway's own error body says, for streams that tell errors in a form of their own. */
+export function toStreamError(body: object, status: number): StreamError {
+  const error: unknown = Reflect.get(body, "error");
+  const { message, type, code, param } = isObject(error) ? error : {};
+  const textOrNull = (value: unknown) => (typeof value === "string" ? value : null);
+  return {
+    message: textOrNull(message) ?? "",
+    type: textOrNull(type) ?? "api_error",
+    code: textOrNull(code),
+    param: textOrNull(param),
+    status,
+  };
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const finishForm = /"finish_reason"\s*:\s*"/;
+const usageForm = /"usage"\s*:\s*\{/;
+const errorForm = /"error"\s*:\s*[{"]/;
+
+const lineFeed = 0x0a;
+
+/** Start of the event that holds the byte at `index`. Where lines do not end with plain line feeds: of all events. */
+function startOfEvent(bytes: Uint8Array, index: number): number {
+  if (bytes.includes(0x0d)) return 0;
+  let end = bytes.lastIndexOf(lineFeed, index);
+  while (end > 0 && bytes[end - 1] !== lineFeed) end = bytes.lastIndexOf(lineFeed, end - 1);
+  return end > 0 ? end + 1 : 0;
+}
+
+function join(before: Uint8Array, text: string): Uint8Array | undefined {
+  const behind = encoder.encode(text);
+  if (before.length === 0) return behind.length === 0 ? undefined : behind;
+  const joined = new Uint8Array(before.length + behind.length);
+  joined.set(before);
+  joined.set(behind, before.length);
+  return joined;
+}
+
+/** What is done with streams in OpenAI's shape. */
+interface CompletionObserverOptions {
+  /** The caller asked for a trailing chunk with the usage. */
+  includeUsage: boolean;
+  /** Corrects chunks that are not as they should be. Absent: all go on as they came. */
+  corrector?: ChunkCorrector | undefined;
+}
+
+type Chunk = Record<string, unknown>;
+
+/** Decides about the events of one stream, one by one. */
+class CompletionEvents {
+  readonly #options: CompletionObserverOptions;
+  finished = false;
+  done = false;
+  failed = false;
+  usage: unknown;
+  model: string | undefined;
+  /** What a chunk that could not be used means: thrown once what came before it is on its way. */
+  failure: unknown;
+  /** Trailing chunk of usage that came with content. */
+  #owed: Chunk | undefined;
+
+  constructor(options: CompletionObserverOptions) {
+    this.#options = options;
+  }
+
+  /** Data to send in place of that of an event. */
+  pass(data: string): readonly string[] {
+    if (data === "[DONE]") return this.#end();
+    if (this.done || this.failure !== undefined) return [];
+    if (finishForm.test(data)) this.finished = true;
+    const { corrector } = this.#options;
+    if (!corrector && !usageForm.test(data) && !errorForm.test(data)) return [data];
+    const chunk = parseJson(data);
+    if (!isObject(chunk)) return [data];
+    if (isObject(chunk.error) || typeof chunk.error === "string") {
+      this.failed = true;
+      return [data];
+    }
+    return corrector ? this.#correct(chunk, data, corrector) : this.#takeUsage(chunk) ? [data] : [];
+  }
+
+  /** The trailing chunk of the usage, where one is owed to the client. */
+  takeOwed(): readonly string[] {
+    const owed = this.#options.includeUsage ? this.#owed : undefined;
+    this.#owed = undefined;
+    return owed ? [JSON.stringify(owed)] : [];
+  }
+
+  #end(): readonly string[] {
+    if (this.done || this.failed || this.failure !== undefined) return [];
+    this.done = true;
+    return [...this.takeOwed(), "[DONE]"];
+  }
+
+  #correct(chunk: Chunk, data: string, corrector: ChunkCorrector): readonly string[] {
+    let corrected: Chunk | undefined;
+    try {
+      corrected = corrector.correct(chunk);
+    } catch (cause) {
+      this.failure = cause;
+    }
+    if (!corrected || !this.#takeUsage(corrected)) return [];
+    if (corrector.isLocal || !isObject(corrected.usage) || isTrailer(corrected)) {
+      return [corrected === chunk ? data : JSON.stringify(corrected)];
+    }
+    const { usage, ...rest } = corrected;
+    this.#owed = { ...rest, choices: [], usage };
+    return [JSON.stringify(rest)];
+  }
+
+  /** Notes the usage of a chunk; false where that is all it holds and the client did not ask. */
+  #takeUsage(chunk: Chunk): boolean {
+    if (!isObject(chunk.usage)) return true;
+    this.usage = chunk.usage;
+    if (typeof chunk.model === "string") this.model = chunk.model;
+    if (!isTrailer(chunk)) return true;
+    this.#owed = undefined;
+    return this.#options.includeUsage;
+  }
+}
+
+const isTrailer = ({ choices }: Chunk): boolean => Array.isArray(choices) && choices.length === 0;
+
+const encodeData = (data: string): string => `data: ${data.replaceAll("\n", "\ndata: ")}\n\n`;
+
+/**
+ * Observer of chat and text completion streams in OpenAI's shape. Sends `[DONE]` once, after a right end, and keeps the
+ * trailing usage chunk back from clients that did not ask for it. Bytes of events that need no look go on as they came.
+ */
+export function createCompletionObserver(options: CompletionObserverOptions): StreamObserver {
+  const { corrector } = options;
+  const events = new CompletionEvents(options);
+
+  const rewrite = (text: string): string => {
+    let kept = "";
+    for (const { event, data } of readEvents(text)) {
+      for (const one of events.pass(data)) {
+        if (event !== "") kept += `event: ${event}\n`;
+        kept += encodeData(one);
+      }
+    }
+    return kept;
+  };
+
+  return {
+    observe(block) {
+      const { at, finishes } = findNotable(block);
+      if (finishes) events.finished = true;
+      const isEnding = finishes || at >= 0;
+      const isWhole =
+        events.done || (corrector !== undefined && ((isEnding && !corrector.isLocal) || corrector.concerns(block)));
+      if (at < 0 && !isWhole) return block;
+      const start = isWhole ? 0 : startOfEvent(block, at);
+      const kept = join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));
+      if (events.failure !== undefined && kept === undefined) throw events.failure;
+      return kept;
+    },
+    state: () => (events.failed ? "failed" : events.done || events.finished ? "complete" : "open"),
+    isOver() {
+      // what came before the failure is on its way by now
+      if (events.failure !== undefined) throw events.failure;
+      return events.done || events.failed;
+    },
+    ending: () => (events.done ? undefined : encoder.encode(events.takeOwed().map(encodeData).join("") + doneEvent)),
+    failure: (body) => encoder.encode(encodeEvent(body)),
+    usage: () => events.usage,
+    model: () => events.model,
+  };
+}

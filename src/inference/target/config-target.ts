@@ -1,0 +1,161 @@
+import type { CallerContext, Services } from "../../context.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
+import { InvalidRequestError } from "../../errors.ts";
+import type { Destination } from "../../providers/core/call.ts";
+import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
+import { readCallerSetting, withoutKey } from "./caller-setting.ts";
+import { hasSavedConfig, type RequestConfig } from "./config-source.ts";
+import { requireCustomHost } from "./custom-host.ts";
+import { readStoredDestination, readStoredName, refuseNames, type StoredName } from "./stored-provider.ts";
+import { readRequestDestination } from "./target.ts";
+
+/** The stored provider a leaf names: by `@slug`, by virtual key, or in a model it sets. */
+export function storedNameOf({ provider, virtualKey, overrideParams }: ConfigNode): StoredName | undefined {
+  const named = readStoredName(provider);
+  if (named) return named;
+  if (provider !== undefined) return undefined;
+  if (virtualKey !== undefined) return { slug: virtualKey.replace(/^@/, ""), model: undefined };
+  const { model } = overrideParams;
+  return typeof model === "string" ? readStoredName(model) : undefined;
+}
+
+/** Whether a leaf takes its provider from the request: it says so, or it is the whole config and names none. */
+export function isFromRequest(node: ConfigNode): boolean {
+  if (node.passthrough) return true;
+  return node.path === "config" && node.provider === undefined && storedNameOf(node) === undefined;
+}
+
+/** The leaves of a config, which are the calls it may make. */
+export function listLeaves(node: ConfigNode): ConfigNode[] {
+  return node.strategy ? node.targets.flatMap(listLeaves) : [node];
+}
+
+/**
+ * Refuses a config that names stored providers the workspace does not have, or hosts that are refused, wherever they stand.
+ *
+ * @throws {InvalidRequestError} 400 naming them.
+ */
+export function checkLeaves(
+  { node, view }: RequestConfig,
+  services: Pick<Services, "addressGuard" | "guardrails" | "routing">,
+): void {
+  const { checkedFor } = services.routing;
+  const known = checkedFor.get(node) ?? new WeakSet();
+  if (known.has(view)) return;
+  const leaves = listLeaves(node);
+  const unknown = leaves.flatMap((leaf) => {
+    const name = storedNameOf(leaf);
+    return name && !view.providers.has(name.slug) ? [name.slug] : [];
+  });
+  if (unknown.length > 0) refuseNames([...new Set(unknown)]);
+  requireGuardrails(leaves, view, services);
+  const walk = (one: ConfigNode): void => {
+    if (one.customHost !== undefined) requireCustomHost(one.customHost, services, `${one.path}.custom_host`);
+    one.targets.forEach(walk);
+  };
+  walk(node);
+  known.add(view);
+  checkedFor.set(node, known);
+}
+
+/** @throws {InvalidRequestError} 400 naming the guardrails that are not there, or cannot be used where they stand. */
+function requireGuardrails(
+  leaves: readonly ConfigNode[],
+  view: WorkspaceView,
+  { guardrails }: Pick<Services, "guardrails">,
+): void {
+  const found = leaves.map(({ merged }) => guardrails.findUnknown(merged.hooks, view));
+  const refuse = (names: readonly string[], what: string): void => {
+    if (names.length === 0) return;
+    throw new InvalidRequestError(`Following ${what} are not valid: ${[...new Set(names)].join(", ")}`, {
+      code: "invalid_guardrails",
+      param: "x-gateway-config",
+    });
+  };
+  refuse(
+    found.flatMap(({ unknown }) => unknown),
+    "guardrails",
+  );
+  refuse(
+    found.flatMap(({ unknownDefaults }) => unknownDefaults),
+    "default guardrails",
+  );
+}
+
+function textOf(value: unknown): string | null {
+  if (value === undefined || value === null) return null;
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Whether a leaf brings a credential of its own. */
+function holdsSecret(
+  { apiKey, providerSettings }: ConfigNode,
+  { contentRules }: Pick<Services, "contentRules">,
+): boolean {
+  const names = Object.keys(providerSettings);
+  return apiKey !== undefined || names.some((name) => name === "oauth" || contentRules.secretSettings.has(name));
+}
+
+/** A leaf with a provider of its own credential. */
+function plainDestination(node: ConfigNode, settings: InheritedSettings, context: CallerContext): Destination {
+  const slug = node.provider ?? "";
+  const known = context.services.providers.get(slug);
+  if (!known) {
+    throw new InvalidRequestError(`Cannot use ${node.path}: it names no provider`, {
+      code: "provider_required",
+      param: "x-gateway-config",
+    });
+  }
+  const { providerSettings } = node;
+  const ofCaller = readCallerSetting(context, "custom-host");
+  if (ofCaller !== null && hasSavedConfig(context) && holdsSecret(node, context.services)) {
+    throw new InvalidRequestError(
+      `Cannot use x-gateway-custom-host with the credential of ${node.path}: set custom_host in the saved config`,
+      { param: "x-gateway-custom-host", code: "invalid_custom_host" },
+    );
+  }
+  const customHost = ofCaller ?? settings.customHost;
+  if (customHost !== undefined) requireCustomHost(customHost, context.services, "x-gateway-custom-host");
+  context.log.provider = slug;
+  const read = (name: string) => {
+    for (const member of known.settingMembers.get(name) ?? [name]) {
+      const own = Object.hasOwn(providerSettings, member) ? textOf(providerSettings[member]) : null;
+      if (own !== null) return withoutKey(own, `${node.path}.${member}`, context);
+    }
+    return known.hasOpenSettings ? readCallerSetting(context, name) : null;
+  };
+  const credential = withoutKey(node.apiKey, `${node.path}.api_key`, context);
+  return { provider: known.bind(read), customHost, credential };
+}
+
+/** What a leaf means for a request. */
+interface LeafInput {
+  node: ConfigNode;
+  settings: InheritedSettings;
+  /** The model the request asks for, the leaf's parameters applied. */
+  model: string | undefined;
+}
+
+/**
+ * Where the call of a leaf goes.
+ *
+ * @throws {GatewayError} As `readStoredDestination`; 400 for what cannot be used.
+ */
+export function readLeafDestination(
+  { node, settings, model }: LeafInput,
+  context: CallerContext,
+): Destination | Promise<Destination> {
+  if (isFromRequest(node)) return readRequestDestination(context, { model, customHost: settings.customHost });
+  const stored = storedNameOf(node);
+  if (!stored) return plainDestination(node, settings, context);
+  if (settings.customHost !== undefined) {
+    throw new InvalidRequestError(
+      `Cannot use custom_host of ${node.path} with a stored provider: set it on the integration`,
+      { param: "x-gateway-config", code: "invalid_custom_host" },
+    );
+  }
+  // the model may name the same provider again
+  const inModel = readStoredName(model);
+  const name = inModel?.slug === stored.slug ? inModel : { slug: stored.slug, model: inModel?.model ?? stored.model };
+  return readStoredDestination(name, context, model);
+}

@@ -1,0 +1,76 @@
+import type { CallerContext } from "../../context.ts";
+import { type FormEndpoint, findIssue, isMissing, type JsonEndpoint, refuseBody } from "../../endpoint.ts";
+import { isObject } from "../../lib/json.ts";
+import type { ConfigNode } from "../../routing/config.ts";
+import { type RequestConfig, readRequestConfig } from "./config-source.ts";
+import { isFromRequest, listLeaves, storedNameOf } from "./config-target.ts";
+import { namedInHeaders } from "./target.ts";
+
+type Members = Record<string, unknown>;
+
+/** The model a leaf, or the request's own header, names beside its provider, as in `@slug/model`. */
+function modelBeside(node: ConfigNode, context: CallerContext): string | undefined {
+  const named = isFromRequest(node) ? namedInHeaders(context) : storedNameOf(node);
+  return named?.model || undefined;
+}
+
+/** A request with the model that stands beside its provider, where it names none itself. */
+export function withModelBeside<Request extends object>(
+  request: Request,
+  node: ConfigNode,
+  context: CallerContext,
+): Request {
+  if (Object.hasOwn(request, "model")) return request;
+  const model = modelBeside(node, context);
+  return model === undefined ? request : { ...request, model };
+}
+
+/** What a target adds to a request that lacks it. */
+function additionsOf(node: ConfigNode, context: CallerContext): Members {
+  const { defaultParams, overrideParams } = node.merged;
+  return withModelBeside({ ...defaultParams, ...overrideParams }, node, context);
+}
+
+/** The request as each of its targets would complete it; its own members are checked as they are. */
+function listCompleted(value: Members, config: RequestConfig, context: CallerContext): Members[] {
+  return listLeaves(config.node).map((leaf) => ({ ...additionsOf(leaf, context), ...value }));
+}
+
+/** Members a target may give a request. */
+const givable = (issue: ReturnType<typeof findIssue>["issue"]): boolean =>
+  issue?.path?.length === 1 && isMissing(issue);
+
+function complete(
+  { body: schema }: JsonEndpoint | FormEndpoint,
+  value: Members,
+  config: RequestConfig,
+  context: CallerContext,
+): void {
+  const issues = listCompleted(value, config, context).map((completed) => findIssue(schema, completed).issue);
+  const [first] = issues;
+  if (first !== undefined && issues.every((issue) => issue !== undefined)) refuseBody(first);
+  context.checkComplete = (body) => {
+    const { issue } = findIssue(schema, body);
+    if (issue) refuseBody(issue);
+  };
+}
+
+/**
+ * Checks the body of an operation. What it lacks, its config may give: then each target is asked for the rest.
+ *
+ * @returns A promise only where the config has to be waited for.
+ * @throws {InvalidRequestError} 400 naming the first member that is wrong, or that nobody gives.
+ */
+export function requireRequest(
+  endpoint: JsonEndpoint | FormEndpoint,
+  value: unknown,
+  context: CallerContext,
+): Promise<void> | undefined {
+  const { issue } = findIssue(endpoint.body, value);
+  if (issue === undefined) return undefined;
+  if (!isObject(value) || !givable(issue)) refuseBody(issue);
+  const given = readRequestConfig(context);
+  if (given instanceof Promise) return given.then((config) => complete(endpoint, value, config, context));
+  complete(endpoint, value, given, context);
+  return undefined;
+}

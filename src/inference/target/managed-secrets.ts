@@ -1,0 +1,16 @@
+import { maskSecret } from "../../auth/api-key.ts";
+import type { CallerContext } from "../../context.ts";
+import { createValueMask } from "../../lib/secret-values.ts";
+
+/** A masked secret as it stands inside of JSON. */
+const show = (secret: string): string => JSON.stringify(maskSecret(secret)).slice(1, -1);
+
+/**
+ * The text of an error as its caller may see it: an upstream that repeats a credential would show the caller one that is
+ * not the caller's. That is the key of the integration, any other secret of it, or a token that was fetched with them.
+ */
+export function withoutManagedSecrets(text: string, { log }: Pick<CallerContext, "log">): string {
+  if (!log.isManaged) return text;
+  const values = createValueMask(log.secrets, show);
+  return values.mayStandIn(text) ? values.mask(text) : text;
+}

@@ -1,0 +1,227 @@
+import type { CallerContext, Services } from "../../context.ts";
+import type { ManagedCredential } from "../../control/credentials.ts";
+import { modelFieldPrefix } from "../../control/integration-fields.ts";
+import type { StoredProvider } from "../../control/provider-library.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
+import { CredentialUnavailableError } from "../../control/vault.ts";
+import { AuthenticationError, InvalidRequestError, PermissionError, UnavailableError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
+import { createPriceBook, type PriceBook } from "../../pricing/own-prices.ts";
+import type { Destination } from "../../providers/core/call.ts";
+import type { BoundProvider } from "../../providers/core/types.ts";
+import { readCallerSetting } from "./caller-setting.ts";
+import { requireCustomHost } from "./custom-host.ts";
+import { createModelList, isRestricted, type ModelList, requireModel } from "./model-list.ts";
+
+/** A stored provider a request names, and the model it asks for there. */
+export interface StoredName {
+  slug: string;
+  /** Undefined when the request names no model. */
+  model: string | undefined;
+}
+
+/** Names of real models that begin like a reference. */
+const modelPrefixes = ["@cf/", "@hf/"];
+
+/** The reference in `@slug/model` or `@slug`; undefined for any other text. */
+export function readStoredName(text: string | null | undefined): StoredName | undefined {
+  if (!text?.startsWith("@") || modelPrefixes.some((prefix) => text.startsWith(prefix))) return undefined;
+  const end = text.indexOf("/");
+  return end < 0 ? { slug: text.slice(1), model: undefined } : { slug: text.slice(1, end), model: text.slice(end + 1) };
+}
+
+/** @throws {InvalidRequestError} 400: the workspace has no providers of these slugs. */
+export function refuseNames(slugs: readonly string[]): never {
+  throw new InvalidRequestError(`Following keys are not valid: ${slugs.join(", ")}`, {
+    param: "x-gateway-provider",
+    code: "invalid_provider",
+  });
+}
+
+function isExpired({ row }: StoredProvider, now: number): boolean {
+  return row.status === "expired" || (row.expiresAt !== null && row.expiresAt <= now);
+}
+
+/** Whether the workspace has the integration behind a provider: its own, or one the organisation lends it. */
+function hasAccess({ integration, access }: StoredProvider): boolean {
+  return integration.status === "active" && (integration.workspaceId !== null || access?.enabled === true);
+}
+
+/** Whether a stored provider can be called now. */
+export function isUsableProvider(stored: StoredProvider, now: number): boolean {
+  return !isExpired(stored, now) && hasAccess(stored);
+}
+
+/**
+ * Refuses a stored provider that is there and cannot be used now.
+ *
+ * @throws {AuthenticationError} 401 when it expired.
+ * @throws {PermissionError} 403 when the workspace's access was taken back.
+ */
+function requireUsableProvider(stored: StoredProvider, now: number): void {
+  const { slug } = stored.row;
+  if (isExpired(stored, now)) {
+    throw new AuthenticationError(`Cannot use the provider ${slug}: it has expired`, {
+      code: "virtual_key_expired_error",
+    });
+  }
+  if (!hasAccess(stored)) {
+    throw new PermissionError(`Forbidden! The workspace has no access to the integration of ${slug}`, {
+      code: "integration_access_error",
+    });
+  }
+}
+
+/** Whether a workspace may call a model of an integration. */
+export function allowsModel({ integration, models }: StoredProvider, model: string): boolean {
+  const entry = models.get(model);
+  return entry ? entry.enabled : integration.allowAllModels;
+}
+
+/** What the entry of a model says besides whether it is allowed: its own host, and headers on top of the integration's. */
+function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCredential, model: string | undefined) {
+  const { configurations } = (model === undefined ? undefined : models.get(model)) ?? {};
+  const { custom_host: host, custom_headers: plain } = isObject(configurations) ? configurations : {};
+  const prefix = model === undefined ? "" : `${modelFieldPrefix(model)}custom_headers.`;
+  const sealed = [...modelHeaders].filter(([field]) => prefix !== "" && field.startsWith(prefix));
+  const headers = [
+    ...Object.entries(isObject(plain) ? plain : {}).map(
+      ([name, value]) => [name.toLowerCase(), String(value)] as const,
+    ),
+    ...sealed.map(([field, value]) => [field.slice(prefix.length).toLowerCase(), value] as const),
+  ];
+  return { host: typeof host === "string" && host !== "" ? host : undefined, headers };
+}
+
+/** Settings of a stored provider; a caller's own count only where they cannot lead the credential elsewhere. */
+function readerOf(context: CallerContext, { settings }: ManagedCredential, isOpen: boolean) {
+  return (name: string): string | null =>
+    settings.get(name.replaceAll("-", "_")) ?? (isOpen ? readCallerSetting(context, name) : null);
+}
+
+/** Books of the stored providers of views: as long as these are in memory. */
+const books = new WeakMap<StoredProvider, PriceBook>();
+
+/** What the models of a stored provider cost. */
+function bookOf(stored: StoredProvider): PriceBook {
+  const known = books.get(stored);
+  if (known) return known;
+  const { integration, models } = stored;
+  const pricing = { provider: integration.aiProviderId, adjustments: integration.pricingAdjustments, models };
+  const book = createPriceBook(pricing);
+  books.set(stored, book);
+  return book;
+}
+
+function toDestination(
+  stored: StoredProvider,
+  credential: ManagedCredential,
+  context: CallerContext,
+  model: string | undefined,
+): Destination {
+  const { services } = context;
+  const slug = stored.integration.aiProviderId;
+  const provider = services.providers.get(slug);
+  if (!provider) {
+    throw new InvalidRequestError(`Cannot call ${slug}: this gateway does not have the provider`, {
+      code: "invalid_provider",
+    });
+  }
+  const bound = provider.bind(readerOf(context, credential, provider.hasOpenSettings));
+  const list = listOf(stored, bound, credential);
+  const ofModel = modelSettings(stored, credential, model === undefined ? undefined : (list.entryOf(model) ?? model));
+  const customHost = ofModel.host ?? credential.customHost;
+  if (customHost !== undefined) requireCustomHost(customHost, services, "custom_host");
+  context.log.provider = slug;
+  context.log.isManaged = true;
+  context.log.secrets.push(...credential.secrets);
+  context.log.prices = bookOf(stored);
+  return {
+    provider: bound,
+    customHost,
+    credential: credential.key,
+    managed: {
+      headers: { ...credential.customHeaders, ...Object.fromEntries(ofModel.headers) },
+      model,
+      restrictedTo: isRestricted(stored) ? list : undefined,
+    },
+  };
+}
+
+/** Lists of models, with the credential whose settings name them: as long as the views of the stored providers. */
+const lists = new WeakMap<StoredProvider, { list: ModelList; credential: ManagedCredential }>();
+
+function listOf(stored: StoredProvider, provider: BoundProvider, credential: ManagedCredential): ModelList {
+  const known = lists.get(stored);
+  if (known?.credential === credential) return known.list;
+  const list = createModelList(stored, provider);
+  lists.set(stored, { list, credential });
+  return list;
+}
+
+/** The credential in clear; what goes wrong is not the caller's and says nothing of why. */
+async function openCredential(
+  stored: StoredProvider,
+  { control }: Pick<Services, "control">,
+): Promise<ManagedCredential> {
+  try {
+    return await control.credentials.of(stored);
+  } catch (cause) {
+    if (!(cause instanceof CredentialUnavailableError)) throw cause;
+    throw new UnavailableError(`Cannot call ${stored.row.slug}: its credential is unavailable`, {
+      cause,
+      code: "credential_unavailable",
+      retryAfterSeconds: 5,
+    });
+  }
+}
+
+function requireView(view: WorkspaceView | undefined): WorkspaceView {
+  if (view) return view;
+  throw new PermissionError("Forbidden! The workspace of this key is gone", { code: "AB03" });
+}
+
+/** @throws {UnavailableError} 503: what requests need of the database cannot be read. */
+export function refuseUnreadable(cause: unknown): never {
+  throw new UnavailableError("Cannot read the workspace of this key: the database does not answer", {
+    cause,
+    code: "database_unavailable",
+    retryAfterSeconds: 1,
+  });
+}
+
+/** The view of the caller's workspace; at once when it is in memory. */
+export function readView({ principal, services }: CallerContext): WorkspaceView | Promise<WorkspaceView> {
+  const { organisationId, workspaceId } = principal;
+  if (workspaceId === null) return requireView(undefined);
+  const view = services.control.directory.workspace({ organisationId, workspaceId });
+  return view instanceof Promise ? view.then(requireView, refuseUnreadable) : requireView(view);
+}
+
+/**
+ * Where a request to a stored provider goes. It resolves inside the caller's workspace, nowhere else.
+ *
+ * @param name The reference; its model wins over `asked`, the one the request names without a reference.
+ * @throws {GatewayError} 400 for what the workspace does not have, 401, 403 or 412 for what it may not use now.
+ */
+export async function readStoredDestination(
+  name: StoredName,
+  context: CallerContext,
+  asked: string | undefined,
+): Promise<Destination> {
+  const { services } = context;
+  if (context.header("custom-host") !== null) {
+    throw new InvalidRequestError(
+      "Cannot use x-gateway-custom-host with a stored provider: set custom_host on its integration",
+      { param: "x-gateway-custom-host", code: "invalid_custom_host" },
+    );
+  }
+  const view = await readView(context);
+  const stored = view.providers.get(name.slug) ?? refuseNames([name.slug]);
+  const model = name.model ?? asked;
+  requireUsableProvider(stored, services.clock.now());
+  const credential = await openCredential(stored, services);
+  const destination = toDestination(stored, credential, context, model);
+  if (model !== undefined) requireModel(destination, model);
+  return destination;
+}

@@ -1,0 +1,140 @@
+import type { CallerContext } from "../../context.ts";
+import { InvalidRequestError } from "../../errors.ts";
+import { isHeaderValue, readNameList } from "../../lib/headers.ts";
+import type { Destination } from "../../providers/core/call.ts";
+import { describeUnknownProvider } from "../../providers/registry.ts";
+import { readCallerSetting } from "./caller-setting.ts";
+import { requireCustomHost } from "./custom-host.ts";
+import { readStoredDestination, readStoredName, type StoredName } from "./stored-provider.ts";
+
+function refuse(message: string, param: string, code: string, cause?: unknown): never {
+  throw new InvalidRequestError(message, { param, code, ...(cause !== undefined && { cause }) });
+}
+
+/** Whether the request names a provider at all. */
+export function namesProvider(context: CallerContext): boolean {
+  return ["provider", "config", "virtual-key"].some((name) => context.header(name) !== null);
+}
+
+/** The stored provider the headers of a request name. */
+export function namedInHeaders(context: CallerContext): StoredName | undefined {
+  const virtualKey = context.header("virtual-key");
+  return (
+    readStoredName(context.header("provider")) ??
+    (virtualKey === null ? undefined : { slug: virtualKey, model: undefined })
+  );
+}
+
+/** The stored provider a request names: in its headers first, then with its model. */
+function readStored(context: CallerContext, model: string | undefined): StoredName | undefined {
+  const named = namedInHeaders(context);
+  const inModel = named || context.header("provider") === null ? readStoredName(model) : undefined;
+  if (!named) return inModel;
+  // the same provider may stand in the model too, and what the body asks for counts more than what the header does
+  if (inModel?.slug === named.slug) return inModel;
+  return model === undefined || model === "" ? named : { slug: named.slug, model };
+}
+
+/**
+ * Where a request goes: from its headers, or from a model written `@provider/model`.
+ *
+ * @param options.model The model the request names.
+ * @param options.customHost Base address for requests that name none.
+ * @throws {InvalidRequestError} If no provider is named, the provider is unknown or the host is refused.
+ * @throws {GatewayError} As `readStoredDestination`, when the request names a stored provider.
+ */
+export function readRequestDestination(
+  context: CallerContext,
+  { model, customHost: fallbackHost }: { model?: string | undefined; customHost?: string | undefined },
+): Destination | Promise<Destination> {
+  const slug = context.header("provider");
+  if (slug === null || slug.startsWith("@") || context.header("virtual-key") !== null) {
+    const stored = readStored(context, model);
+    if (stored) return readStoredDestination(stored, context, model);
+  }
+  if (slug === null) {
+    const message =
+      "Either x-gateway-config or x-gateway-provider header is required: name a provider, for example x-gateway-provider: openai";
+    refuse(message, "x-gateway-provider", "provider_required");
+  }
+  const known = context.services.providers.get(slug);
+  if (!known) {
+    const problem = describeUnknownProvider(slug, context.services.providers.keys());
+    refuse(`Invalid provider passed: ${problem}`, "x-gateway-provider", "invalid_provider");
+  }
+  const readPlain = (name: string) =>
+    known.plainHeaders.includes(name) ? (readClientHeader(name, context) ?? null) : null;
+  const provider = known.bind((name) => readCallerSetting(context, name) ?? readPlain(name));
+  const customHost = readCallerSetting(context, "custom-host") ?? fallbackHost;
+  if (customHost !== undefined) requireCustomHost(customHost, context.services, "x-gateway-custom-host");
+  context.log.provider = slug;
+  const { providerCredential: credential, providerAuthorization: authorization } = context;
+  return { provider, customHost, credential, authorization };
+}
+
+const noNames: readonly string[] = [];
+const unforwardable = new Set(["metadata-flavor", "x-aws-ec2-metadata-token", "x-google-metadata-request"]);
+
+/**
+ * Headers named in `x-gateway-forward-headers`, else in the config, as the caller sent them.
+ *
+ * @throws {InvalidRequestError} If the list is malformed or names what must not be forwarded.
+ */
+export function readForwardedHeaders(
+  context: CallerContext,
+  ofConfig: readonly string[] = noNames,
+): Record<string, string> {
+  const list = context.header("forward-headers");
+  if (list === null && ofConfig.length === 0) return {};
+  const param = "x-gateway-forward-headers";
+  const names =
+    list === null
+      ? ofConfig
+      : (readNameList(list) ?? refuse(`Cannot read ${param}: write a list of header names`, param, "invalid_header"));
+  const forwarded: Record<string, string> = {};
+  for (const name of names) {
+    if (name === param || unforwardable.has(name))
+      refuse(`Cannot forward ${name}: leave it out of ${param}`, param, "invalid_header");
+    // the credential is either ours or already sent by the provider's rule
+    if (name === "authorization" || !context.services.headerRules.mayGoUpstream(name)) continue;
+    const value = context.headers.get(name);
+    if (value === undefined || value.includes(context.gatewayKey)) continue;
+    if (!isHeaderValue(value))
+      refuse(`Cannot forward ${name}: its value holds control characters`, name, "invalid_header");
+    forwarded[name] = value;
+  }
+  return forwarded;
+}
+
+/** Whether answers keep to what OpenAI's clients know: unless the request or its config says otherwise. */
+export function isStrict({ header }: CallerContext, settings?: { strict: boolean | undefined }): boolean {
+  const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
+  return asked !== "false" && settings?.strict !== false;
+}
+
+/** Whether `x-gateway-beta` names a beta. */
+export function namesBeta({ header }: CallerContext, beta: string): boolean {
+  const list = header("beta");
+  return list !== null && readNameList(list)?.includes(beta) === true;
+}
+
+/** A header of the client, if its value may go upstream: it is well formed and does not hold the gateway's key. */
+export function readClientHeader(name: string, { headers, gatewayKey }: CallerContext): string | undefined {
+  const value = headers.get(name);
+  return value !== undefined && isHeaderValue(value) && !value.includes(gatewayKey) ? value : undefined;
+}
+
+/**
+ * Time this request gives the provider, in milliseconds: by its header, its config, else the default.
+ *
+ * @throws {InvalidRequestError} If the header is not a whole number above zero.
+ */
+export function readTimeout(context: CallerContext, ofConfig?: number): number {
+  const text = context.header("request-timeout");
+  if (text === null) return ofConfig ?? context.services.limits.requestTimeoutMs;
+  if (!/^[1-9][0-9]{0,9}$/.test(text)) {
+    const message = "Cannot use x-gateway-request-timeout: write milliseconds as a whole number above zero";
+    refuse(message, "x-gateway-request-timeout", "invalid_header");
+  }
+  return Number(text);
+}

@@ -1,9 +1,0 @@
-/** Sends the credential as `Authorization: Bearer`. */
-export function bearer(credential: string | undefined): Record<string, string> {
-  return credential === undefined ? {} : { authorization: `Bearer ${credential}` };
-}
-
-/** Sends the credential as the value of a header, behind a word where the provider wants one. */
-export function keyHeader(name: string, word = ""): (credential: string | undefined) => Record<string, string> {
-  return (credential) => (credential === undefined ? {} : { [name]: `${word}${credential}` });
-}

@@ -1,0 +1,86 @@
+import { UpstreamError } from "../../../errors.ts";
+import { isObject } from "../../../lib/json.ts";
+import type { ConversionOptions } from "../../core/types.ts";
+import type { RequestBody } from "../request.ts";
+
+/**
+ * Sets `thinking` from a request that only has an effort level, in DeepSeek's form
+ * (https://api-docs.deepseek.com/guides/thinking_mode).
+ */
+export function addThinking(body: RequestBody): void {
+  const { reasoning_effort: effort, thinking } = body;
+  if (typeof effort !== "string" || isObject(thinking)) return;
+  body.thinking = { type: effort === "none" ? "disabled" : "enabled" };
+}
+
+/** As `addThinking`, for providers without `reasoning_effort` (https://docs.z.ai/guides/capabilities/thinking-mode). */
+export function replaceEffort(body: RequestBody): void {
+  addThinking(body);
+  delete body.reasoning_effort;
+}
+
+/** Open models that think by default, but reject thinking in non-streaming requests. */
+const thinksInStreamsOnly = /^qwen3-[0-9.]+b(?:-a[0-9.]+b)?$/;
+
+/**
+ * Qwen's fields for thinking (https://docs.siliconflow.cn/en/api-reference/chat-completions/chat-completions,
+ * https://www.alibabacloud.com/help/en/model-studio/deep-thinking).
+ */
+export function toQwenThinking(body: RequestBody): void {
+  const { thinking, reasoning_effort: effort } = body;
+  delete body.thinking;
+  delete body.reasoning_effort;
+  if (body.enable_thinking === undefined) {
+    if (isObject(thinking)) body.enable_thinking = thinking.type !== "disabled";
+    else if (typeof effort === "string") body.enable_thinking = effort !== "none";
+    else if (body.stream !== true && thinksInStreamsOnly.test(String(body.model))) body.enable_thinking = false;
+  }
+  if (body.thinking_budget !== undefined || !isObject(thinking)) return;
+  if (typeof thinking.budget_tokens === "number") body.thinking_budget = thinking.budget_tokens;
+}
+
+function toReasoning(thinking: unknown, effort: unknown): object | undefined {
+  if (isObject(thinking)) {
+    if (thinking.type === "disabled") return { enabled: false };
+    return typeof thinking.budget_tokens === "number" ? { max_tokens: thinking.budget_tokens } : { enabled: true };
+  }
+  return typeof effort === "string" ? { effort } : undefined;
+}
+
+/** OpenRouter's `reasoning` and `usage` (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
+export function toOpenrouter(body: RequestBody): void {
+  const { thinking, reasoning_effort: effort } = body;
+  delete body.thinking;
+  delete body.reasoning_effort;
+  const reasoning = toReasoning(thinking, effort);
+  if (reasoning && body.reasoning === undefined) body.reasoning = reasoning;
+  if (body.stream === true) {
+    delete body.stream_options;
+    body.usage = { ...(isObject(body.usage) && body.usage), include: true };
+  }
+}
+
+const grokThinks = /^grok-(?:3-mini|4)(?!.*non-reasoning)/;
+
+/** Reasoning models reject some fields (https://docs.x.ai/docs/guides/reasoning). */
+export function leaveOutForGrok(body: RequestBody, { drop }: ConversionOptions): void {
+  if (!grokThinks.test(String(body.model))) return;
+  for (const member of ["presence_penalty", "frequency_penalty", "stop"]) {
+    if (body[member] === undefined) continue;
+    if (body[member] !== null) drop(member);
+    delete body[member];
+  }
+}
+
+const statusOfMinimax: Readonly<Record<number, number>> = { 1002: 429, 1004: 401, 1008: 402, 2013: 400 };
+
+/** MiniMax reports failures with status 200 (https://platform.minimax.io/docs/api-reference/errorcode). */
+export function checkMinimax({ base_resp: status }: Record<string, unknown>): void {
+  if (!isObject(status)) return;
+  const code = Number(status.status_code ?? 0);
+  if (code === 0) return;
+  throw new UpstreamError(statusOfMinimax[code] ?? 502, `minimax error: ${String(status.status_msg ?? code)}`, {
+    provider: "minimax",
+    code: String(code),
+  });
+}

@@ -1,0 +1,159 @@
+import type { Provider } from "../../core/types.ts";
+import { textOperations } from "../mod.ts";
+import { addThinking, checkMinimax, leaveOutForGrok, replaceEffort, toQwenThinking } from "./adaptations.ts";
+import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
+import { deepinfraRerank } from "./deepinfra.ts";
+import { gptImageMembers, toTogetherImage, withTime } from "./images.ts";
+import { minimaxSpeech } from "./speech.ts";
+
+const glmReasons = { sensitive: "content_filter", network_error: "stop" } as const;
+
+/** Providers whose responses have fields beyond OpenAI's, such as reasoning, or have them in other places. */
+const declarations: readonly CompatDeclaration[] = [
+  /** https://docs.together.ai/reference/chat-completions-1 */
+  {
+    slug: "together-ai",
+    relays: ["videos_v2"],
+    baseUrl: "https://api.together.xyz",
+    pathPrefix: "/v1",
+    // https://docs.together.ai/reference/rerank-1
+    rerank: { top_n: "top_n", return_documents: "return_documents", rank_fields: "rank_fields" },
+    embedsStringsOnly: true,
+    operations: ["chat", "complete", "embed", "generateImage"],
+    media: {
+      generateImage: {
+        unsupported: ["quality", "style", "background", "moderation", "output_compression", "partial_images", "user"],
+        adapt: toTogetherImage,
+      },
+    },
+    readImages: withTime,
+    model: "meta-llama/Llama-3.2-11B-Vision-Instruct-Turbo",
+    chat: {
+      rename: oldTokenLimit,
+      bounds: { max_tokens: [1, Infinity] },
+      replay: "reasoning",
+    },
+    complete: { rename: oldTokenLimit, bounds: { max_tokens: [1, Infinity] } },
+    answers: { finishReasons: { eos: "stop" } },
+  },
+  /** https://console.groq.com/docs/openai#currently-unsupported-openai-features */
+  {
+    slug: "groq",
+    baseUrl: "https://api.groq.com/openai/v1",
+    operations: ["chat", "models", "responses", "speak", "transcribe", "translate"],
+    chat: { unsupported: ["logprobs", "top_logprobs", "logit_bias"], bounds: { n: [1, 1] }, replay: "reasoning" },
+    answers: {},
+  },
+  /** https://api-docs.deepseek.com/api/create-chat-completion */
+  {
+    slug: "deepseek",
+    hasLogprobs: true,
+    baseUrl: "https://api.deepseek.com",
+    pathPrefix: "/v1",
+    operations: ["chat", "models"],
+    model: "deepseek-chat",
+    chat: {
+      rename: oldTokenLimit,
+      bounds: { top_logprobs: [0, 20] },
+      thinking: true,
+      replay: "tools",
+      adapt: addThinking,
+    },
+    answers: { finishReasons: { insufficient_system_resource: "stop" } },
+  },
+  /** https://docs.x.ai/docs/api-reference#chat-completions */
+  {
+    slug: "x-ai",
+    baseUrl: "https://api.x.ai/v1",
+    operations: [...textOperations, "responses", "generateImage"],
+    media: { generateImage: { unsupported: [...gptImageMembers, "size"] } },
+    model: "grok-beta",
+    embedModel: "v1",
+    chat: { adapt: leaveOutForGrok },
+    answers: { reasoningApart: true },
+  },
+  /** https://inference-docs.cerebras.ai/api-reference/chat-completions */
+  {
+    slug: "cerebras",
+    baseUrl: "https://api.cerebras.ai/v1",
+    operations: ["chat", "models"],
+    chat: {
+      unsupported: [
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "presence_penalty",
+        "parallel_tool_calls",
+        "service_tier",
+      ],
+      replay: "reasoning",
+    },
+    answers: {},
+  },
+  /** https://deepinfra.com/docs/openai_api */
+  {
+    slug: "deepinfra",
+    baseUrl: (_settings, { path }) =>
+      path.startsWith("/inference/") ? "https://api.deepinfra.com/v1" : "https://api.deepinfra.com/v1/openai",
+    operations: ["chat", "embed", "models"],
+    rerank: deepinfraRerank,
+    models: { inPath: (path) => /(?:^|\/)inference\/(.+)$/i.exec(path)?.[1] },
+    model: "deepinfra/airoboros-70b",
+    chat: { rename: oldTokenLimit, bounds: { n: [1, 1] } },
+    answers: {},
+  },
+  /** https://www.alibabacloud.com/help/en/model-studio/use-qwen-by-calling-api */
+  {
+    slug: "dashscope",
+    baseUrl: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
+    operations: ["chat", "embed", "models"],
+    model: "qwen-turbo",
+    embedModel: "text-embedding-v1",
+    embedsStringsOnly: true,
+    embedsAtMost: 10,
+    chat: { thinking: true, adapt: toQwenThinking },
+    answers: {},
+  },
+  /** https://docs.z.ai/api-reference/llm/chat-completion */
+  {
+    slug: "z-ai",
+    baseUrl: "https://api.z.ai/api/paas/v4",
+    operations: ["chat", "models"],
+    model: "glm-4.6",
+    chat: { thinking: true, systemText: true, adapt: replaceEffort },
+    answers: { finishReasons: glmReasons },
+  },
+  /** https://docs.bigmodel.cn/api-reference */
+  {
+    slug: "zhipu",
+    baseUrl: "https://open.bigmodel.cn/api/paas/v4",
+    operations: ["chat", "embed", "models"],
+    model: "glm-3-turbo",
+    embedModel: "embedding-2",
+    embedsStringsOnly: true,
+    chat: { rename: oldTokenLimit, thinking: true, systemText: true, adapt: replaceEffort },
+    answers: { finishReasons: glmReasons },
+  },
+  /** https://platform.moonshot.ai/docs/api/chat */
+  {
+    slug: "moonshot",
+    baseUrl: "https://api.moonshot.cn",
+    pathPrefix: "/v1",
+    operations: ["chat", "models"],
+    model: "moonshot-v1-8k",
+    chat: { rename: oldTokenLimit, thinking: true, adapt: replaceEffort },
+    answers: {},
+  },
+  /** https://platform.minimax.io/docs/api-reference/text-openai-api */
+  {
+    slug: "minimax",
+    baseUrl: "https://api.minimax.io",
+    pathPrefix: "/v1",
+    operations: ["chat"],
+    own: { speak: minimaxSpeech },
+    answers: { check: checkMinimax },
+  },
+];
+
+/** Providers of the table. */
+export const vendors: readonly Provider[] = declarations.map(declareCompatible);

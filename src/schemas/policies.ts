@@ -1,0 +1,140 @@
+import * as v from "valibot";
+import { Reference, Text, Time, wholeFrom } from "./control.ts";
+
+/** States of a policy. */
+export const policyStatuses = ["active", "archived"] as const;
+/** What a budget counts. */
+export const usageTypes = ["cost", "tokens", "requests"] as const;
+/** What a rate limit counts. */
+export const rateTypes = ["requests", "tokens"] as const;
+/** Each minute, hour, day or week. */
+export const rateUnits = ["rpm", "rph", "rpd", "rpw"] as const;
+/** What a rate limit is about: requests to models, or calls of MCP tools. */
+export const rateTargets = ["llm", "mcp_tools"] as const;
+
+/** A picklist whose refusal names the words it takes. */
+const OneOf = <const Words extends readonly string[]>(words: Words) =>
+  v.picklist(words, `must be one of ${words.join(", ")}`);
+
+/** Longest value of a condition. */
+const maxValue = 1_024;
+/** Most conditions, and most keys to group by. */
+const maxKeys = 100;
+
+/** What a budget can look at, beside `metadata.<name>`. */
+const UsageKey = v.pipe(
+  v.string(),
+  v.regex(
+    /^(?:workspace_id|organisation_id|api_key|virtual_key|provider|config|prompt|model|metadata\.[^\0]{1,128})$/,
+    "must be workspace_id, organisation_id, api_key, virtual_key, provider, config, prompt, model or metadata.<name>",
+  ),
+);
+
+/** What a rate limit can look at; which of these fit depends on its target. */
+const RateKey = v.pipe(
+  v.string(),
+  v.regex(
+    /^(?:workspace_id|organisation_id|api_key|virtual_key|provider|config|prompt|model|endpoint_type|mcp_server|mcp_tool|metadata\.[^\0]{1,128})$/,
+    "must be workspace_id, organisation_id, api_key, virtual_key, provider, config, prompt, model, endpoint_type, mcp_server, mcp_tool or metadata.<name>",
+  ),
+);
+
+const Values = v.union(
+  [
+    Text(maxValue),
+    v.pipe(
+      v.array(Text(maxValue)),
+      v.minLength(1, "must have at least one entry"),
+      v.maxLength(1_000, "must have at most 1000 entries"),
+    ),
+  ],
+  "must be a string or a list of strings",
+);
+
+const Conditions = <Key extends v.GenericSchema<string>>(key: Key) =>
+  v.pipe(
+    v.array(v.object({ key, value: Values, excludes: v.nullish(Values) })),
+    v.minLength(1, "must have at least one condition"),
+    v.maxLength(maxKeys, `must have at most ${maxKeys} entries`),
+  );
+
+const GroupBy = <Key extends v.GenericSchema<string>>(key: Key) =>
+  v.pipe(
+    v.array(v.object({ key })),
+    v.minLength(1, "must have at least one key"),
+    v.maxLength(maxKeys, `must have at most ${maxKeys} entries`),
+    v.check((list) => new Set(list.map((entry) => entry.key)).size === list.length, "must name each key once"),
+  );
+
+/** One condition of a policy. */
+export interface PolicyCondition {
+  key: string;
+  value: string | string[];
+  excludes?: string | string[] | null | undefined;
+}
+
+/** A number from 0 on. */
+const Amount = v.pipe(
+  v.number("must be a number"),
+  v.finite("must be a finite number"),
+  v.minValue(0, "must be at least 0"),
+);
+
+/** What both kinds of policy have in every body. */
+const shared = {
+  name: v.nullish(Text(255, 0)),
+  description: v.nullish(Text(500, 0)),
+  workspace_id: v.nullish(Reference),
+  organisation_id: v.nullish(v.string()),
+};
+
+const resets = {
+  alert_threshold: v.nullish(Amount),
+  periodic_reset: v.nullish(OneOf(["monthly", "weekly"])),
+  periodic_reset_days: v.nullish(wholeFrom(1, 365)),
+  next_usage_reset_at: v.nullish(Time),
+};
+
+/** Body of `POST /policies/usage-limits`. */
+export const CreateUsageLimitPolicy = v.object({
+  ...shared,
+  conditions: Conditions(UsageKey),
+  group_by: GroupBy(UsageKey),
+  type: OneOf(usageTypes),
+  credit_limit: Amount,
+  ...resets,
+});
+export type CreateUsageLimitPolicy = v.InferOutput<typeof CreateUsageLimitPolicy>;
+
+/** Body of `PUT /policies/usage-limits/{id}`. */
+export const UpdateUsageLimitPolicy = v.object({
+  ...shared,
+  conditions: v.optional(Conditions(UsageKey)),
+  credit_limit: v.optional(Amount),
+  ...resets,
+  status: v.optional(OneOf(policyStatuses)),
+});
+export type UpdateUsageLimitPolicy = v.InferOutput<typeof UpdateUsageLimitPolicy>;
+
+/** Body of `POST /policies/rate-limits`. */
+export const CreateRateLimitPolicy = v.object({
+  ...shared,
+  conditions: Conditions(RateKey),
+  group_by: GroupBy(RateKey),
+  type: OneOf(rateTypes),
+  unit: OneOf(rateUnits),
+  value: Amount,
+  target: v.optional(OneOf(rateTargets), "llm"),
+});
+export type CreateRateLimitPolicy = v.InferOutput<typeof CreateRateLimitPolicy>;
+
+/** Body of `PUT /policies/rate-limits/{id}`. */
+export const UpdateRateLimitPolicy = v.object({
+  ...shared,
+  conditions: v.optional(Conditions(RateKey)),
+  unit: v.optional(OneOf(rateUnits)),
+  value: v.optional(Amount),
+  target: v.optional(OneOf(rateTargets)),
+  status: v.optional(OneOf(policyStatuses)),
+});
+export type UpdateRateLimitPolicy = v.InferOutput<typeof UpdateRateLimitPolicy>;
