@@ -110,8 +110,8 @@ export class ByteBudget {
   }
 
   /**
-   * Gives room to those who wait, in their order; one whose owner has too much is passed over. Where that leaves nobody who
-   * goes on, whoever holds most does: in turns all of them would grow.
+   * Gives room to those who wait, in their order; a body waits while its owner has too much. If all of
+   * them wait, the one that holds most continues: if they took turns, all of them would grow.
    */
   readonly #pump = (): void => {
     if (this.#queue.length === 0) return;

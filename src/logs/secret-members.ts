@@ -229,7 +229,7 @@ export function createMemberMask(names: readonly string[] = []): MemberMask {
       let from = 0;
       let steps = 0;
       for (;;) {
-        // shared with other texts whose turn may have been in between
+        // the pattern is shared: another call may have used it between two steps
         candidate.lastIndex = from;
         const match = candidate.exec(text);
         if (!match) return replaced.result();

@@ -48,7 +48,7 @@ function refuseKey(): never {
   });
 }
 
-/** Refuses texts that are keys of this installation; keys of other gateways pass. @throws {InvalidRequestError} */
+/** Refuses keys of this installation. Keys of other gateways pass. @throws {InvalidRequestError} */
 async function requireForeign(keys: readonly string[], { authenticator }: Pick<Services, "authenticator">) {
   for (const key of keys) if (await authenticator.isOwnKey(key)) refuseKey();
 }
