@@ -185,8 +185,8 @@ export interface RequestContext {
   readonly log: CallRecord;
   /** Replacements for numbers in the parsed body that lose precision; absent without such numbers. */
   numbers?: ExactNumbers;
-  /** Memory held for bodies of this request; small ones need none. */
-  readonly holds: ByteHold[];
+  /** Memory held for bodies of this request; absent while all are small. */
+  hold?: ByteHold | undefined;
 }
 
 /** A request with an authenticated caller. */
@@ -366,7 +366,6 @@ export function createRequestContext(
     startedAt,
     header,
     log: createCallRecord(),
-    holds: [],
     // placeholders for the fields of `withCaller`: adding them later would slow down the object
     principal: undefined,
     gatewayKey: "",
@@ -374,6 +373,7 @@ export function createRequestContext(
     providerAuthorization: undefined,
     metadata: noMetadata,
     isCounted: false,
+    hold: undefined,
   };
   return context;
 }

@@ -56,6 +56,8 @@ interface CredentialRules {
 export interface QueryParameter {
   readonly name: string;
   readonly description: string;
+  /** It may be given more than once, as `name` or as `name[]`. */
+  readonly isList?: boolean;
 }
 
 /** A route without authentication. */
@@ -337,9 +339,9 @@ function readText(bytes: Uint8Array, context: RequestContext): { text: string; p
   }
   const sheltered = hasSuspects || (!isShort && hasLongDigits(bytes)) ? shelterNumbers(bytes) : undefined;
   if (!sheltered) return { text, parsable: text };
-  if (sheltered.numbers.isOverfull) {
-    const message = "Cannot read the body: it has more than 20000 numbers beyond 2^53, or with exponents";
-    throw new InvalidRequestError(message, { code: "invalid_body" });
+  const { excess: ofNumbers } = sheltered.numbers;
+  if (ofNumbers !== undefined) {
+    throw new InvalidRequestError(`Cannot read the body: it has ${ofNumbers}`, { code: "invalid_body" });
   }
   context.numbers = sheltered.numbers;
   return { text, parsable: decodeUtf8(sheltered.bytes) };

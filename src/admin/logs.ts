@@ -6,13 +6,14 @@ import { InvalidRequestError, NotFoundError, PermissionError } from "../errors.t
 import type { Mac } from "../lib/hash.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
+import { runPaced } from "../lib/pace.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { assembleStream } from "../logs/assemble.ts";
 import type { Redactor } from "../logs/redact.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
-import { requireKnownQuery } from "./core/request.ts";
+import { readParameter, requireKnownQuery } from "./core/request.ts";
 
 const defaultLimit = 50;
 const maxLimit = 100;
@@ -22,7 +23,7 @@ function refuse(name: string, wanted: string): never {
 }
 
 function readInteger(query: URLSearchParams, name: string, bounds: { min: number; max: number }): number | undefined {
-  const text = query.get(name);
+  const text = readParameter(query, name);
   if (text === null) return undefined;
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= bounds.min && value <= bounds.max)) refuse(name, `a whole number from ${bounds.min} to ${bounds.max}`);
@@ -32,7 +33,7 @@ function readInteger(query: URLSearchParams, name: string, bounds: { min: number
 const timeForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 function readTime(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
+  const text = readParameter(query, name);
   if (text === null) return undefined;
   const time = timeForm.test(text) ? Date.parse(text) : Number.NaN;
   if (!(time >= 0)) refuse(name, "a time as ISO 8601, for example 2026-01-31T12:00:00Z");
@@ -49,7 +50,7 @@ function cursorText(scope: LogScope, id: string): string {
 }
 
 async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac): Promise<string | undefined> {
-  const cursor = query.get("cursor");
+  const cursor = readParameter(query, "cursor");
   if (cursor === null) return undefined;
   const [id = "", digest = ""] = cursor.split(".");
   if (isId(id) && (await stateMac(cursorText(scope, id))) === digest) return id;
@@ -63,10 +64,10 @@ async function readFilter(context: CallerContext): Promise<LogFilter> {
   const to = readTime(query, "to");
   if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
   const status = readInteger(query, "status", { min: 0, max: 999 });
-  const model = query.get("model");
-  const provider = query.get("provider");
-  const traceId = query.get("trace_id");
-  const apiKeyId = query.get("api_key_id");
+  const model = readParameter(query, "model");
+  const provider = readParameter(query, "provider");
+  const traceId = readParameter(query, "trace_id");
+  const apiKeyId = readParameter(query, "api_key_id");
   return {
     limit: readInteger(query, "limit", { min: 1, max: maxLimit }) ?? defaultLimit,
     ...(before !== undefined && { before }),
@@ -92,17 +93,17 @@ function toRow({ details }: StoredLog): LogRow {
 const emptySide: LogSide = { headers: {}, body: null, truncated: false };
 
 /** A body as a value where it is JSON or a stream of it, else as text. */
-function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
-  const value = body === null || truncated ? body : (assembled(body, redactor) ?? parseJson(body) ?? body);
+async function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
+  const value = body === null || truncated ? body : ((await assembled(body, redactor)) ?? parseJson(body) ?? body);
   return { headers, body: value, truncated };
 }
 
 /** The response a stored stream adds up to: a credential may be split over its chunks. */
-function assembled(body: string, redactor: Redactor): unknown {
+async function assembled(body: string, redactor: Redactor): Promise<unknown> {
   const answer = assembleStream(body);
   if (answer === undefined) return undefined;
   const text = JSON.stringify(answer);
-  return redactor.mayHoldSecret(text) ? parseJson(redactor.text(text)) : answer;
+  return redactor.mayHoldSecret(text) ? parseJson(await runPaced(redactor.textSteps(text))) : answer;
 }
 
 /** Guardrail results, those of async guardrails after the others. */
@@ -116,12 +117,12 @@ function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
   return { ...row, hook_results };
 }
 
-function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Redactor): LogDetail {
+async function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Redactor): Promise<LogDetail> {
   const { request, response } = stored.content ?? { request: emptySide, response: emptySide };
   return {
     ...withHooks(toRow(stored), late),
-    request: toSide(request, redactor),
-    response: toSide(response, redactor),
+    request: await toSide(request, redactor),
+    response: await toSide(response, redactor),
   };
 }
 
@@ -175,8 +176,9 @@ async function readLog(context: CallerContext): Promise<Reply> {
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
   if (!isSeen) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
   const { redactor } = context.services;
-  if (!content) return jsonReply(withoutContents(toDetail({ ...stored, content: null }, [], redactor)));
-  return jsonReply(toDetail(stored, await context.services.logStore.findHooks(scope, stored.details.id), redactor));
+  if (!content) return jsonReply(withoutContents(await toDetail({ ...stored, content: null }, [], redactor)));
+  const late = await context.services.logStore.findHooks(scope, stored.details.id);
+  return jsonReply(await toDetail(stored, late, redactor));
 }
 
 /** Query parameters of the list. */

@@ -29,6 +29,9 @@ export function mintApiKey(prefix: string, lookupId: string = randomBase62(12)):
   return { key: body + checkOf(body), lookupId };
 }
 
+/** Characters of a key behind its prefix and the `_` after that. */
+export const keyLength = 12 + 1 + 49;
+
 const keyForm = /^([A-Za-z0-9-]{1,16})_([0-9A-Za-z]{12})_[0-9A-Za-z]{49}$/;
 
 /** The public part of a key; undefined when format, prefix or checksum are wrong. Needs no database. */

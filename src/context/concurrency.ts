@@ -47,14 +47,25 @@ function tenantOf({ organisationId, workspaceId }: Counted["principal"]): string
   return workspaceId ?? organisationId;
 }
 
-/** Counts running requests, so that no caller can use up all of the capacity. */
+/** Share of the total that is reserved for workspaces with few running requests, and the share below which they are few. */
+const reserveShare = 1 / 8;
+const littleShare = 1 / 32;
+
+/**
+ * Counts running requests, so that no caller can use up all of the capacity. Two workspaces may each run half of the total.
+ * The last eighth is reserved for workspaces with few running requests, and half of that for organisations that do not run
+ * most of the requests.
+ */
 export class Concurrency {
   readonly #limits: ConcurrencyLimits;
   readonly #tenants = new Map<string, Tenant>();
+  readonly #organisations = new Map<string, number>();
+  readonly #reserve: number;
   #running = 0;
 
   constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
+    this.#reserve = Math.floor(limits.total * reserveShare);
   }
 
   /**
@@ -63,15 +74,17 @@ export class Concurrency {
    * @throws {UnavailableError} If a limit is reached.
    */
   enter(request: Counted): void {
-    const { total, perWorkspace, perKey } = this.#limits;
+    const { perWorkspace, perKey } = this.#limits;
     const { principal } = request;
     const id = tenantOf(principal);
     const tenant = this.#tenants.get(id);
     const ofKey = tenant?.keys.get(principal.keyId) ?? 0;
     if (ofKey >= perKey) refuse(`${perKey} requests of this key`);
     if (tenant && tenant.running >= perWorkspace) refuse("too many requests of this workspace");
-    if (this.#running >= total) refuse("too many requests");
+    if (!this.#hasRoom(tenant, principal)) refuse("too many requests");
     this.#running++;
+    const { organisationId } = principal;
+    this.#organisations.set(organisationId, (this.#organisations.get(organisationId) ?? 0) + 1);
     if (tenant) {
       tenant.running++;
       tenant.keys.set(principal.keyId, ofKey + 1);
@@ -81,12 +94,26 @@ export class Concurrency {
     request.isCounted = true;
   }
 
+  /** Whether one more request of a workspace may run in the process. */
+  #hasRoom(tenant: Tenant | undefined, { organisationId }: Counted["principal"]): boolean {
+    const { total } = this.#limits;
+    const left = total - this.#running;
+    if (left <= 0) return false;
+    if (left > this.#reserve) return true;
+    const runsLittle = (tenant?.running ?? 0) < Math.max(1, Math.floor(total * littleShare));
+    const isOfMany = (this.#organisations.get(organisationId) ?? 0) > total / 2;
+    return runsLittle && (left > this.#reserve / 2 || !isOfMany);
+  }
+
   /** Ends what `enter` began; repeated calls have no effect. */
   leave(request: Counted): void {
     if (!request.isCounted) return;
     request.isCounted = false;
     this.#running--;
     const { principal } = request;
+    const ofOrganisation = (this.#organisations.get(principal.organisationId) ?? 1) - 1;
+    if (ofOrganisation === 0) this.#organisations.delete(principal.organisationId);
+    else this.#organisations.set(principal.organisationId, ofOrganisation);
     const id = tenantOf(principal);
     const tenant = this.#tenants.get(id);
     if (!tenant) return;

@@ -11,7 +11,8 @@ interface HeldParts {
 interface Holder {
   principal?: Principal;
   readonly log: { readonly settled: boolean };
-  readonly holds: ByteHold[];
+  /** Memory held for its bodies; absent until one needs it. */
+  hold?: ByteHold | undefined;
 }
 
 /** Owners of a request's bodies: all callers without a key share the quota of one key. */
@@ -24,25 +25,27 @@ function ownersOf({ principal }: Holder, { limits }: HeldParts): ByteOwner[] {
   ];
 }
 
-/** Reserves memory for a further body, until the request ends. */
-function holdBody(context: Holder, parts: HeldParts): ByteHold {
+/** Memory for the bodies of a request, released when the request ends. */
+function openHold(context: Holder, parts: HeldParts): ByteHold {
   const hold = parts.bodies.open(ownersOf(context, parts));
   // a body that is read after the end of the request was abandoned, and nothing would release its memory
   if (context.log.settled) hold.release();
-  context.holds.push(hold);
+  context.hold = hold;
   return hold;
 }
 
 /** Reserves memory while a body is read, for `readBytes`: small bodies need none. */
 export function reserveBody(context: Holder, parts: HeldParts): (bytes: number) => Promise<void> | undefined {
-  let hold: ByteHold | undefined;
+  let reserved = 0;
   return (bytes) => {
-    hold ??= holdBody(context, parts);
-    return hold.resize(bytes);
+    const hold = context.hold ?? openHold(context, parts);
+    const more = bytes - reserved;
+    reserved = bytes;
+    return hold.resize(hold.bytes + more);
   };
 }
 
 /** Releases the memory of all bodies of a request. */
-export function releaseBodies(context: Holder): void {
-  for (const hold of context.holds) hold.release();
+export function releaseBodies({ hold }: Holder): void {
+  hold?.release();
 }

@@ -109,15 +109,24 @@ export class ByteBudget {
     });
   }
 
-  /** Grants memory to waiting bodies in order; those whose owner holds too much are skipped. */
+  /**
+   * Gives room to those who wait, in their order; a body waits while its owner has too much. If all of
+   * them wait, the one that holds most continues: if they took turns, all of them would grow.
+   */
   readonly #pump = (): void => {
     if (this.#queue.length === 0) return;
-    const waiting: Waiter[] = [];
-    for (const waiter of this.#queue) {
-      if (waiter.hold.fits(waiter.more)) waiter.grant();
-      else waiting.push(waiter);
-    }
-    this.#queue = waiting;
+    const granted = new Set<Waiter>();
+    const grantWhere = (waiters: readonly Waiter[], mayGoOn: (waiter: Waiter) => boolean) => {
+      for (const waiter of waiters) {
+        if (granted.has(waiter) || !mayGoOn(waiter)) continue;
+        granted.add(waiter);
+        waiter.grant();
+      }
+    };
+    grantWhere(this.#queue, ({ hold, more }) => hold.isWithin(more));
+    const byBytes = this.#queue.toSorted((one, other) => other.hold.bytes - one.hold.bytes);
+    grantWhere(byBytes, ({ hold, more }) => hold.fits(more));
+    this.#queue = this.#queue.filter((waiter) => !granted.has(waiter));
   };
 }
 
@@ -128,12 +137,14 @@ interface HoldParts {
   close(): void;
 }
 
-/** Memory for one body. */
+/** Room for the bodies of one request: what waits for one of them keeps all of them. */
 export class ByteHold {
   readonly #shares: readonly Share[];
   readonly #parts: HoldParts;
   #bytes = 0;
   #stalls = 0;
+  /** What of the bytes is counted as stalled. */
+  #stalled = 0;
   #isOpen = true;
 
   constructor(shares: readonly Share[], parts: HoldParts) {
@@ -141,10 +152,15 @@ export class ByteHold {
     this.#parts = parts;
   }
 
+  /** Bytes that are held now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /**
-   * Grows to the given size; waits if the budget is used up.
+   * Changes how much memory is held. It waits while too little is free.
    *
-   * @throws {BudgetFullError} If none becomes free in time.
+   * @throws {BudgetFullError} If too little is freed in time.
    */
   resize(bytes: number): Promise<void> | undefined {
     const more = bytes - this.#bytes;
@@ -158,17 +174,22 @@ export class ByteHold {
   /** Releases all of it, once. */
   release(): void {
     if (!this.#isOpen) return;
-    // it may still be waiting: bodies that proceed after it must not count its bytes
-    while (this.#stalls > 0) this.stall(-1);
+    // it may wait for more: those who go on behind it must not count on bytes that are gone
+    this.#stalls = 0;
     this.add(-this.#bytes);
     this.#isOpen = false;
     this.#parts.close();
     this.#parts.freed();
   }
 
+  /** Whether there is room for more within the limits. */
+  isWithin(more: number): boolean {
+    return this.#shares.every(({ limit, used }) => used + more <= limit);
+  }
+
   /**
-   * Whether there is memory for more. A body larger than a share must be its owner's only one; and if all bodies that hold
-   * memory wait for more, the first of them gets it, as otherwise none would ever finish.
+   * Whether there is room for more. A body that is larger than a share has it alone; and where all who hold something wait
+   * for more, one of them gets it: else none would ever go on.
    */
   fits(more: number): boolean {
     return this.#shares.every(({ limit, used, stalled }) => {
@@ -182,12 +203,19 @@ export class ByteHold {
     if (!this.#isOpen) return;
     this.#bytes += bytes;
     for (const share of this.#shares) share.used += bytes;
+    this.#countStalled();
   }
 
-  /** Records that this body starts or stops waiting. */
+  /** Notes that a body begins, or ends, to wait. */
   stall(change: 1 | -1): void {
     if (!this.#isOpen) return;
     this.#stalls += change;
-    for (const share of this.#shares) share.stalled += change * this.#bytes;
+    this.#countStalled();
+  }
+
+  #countStalled(): void {
+    const stalled = this.#stalls > 0 ? this.#bytes : 0;
+    for (const share of this.#shares) share.stalled += stalled - this.#stalled;
+    this.#stalled = stalled;
   }
 }

@@ -41,8 +41,8 @@ export class ExactNumbers {
   readonly #standIns = new Map<string, string>();
   /** Replaces an infinite number; undefined without one. */
   infinite: string | undefined;
-  /** There were too many numbers; the rest is rounded. */
-  isOverfull = false;
+  /** Why the text cannot be read: it has more of them than are looked after, or a longer one. */
+  excess: string | undefined;
 
   get size(): number {
     return this.#texts.size;
@@ -54,10 +54,6 @@ export class ExactNumbers {
    * @param taken Text of numbers that occur as themselves.
    */
   add(text: string, taken: ReadonlySet<string>): string | undefined {
-    if (text.length > maxDigits) {
-      this.infinite ??= "Infinity";
-      return undefined;
-    }
     const value = Number(text);
     if (!jsonNumber.test(text) || !isInexact(text, value)) return undefined;
     const known = this.#standIns.get(text);
@@ -142,7 +138,14 @@ function findSuspects(bytes: Uint8Array): Place[] {
   return found;
 }
 
-/** Replaces bytes at some positions. */
+/** What of the numbers is too much, if anything is. */
+function findExcess(suspects: readonly Place[]): string | undefined {
+  if (suspects.length > maxNumbers) return `more than ${maxNumbers} numbers beyond 2^53, or with exponents`;
+  if (suspects.some(([start, end]) => end - start > maxDigits)) return `a number of more than ${maxDigits} digits`;
+  return undefined;
+}
+
+/** The bytes with some ranges replaced. */
 function replaceAt(bytes: Uint8Array, places: readonly (readonly [start: number, end: number, text: string])[]) {
   const added = places.reduce((sum, [start, end, text]) => sum + text.length - (end - start), 0);
   const made = new Uint8Array(bytes.length + added);
@@ -183,9 +186,10 @@ export interface ShelteredBytes {
  */
 export function shelterNumbers(bytes: Uint8Array, known?: ExactNumbers): ShelteredBytes | undefined {
   const suspects = findSuspects(bytes);
-  if (suspects.length > maxNumbers) {
+  const excess = findExcess(suspects);
+  if (excess !== undefined) {
     const numbers = new ExactNumbers();
-    numbers.isOverfull = true;
+    numbers.excess = excess;
     return { bytes, numbers };
   }
   if (suspects.length === 0 && known === undefined) return undefined;

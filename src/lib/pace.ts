@@ -1,4 +1,5 @@
 import { startTimer } from "./clock.ts";
+import { type Steps, stepsPerPiece } from "./steps.ts";
 
 /** Bytes processed without a break: a few milliseconds at most. */
 const sliceBytes = 256 * 1024;
@@ -13,6 +14,22 @@ export class Pace {
     if (this.#bytes < sliceBytes) return undefined;
     this.#bytes = 0;
     return giveWay();
+  }
+}
+
+/** Steps that are taken in one go: a few milliseconds. */
+const sliceSteps = 5 * stepsPerPiece;
+
+/** Does work in pieces, and lets others have a turn of the event loop between them. */
+export async function runPaced<Result>(work: Steps<Result>): Promise<Result> {
+  let spent = 0;
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    spent += value;
+    if (spent < sliceSteps) continue;
+    spent = 0;
+    await giveWay();
   }
 }
 

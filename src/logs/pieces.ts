@@ -1,3 +1,4 @@
+import type { Steps } from "../lib/steps.ts";
 import { assembleStream } from "./assemble.ts";
 
 /** Whether a text begins like an event stream. */
@@ -24,14 +25,16 @@ function joinPieces(text: string): string {
  *
  * @param mask Returns a text unchanged where nothing has to be masked.
  */
-export function maskAcrossPieces(text: string, mask: (text: string) => string): string {
+export function* maskAcrossPieces(text: string, mask: (text: string) => Steps<string>): Steps<string> {
   if (!furtherText.test(text)) {
     const joined = joinPieces(text);
-    if (mask(joined) === joined) return text;
+    yield text.length;
+    if ((yield* mask(joined)) === joined) return text;
   }
   const answer = assembleStream(text);
   if (answer === undefined) return text;
   const whole = JSON.stringify(answer);
-  const masked = mask(whole);
+  yield text.length;
+  const masked = yield* mask(whole);
   return masked === whole ? text : masked;
 }

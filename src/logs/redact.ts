@@ -2,6 +2,7 @@ import { fromBase64Url, toHex } from "../lib/base64.ts";
 import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isSecretHeader } from "../lib/secret-names.ts";
+import { runNow, type Steps } from "../lib/steps.ts";
 import { createSecretForms } from "./secret-forms.ts";
 import { createMemberMask, masked } from "./secret-members.ts";
 
@@ -47,6 +48,8 @@ export interface Redactor {
   ): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
   /** A text without anything that looks like a credential, and without JSON values whose names mark them as secret. */
   text(text: string): string;
+  /** As `text`, for long strings on the request loop. */
+  textSteps(text: string): Steps<string>;
   /** False where `text` would change nothing. */
   mayHoldSecret(text: string): boolean;
 }
@@ -102,10 +105,13 @@ export function createRedactor(options: RedactorOptions): Redactor {
     128,
   );
   const members = createMemberMask(options.secretMembers);
-  const text = (value: string): string => {
-    const shown = members.mayStandIn(value) ? members.mask(value) : value;
-    return forms.mayStandIn(shown) ? forms.mask(shown) : shown;
-  };
+  const mayHoldSecret = (value: string): boolean => forms.mayStandIn(value) || members.mayStandIn(value);
+  function* textSteps(value: string): Steps<string> {
+    const shown = members.mayStandIn(value) ? yield* members.mask(value) : value;
+    return forms.mayStandIn(shown) ? yield* forms.mask(shown) : shown;
+  }
+  const text = (value: string): string =>
+    mayHoldSecret(value) ? runNow(textSteps(value), Number.POSITIVE_INFINITY) : value;
   const digests = new BoundedMap<string, string>(2_000);
   let digestsSince = performance.now();
   const remember = (value: string, digest: string): string => {
@@ -143,7 +149,8 @@ export function createRedactor(options: RedactorOptions): Redactor {
   };
   return {
     text,
-    mayHoldSecret: (value) => forms.mayStandIn(value) || members.mayStandIn(value),
+    textSteps,
+    mayHoldSecret,
     headers: (headers, extra) =>
       hideNamed(headers, extra, (value) => (value.length < shortestSecret ? value : text(value))),
     hide: (headers, extra) => hideNamed(headers, extra, asIs),

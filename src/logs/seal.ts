@@ -1,5 +1,6 @@
 import { isObject } from "../lib/json.ts";
 import { createValueMask, type ValueMask } from "../lib/secret-values.ts";
+import { runNow, type Steps } from "../lib/steps.ts";
 import type { LogBatch } from "../schemas/logs.ts";
 import { textOfBody } from "./body.ts";
 import type { BodyLengths, PackedBatch } from "./pack.ts";
@@ -17,17 +18,23 @@ interface Masks {
   rows: readonly number[];
 }
 
-/** The batch as it is stored: without the credentials of its requests, and without anything that looks like one. */
-export function sealBatch({ heads, lengths, bodies, secrets, ...batch }: PackedBatch, redactor: Redactor): LogBatch {
+/** The batch as it is stored: without the credentials of its requests, and without anything that has the form of one. */
+export function sealBatch(batch: PackedBatch, redactor: Redactor): LogBatch {
+  return runNow(sealInSteps(batch, redactor), Number.POSITIVE_INFINITY);
+}
+
+/** As `sealBatch`, where requests are answered. */
+export function* sealInSteps(
+  { heads, lengths, bodies, secrets, ...batch }: PackedBatch,
+  redactor: Redactor,
+): Steps<LogBatch> {
   const { lists, rows } = secrets;
   const values = lists.map((list) => createValueMask(list, () => masked));
   const masks: Masks = { redactor, values, rows };
-  const sealed = sealBodies(bodies, lengths, masks);
-  return {
-    ...batch,
-    details: sealRows(batch.details, masks),
-    content: `${sealed.lengths}\n${sealRows(heads, masks)}\n${sealed.text}`,
-  };
+  const sealed = yield* sealBodies(bodies, lengths, masks);
+  const details = yield* sealRows(batch.details, masks);
+  const shownHeads = yield* sealRows(heads, masks);
+  return { ...batch, details, content: `${sealed.lengths}\n${shownHeads}\n${sealed.text}` };
 }
 
 /** Fields with ids of the gateway: no caller can choose their values. */
@@ -45,20 +52,20 @@ export function maskStrings(value: unknown, mask: (text: string) => string): unk
   return Object.fromEntries(shown);
 }
 
-/** Masks a JSON array with one value per row. */
-function sealRows(text: string, { redactor, values, rows }: Masks): string {
-  if (!values.some((one) => one.mayStandIn(text))) return redactor.text(text);
+/** A JSON array with one value for each row. */
+function* sealRows(text: string, { redactor, values, rows }: Masks): Steps<string> {
+  if (!values.some((one) => one.mayStandIn(text))) return yield* redactor.textSteps(text);
   // written by `packRecords`
   const parsed = JSON.parse(text) as unknown[];
   const shown = parsed.map((row, index) => {
     const own = values[rows[index] ?? 0];
     return own ? maskStrings(row, own.mask) : row;
   });
-  return redactor.text(JSON.stringify(shown));
+  return yield* redactor.textSteps(JSON.stringify(shown));
 }
 
-/** Bodies as one text, with their lengths in characters. */
-function sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): { text: string; lengths: string } {
+/** Bodies as one text, and their lengths in characters. */
+function* sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): Steps<{ text: string; lengths: string }> {
   const { redactor, values, rows } = masks;
   const isFine = (text: string) =>
     !(text.includes("\0") || text.includes("data:") || redactor.mayHoldSecret(text)) &&
@@ -69,24 +76,33 @@ function sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): { text: 
   const texts = readBodies(bodies, lengths);
   const text = texts.flat().join("");
   if (isFine(text)) return { text, lengths: toLengths(texts) };
-  const sealed = texts.map((row, index) => {
+  const sealed: BodyText = [];
+  for (const [index, row] of texts.entries()) {
     const own = values[rows[index] ?? 0];
-    const mask = (body: string) => redactor.text(own?.mayStandIn(body) ? own.mask(body) : body);
-    return row?.map((body) => body && storedText(sealBody(body, mask))) ?? null;
-  });
+    const mask = (body: string) => redactor.textSteps(own?.mayStandIn(body) ? own.mask(body) : body);
+    sealed.push(row && (yield* sealRow(row, mask)));
+  }
   return { text: sealed.flat().join(""), lengths: toLengths(sealed) };
 }
 
-/** Secrets are looked for in each event first, then in the assembled stream. */
-function sealBody(body: string, mask: (text: string) => string): string {
-  const shown = mask(body);
-  return isEventText(shown) ? maskAcrossPieces(shown, mask) : shown;
+/** The bodies of one row. */
+function* sealRow(row: readonly (string | null)[], mask: (text: string) => Steps<string>): Steps<(string | null)[]> {
+  const sealed: (string | null)[] = [];
+  for (const body of row) sealed.push(body && storedText(yield* sealBody(body, mask)));
+  return sealed;
 }
 
-type BodyTexts = (readonly (string | null)[] | null)[];
+/** What is masked is looked for in each event first, then in what the events add up to. */
+function* sealBody(body: string, mask: (text: string) => Steps<string>): Steps<string> {
+  yield body.length >> 3;
+  const shown = yield* mask(body);
+  return isEventText(shown) ? yield* maskAcrossPieces(shown, mask) : shown;
+}
+
+type BodyText = (readonly (string | null)[] | null)[];
 
 /** Each body as text. */
-function readBodies(bodies: Uint8Array, lengths: string): BodyTexts {
+function readBodies(bodies: Uint8Array, lengths: string): BodyText {
   let position = 0;
   const read = (length: number | null): string | null => {
     if (length === null) return null;
@@ -99,7 +115,7 @@ function readBodies(bodies: Uint8Array, lengths: string): BodyTexts {
   return rows.map((row) => row && [read(row[0]), read(row[1])]);
 }
 
-function toLengths(texts: BodyTexts): string {
+function toLengths(texts: BodyText): string {
   return JSON.stringify(texts.map((row) => row?.map((body) => body?.length ?? null) ?? null));
 }
 

@@ -1,4 +1,6 @@
-/** What may precede a credential: no letter or digit, unless it belongs to a JSON escape. */
+import type { Steps } from "../lib/steps.ts";
+
+/** What may stand before a credential: no letter or digit, unless it belongs to an escape of JSON. */
 const before = "(?<=^|[^A-Za-z0-9]|\\\\[bfnrt])";
 
 /**
@@ -44,7 +46,7 @@ const hints =
 interface SecretForms {
   /** False where `mask` would change nothing. */
   mayStandIn(text: string): boolean;
-  mask(text: string): string;
+  mask(text: string): Steps<string>;
 }
 
 /** @param prefixes Prefixes of the keys and tokens that this gateway issues. */
@@ -56,6 +58,13 @@ export function createSecretForms(prefixes: readonly string[], masked: string): 
   const asMasked = maskJwt(masked);
   return {
     mayStandIn,
-    mask: (text) => all.reduce((result, form) => result.replace(form, masked), text).replace(jwt, asMasked),
+    *mask(text) {
+      let shown = text;
+      for (const form of all) {
+        shown = shown.replace(form, masked);
+        yield shown.length >> 3;
+      }
+      return shown.replace(jwt, asMasked);
+    },
   };
 }

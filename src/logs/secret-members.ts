@@ -1,4 +1,5 @@
 import { kindOfMember, plainName } from "../lib/secret-names.ts";
+import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 
 // Works on JSON text, not on its value: stored bodies are not parsed, and may be cut, event streams, or JSON
 // inside strings.
@@ -173,11 +174,27 @@ function isSecretValue(shown: string, isToken: boolean): boolean {
   return !isToken || bareToken.test(shown);
 }
 
-/** Masks the values of secret fields in JSON text of any kind. */
+/** Masks the member whose name may end at a place, if it is a secret. Returns where the search continues. */
+function maskMember(
+  lines: Lines,
+  nameEnd: number,
+  { replaced, kindOf }: { replaced: Replaced; kindOf: typeof kindOfMember },
+): number {
+  const member = memberAt(lines.text, nameEnd);
+  if (!member) return nameEnd + 1;
+  const { name, from, quote } = member;
+  const kind = kindOf(name);
+  return kind === "plain" ? from : maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);
+}
+
+/** Steps that one member takes, its name and its value aside. */
+const stepsPerMember = 40;
+
+/** Masks the values of fields that are named like secrets, in any JSON text. */
 interface MemberMask {
   /** False where `mask` would change nothing. */
   mayStandIn(text: string): boolean;
-  mask(text: string): string;
+  mask(text: string): Steps<string>;
 }
 
 /** The spellings of a name in snake_case. */
@@ -206,20 +223,23 @@ export function createMemberMask(names: readonly string[] = []): MemberMask {
   const kindOf = (name: string) => (secretNames.has(plainName(name)) ? "secret" : kindOfMember(name));
   return {
     mayStandIn: (text) => anywhere.test(text),
-    mask(text) {
+    *mask(text) {
       const lines = readLines(text);
       const replaced = new Replaced(text);
-      candidate.lastIndex = 0;
-      for (let match = candidate.exec(text); match; match = candidate.exec(text)) {
-        const nameEnd = match.index + lettersOfHint;
-        const member = memberAt(text, nameEnd);
-        candidate.lastIndex = member?.from ?? nameEnd + 1;
-        const kind = member ? kindOf(member.name) : "plain";
-        if (!member || kind === "plain") continue;
-        const { from, quote } = member;
-        candidate.lastIndex = maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);
+      let from = 0;
+      let steps = 0;
+      for (;;) {
+        // the pattern is shared: another call may have used it between two steps
+        candidate.lastIndex = from;
+        const match = candidate.exec(text);
+        if (!match) return replaced.result();
+        const next = maskMember(lines, match.index + lettersOfHint, { replaced, kindOf });
+        steps += stepsPerMember + ((next - from) >> 3);
+        from = next;
+        if (steps < stepsPerPiece) continue;
+        yield steps;
+        steps = 0;
       }
-      return replaced.result();
     },
   };
 }

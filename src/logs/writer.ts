@@ -1,9 +1,9 @@
-import { giveWay } from "../lib/pace.ts";
+import { giveWay, runPaced } from "../lib/pace.ts";
 import type { LogBatch } from "../schemas/logs.ts";
 import { packRecords } from "./pack.ts";
 import type { LogRecord } from "./record.ts";
 import type { Redactor } from "./redact.ts";
-import { sealBatch } from "./seal.ts";
+import { sealInSteps } from "./seal.ts";
 
 /** Writes the log. Hosts may run it on another thread, where it does not block the event loop. */
 export interface LogWriter {
@@ -28,7 +28,7 @@ export function createLogWriter(
       for (const batch of packed) {
         // each may take long, and this thread serves requests
         if (sealed.length > 0) await giveWay();
-        sealed.push(sealBatch(batch, redactor));
+        sealed.push(await runPaced(sealInSteps(batch, redactor)));
       }
       await store.append(sealed);
     },

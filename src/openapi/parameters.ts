@@ -42,7 +42,7 @@ export function parametersOf(endpoint: Endpoint): object[] {
   return [
     ...inPath,
     ...(endpoint.path.endsWith("*") ? [{ ...rest, schema: text }] : []),
-    ...(endpoint.query ?? []).map((query) => ({ ...query, in: "query", schema: text })),
+    ...(endpoint.query ?? []).map(({ name, description }) => ({ name, description, in: "query", schema: text })),
     // headers that say which provider, and how it is asked
     ...(operationNameOf(endpoint) === undefined ? [] : references),
   ];

@@ -55,9 +55,22 @@ async function startGateway(make: () => string): Promise<Gateway> {
   return gateway;
 }
 
+async function makeScimToken({ fetch }: Gateway): Promise<string> {
+  const response = await fetch(
+    new Request("http://gateway.test/v1/admin/scim/tokens", {
+      method: "POST",
+      headers: { "x-gateway-api-key": adminKey, "content-type": "application/json" },
+      body: '{"name":"Adversarial"}',
+    }),
+  );
+  const { token }: { token: string } = JSON.parse(await response.text());
+  return token;
+}
+
 function toRequest({ method, path, key, headers }: Case, body: ReturnType<Case["body"]>): Request {
   const sent = new Headers({ ...body?.headers, ...headers });
-  sent.set("x-gateway-api-key", key === "admin" ? adminKey : workspaceKey);
+  if (key === "scim") sent.set("authorization", `Bearer ${scimToken}`);
+  else sent.set("x-gateway-api-key", key === "admin" ? adminKey : workspaceKey);
   if (body) sent.set("content-length", String(body.bytes.length));
   const init: RequestInit = { method, headers: sent };
   if (body) init.body = body.bytes as BodyInit;
@@ -138,13 +151,16 @@ async function measureLoop(gateway: Gateway, one: Case) {
     hold = Math.min(hold, held);
     if (hold - json < smallMs) break;
   }
-  return { name: one.name, status, holdMs: Math.round(hold), jsonMs: Math.round(json), bytes: body?.bytes.length ?? 0 };
+  const isUnexpected = one.isRefused !== undefined && one.isRefused !== (status === 400);
+  const bytes = body?.bytes.length ?? 0;
+  return { name: one.name, status, isUnexpected, holdMs: Math.round(hold), jsonMs: Math.round(json), bytes };
 }
 
 const print = (value: object) => process.stdout.write(`${JSON.stringify(value)}\n`);
 const [, , kind, name, group] = process.argv;
 const memoryCase = kind === "memory" ? memoryCases.find((one) => one.name === name) : undefined;
 const gateway = await startGateway(() => memoryCase?.answer?.() ?? answer);
+const scimToken = await makeScimToken(gateway);
 if (kind === "loop") {
   const isConfig = group === "config";
   const cases = listCases(name === "all").filter((one) => one.name.startsWith("config: ") === isConfig);

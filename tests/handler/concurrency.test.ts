@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
+import { Concurrency, readConcurrencyLimits } from "../../src/context/concurrency.ts";
 import { readSettings } from "../../src/settings.ts";
 import { call, createOrganisation, done } from "../support/control.ts";
 import {
@@ -235,4 +236,49 @@ test("readSettings() reads the limits of concurrent requests and refuses more th
   assert.throws(() => read({ MAX_CONCURRENT_PER_WORKSPACE: "2001" }), /at most 2000/);
   for (const value of ["0", "-1", "x", "1.5"])
     assert.throws(() => read({ MAX_CONCURRENT_PER_KEY: value }), /MAX_CONCURRENT_PER_KEY/);
+});
+
+/** Requests of workspaces of organisations, counted without a gateway. */
+function createCounter(total: number) {
+  const concurrency = new Concurrency(readConcurrencyLimits({ total, perKey: total }));
+  const request = (organisationId: string, workspaceId: string | null) => ({
+    principal: { keyId: `key of ${workspaceId ?? organisationId}`, organisationId, workspaceId },
+    isCounted: false,
+  });
+  return {
+    concurrency,
+    /** How many of so many requests may run at once, beside those that run. */
+    fill(organisationId: string, workspaceId: string | null, count: number) {
+      const entered = [];
+      for (let index = 0; index < count; index++) {
+        const one = request(organisationId, workspaceId);
+        try {
+          concurrency.enter(one);
+          entered.push(one);
+        } catch {
+          break;
+        }
+      }
+      return entered;
+    },
+  };
+}
+
+test("workspaces that take all they may leave room for one that runs little, and for the keys of its organisation", () => {
+  const { concurrency, fill } = createCounter(160);
+  const held = [...fill("one", "a", 200), ...fill("one", "b", 200)];
+  assert.equal(held.length, 140);
+  assert.equal(fill("one", "c", 200).length, 5);
+  assert.equal(fill("one", null, 200).length, 5);
+  assert.equal(fill("one", "d", 1).length, 0, "what is left is for other organisations");
+  assert.equal(fill("two", "e", 200).length, 5);
+  assert.equal(fill("two", null, 200).length, 5);
+  assert.equal(fill("three", "f", 1).length, 0, "all of it runs");
+  for (const request of held) concurrency.leave(request);
+  assert.equal(fill("three", "f", 200).length, 80);
+});
+
+test("a small bound is for whoever comes first", () => {
+  const { fill } = createCounter(4);
+  assert.deepEqual([fill("one", "a", 4).length, fill("one", "b", 4).length, fill("two", "c", 1).length], [2, 2, 0]);
 });

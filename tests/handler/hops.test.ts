@@ -18,6 +18,9 @@ import { handshakeHeaders, startSocketUpstream } from "../support/websocket-upst
 
 const hopHeader = "gateway-hops";
 
+/** A text with each letter of it as an escape of an address. */
+const escaped = (text: string) => [...text].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
+
 interface Refused {
   error: { code: string; message: string };
 }
@@ -230,6 +233,25 @@ test("a key of this gateway is refused as a provider credential, one of another 
       const passed = { ...to, "x-gateway-api-key": workspaceKey, "content-type": "application/json" };
       const attempts: [string, () => Promise<Response>][] = [
         ["authorization", () => chat(gateway, helloBody, { ...to, authorization: `Bearer ${key}` })],
+        ["a setting", () => chat(gateway, helloBody, { ...to, "x-gateway-openai-organization": `org-${key}` })],
+        [
+          "the path of a host",
+          () => chat(gateway, helloBody, { ...to, "x-gateway-custom-host": `${upstream.url}/${key}/v1` }),
+        ],
+        ["a path", () => gateway.fetch(`/v1/any/${key}`, { headers: passed as HeadersInit })],
+        ["a query", () => gateway.fetch(`/v1/any/path?token=${key}`, { headers: passed as HeadersInit })],
+        [
+          "a query in escapes",
+          () => gateway.fetch(`/v1/any/path?token=${escaped(key)}`, { headers: passed as HeadersInit }),
+        ],
+        [
+          "the request's own key in a path",
+          () => gateway.fetch(`/v1/any/${workspaceKey}`, { headers: passed as HeadersInit }),
+        ],
+        [
+          "the request's own key in escapes",
+          () => gateway.fetch(`/v1/any/path?token=${escaped(workspaceKey)}`, { headers: passed as HeadersInit }),
+        ],
         ["a config", () => chat(gateway, helloBody, { "x-gateway-provider": null, "x-gateway-config": config })],
         [
           "a forwarded header",

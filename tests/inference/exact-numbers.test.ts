@@ -105,7 +105,20 @@ for (const [what, digits] of [
   }
 }
 
-test("a string with the rounded number in escapes is preserved", async () => {
+for (const [size, content] of [
+  ["short", "Hello"],
+  ["long", padding],
+] as const) {
+  test(`a number of more than 1024 digits is refused before it is parsed in a ${size} body`, async () => {
+    for (const digits of ["9".repeat(2_000), `1e${"0".repeat(2_000)}1`, `${"9".repeat(20)}.${"1".repeat(1_010)}`]) {
+      const { status, text } = await send(path, chatText(`"extra":${digits}`, content));
+      assert.equal(status, 400, text);
+      assert.match(text, /it has a number of more than 1024 digits/);
+    }
+  });
+}
+
+test("a text that writes the rounded number in escapes stays as it is", async () => {
   const written = `\\u0031${rounded.slice(1)}`;
   answer = JSON.stringify({
     id: "a",

@@ -88,6 +88,8 @@ for (const [name, body] of [
   ["holds NaN", '{"model":"secret","temperature":NaN}'],
   ["ends with a comma", '{"model":"secret",}'],
   ["names its model twice", '{"model":"allowed","model":"secret"}'],
+  ["names another model first", '{"model":"secret","model":"allowed"}'],
+  ["names another model first, with an escape", '{"\\u006dodel":"secret","model":"allowed"}'],
   ["names its model in two cases", '{"model":"allowed","MODEL":"secret"}'],
   ["names its model with an escape", '{"model":"allowed","\\u006dodel":"secret"}'],
   ["is a list", '[{"model":"allowed"}]'],

@@ -77,6 +77,8 @@ function storeOf(resource: string, stores: ControlStores) {
       return stores.guardrails;
     case "collections":
       return stores.collections;
+    case "labels":
+      return stores.labels;
     case "prompts":
       return stores.prompts;
     case "prompt_partials":
@@ -104,9 +106,12 @@ async function workspaceOf(
   if (principal.workspaceId !== null) return principal.workspaceId;
   if (namedWorkspaceId !== undefined) return namedWorkspaceId;
   if (recordId === undefined) return null;
-  if (resource === "workspaces") return status < 400 ? recordId : null;
-  const store = storeOf(resource, control.stores);
-  const row = await store?.get({ organisationId: principal.organisationId, workspaceId: null }, recordId);
+  const tenant = { organisationId: principal.organisationId, workspaceId: null };
+  if (resource === "workspaces") {
+    // one that is made now is not stored yet
+    return status < 400 ? recordId : ((await control.stores.workspaces.get(tenant, recordId))?.id ?? null);
+  }
+  const row = await storeOf(resource, control.stores)?.get(tenant, recordId);
   return row?.workspaceId ?? null;
 }
 
@@ -174,13 +179,10 @@ export async function auditRefusal(audited: Audited, context: CallerContext, sta
 }
 
 /** State of refusals that are counted instead of stored. */
-function countedDraft(
-  audited: Audited,
-  { principal, connection, namedWorkspaceId, services: { clock } }: CallerContext,
-  status: number,
-): AuditDraft {
+function countedDraft(audited: Audited, context: CallerContext, status: number): AuditDraft {
+  const { principal, namedWorkspaceId, services } = context;
   return {
-    time: clock.now(),
+    time: services.clock.now(),
     requestId: "",
     method: "",
     uri: "",
@@ -194,7 +196,7 @@ function countedDraft(
     resourceId: null,
     action: audited.action,
     responseStatusCode: status,
-    clientIp: connection.remoteAddress ?? "unknown",
+    clientIp: clientAddressOf(context, services),
     country: null,
   };
 }

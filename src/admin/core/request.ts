@@ -26,9 +26,14 @@ export function forbid(message: string, param?: string): never {
   throw new PermissionError(`Forbidden! ${message}`, { code: "AB03", ...(param !== undefined && { param }) });
 }
 
+/** A query parameter under either spelling, as sent. */
+export function readParameter(query: URLSearchParams, name: string): string | null {
+  return query.get(name) ?? query.get(camelName(name));
+}
+
 /** A query parameter under either spelling; an empty one is absent. */
 export function readText(query: URLSearchParams, name: string): string | undefined {
-  const text = query.get(name) ?? query.get(camelName(name));
+  const text = readParameter(query, name);
   if (text === null || text === "") return undefined;
   if (text.length > 1024 || text.includes("\0"))
     refuseField(name, "must have at most 1024 characters, none of them U+0000");
@@ -39,16 +44,31 @@ export function readText(query: URLSearchParams, name: string): string | undefin
 const camelName = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Refuses unknown parameters of a list: a misspelt filter would show more than was requested.
+ * Refuses unknown parameters of a list and repeated filters: a filter that is misspelt or ignored would show more than was
+ * requested.
  *
+ * @param known Parameters of the list. Only those with `isList` may be repeated.
  * @throws {InvalidRequestError} AB01, naming the parameter.
  */
-export function requireKnownQuery(query: URLSearchParams, known: readonly { name: string }[]): void {
-  const names = new Set(known.map(({ name }) => name.replace(/\[\]$/, "")));
-  const spellings = new Set([...names].flatMap((name) => [name, camelName(name)]));
-  // lists may be written `name[]`
-  const unknown = [...query.keys()].find((name) => !spellings.has(name.replace(/\[\]$/, "")));
-  if (unknown !== undefined) refuseField(unknown, `is not known here: use ${[...names].join(", ")}`);
+export function requireKnownQuery(
+  query: URLSearchParams,
+  known: readonly { name: string; isList?: boolean | undefined }[],
+): void {
+  const spellings = new Map<string, { name: string; isList: boolean }>();
+  for (const { name, isList = false } of known) {
+    const names = isList ? [name, `${name}[]`] : [name, camelName(name)];
+    for (const spelling of names) spellings.set(spelling, { name, isList });
+  }
+  const given = new Set<string>();
+  for (const spelling of query.keys()) {
+    const found = spellings.get(spelling);
+    if (!found) {
+      const names = new Set(known.map(({ name }) => name));
+      refuseField(spelling, `is not known here: use ${[...names].join(", ")}`);
+    }
+    if (given.has(found.name) && !found.isList) refuseField(spelling, "must be given once");
+    given.add(found.name);
+  }
 }
 
 /** A query parameter with one of several values. */

@@ -278,7 +278,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     query: [
       { name: "status", description: "active (default) or archived" },
       { name: "type", description: "production or non_production" },
-      { name: "workspace_slug", description: "A workspace it serves; may be repeated" },
+      { name: "workspace_slug", description: "A workspace it serves; may be repeated", isList: true },
       { name: "search", description: "Part of the name or slug" },
       { name: "current_page", description: "From 0" },
       { name: "page_size", description: "At most 100, default 50" },

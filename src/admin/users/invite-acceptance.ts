@@ -216,10 +216,10 @@ async function acceptanceStatements(
   };
 }
 
-/** The caller of an accepted invite: the user, who has no key yet. */
-function asUser(context: RequestContext, organisationId: string, userId: string): CallerContext {
+/** The caller of an accepted invite: the user, whose key is the invite itself. */
+function asUser(context: RequestContext, { id, organisationId }: InviteRow, userId: string): CallerContext {
   const principal: Principal = {
-    keyId: userId,
+    keyId: id,
     kind: "workspace-user",
     organisationId,
     workspaceId: null,
@@ -259,7 +259,7 @@ async function accept(context: RequestContext) {
   const tenant = { organisationId: found.organisationId, workspaceId: null };
   const user = await stores.users.find(tenant, { email: found.email });
   const newId = crypto.randomUUID();
-  const caller = asUser(context, found.organisationId, user?.id ?? newId);
+  const caller = asUser(context, found, user?.id ?? newId);
   const work = async () => {
     const now = context.services.clock.now();
     const invite = await findInvite(context, body.token);

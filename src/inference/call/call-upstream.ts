@@ -1,4 +1,4 @@
-import { readLookupId } from "../../auth/api-key.ts";
+import { keyLength, readLookupId } from "../../auth/api-key.ts";
 import type { UpstreamCall } from "../../context/call-record.ts";
 import type { CallerContext, Services } from "../../context.ts";
 import { InvalidRequestError } from "../../errors.ts";
@@ -10,52 +10,74 @@ import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
 import { admitCall } from "./limits.ts";
 
-type UnsentCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
+type UnsentCall = Pick<ProviderCall, "provider" | "customHost" | "headers">;
 
 /** Whether the call's address came from the request or stored data. */
 function isInfluenced({ customHost, provider }: UnsentCall): boolean {
   return customHost !== undefined || provider.isBaseInfluenced;
 }
 
-/** A credential in a call that has the form of this gateway's keys; undefined for nearly all calls. */
-function findKeyOfOwnForm({ credential, headers }: UnsentCall, keyPrefix: string): string | undefined {
-  const start = `${keyPrefix}_`;
-  const find = (text: string | undefined) =>
-    text?.includes(start)
-      ? text.split(/[\s,;"'=]+/).find((part) => readLookupId(part, keyPrefix) !== undefined)
-      : undefined;
-  const found = find(credential);
-  if (found !== undefined) return found;
-  for (const name in headers) {
-    const key = find(headers[name]);
-    if (key !== undefined) return key;
+/** Lists the gateways that a call came through, if its address may lead back to this one. */
+function addHops(call: UnsentCall, { headers, services }: CallerContext): void {
+  if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
+}
+
+/** An address with its percent-encoded letters decoded, as its server may read it. */
+function withoutEscapes(url: string): string {
+  if (!url.includes("%")) return url;
+  return url.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+/** Maximum number of strings in one call that look like a key of this gateway: each is looked up. */
+const maxKeys = 8;
+
+/** Strings in a text that look like a key of this gateway. */
+function findKeys(text: string, prefix: string): string[] {
+  const start = `${prefix}_`;
+  const keys: string[] = [];
+  for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
+    const key = text.slice(at, at + start.length + keyLength);
+    if (readLookupId(key, prefix) !== undefined) keys.push(key);
   }
-  return undefined;
+  return keys;
+}
+
+/** @throws {InvalidRequestError} Always. */
+function refuseKey(): never {
+  throw new InvalidRequestError(
+    "Cannot make this call: its address or one of its headers contains a key of this gateway",
+    {
+      code: "gateway_key_as_credential",
+    },
+  );
+}
+
+/** Refuses keys of this installation. Keys of other gateways may be sent. @throws {InvalidRequestError} */
+async function requireForeign(keys: readonly string[], { authenticator }: Pick<Services, "authenticator">) {
+  for (const key of keys) if (await authenticator.isOwnKey(key)) refuseKey();
 }
 
 /**
- * Refuses to send a key of this gateway as a credential: it would leave the gateway, or lead a request back to it. Keys
- * of other gateways may be sent.
- *
- * @throws {InvalidRequestError}
- */
-async function requireForeignKey(key: string, { authenticator }: Pick<Services, "authenticator">): Promise<void> {
-  if (!(await authenticator.isOwnKey(key))) return;
-  throw new InvalidRequestError("Cannot make this call: its provider credential is a key of this gateway", {
-    code: "gateway_key_as_credential",
-    param: "authorization",
-  });
-}
-
-/**
- * Prepares a call to be sent: it lists the gateways it came through and holds no key of this one.
+ * Refuses to send a key of this gateway to a provider, in the address or in a header: the key would leak, or lead a request
+ * back to the gateway.
  *
  * @returns A promise only where a key must be looked up.
+ * @throws {InvalidRequestError}
  */
-function prepareToSend(call: UnsentCall, { headers, services }: CallerContext): Promise<void> | undefined {
-  if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
-  const key = findKeyOfOwnForm(call, services.keyPrefix);
-  return key === undefined ? undefined : requireForeignKey(key, services);
+function requireNoKey(
+  { url, headers }: { readonly url: string; readonly headers: Readonly<Record<string, string>> },
+  { gatewayKey, services }: CallerContext,
+): Promise<void> | undefined {
+  const found: string[] = [];
+  const look = (text: string) => {
+    if (text.includes(gatewayKey)) refuseKey();
+    found.push(...findKeys(text, services.keyPrefix));
+  };
+  look(withoutEscapes(url));
+  for (const name in headers) look(headers[name] ?? "");
+  if (found.length === 0) return undefined;
+  if (found.length > maxKeys) refuseKey();
+  return requireForeign(found, services);
 }
 
 /** Longer bodies are released as soon as they are sent. */
@@ -75,8 +97,9 @@ function attachedOf(metadata: CallerContext["metadata"]): CallerContext["metadat
 function beginCall(
   { provider, url }: { provider: { slug: string }; url: string },
   attempt: Attempt,
-  { log, principal, metadata, services }: CallerContext,
+  context: CallerContext,
 ): AuthTools {
+  const { log, principal, metadata, services } = context;
   const call: UpstreamCall = {
     provider: provider.slug,
     model: log.model,
@@ -91,7 +114,8 @@ function beginCall(
   attempt.call = call;
   const { organisationId, workspaceId } = principal;
   const tenant = [organisationId, workspaceId ?? ""];
-  return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets };
+  const beforeLeaving: AuthTools["beforeLeaving"] = (leaving) => requireNoKey(leaving, context);
+  return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets, beforeLeaving };
 }
 
 /** A response or a socket, and the attempt it belongs to, which the receiver releases. */
@@ -103,8 +127,7 @@ export interface UpstreamResponse<Upstream> {
 /** Sends a request within an attempt. */
 async function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
   const { authTools, clock } = context.services;
-  const looking = prepareToSend(call, context);
-  if (looking) await looking;
+  addHops(call, context);
   const admitting = admitCall(call, context);
   if (admitting) await admitting;
   const url = addressOf(call, authTools.environment);
@@ -177,7 +200,7 @@ export function openUpstream(
   const { clock, timers } = context.services;
   const attempt = startAttempt(context.request, times, timers);
   const connect = async () => {
-    await prepareToSend(call, context);
+    addHops(call, context);
     await admitCall(call, context);
     const tools = beginCall(call, attempt, context);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);

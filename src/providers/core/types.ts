@@ -290,6 +290,16 @@ export interface AuthTools {
   environment: Readonly<Record<string, string | undefined>>;
   /** Marks the credentials of a call as secret, so that nothing repeats them. */
   secrets?: string[];
+  /**
+   * Looks at a call whose address and headers are complete.
+   *
+   * @returns A promise only where the call has to wait.
+   * @throws {GatewayError} If it must not leave.
+   */
+  beforeLeaving?(call: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+  }): Promise<void> | undefined;
   /** Reads a small file named by the environment, such as a federated token. */
   readFile?(path: string): Promise<string>;
 }
