@@ -10,6 +10,7 @@ import type { ControlPlane } from "./control/control-plane.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
+import type { LimitCounterStore } from "./db/stores/limit-counters.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
 import type { Guardrails } from "./guardrails/state.ts";
@@ -140,6 +141,8 @@ export interface Services {
   readonly record: (record: LogRecord) => void;
   /** Counters of limits. */
   readonly ledger: Ledger;
+  /** The stored counters. */
+  readonly limitCounters: LimitCounterStore;
   /** Called for every finished request. */
   readonly sinks: readonly CallSink[];
   /** Digest of values that callers send back, such as cursors. */

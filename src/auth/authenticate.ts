@@ -95,9 +95,9 @@ function toPrincipal(row: ApiKeyRow): Principal {
 }
 
 /** Limits of a key's record. */
-function toLimits({ usageLimits: usage, rateLimits: rates }: ApiKeyRow): Pick<Principal, "limits"> {
+function toLimits({ usageLimits: usage, rateLimits: rates, lastResetAt }: ApiKeyRow): Pick<Principal, "limits"> {
   if (usage === null && rates === null) return {};
-  return { limits: { usageLimits: usage, rateLimits: rates } };
+  return { limits: { usageLimits: usage, rateLimits: rates, lastResetAt } };
 }
 
 function toDefaults(stored: unknown): KeyDefaults {

@@ -176,5 +176,5 @@ export function readLimits(claims: Claims): CredentialLimits | undefined {
   if (!usage.success) return refuseToken("the claim usage_limits is malformed");
   if (!rate.success) return refuseToken("the claim rate_limits is malformed");
   const isEmpty = usage.output.length === 0 && rate.output.length === 0;
-  return isEmpty ? undefined : { usageLimits: usage.output, rateLimits: rate.output };
+  return isEmpty ? undefined : { usageLimits: usage.output, rateLimits: rate.output, lastResetAt: null };
 }

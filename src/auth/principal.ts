@@ -15,6 +15,8 @@ export interface CredentialLimits {
   usageLimits: unknown;
   /** A list of rate limits. */
   rateLimits: unknown;
+  /** Unix milliseconds of the last reset of the key's usage. */
+  lastResetAt: number | null;
 }
 
 /** The caller. Everything here comes from the credential, nothing from the request. */

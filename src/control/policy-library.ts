@@ -22,7 +22,7 @@ function readLists({ conditions, groupBy }: Pick<UsageLimitPolicyRow, "condition
 }
 
 /** The limit of a usage policy. */
-export function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit | undefined {
+function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit | undefined {
   const stored: StoredUsageLimit = {
     type: row.type as StoredUsageLimit["type"], // written as one of them, as is the period
     credit_limit: row.creditLimit,

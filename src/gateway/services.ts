@@ -271,10 +271,11 @@ function createResponses(options: GatewayOptions, { database, installation, cloc
 }
 
 /** Counters of limits, with what earlier processes counted. */
-async function createLedger({ clock, database }: ServiceParts): Promise<Ledger> {
+async function createLedger({ clock, database }: ServiceParts): Promise<Pick<Services, "ledger" | "limitCounters">> {
   const ledger = new Ledger(clock.now);
-  ledger.restore(await createLimitCounterStore(database).readLive(clock.now()));
-  return ledger;
+  const limitCounters = createLimitCounterStore(database);
+  ledger.restore(await limitCounters.readLive(clock.now()));
+  return { ledger, limitCounters };
 }
 
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */
@@ -324,7 +325,7 @@ export async function createServices(
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],
-    ledger: await createLedger(parts),
+    ...(await createLedger(parts)),
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),

@@ -27,6 +27,9 @@ export function startTimers(
   };
   const purge = setInterval(() => {
     purgeOld().catch((error) => warn("Cannot remove old log rows", error));
+    services.limitCounters
+      .purge(services.clock.now() - dayMs)
+      .catch((error) => warn("Cannot remove old counters of limits", error));
     services.files.cleanUp().catch((error) => warn("Cannot remove the content of old files", error));
     services.responses.cleanUp().catch((error) => warn("Cannot remove old responses", error));
     services.control.cleanUp().catch((error) => warn("Cannot update expired keys", error));

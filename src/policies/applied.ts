@@ -1,7 +1,10 @@
 import { isObject } from "../lib/json.ts";
 import { dayMs } from "../lib/periods.ts";
-import type { Limit } from "./ledger.ts";
+import type { Ledger, Limit } from "./ledger.ts";
 import type { Window } from "./windows.ts";
+
+/** Nano-dollars of a dollar. */
+const nanosOfDollar = 1_000_000_000;
 
 /** A limit that applies to a request, and what its refusal says. */
 export interface AppliedLimit {
@@ -16,7 +19,7 @@ export interface AppliedLimit {
 }
 
 /** A record with limits. */
-interface LimitHolder {
+export interface LimitHolder {
   /** Id of the record. */
   readonly id: string;
   /** What the limits count in: requests of the record share it. */
@@ -26,14 +29,33 @@ interface LimitHolder {
   readonly codes: Readonly<Record<"usage" | "rate", string>>;
   readonly usageLimits: unknown;
   readonly rateLimits: unknown;
+  /** Unix milliseconds of the last reset by hand, which makes its counters new ones. */
+  readonly lastResetAt: number | null;
+}
+
+/** The budgets of a record. */
+function budgetsOf({ id, usageLimits, lastResetAt }: LimitHolder): Limit[] {
+  return readUsageLimits(usageLimits).flatMap((stored) => {
+    const limit = toUsageLimit(stored, id);
+    if (!limit || lastResetAt === null) return limit ?? [];
+    return { ...limit, id: `${limit.id}:${lastResetAt}` };
+  });
+}
+
+/** What was used of the budget of a record in its current period, in the unit of the budget: dollars, tokens or requests. */
+export function usageOf(record: LimitHolder, ledger: Ledger): { used: number; isExhausted: boolean } {
+  const [limit] = budgetsOf(record);
+  if (!limit) return { used: 0, isExhausted: false };
+  const used = ledger.stateOf(limit, record.bucket)?.used ?? 0;
+  return { used: limit.counts === "cost" ? used / nanosOfDollar : used, isExhausted: used >= limit.most };
 }
 
 /** The limits of a record. */
-export function limitsOf({ id, bucket, holder, codes, usageLimits, rateLimits }: LimitHolder): AppliedLimit[] {
-  const usage = readUsageLimits(usageLimits).flatMap((stored): AppliedLimit[] => {
-    const limit = toUsageLimit(stored, id);
-    return limit ? [{ limit, bucket, kind: "usage", holder, code: codes.usage }] : [];
-  });
+export function limitsOf(record: LimitHolder): AppliedLimit[] {
+  const { id, bucket, holder, codes, rateLimits } = record;
+  const usage = budgetsOf(record).map(
+    (limit): AppliedLimit => ({ limit, bucket, kind: "usage", holder, code: codes.usage }),
+  );
   const rates = readRateLimits(rateLimits).map(
     (stored): AppliedLimit => ({ limit: toRateLimit(stored, id), bucket, kind: "rate", holder, code: codes.rate }),
   );
@@ -76,9 +98,6 @@ const windowOfUnit: Readonly<Record<StoredRateLimit["unit"], Window>> = {
   rpd: "day",
   rpw: "week",
 };
-
-/** Nano-dollars of a dollar. */
-const nanosOfDollar = 1_000_000_000;
 
 function windowOf({ periodic_reset: period, periodic_reset_days: days, next_usage_reset_at: next }: StoredUsageLimit) {
   if (period === "weekly") return "week";

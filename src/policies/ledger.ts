@@ -198,13 +198,4 @@ export class Ledger {
       return state ? [[name, state]] : [];
     });
   }
-
-  /** Counts anew: one bucket of a limit, or all. What is reserved stays reserved. */
-  reset(limitId: string, bucket?: string): void {
-    for (const [name, found] of this.#limits.get(limitId) ?? []) {
-      if (bucket === undefined || bucket === name) found.used = 0;
-    }
-    if (bucket === undefined) this.#stored.delete(limitId);
-    else this.#stored.get(limitId)?.delete(bucket);
-  }
 }

@@ -342,6 +342,7 @@ test("defaults and limits of a token come with its caller", async () => {
   assert.deepEqual(limits, {
     usageLimits: [{ type: "cost", credit_limit: 10 }],
     rateLimits: [{ type: "requests", unit: "rpm", value: 5 }],
+    lastResetAt: null,
   });
   const odd = await principalOf({ claims: { defaults: { config_id: "../x", metadata: { a: {} } } } });
   assert.deepEqual([odd.defaults.configId, odd.defaults.metadata], [null, null]);

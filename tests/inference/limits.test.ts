@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { scopesOfKind } from "../../src/auth/scopes.ts";
 import { call, done } from "../support/control.ts";
 import {
-  adminKey,
   createTemporaryFolder,
   createTestClock,
   createTestGateway,
@@ -37,14 +36,17 @@ interface Parts {
 type Use = (parts: Parts) => Promise<void>;
 
 /** Runs a test with a gateway whose upstream answers every chat. */
-async function withGateway(use: Use, options: TestGatewayOptions & { respond?: () => Response } = {}): Promise<void> {
+async function withGateway(
+  use: Use,
+  options: TestGatewayOptions & { respond?: (url: string) => Response | undefined } = {},
+): Promise<void> {
   const { respond, ...rest } = options;
   const sent: string[] = [];
   const clock = createTestClock();
   const transport = {
     async send(url: string) {
       sent.push(url);
-      return respond ? respond() : new Response(JSON.stringify(answer), { headers: json });
+      return respond?.(url) ?? new Response(JSON.stringify(answer), { headers: json });
     },
   };
   const gateway = await createTestGateway({ clock, transport, ...rest });
@@ -265,20 +267,58 @@ test("what was used survives the process: the counters are those of the stored r
   }
 });
 
-test("a used-up budget refuses no request that only reads a batch", () =>
+test("a used-up budget refuses no request that only reads a file", () =>
+  withGateway(
+    async (parts) => {
+      const key = await makeKey(parts, { usage_limits: { type: "tokens", credit_limit: 100 } });
+      await chat(parts, key, { body: { max_tokens: 1 } });
+      assert.equal((await chat(parts, key)).status, 412);
+      const headers = { "x-gateway-api-key": key, "x-gateway-provider": "openai", authorization: "Bearer sk-fake" };
+      assert.equal((await parts.gateway.fetch("/v1/files/file-1/content", { headers })).status, 200);
+    },
+    {
+      respond: (url) => (url.endsWith("/files/file-1/content") ? new Response("a line") : undefined),
+    },
+  ));
+
+test("the API shows what was used of a budget, and a reset makes the key usable again", () =>
   withGateway(async (parts) => {
-    const key = await makeKey(parts, { usage_limits: { type: "tokens", credit_limit: 100 } });
-    await chat(parts, key, { body: { max_tokens: 1 } });
+    const key = await makeKey(parts, { usage_limits: { type: "tokens", credit_limit: 3_000 } });
+    const list = await done(call<{ data: { id: string; name: string }[] }>(parts.gateway, "GET /api-keys"));
+    const id = list.data.find(({ name }) => name === "limited")?.id ?? assert.fail();
+    const show = async () => {
+      const { usage_limits } = await done(
+        call<{ usage_limits: { current_usage: number; status: string } }>(parts.gateway, `GET /api-keys/${id}`),
+      );
+      return `${usage_limits.current_usage} ${usage_limits.status}`;
+    };
+    assert.equal(await show(), "0 active");
+    await chat(parts, key);
+    assert.equal(await show(), "1500 active");
+    await chat(parts, key);
+    assert.equal(await show(), "3000 exhausted");
     assert.equal((await chat(parts, key)).status, 412);
-    const response = await parts.gateway.fetch("/v1/batches/batch_1", {
-      headers: { "x-gateway-api-key": key, "x-gateway-provider": "openai", authorization: "Bearer sk-obviously-fake" },
-    });
-    assert.equal(response.status, 200);
+    parts.clock.advance(1);
+    await done(call(parts.gateway, `PUT /api-keys/${id}`, { body: { reset_usage: true } }));
+    assert.equal(await show(), "0 active");
+    assert.equal((await chat(parts, key)).status, 200);
   }));
 
-test("the admin key of the organisation has no limit", () =>
+test("the limits of a stored provider refuse the calls to it, and others go on", () =>
   withGateway(async (parts) => {
-    assert.ok(adminKey.length > 0);
-    const { status } = await chat(parts, adminKey);
-    assert.ok(status !== 412 && status !== 429);
+    const { gateway } = parts;
+    const key = await makeKey(parts, {});
+    for (const slug of ["first", "second"]) {
+      const body = { name: slug, slug, ai_provider_id: "openai", key: "sk-obviously-fake", workspace_id: "default" };
+      await done(call(gateway, "POST /integrations", { body }));
+    }
+    const providers = await done(call<{ data: { slug: string }[] }>(gateway, "GET /providers?workspace_id=default"));
+    const [first = "", second = ""] = providers.data.map(({ slug }) => slug).sort();
+    const limits = { rate_limits: [{ type: "requests", unit: "rpm", value: 1 }], workspace_id: "default" };
+    await done(call(gateway, `PUT /providers/${first}`, { body: limits }));
+    const to = (slug: string) => chat(parts, key, { headers: { "x-gateway-provider": `@${slug}` } });
+    assert.equal((await to(first)).status, 200);
+    const { status, code } = await to(first);
+    assert.equal(`${status} ${code}`, "429 virtual_key_rate_limit_error");
+    assert.deepEqual([(await to(second)).status, (await to(second)).status], [200, 200]);
   }));

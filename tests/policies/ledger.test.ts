@@ -103,13 +103,19 @@ test("Ledger keeps buckets apart, and lets values beyond its bound share one", (
   assert.ok(ledger.list(limit).length <= maxBuckets + 1);
 });
 
-test("Ledger counts anew after a reset, and leaves other buckets as they are", () => {
-  const ledger = new Ledger(() => 0);
-  const limit = cost(100);
-  for (const bucket of ["a", "b"]) reserve(ledger, claim(limit, 100, 0, bucket))?.settle({ ...noUse, cost: 100 });
-  ledger.reset(limit.id, "a");
-  assert.ok(reserve(ledger, claim(limit, 1, 0, "a")));
-  assert.equal(reserve(ledger, claim(limit, 1, 0, "b")), undefined);
+test("Ledger goes on from the counters of an earlier process, each in its own window", () => {
+  const ledger = new Ledger(() => 10 * minute);
+  const [rate, budget] = [requests(5), { ...cost(1_000), window: "ever" } as const];
+  ledger.restore([
+    { limitId: rate.id, bucket: "b", windowStart: 9 * minute, used: 5 },
+    { limitId: rate.id, bucket: "b", windowStart: 10 * minute, used: 4 },
+    { limitId: budget.id, bucket: "b", windowStart: 0, used: 1_000 },
+  ]);
+  assert.equal(ledger.stateOf(rate, "b")?.used, 4);
+  assert.ok(reserve(ledger, claim(rate)));
+  assert.equal(reserve(ledger, claim(rate)), undefined);
+  assert.equal(reserve(ledger, claim(budget)), undefined);
+  assert.ok(reserve(ledger, claim(budget, 1, 0, "another")));
 });
 
 test("Ledger never exceeds a limit on requests and never loses what was used, over a year of jumps of the clock", () => {

@@ -1,8 +1,10 @@
 import type { KeyKind } from "../../auth/scopes.ts";
+import { holderOfKey } from "../../control/limit-holders.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
-import { toNextReset, toShownUsage } from "../core/limits.ts";
+import type { Ledger } from "../../policies/ledger.ts";
+import { showUsage, toNextReset } from "../core/limits.ts";
 import { toIso } from "../core/request.ts";
 
 /** A stored key's kind; the column is only written with one of these. */
@@ -27,7 +29,7 @@ function toShownPolicy(policy: JsonValue | null) {
  *
  * @param isExpiryEnforced Whether a maximum lifetime applies to it.
  */
-export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean) {
+export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, ledger: Ledger) {
   const policy = toShownPolicy(row.rotationPolicy);
   const defaults = isObject(row.defaults) ? row.defaults : null;
   return {
@@ -42,7 +44,7 @@ export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean) {
     status: row.status,
     creation_mode: row.creationMode,
     rate_limits: row.rateLimits ?? [],
-    usage_limits: toShownUsage(row.usageLimits, row.status === "exhausted"),
+    usage_limits: showUsage(holderOfKey(row.id, row), ledger),
     reset_usage: null,
     last_reset_at: toIso(row.lastResetAt),
     next_usage_reset_at: toNextReset(row.usageLimits),

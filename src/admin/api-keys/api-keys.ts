@@ -45,7 +45,7 @@ async function readRules(
 }
 
 /** Records of one organisation's keys. */
-async function toRecords({ stores }: AdminCall<unknown>, rows: readonly ApiKeyRow[], organisationId: string) {
+async function toRecords({ stores, context }: AdminCall<unknown>, rows: readonly ApiKeyRow[], organisationId: string) {
   const organisation = requireFound(await stores.organisations.get(organisationId), "organisation");
   const ids = new Set(rows.flatMap(({ workspaceId, userId }) => (workspaceId && userId ? [workspaceId] : [])));
   const tenant = { organisationId, workspaceId: null };
@@ -53,7 +53,7 @@ async function toRecords({ stores }: AdminCall<unknown>, rows: readonly ApiKeyRo
   const workspaceOf = new Map(workspaces.map((workspace) => [workspace.id, workspace]));
   return rows.map((row) => {
     const rules = readUserKeyRules(kindOf(row), organisation, workspaceOf.get(row.workspaceId ?? ""));
-    return toKeyRecord(row, rules.maxDays !== null);
+    return toKeyRecord(row, rules.maxDays !== null, context.services.ledger);
   });
 }
 

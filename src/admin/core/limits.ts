@@ -1,6 +1,8 @@
 import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
 import { nextPeriodStart, startOfDay } from "../../lib/periods.ts";
+import { type LimitHolder, usageOf } from "../../policies/applied.ts";
+import type { Ledger } from "../../policies/ledger.ts";
 import type { UsageLimits } from "../../schemas/control.ts";
 import { toIso } from "./request.ts";
 
@@ -38,9 +40,9 @@ export function toNextReset(stored: JsonValue | null): string | null {
 }
 
 /** A stored budget as responses show it, with the fields only the gateway writes. */
-export function toShownUsage(stored: JsonValue | null, isExhausted: boolean) {
+function toShown(stored: JsonValue, { used, isExhausted }: { used: number; isExhausted: boolean }) {
   if (!isObject(stored)) return null;
-  const own = { status: isExhausted ? "exhausted" : "active", current_usage: 0 };
+  const own = { status: isExhausted ? "exhausted" : "active", current_usage: used };
   const alerts = { is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false };
   return { ...own, ...alerts, ...stored, next_usage_reset_at: toNextReset(stored) };
 }
@@ -59,8 +61,22 @@ export function toStoredUsageList(
   return given ? given.map((limit) => toStoredUsage(limit, now)) : given;
 }
 
-/** A stored list of budgets as it is shown. */
-export function toShownUsageList(stored: unknown) {
-  // written by `toStoredUsageList`
-  return Array.isArray(stored) ? stored.map((limits: JsonValue) => toShownUsage(limits, false)) : null;
+const unused = { used: 0, isExhausted: false };
+
+/** The budget of a record as it is shown. */
+export function showUsage(record: LimitHolder, ledger: Ledger) {
+  // written by `toStoredUsage`
+  return toShown(record.usageLimits as JsonValue, usageOf(record, ledger));
+}
+
+/** The budgets of a record that has a list of them, as they are shown. */
+export function showUsageList(record: LimitHolder, ledger: Ledger) {
+  // written by `toStoredUsageList`, with at most one entry
+  const { usageLimits } = record;
+  return Array.isArray(usageLimits) ? usageLimits.map((one: JsonValue) => toShown(one, usageOf(record, ledger))) : null;
+}
+
+/** Budgets that nothing uses yet, as they are shown. */
+export function showNewUsageList(stored: unknown) {
+  return Array.isArray(stored) ? stored.map((one: JsonValue) => toShown(one, unused)) : null;
 }

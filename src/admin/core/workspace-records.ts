@@ -1,13 +1,15 @@
 import { type Role, roleAllows, type SecuritySettings } from "../../auth/roles.ts";
 import { scopesOfKind } from "../../auth/scopes.ts";
+import { holderOfWorkspace } from "../../control/limit-holders.ts";
 import { blocksInlineConfig, settingsOf, toRecord } from "../../control/settings.ts";
 import type { OrganisationRow, UserRow, WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { securitySettingsOf } from "../../endpoint/role.ts";
+import type { Ledger } from "../../policies/ledger.ts";
 import type { WorkspaceDefaults } from "../../schemas/workspaces.ts";
 import type { AdminCall } from "./endpoint.ts";
 import { toJson } from "./json-column.ts";
-import { toShownUsageList } from "./limits.ts";
+import { showUsageList } from "./limits.ts";
 import { applyMetadataSchema, type RecordMetadata } from "./metadata-schema.ts";
 import { directions, requireConfig, requireGuardrails } from "./named-records.ts";
 import { requireFound, toIso } from "./request.ts";
@@ -40,7 +42,11 @@ export async function findWorkspace(call: AdminCall<unknown>, status = "active")
 }
 
 /** A workspace as the API shows it. */
-function toWorkspace(row: WorkspaceRow, organisation: OrganisationRow, configSlugs: ReadonlyMap<string, string>) {
+function toWorkspace(
+  row: WorkspaceRow,
+  organisation: OrganisationRow,
+  { configSlugs, ledger }: { configSlugs: ReadonlyMap<string, string>; ledger: Ledger },
+) {
   const view = { organisation, workspace: row };
   const defaults = toRecord(row.defaults);
   const config = defaults.user_api_key_config;
@@ -54,7 +60,7 @@ function toWorkspace(row: WorkspaceRow, organisation: OrganisationRow, configSlu
     description: row.description,
     defaults: shownDefaults,
     is_default: row.isDefault ? 1 : 0,
-    usage_limits: toShownUsageList(row.usageLimits),
+    usage_limits: showUsageList(holderOfWorkspace(row), ledger),
     rate_limits: row.rateLimits,
     security_settings: securitySettingsOf(view),
     data_plane_security_settings: { block_inline_config: blocksInlineConfig(view) },
@@ -73,7 +79,7 @@ function toWorkspace(row: WorkspaceRow, organisation: OrganisationRow, configSlu
 
 /** Workspaces as the API shows them, with the slugs of the configs they name. */
 export async function toWorkspaces(
-  { stores, tenant }: AdminCall<unknown>,
+  { stores, tenant, context }: AdminCall<unknown>,
   organisation: OrganisationRow,
   rows: readonly WorkspaceRow[],
 ) {
@@ -83,8 +89,8 @@ export async function toWorkspaces(
     return typeof config === "string" ? [config] : [];
   });
   const configs = await stores.configs.all({ organisationId, workspaceId: null }, { where: { id: ids } });
-  const slugs = new Map(configs.map(({ id, slug }) => [id, slug]));
-  return rows.map((row) => toWorkspace(row, organisation, slugs));
+  const configSlugs = new Map(configs.map(({ id, slug }) => [id, slug]));
+  return rows.map((row) => toWorkspace(row, organisation, { configSlugs, ledger: context.services.ledger }));
 }
 
 /** Scopes a user with a role can use in a workspace. */

@@ -1,3 +1,4 @@
+import { holderOfAccess } from "../../control/limit-holders.ts";
 import type { Statement } from "../../db/client.ts";
 import type { IntegrationRow, IntegrationWorkspaceRow } from "../../db/tables/integrations.ts";
 import type { WorkspaceRow } from "../../db/tables/tenants.ts";
@@ -6,7 +7,7 @@ import { isObject } from "../../lib/json.ts";
 import { UpdateWorkspaceAccess } from "../../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
-import { toLimitList, toShownUsageList, toStoredUsageList } from "../core/limits.ts";
+import { showNewUsageList, showUsageList, toLimitList, toStoredUsageList } from "../core/limits.ts";
 import { forbid, refuseField, toIso } from "../core/request.ts";
 import { findIntegration, ownOf, scopeOf, tenantOf } from "./integration-records.ts";
 import { createDefaultProvider } from "./provider-rows.ts";
@@ -17,22 +18,27 @@ type GlobalAccess = NonNullable<UpdateWorkspaceAccess["global_workspace_access"]
 /** Access of workspaces created later, as responses show it. */
 export function showGlobalAccess(stored: unknown) {
   const { enabled = false, usage_limits = null, rate_limits = null } = isObject(stored) ? stored : {};
-  return { enabled, usage_limits: toShownUsageList(usage_limits), rate_limits };
+  return { enabled, usage_limits: showNewUsageList(usage_limits), rate_limits };
 }
 
 function organisationOf({ organisationId }: IntegrationRow) {
   return { organisationId, workspaceId: null };
 }
 
-function showAccess(workspace: WorkspaceRow, access: Partial<IntegrationWorkspaceRow> & { enabled: boolean }) {
+function showAccess(
+  workspace: WorkspaceRow,
+  access: { enabled: true } | IntegrationWorkspaceRow,
+  { context }: Pick<AdminCall<unknown>, "context">,
+) {
+  const row = "integrationId" in access ? access : undefined;
   return {
     id: workspace.id,
     name: workspace.name,
     slug: workspace.slug,
     enabled: access.enabled,
-    usage_limits: toShownUsageList(access.usageLimits),
-    rate_limits: access.rateLimits ?? null,
-    last_reset_at: toIso(access.lastResetAt),
+    usage_limits: row ? showUsageList(holderOfAccess(row), context.services.ledger) : null,
+    rate_limits: row?.rateLimits ?? null,
+    last_reset_at: toIso(row?.lastResetAt),
   };
 }
 
@@ -44,8 +50,8 @@ async function listWorkspaces(call: AdminCall<undefined>) {
   const accesses = await stores.integrationWorkspaces.all(tenant, { where: { integrationId: integration.id } });
   const accessOf = new Map(accesses.map((access) => [access.workspaceId, access]));
   const shown = workspaces.flatMap((workspace) => {
-    const own = integration.workspaceId === workspace.id ? { enabled: true } : accessOf.get(workspace.id);
-    return own ? [showAccess(workspace, own)] : [];
+    const own = integration.workspaceId === workspace.id ? { enabled: true as const } : accessOf.get(workspace.id);
+    return own ? [showAccess(workspace, own, call)] : [];
   });
   return { total: shown.length, workspaces: shown };
 }

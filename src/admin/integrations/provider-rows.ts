@@ -1,10 +1,11 @@
+import { holderOfProvider } from "../../control/limit-holders.ts";
 import type { Statement } from "../../db/client.ts";
 import type { IntegrationRow, ProviderRow } from "../../db/tables/integrations.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { UpdateProvider } from "../../schemas/integrations.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
-import { toLimitList, toShownUsage, toStoredUsage } from "../core/limits.ts";
+import { showUsage, toLimitList, toStoredUsage } from "../core/limits.ts";
 import { createSlug, refuseField, toIso } from "../core/request.ts";
 import { showConfigurations, showKey } from "./integration-secrets.ts";
 
@@ -21,7 +22,11 @@ export interface JoinedProvider {
 }
 
 /** A provider as responses show it, without settings of an integration that the organisation shares. */
-export function showProvider({ row, integration }: JoinedProvider, object: ProviderObject, now: number) {
+export function showProvider(
+  { row, integration }: JoinedProvider,
+  object: ProviderObject,
+  { now, context }: Pick<AdminCall<unknown>, "context" | "now">,
+) {
   const isExpired = row.expiresAt !== null && row.expiresAt <= now;
   return {
     id: row.id,
@@ -37,7 +42,7 @@ export function showProvider({ row, integration }: JoinedProvider, object: Provi
     secret_mappings: integration.workspaceId === null ? null : integration.secretMappings,
     note: row.note,
     status: isExpired ? "expired" : row.status,
-    usage_limits: toShownUsage(row.usageLimits, row.status === "exhausted"),
+    usage_limits: showUsage(holderOfProvider(row), context.services.ledger),
     rate_limits: row.rateLimits,
     reset_usage: null,
     last_reset_at: toIso(row.lastResetAt),

@@ -44,13 +44,13 @@ async function listProviders(call: AdminCall<undefined>, object: ProviderObject)
   const integrations = await readIntegrations(call, tenant, rows);
   const shown = rows.flatMap((row) => {
     const integration = integrations.get(row.integrationId);
-    return integration ? [showProvider({ row, integration }, object, call.now)] : [];
+    return integration ? [showProvider({ row, integration }, object, call)] : [];
   });
   return toList(shown, total);
 }
 
 async function readProvider(call: AdminCall<undefined>, object: ProviderObject) {
-  return showProvider(await findProvider(call), object, call.now);
+  return showProvider(await findProvider(call), object, call);
 }
 
 async function deleteProvider(call: AdminCall<undefined>) {

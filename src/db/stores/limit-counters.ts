@@ -1,18 +1,15 @@
-import { and, eq, gt, isNull, lte, or } from "drizzle-orm";
+import { gt, isNull, lte, or } from "drizzle-orm";
 import type { LimitIncrement } from "../../schemas/logs.ts";
-import { type Database, type Statement, toStatement } from "../client.ts";
+import { type Database, toStatement } from "../client.ts";
 import { limitCounters } from "../tables/limits.ts";
-import type { Tenant } from "../tenant-store.ts";
 
 /** Counters that are read at a time. */
 const pageRows = 1_000;
 
 /** What was used of limits. Log rows add to the counters: see `append` of the log store. */
-interface LimitCounterStore {
+export interface LimitCounterStore {
   /** Counters of all organisations whose window lasts at `now` (Unix milliseconds). */
   readLive(now: number): Promise<LimitIncrement[]>;
-  /** Counts a limit anew: one bucket, or all. */
-  reset(tenant: Tenant, limitId: string, bucket?: string): Statement;
   /** Removes counters whose window ended before `time` (Unix milliseconds). */
   purge(time: number): Promise<void>;
 }
@@ -35,11 +32,6 @@ export function createLimitCounterStore(database: Database): LimitCounterStore {
         found.push(...rows);
         if (rows.length < pageRows) return found;
       }
-    },
-    reset({ organisationId }, limitId, bucket) {
-      const ofBucket = bucket === undefined ? undefined : eq(limitCounters.bucket, bucket);
-      const ofLimit = and(eq(limitCounters.organisationId, organisationId), eq(limitCounters.limitId, limitId));
-      return toStatement(orm.delete(limitCounters).where(and(ofLimit, ofBucket)));
     },
     async purge(time) {
       await database.write([toStatement(orm.delete(limitCounters).where(lte(windowEnd, time)))]);

@@ -1,6 +1,7 @@
 import type { Principal } from "../../auth/principal.ts";
 import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
+import { holderOfKey, holderOfWorkspace } from "../../control/limit-holders.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import { BudgetError, RateLimitError } from "../../errors.ts";
@@ -26,8 +27,7 @@ function limitsOfCredential(principal: Principal): readonly AppliedLimit[] {
   if (!limits) return noLimits;
   const known = ofPrincipals.get(principal);
   if (known) return known;
-  const codes = { usage: "api_key_exhaust_error", rate: "api_key_rate_limit_error" };
-  const made = limitsOf({ id: keyId, bucket: `api_key:${keyId}`, holder: "API key", codes, ...limits });
+  const made = limitsOf(holderOfKey(keyId, limits));
   ofPrincipals.set(principal, made);
   return made;
 }
@@ -40,10 +40,7 @@ const ofWorkspaces = new WeakMap<WorkspaceRow, readonly AppliedLimit[]>();
 function limitsOfWorkspace(row: WorkspaceRow): readonly AppliedLimit[] {
   const known = ofWorkspaces.get(row);
   if (known) return known;
-  const { id, slug, usageLimits, rateLimits } = row;
-  const codes = { usage: "workspace_exhaust_error", rate: "workspace_rate_limit_error" };
-  const holder = `workspace ${slug}`;
-  const made = limitsOf({ id, bucket: `workspace_id:${id}`, holder, codes, usageLimits, rateLimits });
+  const made = limitsOf(holderOfWorkspace(row));
   ofWorkspaces.set(row, made);
   return made;
 }

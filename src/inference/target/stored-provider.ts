@@ -1,6 +1,7 @@
 import type { CallerContext, Services } from "../../context.ts";
 import type { ManagedCredential } from "../../control/credentials.ts";
 import { modelFieldPrefix } from "../../control/integration-fields.ts";
+import { holderOfAccess, holderOfProvider } from "../../control/limit-holders.ts";
 import type { StoredProvider } from "../../control/provider-library.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { CredentialUnavailableError } from "../../control/vault.ts";
@@ -121,22 +122,8 @@ const limitsOfProviders = new WeakMap<StoredProvider, readonly AppliedLimit[]>()
 function limitsOfStored(stored: StoredProvider): readonly AppliedLimit[] {
   const known = limitsOfProviders.get(stored);
   if (known) return known;
-  const { row, access, integration } = stored;
-  const limits = limitsOf({
-    id: row.id,
-    bucket: `virtual_key:${row.slug}`,
-    holder: `provider ${row.slug}`,
-    codes: { usage: "virtual_key_exhaust_error", rate: "virtual_key_rate_limit_error" },
-    usageLimits: row.usageLimits,
-    rateLimits: row.rateLimits,
-  });
-  if (access) {
-    const { integrationId, workspaceId, usageLimits, rateLimits } = access;
-    const id = `${integrationId}:${workspaceId}`;
-    const codes = { usage: "integration_exhaust_error", rate: "integration_rate_limit_error" };
-    const holder = `integration ${integration.slug}`;
-    limits.push(...limitsOf({ id, bucket: `integration:${integration.slug}`, holder, codes, usageLimits, rateLimits }));
-  }
+  const { row, access } = stored;
+  const limits = [holderOfProvider(row), access && holderOfAccess(access)].flatMap((one) => (one ? limitsOf(one) : []));
   limitsOfProviders.set(stored, limits);
   return limits;
 }

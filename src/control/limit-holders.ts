@@ -1,0 +1,66 @@
+import type { ApiKeyRow } from "../db/tables/api-keys.ts";
+import type { IntegrationWorkspaceRow, ProviderRow } from "../db/tables/integrations.ts";
+import type { WorkspaceRow } from "../db/tables/tenants.ts";
+import type { LimitHolder } from "../policies/applied.ts";
+
+/** The limits of a key, or those in the claims of a token. */
+export function holderOfKey(
+  id: string,
+  {
+    usageLimits,
+    rateLimits,
+    lastResetAt,
+  }: Pick<ApiKeyRow, "lastResetAt"> & { usageLimits: unknown; rateLimits: unknown },
+): LimitHolder {
+  return {
+    id,
+    bucket: `api_key:${id}`,
+    holder: "API key",
+    codes: { usage: "api_key_exhaust_error", rate: "api_key_rate_limit_error" },
+    usageLimits,
+    rateLimits,
+    lastResetAt,
+  };
+}
+
+/** The limits of a workspace, which its keys share. */
+export function holderOfWorkspace({ id, slug, usageLimits, rateLimits, lastResetAt }: WorkspaceRow): LimitHolder {
+  return {
+    id,
+    bucket: `workspace_id:${id}`,
+    holder: `workspace ${slug}`,
+    codes: { usage: "workspace_exhaust_error", rate: "workspace_rate_limit_error" },
+    usageLimits,
+    rateLimits,
+    lastResetAt,
+  };
+}
+
+/** The limits of a stored provider. */
+export function holderOfProvider({ id, slug, usageLimits, rateLimits, lastResetAt }: ProviderRow): LimitHolder {
+  return {
+    id,
+    bucket: `virtual_key:${slug}`,
+    holder: `provider ${slug}`,
+    codes: { usage: "virtual_key_exhaust_error", rate: "virtual_key_rate_limit_error" },
+    usageLimits,
+    rateLimits,
+    lastResetAt,
+  };
+}
+
+/** The limits of a workspace at an integration of the organisation. */
+export function holderOfAccess(
+  access: Pick<IntegrationWorkspaceRow, "integrationId" | "workspaceId" | "usageLimits" | "rateLimits" | "lastResetAt">,
+): LimitHolder {
+  const { integrationId, workspaceId, usageLimits, rateLimits, lastResetAt } = access;
+  return {
+    id: `${integrationId}:${workspaceId}`,
+    bucket: `integration:${integrationId}`,
+    holder: "workspace at this integration",
+    codes: { usage: "integration_exhaust_error", rate: "integration_rate_limit_error" },
+    usageLimits,
+    rateLimits,
+    lastResetAt,
+  };
+}
