@@ -59,6 +59,10 @@ export interface CallRecord {
   /** Members of the request the provider could not take. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
+  /** Counts of the usage, or some of the cost, are estimates: a stream broke off. */
+  isEstimated: boolean;
+  /** The response was a stream that broke off: what came of it is paid for. */
+  isCut: boolean;
   /** The model that answered, where the answer was read. */
   answeredModel: string | null;
   /** Prices of the integration that is called; null: those of the list. */
@@ -100,6 +104,8 @@ export function createCallRecord(): CallRecord {
     isDenied: false,
     dropped: null,
     usage: null,
+    isEstimated: false,
+    isCut: false,
     answeredModel: null,
     prices: null,
     cost: null,

@@ -10,8 +10,8 @@ interface SocketUpgrade extends Omit<SocketAcceptance, "headers"> {
 export interface Ending {
   status: number;
   error?: unknown;
-  /** Notes what its end made known; called once, where it was the response of its request. */
-  note?(): void;
+  /** Notes what its end made known; called once, where it was the response of its request. Never rejects. */
+  note?(): void | Promise<void>;
 }
 
 /** An answer until it leaves: plain members, so that adding to it costs nothing. Header names are in lower case. */

@@ -91,6 +91,8 @@ export const LogRow = v.object({
   /** What hooks said; those that ran behind the answer are told where one row is read. */
   hook_results: v.optional(HookResults),
   usage: v.nullable(LoggedUsage),
+  /** Some counts are estimates, because a stream broke off before the provider reported them. */
+  estimated: v.optional(v.literal(true)),
   /** US cents, to the nano-dollar; null where it is not known: nothing was counted, or it has no price. */
   cost: v.nullable(v.number()),
   cost_currency: v.literal("USD"),

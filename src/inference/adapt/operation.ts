@@ -38,6 +38,8 @@ export interface ServedOperation extends Counting {
   readonly streamed: boolean;
   /** What is told of its bodies that are no JSON, or hold media. */
   readonly media: MediaFacts;
+  /** What is asked for, in the gateway's shape. */
+  readonly request: object;
   /** Further headers of the upstream's request. */
   headers(given: Readonly<Record<string, string>>): Record<string, string>;
   /** The upstream's request. */
@@ -133,6 +135,7 @@ function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation 
     framing: adapter.framing ?? "sse",
     streamed: isStreamed(name, request),
     media: toMediaFacts(parts),
+    request,
     headers: (given) => adapter.headers?.(request, given) ?? {},
     body: () => (adapter.toUpstream ? adapter.toUpstream(request, options) : request),
     answer: (body) => adapter.fromUpstream?.(body, request, options),

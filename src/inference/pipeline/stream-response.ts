@@ -1,4 +1,4 @@
-import type { CallerContext } from "../../context.ts";
+import type { CallerContext, RunningStream } from "../../context.ts";
 import { UpstreamError } from "../../errors.ts";
 import { BodyError, readBytes } from "../../lib/body.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
@@ -8,6 +8,8 @@ import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";
+import { noteSpent } from "../call/cost.ts";
+import { estimateUsage } from "../call/estimate-usage.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
 import { relayEvents, type StreamEnd } from "../stream/event-relay.ts";
@@ -68,6 +70,33 @@ function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }:
   log.answeredModel = observer.model?.() ?? null;
 }
 
+/** Whether tokens of a stream have to be estimated: it broke off, and its provider did not report a failure. */
+function isCutShort({ status }: StreamEnd, observer: StreamObserver, { operation }: StreamedCall): boolean {
+  return status !== 200 && observer.state() !== "failed" && !operation.media.isHeavy;
+}
+
+/** As `noteEnd`, for a stream that broke off. The gateway's drain waits for it as for a stream. */
+async function noteCut(
+  { sent, sentBytes }: StreamEnd,
+  observer: StreamObserver,
+  call: StreamedCall,
+  context: CallerContext,
+): Promise<void> {
+  const { log, services } = context;
+  const { operation } = call;
+  noteEnd(observer, call, context);
+  const running: RunningStream = { tick() {}, end() {} };
+  services.streams.add(running);
+  try {
+    const reported = toLoggedUsage(observer.usage());
+    const { usage, isEstimated } = await estimateUsage({ request: operation.request, reported, sent, sentBytes });
+    log.usage = withUnits(usage, operation.furtherCountsOf(undefined));
+    log.isEstimated ||= isEstimated;
+  } finally {
+    services.streams.delete(running);
+  }
+}
+
 /** A streamed answer that goes to the client as it comes; its log row is written when it ends. */
 export async function answerStream(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { log } = context;
@@ -76,15 +105,17 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
   const hooks = guard?.stream(strict);
   const headers = headersOf(upstream, call, context);
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
-  const onEnd = ({ status: ended, error, sent }: StreamEnd) => {
+  const onEnd = (end: StreamEnd) => {
     endCall(call.attempt, context);
-    const status = ended === 200 ? (hooks?.status ?? ended) : ended;
+    const status = end.status === 200 ? (hooks?.status ?? end.status) : end.status;
     finish({
       status,
-      error,
+      error: end.error,
       note() {
+        log.responseBody = operation.media.isHeavy ? null : end.sent;
+        log.isCut = end.status !== 200;
+        if (isCutShort(end, observer, call)) return noteCut(end, observer, call, context);
         noteEnd(observer, call, context);
-        log.responseBody = operation.media.isHeavy ? null : sent;
       },
     });
   };
@@ -109,11 +140,16 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
   const body = await relay(upstream, { ...call, observer, onEnd }, context);
   // the DOM types want bytes that no other thread shares; nothing here shares
   const held = new Response(body as BodyInit);
-  const bytes = await readBytes(held, heldBounds).catch((cause: unknown) => {
+  const read = readBytes(held, heldBounds).catch((cause: unknown) => {
     if (!(cause instanceof BodyError) || cause.problem !== "too_large") throw cause;
     const provider = destination.provider.slug;
     const message = `Cannot give the answer of ${provider}: it is too large to be held for its guardrails`;
     throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
+  });
+  const bytes = await read.finally(async () => {
+    if (!ended || !isCutShort(ended, observer, call)) return;
+    await noteCut(ended, observer, call, context);
+    noteSpent(context);
   });
   if (ended?.error) throw ended.error;
   const text = new TextDecoder().decode(bytes);
