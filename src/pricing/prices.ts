@@ -99,10 +99,21 @@ function toPrice(name: string, text: string): ModelPrice {
   return { name, tokens, batch, units, images };
 }
 
-/** Names a model may stand under: as it is, then without such a beginning. */
+/** A model that was tuned: `ft:BASE:organisation:suffix:id`, or `BASE.ft-id`. */
+const tunedForms = [/^ft:([^:]+)/, /^(.+)\.ft(?:-|$)/];
+
+/** Names of the list for a tuned model: those of its base model when tuned, then the base model itself. */
+function tunedNamesOf(model: string): string[] {
+  const [base] = tunedForms.flatMap((form) => form.exec(model)?.slice(1) ?? []);
+  return base === undefined ? [] : [`ft:${base}`, `${base}.ft`, base];
+}
+
+/** Names a model may stand under: as it is, without such a beginning, then what it was tuned from. */
 function namesOf(provider: string, model: string): string[] {
   const beginning = nameBeginnings.get(provider);
-  return beginning ? [model, model.replace(beginning, "")] : [model];
+  const names = beginning ? [model, model.replace(beginning, "")] : [model];
+  const tuned = tunedNamesOf(model);
+  return tuned.length === 0 ? names : [...names, ...tuned];
 }
 
 /**
