@@ -26,6 +26,8 @@ export interface ModelPrice {
   tokens: ReadonlyMap<TokenKind, number>;
   /** US dollars per million tokens in batches; a kind that is missing has no price of its own there. */
   batch: ReadonlyMap<TokenKind, number>;
+  /** US dollars per million tokens by service tier and kind; a kind that is missing costs what it costs otherwise. */
+  tiers?: ReadonlyMap<string, ReadonlyMap<TokenKind, number>>;
   /** US dollars each. */
   units: ReadonlyMap<string, number>;
   /** US dollars per image, by quality and then by size. */
@@ -82,9 +84,13 @@ function prices(): ReadonlyMap<string, ProviderPrices> {
   return loaded;
 }
 
+/** Service tiers that the list has prices of. */
+const serviceTiers: ReadonlySet<string> = new Set(["flex", "priority"]);
+
 function toPrice(name: string, text: string): ModelPrice {
   const tokens = new Map<TokenKind, number>();
   const batch = new Map<TokenKind, number>();
+  const tiers = new Map<string, Map<TokenKind, number>>();
   const units = new Map<string, number>();
   const images = new Map<string, Map<string, number>>();
   for (const [, what = "", amount] of text.matchAll(/(\S+)=(\S+)/g)) {
@@ -94,9 +100,12 @@ function toPrice(name: string, text: string): ModelPrice {
     else if (group === "image") images.set(first, new Map([...(images.get(first) ?? []), [second, value]]));
     // the list names no other kinds: a test reads all of it
     else if (group === "batch") batch.set(tokenKinds[first as keyof typeof tokenKinds], value);
-    else tokens.set(tokenKinds[group as keyof typeof tokenKinds], value);
+    else if (serviceTiers.has(group)) {
+      const tier = tiers.get(group) ?? new Map<TokenKind, number>();
+      tiers.set(group, tier.set(tokenKinds[first as keyof typeof tokenKinds], value));
+    } else tokens.set(tokenKinds[group as keyof typeof tokenKinds], value);
   }
-  return { name, tokens, batch, units, images };
+  return { name, tokens, batch, units, images, ...(tiers.size > 0 && { tiers }) };
 }
 
 /** A model that was tuned: `ft:BASE:organisation:suffix:id`, or `BASE.ft-id`. */

@@ -20,6 +20,8 @@ const LoggedUsage = v.object({
   audio_output_tokens: v.number(),
   /** Further counts by name, where there are any: `pages`, `seconds`, `search_units`, `images`, `characters` and others. */
   units: v.optional(v.record(v.string(), v.number())),
+  /** The service tier that answered, where it is not the standard one. */
+  service_tier: v.optional(v.string()),
   /** What pictures were made, where their price depends on it. */
   image: v.optional(v.object({ quality: v.optional(v.string()), size: v.optional(v.string()) })),
 });

@@ -174,6 +174,55 @@ const eventStream = "text/event-stream";
 const speech = { model: "tts-1", input: "Grüße 👋", voice: "alloy" };
 const azure = { "x-gateway-azure-resource-name": "r", "x-gateway-azure-api-version": "v1" };
 
+/** 60 tokens of input, 40 from a cache and 10 of output at the price of a service tier. */
+function tierCases(): Case[] {
+  const chatOf = (model: string, tier: string) => ({ ...chatAnswer(chatUsage, model), service_tier: tier });
+  const body = { model: "gpt-5", messages };
+  const standard = 60 * 1_250 + 40 * 125 + 10 * 10_000;
+  const tierStream = chatStream(chatUsage).replaceAll('"model":', '"service_tier":"flex","model":');
+  const event = (type: string, tier: string) => ({ type, response: { ...responseObject, service_tier: tier } });
+  const responseTiers = typed(event("response.created", "auto"), event("response.completed", "priority"));
+  return [
+    { name: "flex processing", body, answer: { body: chatOf("gpt-5", "flex") }, nanos: standard / 2 },
+    { name: "priority processing", body, answer: { body: chatOf("gpt-5", "priority") }, nanos: standard * 2 },
+    { name: "the default tier", body, answer: { body: chatOf("gpt-5", "default") }, nanos: standard },
+    {
+      name: "a tier the request asked for and the response does not name",
+      body: { ...body, service_tier: "flex" },
+      answer: { body: chatOf("gpt-5", "default") },
+      nanos: standard,
+    },
+    {
+      name: "a tier without prices",
+      body: { model: "gpt-4o", messages },
+      answer: { body: chatOf("gpt-4o", "flex") },
+      nanos: chatNanos,
+    },
+    {
+      name: "a streamed chat of flex processing",
+      body: { ...body, stream: true },
+      answer: { type: eventStream, body: tierStream },
+      nanos: standard / 2,
+    },
+    {
+      name: "a streamed response of priority processing",
+      path: "/v1/responses",
+      body: { model: "gpt-5", input: "Hello", stream: true },
+      answer: { type: eventStream, body: responseTiers },
+      nanos: responseNanos * 2,
+    },
+    {
+      name: "a message of a tier without prices",
+      provider: "anthropic",
+      path: "/v1/messages",
+      body: messagesBody,
+      answer: { body: { ...message, usage: { ...messageUsage, service_tier: "priority" } } },
+      nanos: messageNanos,
+      units,
+    },
+  ];
+}
+
 const cases: Case[] = [
   {
     name: "a chat with a cache",
@@ -201,6 +250,7 @@ const cases: Case[] = [
     },
     nanos: 10 * 2_500 + 20 * 100_000 + 5 * 10_000 + 35 * 200_000,
   },
+  ...tierCases(),
   {
     name: "a chat of an unknown model",
     body: { model: "no-such-model", messages },

@@ -99,7 +99,7 @@ test("listModels() names each model once, without bounds of prompts", () => {
 
 test("every entry of the list is read whole", () => {
   const kinds = Object.keys(tokenKinds).join("|");
-  const part = String.raw` (?:(?:batch\.)?(?:${kinds})|unit\.\w+|image\.\w+\.\w+)=\d+(?:\.\d+)?`;
+  const part = String.raw` (?:(?:(?:batch|flex|priority)\.)?(?:${kinds})|unit\.\w+|image\.\w+\.\w+)=\d+(?:\.\d+)?`;
   const form = new RegExp(`^(?:# [a-z0-9-]+|[^\\s=]+(?:${part})+)$`);
   const lines = priceList.trim().split("\n");
   assert.deepEqual(

@@ -1,6 +1,6 @@
 import type { CallerContext } from "../../context.ts";
 import { isObject } from "../../lib/json.ts";
-import { type FurtherCounts, toLoggedUsage, withUnits } from "../../logs/usage.ts";
+import { type FurtherCounts, toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
 
@@ -71,6 +71,6 @@ export function readFurtherCounts<Name extends OperationName>(call: CountedCall<
 /** Takes note of what an answer counts and which model it names. */
 export function noteCounts({ log }: CallerContext, operation: Counting, answer: object | undefined): void {
   const usage = answer === undefined ? null : toLoggedUsage(operation.usageOf(answer));
-  log.usage = withUnits(usage, operation.furtherCountsOf(answer));
+  log.usage = withTier(withUnits(usage, operation.furtherCountsOf(answer)), member(answer, "service_tier"));
   log.answeredModel = textOf(member(answer, "model")) ?? textOf(member(answer, "modelVersion")) ?? null;
 }

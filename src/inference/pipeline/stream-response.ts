@@ -3,9 +3,10 @@ import { UpstreamError } from "../../errors.ts";
 import { BodyError, readBytes } from "../../lib/body.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { EventBlocks, readEvents } from "../../lib/sse.ts";
-import { toLoggedUsage, withUnits } from "../../logs/usage.ts";
+import { toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
+import type { LoggedUsage } from "../../schemas/logs.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";
 import { noteSpent } from "../call/cost.ts";
@@ -64,9 +65,14 @@ function relay(
   });
 }
 
+/** Token counts of a stream with what is counted besides, and its service tier. */
+function countsOf(usage: LoggedUsage | null, observer: StreamObserver, operation: ServedOperation): LoggedUsage | null {
+  return withTier(withUnits(usage, operation.furtherCountsOf(undefined)), observer.tier?.());
+}
+
 /** Notes what a stream told of itself, once it is over. */
 function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }: CallerContext): void {
-  log.usage = withUnits(toLoggedUsage(observer.usage()), operation.furtherCountsOf(undefined));
+  log.usage = countsOf(toLoggedUsage(observer.usage()), observer, operation);
   log.answeredModel = observer.model?.() ?? null;
 }
 
@@ -90,7 +96,7 @@ async function noteCut(
   try {
     const reported = toLoggedUsage(observer.usage());
     const { usage, isEstimated } = await estimateUsage({ request: operation.request, reported, sent, sentBytes });
-    log.usage = withUnits(usage, operation.furtherCountsOf(undefined));
+    log.usage = countsOf(usage, observer, operation);
     log.isEstimated ||= isEstimated;
   } finally {
     services.streams.delete(running);

@@ -62,5 +62,6 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
       const model: unknown = Reflect.get(last, "model");
       return typeof model === "string" ? model : undefined;
     },
+    tier: (): unknown => Reflect.get(last, "service_tier"),
   };
 }

@@ -20,6 +20,8 @@ export interface StreamObserver {
   usage(): unknown;
   /** The model that answers; undefined where no event that was looked into names it. */
   model?(): string | undefined;
+  /** The service tier that answers; undefined where no event that was looked into names it. */
+  tier?(): unknown;
 }
 
 /** What the gateway's own error body says, for streams that tell errors in a form of their own. */
@@ -80,6 +82,7 @@ class CompletionEvents {
   failed = false;
   usage: unknown;
   model: string | undefined;
+  tier: unknown;
   /** What a chunk that could not be used means: thrown once what came before it is on its way. */
   failure: unknown;
   /** Trailing chunk of usage that came with content. */
@@ -139,6 +142,7 @@ class CompletionEvents {
     if (!isObject(chunk.usage)) return true;
     this.usage = chunk.usage;
     if (typeof chunk.model === "string") this.model = chunk.model;
+    this.tier = chunk.service_tier;
     if (!isTrailer(chunk)) return true;
     this.#owed = undefined;
     return this.#options.includeUsage;
@@ -191,5 +195,6 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
     failure: (body) => encoder.encode(encodeEvent(body)),
     usage: () => events.usage,
     model: () => events.model,
+    tier: () => events.tier,
   };
 }

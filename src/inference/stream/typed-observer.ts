@@ -52,6 +52,7 @@ class TypedState {
   readonly #stream: TypedStream;
   usage: Members | undefined;
   model: string | undefined;
+  tier: unknown;
   ended: "complete" | "failed" | undefined;
   #isOver = false;
   begun: Members | undefined;
@@ -74,6 +75,7 @@ class TypedState {
     this.usage = mergeUsage(this.usage, this.#stream.usageOf(event));
     const holder = event.message ?? event.response;
     if (isObject(holder) && typeof holder.model === "string") this.model = holder.model;
+    if (isObject(holder)) this.tier = holder.service_tier;
     if (this.#stream.failures.has(type)) this.ended = "failed";
     else if (this.#stream.last.has(type)) this.ended = "complete";
     this.#isOver ||= this.ended !== undefined && this.#stream.warnings?.has(type) !== true;
@@ -84,7 +86,7 @@ function observeWith(
   state: TypedState,
   stream: TypedStream,
   observe: StreamObserver["observe"],
-): Pick<StreamObserver, "observe" | "state" | "ending" | "failure" | "usage" | "model"> {
+): Pick<StreamObserver, "observe" | "state" | "ending" | "failure" | "usage" | "model" | "tier"> {
   return {
     observe,
     state: () => state.ended ?? "open",
@@ -96,6 +98,7 @@ function observeWith(
     },
     usage: () => state.usage,
     model: () => state.model,
+    tier: () => state.tier,
   };
 }
 

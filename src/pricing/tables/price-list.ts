@@ -2,7 +2,7 @@
  * List prices of models. `# <provider>` opens the models of a provider, one a line: its name, then `<what>=<price>`.
  *
  * - `in`, `out`, `read`, `write` (prompt cache), `audio-in`, `audio-out`, `audio-read`, `image-in`, `image-out`: US dollars
- *   per million tokens; the same after `batch.` for batches.
+ *   per million tokens; the same after `batch.` for batches, and after `flex.` and `priority.` for these service tiers.
  * - `unit.<name>`: US dollars each.
  * - `image.<quality>.<size>`: US dollars per image.
  *
@@ -1793,8 +1793,8 @@ gpt-4-turbo in=10 out=30
 gpt-4-turbo-2024-04-09 in=10 out=30 batch.in=5 batch.out=15
 gpt-4-turbo-preview in=10 out=30
 gpt-4-vision-preview in=10 out=30
-gpt-4.1 in=2 out=8 read=0.5 batch.in=1 batch.out=4 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-2025-04-14 in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4.1 in=2 out=8 read=0.5 batch.in=1 batch.out=4 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4.1-2025-04-14 in=2 out=8 read=0.5 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4.1-mini in=0.4 out=1.6 read=0.1 batch.in=0.2 batch.out=0.8 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4.1-mini-2025-04-14 in=0.4 out=1.6 read=0.1 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4.1-nano in=0.1 out=0.4 read=0.03 batch.in=0.05 batch.out=0.2 unit.web_search=0.01 unit.file_search=0.0025
@@ -1831,26 +1831,26 @@ gpt-4o-search-preview in=2.5 out=10 unit.web_search=0.025
 gpt-4o-search-preview-2025-03-11 in=2.5 out=10 unit.web_search=0.025
 gpt-4o-transcribe in=2.5 out=10 audio-in=6000 unit.request_audio_token=0.006
 gpt-4o-transcribe-diarize in=2.5 out=10 audio-in=6
-gpt-5 in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 batch.read=0.0625 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-2025-08-07 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5 in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 batch.read=0.0625 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-2025-08-07 in=1.25 out=10 read=0.125 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-chat-latest in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-codex in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-mini in=0.25 out=2 read=0.025 batch.in=0.125 batch.out=1 batch.read=0.0125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-mini-2025-08-07 in=0.25 out=2 read=0.025 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-nano in=0.05 out=0.4 read=0.005 batch.in=0.025 batch.out=0.2 batch.read=0.0025
-gpt-5-nano-2025-08-07 in=0.05 out=0.4 read=0.005
+gpt-5-codex in=1.25 out=10 read=0.125 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-mini in=0.25 out=2 read=0.025 batch.in=0.125 batch.out=1 batch.read=0.0125 flex.in=0.125 flex.out=1 flex.read=0.0125 priority.in=0.45 priority.out=3.6 priority.read=0.045 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-mini-2025-08-07 in=0.25 out=2 read=0.025 flex.in=0.125 flex.out=1 flex.read=0.0125 priority.in=0.45 priority.out=3.6 priority.read=0.045 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-nano in=0.05 out=0.4 read=0.005 batch.in=0.025 batch.out=0.2 batch.read=0.0025 flex.in=0.025 flex.out=0.2 flex.read=0.0025
+gpt-5-nano-2025-08-07 in=0.05 out=0.4 read=0.005 flex.in=0.025 flex.out=0.2 flex.read=0.0025
 gpt-5-pro in=15 out=120 read=0.005 batch.in=7.5 batch.out=60 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-pro-2025-10-06 in=15 out=120 read=0.005 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-search-api in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-search-api-2025-10-14 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.1 in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 batch.read=0.0625 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.1-2025-11-13 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.1 in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 batch.read=0.0625 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.1-2025-11-13 in=1.25 out=10 read=0.125 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.1-chat-latest in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.1-codex in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.1-codex in=1.25 out=10 read=0.125 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.1-codex-max in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.1-codex-mini in=0.25 out=2 read=0.025 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.2 in=1.75 out=14 read=0.175 batch.in=0.875 batch.out=7 batch.read=0.0875 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.2-2025-12-11 in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.2 in=1.75 out=14 read=0.175 batch.in=0.875 batch.out=7 batch.read=0.0875 flex.in=0.875 flex.out=7 flex.read=0.0875 priority.in=3.5 priority.out=28 priority.read=0.35 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.2-2025-12-11 in=1.75 out=14 read=0.175 flex.in=0.875 flex.out=7 flex.read=0.0875 priority.in=3.5 priority.out=28 priority.read=0.35 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.2-chat-2025-12-11 in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.2-chat-latest in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.2-codex in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
@@ -1858,26 +1858,26 @@ gpt-5.2-pro in=21 out=168 batch.in=10.5 batch.out=84 unit.web_search=0.01 unit.f
 gpt-5.2-pro-2025-12-11 in=21 out=168 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.3-chat-latest in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.3-codex in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4 in=2.5 out=15 read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-2026-03-05 in=2.5 out=15 read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-mini in=0.75 out=4.5 read=0.075 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-mini-2026-03-17 in=0.75 out=4.5 read=0.075 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-nano in=0.2 out=1.25 read=0.02 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-nano-2026-03-17 in=0.2 out=1.25 read=0.02 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-pro in=30 out=180 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-pro-2026-03-05 in=30 out=180 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5-2026-04-23 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5-pro in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5-pro-2026-04-23 in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-luna in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-luna-2026-07-09 in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-sol in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-sol-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-terra in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-terra-2026-07-09 in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4 in=2.5 out=15 read=0.25 flex.in=1.25 flex.out=7.5 flex.read=0.125 priority.in=5 priority.out=30 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-2026-03-05 in=2.5 out=15 read=0.25 flex.in=1.25 flex.out=7.5 flex.read=0.125 priority.in=5 priority.out=30 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-mini in=0.75 out=4.5 read=0.075 flex.in=0.375 flex.out=2.25 flex.read=0.0375 priority.in=1.5 priority.out=9 priority.read=0.15 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-mini-2026-03-17 in=0.75 out=4.5 read=0.075 flex.in=0.375 flex.out=2.25 flex.read=0.0375 priority.in=1.5 priority.out=9 priority.read=0.15 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-nano in=0.2 out=1.25 read=0.02 flex.in=0.1 flex.out=0.625 flex.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-nano-2026-03-17 in=0.2 out=1.25 read=0.02 flex.in=0.1 flex.out=0.625 flex.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-pro in=30 out=180 flex.in=15 flex.out=90 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-pro-2026-03-05 in=30 out=180 flex.in=15 flex.out=90 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 priority.in=12.5 priority.out=75 priority.read=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-2026-04-23 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 priority.in=12.5 priority.out=75 priority.read=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-pro in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 flex.in=15 flex.out=90 flex.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-pro-2026-04-23 in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 flex.in=15 flex.out=90 flex.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-luna in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 flex.in=0.1 flex.out=0.6 flex.read=0.01 flex.write=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-luna-2026-07-09 in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 flex.in=0.1 flex.out=0.6 flex.read=0.01 flex.write=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-sol in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-sol-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-terra in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 flex.in=1 flex.out=6 flex.read=0.1 flex.write=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-terra-2026-07-09 in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 flex.in=1 flex.out=6 flex.read=0.1 flex.write=1.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-audio in=2.5 out=10 audio-in=32 audio-out=64
 gpt-audio-1.5 in=2.5 out=10 audio-in=32 audio-out=64
 gpt-audio-2025-08-28 in=2.5 out=10 audio-in=32 audio-out=64
@@ -1905,16 +1905,16 @@ o1-preview in=15 out=60 read=7.5 unit.file_search=0.0025
 o1-preview-2024-09-12 in=15 out=60 read=7.5 unit.file_search=0.0025
 o1-pro in=150 out=600 batch.in=75 batch.out=300 unit.file_search=0.0025
 o1-pro-2025-03-19 in=150 out=600 unit.file_search=0.0025
-o3 in=2 out=8 read=0.5 batch.in=1 batch.out=4 unit.web_search=0.01 unit.file_search=0.0025
-o3-2025-04-16 in=2 out=8 read=0.5 unit.file_search=0.0025
+o3 in=2 out=8 read=0.5 batch.in=1 batch.out=4 flex.in=1 flex.out=4 flex.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+o3-2025-04-16 in=2 out=8 read=0.5 flex.in=1 flex.out=4 flex.read=0.25 unit.file_search=0.0025
 o3-deep-research in=10 out=40 read=2.5 batch.in=5 batch.out=20 unit.web_search=0.01 unit.file_search=0.0025
 o3-deep-research-2025-06-26 in=10 out=40 read=2.5 unit.web_search=0.01 unit.file_search=0.0025
 o3-mini in=1.1 out=4.4 read=0.55 batch.in=0.55 batch.out=2.2 unit.file_search=0.0025
 o3-mini-2025-01-31 in=1.1 out=4.4 read=0.55 unit.file_search=0.0025
 o3-pro in=20 out=80 batch.in=10 batch.out=40 unit.file_search=0.0025
 o3-pro-2025-06-10 in=20 out=80 unit.file_search=0.0025
-o4-mini in=1.1 out=4.4 read=0.275 batch.in=0.55 batch.out=2.2 unit.web_search=0.01 unit.file_search=0.0025
-o4-mini-2025-04-16 in=1.1 out=4.4 read=0.275 unit.web_search=0.01 unit.file_search=0.0025
+o4-mini in=1.1 out=4.4 read=0.275 batch.in=0.55 batch.out=2.2 flex.in=0.55 flex.out=2.2 flex.read=0.1375 unit.web_search=0.01 unit.file_search=0.0025
+o4-mini-2025-04-16 in=1.1 out=4.4 read=0.275 flex.in=0.55 flex.out=2.2 flex.read=0.1375 unit.web_search=0.01 unit.file_search=0.0025
 o4-mini-deep-research in=2 out=8 read=0.5 batch.in=1 batch.out=4 unit.web_search=0.01 unit.file_search=0.0025
 o4-mini-deep-research-2025-06-26 in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
 sora-2 unit.video_duration_seconds_720_1280=0.1 unit.video_duration_seconds_1280_720=0.1
