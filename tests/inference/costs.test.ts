@@ -223,6 +223,48 @@ function tierCases(): Case[] {
   ];
 }
 
+/** Searches of providers that bill search units and report none. */
+function rerankCases(): Case[] {
+  const documents = Array.from({ length: 101 }, (_, index) => `document ${index}`);
+  const path = "/v1/rerank";
+  const headers = {
+    "x-gateway-aws-access-key-id": "AKIDEXAMPLE",
+    "x-gateway-aws-secret-access-key": "example",
+    "x-gateway-aws-region": "us-east-1",
+  };
+  const bedrock = {
+    provider: "bedrock",
+    path,
+    headers,
+    answer: { body: { results: [{ index: 0, relevanceScore: 0.5 }] } },
+  };
+  const ranked = { body: { records: [{ id: "0", score: 0.5 }] } };
+  const vertex = { provider: "vertex-ai", path, headers: { "x-gateway-vertex-project-id": "p" }, answer: ranked };
+  return [
+    {
+      ...bedrock,
+      name: "a search on Bedrock",
+      body: { model: "amazon.rerank-v1:0", query: "q", documents: documents.slice(0, 100) },
+      nanos: 1_000_000,
+      units: { search_units: 1 },
+    },
+    {
+      ...bedrock,
+      name: "a search of 101 documents on Bedrock",
+      body: { model: "cohere.rerank-v3-5:0", query: "q", documents },
+      nanos: 4_000_000,
+      units: { search_units: 2 },
+    },
+    {
+      ...vertex,
+      name: "a search on Vertex AI",
+      body: { model: "semantic-ranker-default@latest", query: "q", documents },
+      nanos: 2_000_000,
+      units: { search_units: 2 },
+    },
+  ];
+}
+
 const cases: Case[] = [
   {
     name: "a chat with a cache",
@@ -251,6 +293,7 @@ const cases: Case[] = [
     nanos: 10 * 2_500 + 20 * 100_000 + 5 * 10_000 + 35 * 200_000,
   },
   ...tierCases(),
+  ...rerankCases(),
   {
     name: "a chat of an unknown model",
     body: { model: "no-such-model", messages },

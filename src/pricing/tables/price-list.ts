@@ -2887,7 +2887,9 @@ semantic-ranker-default in=1000
 semantic-ranker-default-002 in=1000
 semantic-ranker-default-003 in=1000
 semantic-ranker-default-004 in=1000
+semantic-ranker-default@latest in=1000
 semantic-ranker-fast-004 in=1000
+semantic-ranker-fast@latest in=1000
 text-embedding in=0.025 batch.in=0.02
 text-embedding-004 in=0.1 batch.in=0.08
 text-embedding-005 in=0.025 batch.in=0.02
