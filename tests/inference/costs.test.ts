@@ -265,6 +265,39 @@ function rerankCases(): Case[] {
   ];
 }
 
+/** Responses whose provider ran tools of its own. */
+function toolCases(): Case[] {
+  const search = { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "q" } };
+  const code = { type: "code_interpreter_call", status: "completed", container_id: "cntr_1" };
+  const output = [
+    search,
+    { ...search, id: "ws_2", action: { type: "open_page", url: "https://example.com" } },
+    { ...search, id: "ws_3", status: "failed" },
+    // an older form
+    { type: "web_search_call", id: "ws_4", status: "completed" },
+    { type: "file_search_call", id: "fs_1", status: "completed", queries: ["q"], results: null },
+    { ...code, id: "ci_1" },
+    { ...code, id: "ci_2" },
+    ...responseObject.output,
+  ];
+  const response = { ...responseObject, output };
+  const found = {
+    path: "/v1/responses",
+    nanos: responseNanos + 2 * 10_000_000 + 2_500_000,
+    units: { web_search: 2, file_search: 1, code_interpreter: 1 },
+  };
+  const stream = typed({ type: "response.completed", sequence_number: 0, response } as { type: string });
+  return [
+    { ...found, name: "a response with tools", body: { model: "gpt-5", input: "Hello" }, answer: { body: response } },
+    {
+      ...found,
+      name: "a streamed response with tools",
+      body: { model: "gpt-5", input: "Hello", stream: true },
+      answer: { type: eventStream, body: stream },
+    },
+  ];
+}
+
 const cases: Case[] = [
   {
     name: "a chat with a cache",
@@ -294,6 +327,7 @@ const cases: Case[] = [
   },
   ...tierCases(),
   ...rerankCases(),
+  ...toolCases(),
   {
     name: "a chat of an unknown model",
     body: { model: "no-such-model", messages },
@@ -468,7 +502,7 @@ const cases: Case[] = [
         usage: { input_tokens: 10, output_tokens: 5, server_tool_use: { web_search_requests: 2 } },
       },
     },
-    nanos: 10 * 3_000 + 5 * 15_000,
+    nanos: 10 * 3_000 + 5 * 15_000 + 2 * 10_000_000,
     units: { web_search: 2 },
   },
   {

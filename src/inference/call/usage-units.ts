@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
 import { type FurtherCounts, toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
@@ -45,6 +45,30 @@ const readImages: Reader = ({ answer, request }) => {
   return { units: { images: made.length }, image };
 };
 
+/** Whether an item of a response is a call of a provider's tool that is charged for. Pages that are opened are not. */
+function isCharged(item: Record<string, unknown>, type: string): boolean {
+  if (item.type !== type || item.status === "failed") return false;
+  const action = member(item.action, "type");
+  return type !== "web_search_call" || action === undefined || action === "search";
+}
+
+/**
+ * Calls of the provider's own tools; of a code interpreter, its containers
+ * (https://platform.openai.com/docs/pricing#built-in-tools).
+ */
+const readTools: Reader = ({ answer }) => {
+  const items = objectsIn(member(answer, "output"));
+  const callsOf = (type: string) => items.filter((item) => isCharged(item, type));
+  const containers = new Set(callsOf("code_interpreter_call").map((item) => item.container_id ?? item.id));
+  const counts = {
+    web_search: callsOf("web_search_call").length,
+    file_search: callsOf("file_search_call").length,
+    code_interpreter: containers.size,
+  };
+  const units = Object.entries(counts).filter(([, count]) => count > 0);
+  return units.length === 0 ? {} : { units: Object.fromEntries(units) };
+};
+
 /** How the units besides tokens are read. */
 const readers: Readonly<Record<CountedUnit, Reader>> = {
   none: () => ({}),
@@ -52,6 +76,7 @@ const readers: Readonly<Record<CountedUnit, Reader>> = {
   search_units: ({ answer }) => unit("search_units", numberOf(member(member(answer, "usage"), "search_units"))),
   seconds: readSeconds,
   images: readImages,
+  tools: readTools,
   characters: ({ request }) => unit("characters", numberOf([...(textOf(member(request, "input")) ?? "")].length)),
 };
 

@@ -67,7 +67,7 @@ function relay(
 
 /** Token counts of a stream with what is counted besides, and its service tier. */
 function countsOf(usage: LoggedUsage | null, observer: StreamObserver, operation: ServedOperation): LoggedUsage | null {
-  return withTier(withUnits(usage, operation.furtherCountsOf(undefined)), observer.tier?.());
+  return withTier(withUnits(usage, operation.furtherCountsOf(observer.answer?.())), observer.tier?.());
 }
 
 /** Notes what a stream told of itself, once it is over. */

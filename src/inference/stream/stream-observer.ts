@@ -22,6 +22,8 @@ export interface StreamObserver {
   model?(): string | undefined;
   /** The service tier that answers; undefined where no event that was looked into names it. */
   tier?(): unknown;
+  /** The whole answer, where the event that ends the stream holds it. */
+  answer?(): object | undefined;
 }
 
 /** What the gateway's own error body says, for streams that tell errors in a form of their own. */

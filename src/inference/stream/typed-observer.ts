@@ -53,6 +53,7 @@ class TypedState {
   usage: Members | undefined;
   model: string | undefined;
   tier: unknown;
+  answer: object | undefined;
   ended: "complete" | "failed" | undefined;
   #isOver = false;
   begun: Members | undefined;
@@ -77,7 +78,10 @@ class TypedState {
     if (isObject(holder) && typeof holder.model === "string") this.model = holder.model;
     if (isObject(holder)) this.tier = holder.service_tier;
     if (this.#stream.failures.has(type)) this.ended = "failed";
-    else if (this.#stream.last.has(type)) this.ended = "complete";
+    else if (this.#stream.last.has(type)) {
+      this.ended = "complete";
+      if (isObject(event.response)) this.answer = event.response;
+    }
     this.#isOver ||= this.ended !== undefined && this.#stream.warnings?.has(type) !== true;
   }
 }
@@ -86,7 +90,7 @@ function observeWith(
   state: TypedState,
   stream: TypedStream,
   observe: StreamObserver["observe"],
-): Pick<StreamObserver, "observe" | "state" | "ending" | "failure" | "usage" | "model" | "tier"> {
+): Pick<StreamObserver, "observe" | "state" | "ending" | "failure" | "usage" | "model" | "tier" | "answer"> {
   return {
     observe,
     state: () => state.ended ?? "open",
@@ -99,6 +103,7 @@ function observeWith(
     usage: () => state.usage,
     model: () => state.model,
     tier: () => state.tier,
+    answer: () => state.answer,
   };
 }
 

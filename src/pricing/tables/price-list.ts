@@ -25,38 +25,38 @@ jamba-mini-2 in=0.2 out=0.4
 jamba-mini-2-2026-01 in=0.2 out=0.4
 # anthropic
 claude-2.1 in=8 out=24
-claude-3-5-haiku-20241022 in=0.8 out=4 read=0.08 write=1 batch.in=0.4 batch.out=2 unit.cache_write_1h=0.0000016
-claude-3-5-haiku-latest in=0.8 out=4 read=0.08 write=1 unit.cache_write_1h=0.0000016
-claude-3-5-sonnet-20240620 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-claude-3-5-sonnet-20241022 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-3-5-sonnet-latest in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-claude-3-7-sonnet-20250219 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-3-7-sonnet-latest in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
+claude-3-5-haiku-20241022 in=0.8 out=4 read=0.08 write=1 batch.in=0.4 batch.out=2 unit.cache_write_1h=0.0000016 unit.web_search=0.01
+claude-3-5-haiku-latest in=0.8 out=4 read=0.08 write=1 unit.cache_write_1h=0.0000016 unit.web_search=0.01
+claude-3-5-sonnet-20240620 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-5-sonnet-20241022 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-5-sonnet-latest in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-7-sonnet-20250219 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-7-sonnet-latest in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
 claude-3-haiku-20240307 in=0.25 out=1.25 read=0.03 write=0.3 batch.in=0.125 batch.out=0.625 unit.cache_write_1h=0.0000005
 claude-3-opus-20240229 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
 claude-3-opus-latest in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
 claude-3-sonnet-20240229 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-claude-4-opus-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-4-sonnet-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
-claude-haiku-4-5 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002
-claude-haiku-4-5-20251001 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002
-claude-opus-4-0 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-1 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-1-20250805 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-5-20251101 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-6 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-sonnet-4-0 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-5 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-5-20250929 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
+claude-4-opus-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-4-sonnet-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002 unit.web_search=0.01
+claude-haiku-4-5 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002 unit.web_search=0.01
+claude-haiku-4-5-20251001 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002 unit.web_search=0.01
+claude-opus-4-0 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-1 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-1-20250805 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-5-20251101 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-6 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-sonnet-4-0 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-5 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-5-20250929 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004 unit.web_search=0.01
 # anyscale
 BAAI/bge-large-en-v1.5 in=0.05
 HuggingFaceH4/zephyr-7b-beta in=0.15 out=0.15
