@@ -11,7 +11,7 @@ function streamEvents(): ReadableStream<Uint8Array> {
   let next = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      // a turn of its own for each event: what is written in one turn may go out as one piece
+      // a separate turn for each event, as writes in one turn may be sent together
       await nextTurn();
       const event = events[next++];
       if (event) controller.enqueue(event);

@@ -59,7 +59,7 @@ export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
-/** Whether this machine tells what the benchmark measures. */
+/** Whether this machine provides the figures of the benchmark. */
 export function canMeasure(): boolean {
   return existsSync("/proc/self/stat");
 }

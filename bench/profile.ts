@@ -1,4 +1,4 @@
-// npm run profile [-- options]: where the gateway's time goes under load, by function of its own. See docs/performance.md.
+// npm run profile [-- options]: where the gateway's time goes under load, by its own functions. See docs/performance.md.
 //   --only NAME      the scenario (small-32)
 //   --seconds N      how long samples are taken (5)
 //   --thread NAME    "bun": the one that answers; "Worker": the one that writes the log; others by the name `perf` gives (bun)

@@ -1,4 +1,4 @@
-import type { ConfigTextsResult } from "./config-texts.ts";
+import type { ConfigParsesResult } from "./config-parsing.ts";
 import type { ScenarioResult } from "./load.ts";
 import type { SentRequests, StoredRows } from "./rows.ts";
 import type { SoakResult } from "./soak.ts";
@@ -40,7 +40,7 @@ export interface Report {
   setting: Setting;
   scenarios: ScenarioResult[];
   rows: RowsResult[];
-  texts?: ConfigTextsResult;
+  configs?: ConfigParsesResult;
   soak?: SoakResult;
   startup: StartupResult[];
   goals: Goal[];
@@ -214,15 +214,15 @@ function rowsGoals(rows: readonly RowsResult[]): Goal[] {
 }
 
 /** What was wanted and what was found, for the parts that ran. */
-export function judge({ scenarios, rows, texts, soak, startup }: Omit<Report, "goals">): Goal[] {
+export function judge({ scenarios, rows, configs, soak, startup }: Omit<Report, "goals">): Goal[] {
   const goals = scenarioGoals(scenarios);
-  if (texts) {
-    const name = `${texts.texts} texts of configs in ${texts.requests} requests`;
+  if (configs) {
+    const name = `${configs.configs} configs in ${configs.requests} requests`;
     goals.push({
       name,
       wanted: "each parsed once",
-      found: `parsed ${texts.parsed} times`,
-      met: texts.parsed === texts.texts,
+      found: `parsed ${configs.parsed} times`,
+      met: configs.parsed === configs.configs,
     });
   }
   if (soak) {

@@ -24,7 +24,7 @@ export interface SentRequests {
   abandoned: number;
 }
 
-/** Counts the rows of requests; rows that only tell of losses have no key and are left out. */
+/** Counts the rows of requests; rows that only report losses have no key and are left out. */
 export async function countRows(databaseFile: string): Promise<StoredRows> {
   const client = createClient({ url: `file:${databaseFile}` });
   const counted: StoredRows = { requests: 0, succeeded: 0, withBodies: 0, characters: 0 };

@@ -1,9 +1,9 @@
 // npm run bench [-- options]: the gateway against a bare proxy, in the same run. See docs/performance.md.
 //   --only LIST      scenarios (small-1, small-32, config-32, saved-32, stored-32, small-128, prompt-10k,
-//                    prompt-100k, stream-32, anthropic-stream-32, passthrough-32, or the part before the hyphen) and the parts "texts", "soak" and "startup"; default: all
+//                    prompt-100k, stream-32, anthropic-stream-32, passthrough-32, or the part before the hyphen) and the parts "configs", "soak" and "startup"; default: all
 //   --rounds N       pairs of runs of each scenario (3)
 //   --seconds N      length of a run (4)
-//   --texts, --soak, --startup, and --no-texts and so on   add or leave out a part
+//   --configs, --soak, --startup, and --no-configs and so on   add or leave out a part
 //   --runtime NAME   what runs the gateway: bun, deno or node (bun)
 //   --json FILE      where the figures go (bench/results/latest.json)
 // Ends with 1 when a request failed or a row is missing, never because of a time.
@@ -14,7 +14,7 @@ import { cpus } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { countConfigTexts } from "./config-texts.ts";
+import { countConfigParses } from "./config-parsing.ts";
 import { type LoadOptions, runScenario, type ScenarioResult, type Stage } from "./load.ts";
 import { canMeasure, cpuModel } from "./measure.ts";
 import {
@@ -40,7 +40,7 @@ import { ensureWrk } from "./wrk.ts";
 
 interface Options extends LoadOptions {
   scenarios: Scenario[];
-  texts: boolean;
+  configs: boolean;
   soak: boolean;
   startup: boolean;
   runtime: Runtime;
@@ -50,7 +50,7 @@ interface Options extends LoadOptions {
 function wholeNumber(name: string, text: string, max: number): number {
   const value = /^[0-9]{1,4}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= 1 && value <= max) return value;
-  throw new TypeError(`Cannot use --${name}: write a whole number from 1 to ${max}`);
+  throw new TypeError(`Cannot use --${name}: it must be a whole number from 1 to ${max}`);
 }
 
 function readOptions(): Options {
@@ -60,7 +60,7 @@ function readOptions(): Options {
       only: { type: "string" },
       rounds: { type: "string", default: "3" },
       seconds: { type: "string", default: "4" },
-      texts: { type: "boolean" },
+      configs: { type: "boolean" },
       soak: { type: "boolean" },
       startup: { type: "boolean" },
       runtime: { type: "string", default: "bun" },
@@ -68,12 +68,12 @@ function readOptions(): Options {
     },
   });
   const runtime = runtimes.find((name) => name === values.runtime);
-  if (runtime === undefined) throw new TypeError(`Cannot use --runtime: write one of ${runtimes.join(", ")}`);
+  if (runtime === undefined) throw new TypeError(`Cannot use --runtime: it must be one of ${runtimes.join(", ")}`);
   const names = values.only?.split(",").map((name) => name.trim());
-  const loads = names?.filter((name) => !["texts", "soak", "startup"].includes(name));
+  const loads = names?.filter((name) => !["configs", "soak", "startup"].includes(name));
   return {
     scenarios: loads?.length === 0 ? [] : selectScenarios(loads?.join(",")),
-    texts: values.texts ?? names?.includes("texts") ?? true,
+    configs: values.configs ?? names?.includes("configs") ?? true,
     soak: values.soak ?? names?.includes("soak") ?? true,
     startup: values.startup ?? names?.includes("startup") ?? true,
     rounds: wholeNumber("rounds", values.rounds, 100),
@@ -118,7 +118,7 @@ function describeSetting(options: Options, upstream: "nginx" | "bun"): Setting {
   };
 }
 
-/** Runs one part against a gateway of its own, stops it and counts its rows. */
+/** Runs one part against a separate gateway, stops it and counts its rows. */
 async function withGateway<T>(
   part: string,
   shared: Pick<Stage, "upstream" | "bare">,
@@ -225,7 +225,7 @@ async function main(): Promise<number> {
     startup: [],
   };
   if (needsLoad) await measureLoads(options, report);
-  if (options.texts) report.texts = await countConfigTexts();
+  if (options.configs) report.configs = await countConfigParses();
   if (options.startup) report.startup = await measureStartups(options.runtime);
   const whole: Report = { ...report, goals: judge(report) };
   mkdirSync(dirname(options.json), { recursive: true });

@@ -185,7 +185,7 @@ const small = chatRequest(question);
 /** Targets of the config. */
 const configTargets = 100;
 
-/** A config whose first target answers; every target has a credential of its own, as where each is another account. */
+/** A config whose first target responds; every target has a different credential, as with different accounts. */
 const config = {
   strategy: { mode: "fallback" },
   targets: Array.from({ length: configTargets }, (_, index) => ({ provider: "openai", api_key: `sk-bench-${index}` })),

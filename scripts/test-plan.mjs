@@ -25,7 +25,7 @@ const tiers = [
     ],
   },
   { name: "clients", runtimes: ["bun"], names: ["runtimes", "agents", "openapi-client", "docs"] },
-  { name: "text", runtimes: ["bun"], names: ["architecture", "openapi", "adversarial"] },
+  { name: "text", runtimes: ["bun"], names: ["architecture", "words", "openapi", "adversarial"] },
   {
     name: "engine",
     runtimes: ["bun"],

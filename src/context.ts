@@ -6,8 +6,8 @@ import type { Concurrency } from "./context/concurrency.ts";
 import type { Hops } from "./context/hops.ts";
 import type { ProviderRules } from "./context/provider-rules.ts";
 import type { BatchWork } from "./control/batches.ts";
+import type { ControlPlane } from "./control/control-plane.ts";
 import type { FileStorage } from "./control/files/storage.ts";
-import type { ControlPlane } from "./control/plane.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { LogStore } from "./db/stores/logs.ts";
@@ -29,89 +29,89 @@ import type { Timers } from "./lib/timers.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
-import type { PriceBook } from "./pricing/own-prices.ts";
-import type { AuthTools, RelayGroup } from "./providers/core/types.ts";
+import type { PriceList } from "./pricing/own-prices.ts";
+import type { AuthTools, NativeGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { RoutingState } from "./routing/state.ts";
 
-/** Bounds an operator can move. Sizes in bytes, times in milliseconds. */
+/** Limits that the operator can set. Sizes in bytes, times in milliseconds. */
 export interface Limits {
   /** Body of a JSON route. */
   jsonBodyBytes: number;
-  /** Bodies that are held at once, in all. One organisation gets half of it at most. */
+  /** Bodies in memory, in total. One organisation may use at most half. */
   heldBodyBytes: number;
-  /** Bodies that are held at once for one key. */
+  /** Bodies in memory for one key. */
   heldBodyBytesPerKey: number;
-  /** Form of a route that reads it, such as sound to transcribe. */
+  /** Form of a route that reads it, such as audio to transcribe. */
   formBodyBytes: number;
   /** Body of a file or passthrough route. */
   streamedBodyBytes: number;
-  /** Time to the first byte of an answer when the request sets none. */
+  /** Time to the first byte of a response, unless the request sets one. */
   requestTimeoutMs: number;
-  /** Silence inside a stream. */
+  /** Idle time of a stream. */
   streamIdleTimeoutMs: number;
-  /** A whole stream. */
+  /** Duration of a stream. */
   streamTotalTimeoutMs: number;
-  /** From resolving the name of a realtime upstream to its open WebSocket. */
+  /** From DNS lookup to an open WebSocket of a realtime upstream. */
   realtimeConnectTimeoutMs: number;
-  /** Silence in both directions of a realtime session. */
+  /** Idle time of a realtime session, in both directions. */
   realtimeIdleTimeoutMs: number;
-  /** A whole realtime session. */
+  /** Duration of a realtime session. */
   realtimeTotalTimeoutMs: number;
 }
 
-/** What is known of a request that is over. */
+/** Outcome of a request. */
 export interface SettledRequest {
   status: number;
-  /** Nano-dollars; null where it is not known. */
+  /** Nano-dollars; null where unknown. */
   cost: number | null;
-  /** Prices of the integration that was called; null: those of the list. */
-  prices: PriceBook | null;
+  /** Prices of the integration that was called; null: list prices. */
+  prices: PriceList | null;
 }
 
-/** Facts about the connection that a `Request` cannot carry. */
+/** Connection details that a `Request` cannot carry. */
 export interface ConnectionInfo {
   /** Address of the peer. */
   readonly remoteAddress?: string;
-  /** Whose request it is, for work of the gateway's own that carries no credential. Hosts never set it. */
+  /** Caller for internal requests of the gateway, which carry no credential. Hosts never set it. */
   readonly actingFor?: Principal;
-  /** Hears how the request ended, when that is known; as `actingFor`. */
+  /** Called with the outcome of the request; for internal requests only. */
   onSettled?(settled: SettledRequest): void;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
-  /** The body of a response as the host can carry it. Absent: as it is. */
+  /** Adapts a response body to the host. Absent: the body is used as is. */
   carryBody?(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>;
   /**
-   * Accepts the WebSocket handshake the request is, and hands the open socket over. Its result goes back to the host as
-   * the answer. Absent: the host has no WebSockets.
+   * Accepts the request's WebSocket handshake and hands over the open socket. The result is returned to the host as
+   * the response. Absent: the host has no WebSockets.
    *
-   * @throws If the client left, or the handshake is none.
+   * @throws If the client left, or the request is not a handshake.
    */
   upgrade?(acceptance: SocketAcceptance): Response;
 }
 
-/** A stream that is being answered; the gateway ends it when it closes. */
+/** A stream that is being sent; the gateway ends it when it closes. */
 export interface RunningStream {
-  /** Milliseconds of the monotonic clock; called about once a second. */
+  /** Called about once a second with monotonic milliseconds. */
   tick(now: number): void;
   /** Sends an error event and ends the stream. */
   end(): void;
 }
 
-/** Answers a request. Never rejects. */
+/** Handles a request. Never rejects. */
 export type HandleRequest = (request: Request, connection: ConnectionInfo) => Promise<Response>;
 
-/** Parts that live as long as the gateway. Only endpoint handlers see all of them. */
+/** Objects that live as long as the gateway. Only endpoint handlers see all of them. */
 export interface Services {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly limits: Limits;
-  /** Bounds of requests at once. */
+  /** Limits on concurrent requests. */
   readonly concurrency: Concurrency;
   readonly hops: Hops;
-  /** Address of the client, behind the operator's own proxies too. */
+  /** Address of the client, resolved through trusted proxies. */
   readonly clientAddress: ClientAddress;
-  /** Room for the bodies of requests and answers that are held in memory. */
+  /** Memory budget for request and response bodies. */
   readonly bodies: ByteBudget;
   readonly createId: IdFactory;
   readonly providers: ProviderRegistry;
@@ -126,39 +126,39 @@ export interface Services {
   readonly logStore: LogStore;
   readonly control: ControlPlane;
   readonly providerRules: ProviderRules;
-  /** Which members of saved contents are secrets. */
+  /** Which fields of saved contents are secret. */
   readonly contentRules: ContentRules;
   readonly files: FileStorage;
   readonly batches: BatchWork;
   readonly responses: StoredResponses;
   readonly redactor: Redactor;
   readonly keyPrefix: string;
-  /** Digest of keys and other credentials we give out. */
+  /** Digest of keys and other credentials that the gateway issues. */
   readonly keyMac: Mac;
-  /** Takes the row of a finished request; never fails and is not awaited. */
+  /** Queues the row of a finished request; never fails, and is not awaited. */
   readonly record: (record: LogRecord) => void;
-  /** Each hears of every request that is over. */
+  /** Called for every finished request. */
   readonly sinks: readonly CallSink[];
-  /** Digest for what callers hand back to us, such as cursors. */
+  /** Digest of values that callers send back, such as cursors. */
   readonly stateMac: Mac;
-  /** Prefixes of our own headers, `x-gateway-` first. */
+  /** Prefixes of the gateway's headers, `x-gateway-` first. */
   readonly headerPrefixes: readonly string[];
   readonly headerRules: HeaderRules;
   readonly serverTiming: boolean;
   readonly routing: RoutingState;
   readonly guardrails: Guardrails;
-  /** What authentication towards providers may use. */
+  /** Tools for authentication with providers. */
   readonly authTools: Omit<AuthTools, "tenant">;
   /** The operator allows only saved configs and stored providers. */
   readonly savedOnly: boolean;
   readonly streams: Set<RunningStream>;
-  /** Answers requests of the gateway's own work as if a client had sent them; the connection says for whom they are. */
+  /** Handles internal requests as if a client had sent them; the connection names the caller. */
   readonly handle: HandleRequest;
   /** False while the gateway starts or drains. */
   isReady(): boolean;
 }
 
-/** One request's life. */
+/** State of one request. */
 export interface RequestContext {
   readonly services: Services;
   readonly id: string;
@@ -173,66 +173,66 @@ export interface RequestContext {
   readonly url: URL;
   /** Path parameters, decoded. */
   params: Readonly<Record<string, string>>;
-  /** Name in logs of the route a path leads to that is passed on because the caller says so. */
+  /** Log name of the path's route, for a request that is forwarded at the caller's demand. */
   leadsTo?: string;
-  /** Milliseconds of the monotonic clock. */
+  /** Monotonic milliseconds. */
   readonly startedAt: number;
   /** Value of a gateway header by its name without prefix. */
   header(name: string): string | null;
   readonly log: CallRecord;
-  /** What stands in the parsed body for numbers JavaScript cannot hold; absent where it has none of them. */
+  /** Replacements for numbers in the parsed body that lose precision; absent without such numbers. */
   numbers?: ExactNumbers;
-  /** Room that bodies of this request take; small ones take none. */
-  readonly holds: ByteHold[];
+  /** Memory held for bodies of this request; absent while all are small. */
+  hold?: ByteHold | undefined;
 }
 
-/** A request whose caller is known. */
+/** A request with an authenticated caller. */
 export interface CallerContext extends RequestContext {
   readonly principal: Principal;
-  /** The credential for the provider that came in `authorization`; absent when that header held the gateway key. */
+  /** The provider's credential from `authorization`; absent when that header had the gateway key. */
   readonly providerCredential: string | undefined;
-  /** The whole `authorization` where it is of a scheme other than bearer, and so for the provider alone. */
+  /** The whole `authorization` header if its scheme is not bearer; it is meant for the provider. */
   readonly providerAuthorization: string | undefined;
-  /** The gateway key as it was sent: nothing that holds it leaves for a provider. */
+  /** The gateway key as sent: nothing that contains it may be sent to a provider. */
   readonly gatewayKey: string;
   metadata: Metadata;
-  /** Whether it counts among the requests that run. */
+  /** Whether it counts as a concurrent request. */
   isCounted: boolean;
-  /** The workspace a key of the organisation acts in, once the request named it. */
+  /** The workspace that a request with an organisation's key names. */
   namedWorkspaceId?: string;
-  /** What the route asks of a request that is passed on; set by its row. */
-  relay?: RelayRules;
+  /** Requirements of a native route; set by its endpoint. */
+  nativeRoute?: NativeRouteRules;
   /** Checks the body with the parameters of a target, where the request left some of it to its config. */
   checkComplete?: (body: object) => void;
-  /** Takes a whole answer that may be asked for again. */
-  keepAnswer?: (answer: object) => void;
+  /** Stores a non-streaming response that may be read again. */
+  storeResponse?: (answer: object) => void;
 }
 
-/** A request that is over. */
+/** A finished request. */
 export interface FinishedCall {
-  /** The request, with the record of what became known of it. */
+  /** The request, with its call record. */
   readonly context: CallerContext;
-  /** Status of the response; of a stream, how it ended. */
+  /** Status of the response; for a stream, its outcome. */
   readonly status: number;
   readonly responseHeaders: Readonly<Record<string, string>>;
-  /** What was thrown; undefined where nothing was. */
+  /** The error, if there was one. */
   readonly error?: unknown;
   /** Milliseconds of the monotonic clock. */
   readonly endedAt: number;
 }
 
-/** Takes a finished request: writes its row, counts it. Never throws, and nobody waits for it. */
+/** Receives a finished request: writes its row, counts it. Never throws, and is not awaited. */
 type CallSink = (call: FinishedCall) => void;
 
-/** What a known route asks of requests that are passed on. */
-export interface RelayRules {
+/** Requirements of a native route, whose requests are forwarded unchanged. */
+export interface NativeRouteRules {
   /** The provider must have it. */
-  readonly group: RelayGroup;
+  readonly group: NativeGroup;
   /** Headers clients may leave out, by their names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Address of the client behind a request. */
+/** Client address of a request. */
 export function clientAddressOf(
   { connection, headers }: Pick<RequestContext, "connection" | "headers">,
   { clientAddress }: Pick<Services, "clientAddress">,
@@ -240,16 +240,16 @@ export function clientAddressOf(
   return clientAddress(connection.remoteAddress, headers.get("x-forwarded-for"));
 }
 
-/** What a caller attached that attached nothing. */
+/** Metadata of a request without any. */
 export const noMetadata: Metadata = {};
 
-/** The request of a caller who is known by now: the same object, with what the credential told. */
+/** Adds what the credential determines to a request: the same object, now with a caller. */
 export function withCaller(
   context: RequestContext,
   principal: Principal,
   credentials: Pick<CallerContext, "gatewayKey" | "providerCredential" | "providerAuthorization">,
 ): CallerContext {
-  // nobody else writes these members, and before this nobody reads them
+  // only this function writes these fields, and nothing reads them before
   const caller = context as { -readonly [Name in keyof CallerContext]: CallerContext[Name] };
   caller.principal = principal;
   caller.gatewayKey = credentials.gatewayKey;
@@ -259,13 +259,13 @@ export function withCaller(
   return caller;
 }
 
-/** Names of our headers with the first prefix: written together once, not for each look-up. */
+/** Header names with the default prefix, cached. */
 const fullName = memoizeText(1_000, (name) => `x-gateway-${name}`, 64);
 
 /**
- * Reads our headers by their names without prefix.
+ * Reads the gateway's headers by their names without prefix.
  *
- * @throws {InvalidRequestError} If two prefixes of ours carry different values of one header.
+ * @throws {InvalidRequestError} If two prefixes carry different values of one header.
  */
 export function createHeaderReader(headers: HeaderMap, prefixes: readonly string[]): RequestContext["header"] {
   if (prefixes.length === 1) return (name) => headers.get(fullName(name)) ?? null;
@@ -286,7 +286,7 @@ export function createHeaderReader(headers: HeaderMap, prefixes: readonly string
   return (name) => own.get(name) ?? null;
 }
 
-/** Addresses come again and again: a parsed one is never changed. */
+/** Addresses repeat: the cached URL is never modified. */
 const parseUrl = memoizeText(
   2_000,
   (text) => {
@@ -296,11 +296,11 @@ const parseUrl = memoizeText(
   512,
 );
 
-/** The address of a request, once its Host and path are safe to use. */
+/** The URL of a request, once its Host and path are validated. */
 function readUrl(request: Request, headers: HeaderMap): URL {
   const host = headers.get("host");
   if (host !== undefined && !isValidHost(host)) {
-    throw new InvalidRequestError("Cannot use the Host header: write a name or an address, and a port", {
+    throw new InvalidRequestError("Cannot use the Host header: send a name or an address, optionally with a port", {
       param: "host",
       code: "invalid_host",
     });
@@ -321,7 +321,7 @@ function readTraceHeader(value: string | null, name: string): string | null {
   });
 }
 
-/** Where a request stands in a trace: our own headers win over `traceparent`. */
+/** Trace and span of a request: the gateway's headers win over `traceparent`. */
 function readTrace(headers: HeaderMap, header: RequestContext["header"]) {
   const parent = headers.get("traceparent");
   const standard = parent === undefined ? undefined : readTraceparent(parent);
@@ -334,10 +334,10 @@ function readTrace(headers: HeaderMap, header: RequestContext["header"]) {
 }
 
 /**
- * The context of a request whose caller is not known yet.
+ * The context of a request before its caller is known.
  *
- * @param id Id of the request; its trace id too when the caller gives none.
- * @throws {InvalidRequestError} If Host, path or a tracing header cannot be used.
+ * @param id Id of the request, and of its trace unless the caller sends one.
+ * @throws {InvalidRequestError} If Host, path or a tracing header is malformed.
  */
 export function createRequestContext(
   request: Request,
@@ -363,20 +363,20 @@ export function createRequestContext(
     startedAt,
     header,
     log: createCallRecord(),
-    holds: [],
-    // the places of what `withCaller` adds: an object whose members come later is slow
+    // placeholders for the fields of `withCaller`: adding them later would slow down the object
     principal: undefined,
     gatewayKey: "",
     providerCredential: undefined,
     providerAuthorization: undefined,
     metadata: noMetadata,
     isCounted: false,
+    hold: undefined,
   };
   return context;
 }
 
 /**
- * Facts the caller attached: `x-gateway-metadata` over `baggage`.
+ * Metadata of a request: `x-gateway-metadata`, else `baggage`.
  *
  * @throws {InvalidRequestError} If the header is not a JSON object of plain values.
  */
@@ -385,7 +385,7 @@ export function readRequestMetadata(context: RequestContext): Metadata {
   const baggage = context.headers.get("baggage");
   const metadata = own === null ? noMetadata : readMetadata(own);
   if (metadata === undefined) {
-    throw new InvalidRequestError("Cannot read x-gateway-metadata: write a JSON object of texts", {
+    throw new InvalidRequestError("Cannot read x-gateway-metadata: send a JSON object of strings", {
       param: "x-gateway-metadata",
       code: "invalid_metadata",
     });

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { KeyAccess } from "./auth/access.ts";
 import { reserveBody } from "./context/held-bodies.ts";
-import type { CallerContext, RelayRules, RequestContext, Services } from "./context.ts";
+import type { CallerContext, NativeRouteRules, RequestContext, Services } from "./context.ts";
 import {
   BodyTooLargeError,
   type ErrorForm,
@@ -21,24 +21,24 @@ import { beginningOf } from "./logs/body.ts";
 import type { OperationName } from "./providers/core/operations.ts";
 import type { RecordRoute } from "./providers/core/records.ts";
 
-/** Methods that reach handlers; PATCH only on the routes of identity providers, whose protocol needs it. */
+/** Methods of handlers; PATCH only on SCIM routes, whose protocol requires it. */
 export type Method = "GET" | "POST" | "PUT" | "DELETE" | "PATCH";
 
 interface EndpointBase {
   readonly method: Method;
-  /** Path with parameters, such as `/v1/logs/:id`, in the words of `lib/route-path.ts`. */
+  /** Path template, such as `/v1/logs/:id`, in the syntax of `lib/route-path.ts`. */
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
-  /** Schema of the JSON answer, for the OpenAPI document. */
+  /** Schema of the JSON response, for the OpenAPI document. */
   readonly response?: v.GenericSchema;
   /** Query parameters, for the OpenAPI document. */
   readonly query?: readonly QueryParameter[];
-  /** Shape of its errors; absent: the common one. */
+  /** Format of its errors; absent: the common one. */
   readonly errorForm?: ErrorForm;
   /** Path below which requests that only the passthrough or no row takes get errors of this shape too. */
   readonly errorsBelow?: string;
-  /** Absent: the key stands in a header. */
+  /** Absent: the key is in a header. */
   readonly credentials?: CredentialRules;
   /** Values of path parameters, in small letters, that the row leaves alone: names of other routes, here or elsewhere. */
   readonly reserved?: Readonly<Record<string, readonly string[]>>;
@@ -52,17 +52,19 @@ interface CredentialRules {
   readonly refusedInQuery?: boolean;
 }
 
-/** One query parameter as the OpenAPI document tells it. */
+/** A query parameter in the OpenAPI document. */
 export interface QueryParameter {
   readonly name: string;
   readonly description: string;
+  /** It may be given more than once, as `name` or as `name[]`. */
+  readonly isList?: boolean;
 }
 
-/** A route without credential. */
+/** A route without authentication. */
 interface PublicEndpoint extends EndpointBase {
   readonly kind: "public";
   readonly access: "public";
-  /** Schema of the JSON body, for the OpenAPI document: the handler reads and checks it. */
+  /** Schema of the JSON body, for the OpenAPI document: the handler reads and validates it. */
   readonly body?: v.GenericSchema;
   handle(context: RequestContext): Reply | Promise<Reply>;
 }
@@ -70,23 +72,23 @@ interface PublicEndpoint extends EndpointBase {
 /** A parsed JSON body. */
 export interface JsonBody<Value> {
   value: Value;
-  /** The text as it was sent; whoever needs it no longer empties it, since it may be long. */
+  /** The text as sent; cleared once it is no longer needed, since it may be long. */
   text: string;
 }
 
-/** A form that is held in memory. */
+/** A form in memory. */
 export interface HeldForm {
-  /** With its boundary. */
+  /** Including the boundary. */
   contentType: string;
-  /** As they were sent. */
+  /** As sent. */
   bytes: Uint8Array;
-  /** Its fields: a request that is this very object can go on as `bytes`. */
+  /** Its fields: a request that is this same object can be forwarded as `bytes`. */
   fields: object;
-  /** Names under which lists were sent, by their members. */
+  /** Names under which lists were sent, by field. */
   listNames: ReadonlyMap<string, string>;
 }
 
-/** What a form says, or JSON in its place. */
+/** The fields of a form, or of JSON in its place. */
 export interface FormBody {
   value: unknown;
   /** Absent where the body was JSON. */
@@ -97,40 +99,40 @@ export interface FormBody {
 export interface KeyEndpoint extends EndpointBase {
   readonly kind: "key";
   readonly access: KeyAccess;
-  /** Name of the route in logs; absent: its requests leave no row. */
+  /** Name of the route in logs; absent: its requests are not logged. */
   readonly operation?: string;
-  /** What bodies hold, for the OpenAPI document alone: they go to the provider as they came, and it judges them. */
+  /** Schema of the body for the OpenAPI document only: it is forwarded unchanged, and validated by the provider. */
   readonly documentedBody?: { readonly schema: v.GenericSchema; readonly types: readonly string[] };
   /** It takes every path that no other row has, and hands it to the provider. */
   readonly isPassthrough?: boolean;
-  /** Ids in the path may hold slashes, encoded. */
+  /** Ids in the path may contain encoded slashes. */
   readonly takesEncodedSlash?: boolean;
-  /** What it asks of requests that are passed on. */
-  readonly relay?: RelayRules;
-  /** What it asks of providers that keep records in words of their own. */
+  /** Requirements of a native route. */
+  readonly nativeRoute?: NativeRouteRules;
+  /** Requirements for providers with a native API for these records. */
   readonly record?: RecordRoute;
   /** The body is streamed or absent: the handler reads what it needs. */
   handle(context: CallerContext): Reply | Promise<Reply>;
 }
 
-/** What the gateway does with saved prompts: no operation of a provider. */
+/** Operations on saved prompts, which providers do not have. */
 type PromptOperation = "renderPrompt" | "completePrompt";
 
-/** A route with a JSON body, checked before the handler runs. */
+/** A route with a JSON body that is validated before the handler runs. */
 export interface JsonEndpoint extends EndpointBase {
   readonly kind: "json";
   readonly access: KeyAccess;
-  /** Name in logs of the operation that answers it; absent: its requests leave no row. */
+  /** Log name of the operation; absent: its requests are not logged. */
   readonly operation?: OperationName | PromptOperation;
   readonly body: v.GenericSchema;
   readonly maxBodyBytes?: number;
   /** Clients of Azure call it below `/v1/openai/deployments/{deployment}` too: the deployment is the model. */
   readonly hasDeployments?: boolean;
-  /** The model the path names, which counts in place of the body's; set where a path is routed. */
+  /** The model in the path, which overrides the body's; set when a path is routed. */
   readonly pathModel?: string;
-  /** The operation's request where the path says a part of it; absent: the body is the request. */
+  /** The operation's request if the path contains a part of it; absent: the body is the request. */
   toRequest?(body: Readonly<Record<string, unknown>>, params: CallerContext["params"]): Record<string, unknown>;
-  /** Called with a value the schema accepted. */
+  /** Called with a valid body. */
   handleJson(body: JsonBody<unknown>, context: CallerContext): Promise<Reply>;
 }
 
@@ -138,45 +140,45 @@ export interface JsonEndpoint extends EndpointBase {
 export interface FormEndpoint extends EndpointBase {
   readonly kind: "form";
   readonly access: KeyAccess;
-  /** Name in logs of the operation that answers it; absent: its requests leave no row. */
+  /** Log name of the operation; absent: its requests are not logged. */
   readonly operation?: OperationName;
   /** Schema of the fields. */
   readonly body: v.GenericSchema;
   readonly fields: FieldKinds;
-  /** JSON with the same members is taken too. */
+  /** JSON with the same fields is accepted, too. */
   readonly acceptsJson?: boolean;
-  /** Called before the body is read; `read` gives it once the schema accepted it. */
+  /** Called before the body is read; `read` returns the valid body. */
   handleForm(read: () => Promise<FormBody>, context: CallerContext): Promise<Reply>;
 }
 
-/** A route of the control plane. Its errors have the codes of the control plane, and what it changes is audited. */
+/** A control plane route. Its errors have control plane codes, and its changes are audited. */
 export interface AdminEndpoint extends EndpointBase {
   readonly kind: "admin";
   readonly access: KeyAccess;
-  /** Kind of record and verb, as the audit log names them; absent: the route changes nothing. */
+  /** Record type and verb in the audit log; absent: the route changes nothing. */
   readonly audit?: { readonly resource: string; readonly action: string };
   readonly body?: v.GenericSchema;
   /** A missing body counts as an empty object. */
   readonly bodyOptional?: boolean;
-  /** Tokens of identity providers are taken too. */
+  /** SCIM tokens are accepted, too. */
   readonly acceptsScim?: boolean;
-  /** Called with a body the schema made. */
+  /** Called with the parsed body. */
   handleAdmin(body: unknown, context: CallerContext): Promise<Reply>;
 }
 
-/** A route of the protocol of identity providers (RFC 7644). Their tokens are its only credential. */
+/** A SCIM route (RFC 7644). SCIM tokens are its only credential. */
 export interface ScimEndpoint extends EndpointBase {
   readonly kind: "scim";
   readonly access: "scim";
-  /** Status of an answer that is no failure. */
+  /** Status of a successful response. */
   readonly success: 200 | 201 | 204;
   readonly audit?: NonNullable<AdminEndpoint["audit"]>;
   readonly body?: v.GenericSchema;
-  /** Called with a body the schema made. */
+  /** Called with the parsed body. */
   handleScim(body: unknown, context: CallerContext): Promise<Reply>;
 }
 
-/** One row of the API. */
+/** One endpoint of the API. */
 export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint | FormEndpoint | AdminEndpoint | ScimEndpoint;
 
 /** Kinds of rows: who may call them, and how they are answered (`handler/kinds.ts`). */
@@ -188,7 +190,7 @@ export type EndpointOf<Kind extends EndpointKind> = Extract<Endpoint, { kind: Ki
 /** A row whose callers have a key of the gateway. */
 export type KeyedEndpoint = KeyEndpoint | JsonEndpoint | FormEndpoint;
 
-/** Whether a row belongs to the control plane. */
+/** Whether an endpoint belongs to the control plane. */
 export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {
   return endpoint.kind === "admin";
 }
@@ -198,14 +200,14 @@ export function operationNameOf(endpoint: Endpoint): string | undefined {
   return "operation" in endpoint ? endpoint.operation : undefined;
 }
 
-/** What is declared of a route with a JSON body. */
+/** Definition of a route with a JSON body. */
 interface JsonEndpointDefinition<Schema extends v.GenericSchema>
   extends Omit<JsonEndpoint, "kind" | "handleJson" | "body"> {
   readonly body: Schema;
   handle(body: JsonBody<v.InferOutput<Schema>>, context: CallerContext): Promise<Reply>;
 }
 
-/** Declares a route with a JSON body; the handler's body has the schema's type. Schemas must not transform. */
+/** Defines a route with a JSON body; the handler's body has the schema's type. Schemas must not transform. */
 export function defineJsonEndpoint<Schema extends v.GenericSchema>(
   definition: JsonEndpointDefinition<Schema>,
 ): JsonEndpoint {
@@ -213,29 +215,29 @@ export function defineJsonEndpoint<Schema extends v.GenericSchema>(
   return {
     kind: "json",
     ...row,
-    // the router has checked the value with `definition.body`
+    // the router has validated the value with `definition.body`
     handleJson: (body, context) => handle(body as JsonBody<v.InferOutput<Schema>>, context),
   };
 }
 
-/** Declares a route without credential. */
+/** Defines a route without authentication. */
 export function definePublicEndpoint(row: Omit<PublicEndpoint, "kind">): PublicEndpoint {
   return { kind: "public", ...row };
 }
 
-/** Declares a route for callers with a key that reads its own body, or has none. */
+/** Defines a route for callers with a key that reads its body itself, or has no body. */
 export function defineKeyEndpoint(row: Omit<KeyEndpoint, "kind">): KeyEndpoint {
   return { kind: "key", ...row };
 }
 
-/** Declares a route whose body is a form. */
+/** Defines a route whose body is a form. */
 export function defineFormEndpoint(row: Omit<FormEndpoint, "kind">): FormEndpoint {
   return { kind: "form", ...row };
 }
 
 const codings = new Set(["gzip", "deflate"]);
 
-/** Undoes the one layer of content coding a body may have. */
+/** Decodes a body with one layer of content coding. */
 async function decodeBody(bytes: Uint8Array, coding: string, bounds: BodyBounds): Promise<Uint8Array> {
   if (!codings.has(coding)) {
     throw new UnsupportedMediaError(
@@ -249,7 +251,7 @@ async function decodeBody(bytes: Uint8Array, coding: string, bounds: BodyBounds)
   return inflate(bytes, coding === "gzip" ? "gzip" : "deflate", bounds);
 }
 
-/** The error a caller gets for a body that could not be read. */
+/** The error for a body that could not be read. */
 export function toBodyError(error: unknown, maxBytes: number): unknown {
   if (!(error instanceof BodyError)) return error;
   const options = { cause: error };
@@ -281,13 +283,13 @@ export function toBodyError(error: unknown, maxBytes: number): unknown {
   }
 }
 
-/** What bodies are read with. */
+/** Dependencies for reading bodies. */
 type BodyServices = Pick<Services, "limits" | "timers" | "bodies">;
 
 /**
- * Reads a JSON body: type, size, coding, UTF-8, depth, syntax.
+ * Reads a JSON body: checks type, size, coding, UTF-8, depth and syntax.
  *
- * @throws {GatewayError} 400, 408, 413 or 415, saying what to change; 503 where there is no room for it.
+ * @throws {GatewayError} 400, 408, 413 or 415, saying what to change; 503 if there is no memory for it.
  */
 export function readJsonBody(
   context: RequestContext,
@@ -317,10 +319,10 @@ export function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type);
 }
 
-/** Digits that may be of a number JavaScript cannot hold, in texts too short for the scan of bytes to pay. */
+/** Digits of a possibly inexact number, for text so short that scanning its bytes does not pay. */
 const suspectForm = /\d{16}|\d[eE]\+?\d/;
 
-/** The text to parse, with numbers in place of those that cannot be held. */
+/** The text to parse, with replacements for numbers that lose precision. */
 function readText(bytes: Uint8Array, context: RequestContext): { text: string; parsable: string } {
   let text: string;
   try {
@@ -337,9 +339,9 @@ function readText(bytes: Uint8Array, context: RequestContext): { text: string; p
   }
   const sheltered = hasSuspects || (!isShort && hasLongDigits(bytes)) ? shelterNumbers(bytes) : undefined;
   if (!sheltered) return { text, parsable: text };
-  if (sheltered.numbers.isOverfull) {
-    const message = "Cannot read the body: it has more than 20000 numbers beyond 2^53, or with exponents";
-    throw new InvalidRequestError(message, { code: "invalid_body" });
+  const { excess: ofNumbers } = sheltered.numbers;
+  if (ofNumbers !== undefined) {
+    throw new InvalidRequestError(`Cannot read the body: it has ${ofNumbers}`, { code: "invalid_body" });
   }
   context.numbers = sheltered.numbers;
   return { text, parsable: decodeUtf8(sheltered.bytes) };
@@ -359,7 +361,7 @@ function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown
   return { value, text };
 }
 
-/** Refuses a body with a number no reader can hold. */
+/** Rejects a body with an infinite number. */
 function refuseInfinite(value: unknown, infinite: number): never {
   const path = pathOf(value, infinite)?.join(".");
   throw new InvalidRequestError(`Invalid request body: ${path ? `${path}: ` : ""}must be a finite number`, {
@@ -368,7 +370,7 @@ function refuseInfinite(value: unknown, infinite: number): never {
   });
 }
 
-/** Where a number stands, its sign aside. */
+/** Path of a number, ignoring its sign. */
 function pathOf(value: unknown, number: number): string[] | undefined {
   if (typeof value === "number") return Math.abs(value) === number ? [] : undefined;
   if (typeof value !== "object" || value === null) return undefined;
@@ -379,15 +381,15 @@ function pathOf(value: unknown, number: number): string[] | undefined {
   return undefined;
 }
 
-/** Whether an issue is that a member is not there, and not that it is wrong. */
+/** Whether an issue is a missing field, not an invalid one. */
 export function isMissing(issue: v.BaseIssue<unknown>): boolean {
   return issue.kind === "schema" && issue.received === "undefined";
 }
 
 /**
- * The value as what its schema makes of it.
+ * The value as parsed by its schema.
  *
- * @throws {InvalidRequestError} 400 naming the first member the schema does not accept.
+ * @throws {InvalidRequestError} 400 naming the first invalid field.
  */
 export function requireBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
   const checked = findIssue(schema, value);
@@ -395,7 +397,7 @@ export function requireBody<Schema extends v.GenericSchema>(schema: Schema, valu
   refuseBody(checked.issue);
 }
 
-/** The value as what its schema makes of it, or the first thing that is wrong with it. */
+/** The value as parsed by its schema, or its first issue. */
 export function findIssue<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
@@ -404,7 +406,7 @@ export function findIssue<Schema extends v.GenericSchema>(
   return checked.success ? { output: checked.output } : { issue: checked.issues[0] };
 }
 
-/** @throws {InvalidRequestError} 400 naming the member that is wrong. */
+/** @throws {InvalidRequestError} 400 naming the invalid field. */
 export function refuseBody(issue: v.BaseIssue<unknown>): never {
   const path = v.getDotPath(issue) ?? undefined;
   const message = path === undefined ? issue.message : `${path}: ${issue.message}`;
@@ -422,7 +424,7 @@ function refuseType(wanted: string): never {
 }
 
 /**
- * Reads a form: type, size, parts. Files stay the bytes they are.
+ * Reads a form: checks type, size and parts. Files stay bytes.
  *
  * @throws {GatewayError} 400, 408, 413 or 415, saying what to change.
  */

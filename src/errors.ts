@@ -2,29 +2,29 @@ import { isHeaderValue } from "./lib/headers.ts";
 import { jsonReply, type Reply } from "./lib/reply.ts";
 import { isRpcStatus, rpcStatusOf } from "./lib/rpc-status.ts";
 
-/** What an error may carry besides its message. */
+/** Details of an error besides its message. */
 interface GatewayErrorOptions {
   cause?: unknown;
-  /** Stable name of the case, for programs. */
+  /** Stable code, for programs. */
   code?: string;
-  /** The member or header that is wrong. */
+  /** The invalid field or header. */
   param?: string;
-  /** Headers of the answer, such as `retry-after`. */
+  /** Response headers, such as `retry-after`. */
   headers?: Record<string, string>;
   /** Slug of the provider that failed. */
   provider?: string;
-  /** Everything that is wrong, where more than one thing can be. */
+  /** All problems, where there can be several. */
   errors?: readonly string[];
-  /** The setting or header that is not allowed, without prefix. */
+  /** The disallowed setting or header, without prefix. */
   field?: string;
-  /** What the hooks of the request said. */
+  /** Results of the request's hooks. */
   hookResults?: object;
 }
 
-/** An error that is answered to the caller as it is. Subclasses fix status and type. */
+/** An error that is shown to the caller. Subclasses define status and type. */
 export abstract class GatewayError extends Error {
   abstract readonly status: number;
-  /** Family of the error, as OpenAI clients know it. */
+  /** Type of the error, as OpenAI clients know it. */
   abstract readonly type: string;
   readonly code: string | null;
   readonly param: string | null;
@@ -32,7 +32,7 @@ export abstract class GatewayError extends Error {
   readonly provider: string | undefined;
   readonly errors: readonly string[] | undefined;
   readonly field: string | undefined;
-  /** What the hooks of the request said, where any ran. */
+  /** Results of the request's hooks, if any ran. */
   hookResults: object | undefined;
 
   constructor(message: string, options: GatewayErrorOptions = {}) {
@@ -48,7 +48,7 @@ export abstract class GatewayError extends Error {
   }
 }
 
-/** The request is wrong and stays wrong when it is repeated. */
+/** The request is invalid; a retry would fail, too. */
 export class InvalidRequestError extends GatewayError {
   override readonly status: number = 400;
   override readonly type: string = "invalid_request_error";
@@ -64,88 +64,88 @@ export function refuseWith(code: string): Refuse {
   };
 }
 
-/** The body is larger than the route takes. */
+/** The body exceeds the route's limit. */
 export class BodyTooLargeError extends InvalidRequestError {
   override readonly status = 413;
   override readonly type = "request_too_large";
 }
 
-/** The content type or content coding is not one the route takes. */
+/** The route does not accept the content type or content coding. */
 export class UnsupportedMediaError extends InvalidRequestError {
   override readonly status = 415;
 }
 
-/** The route is reached by a protocol the request does not ask for. */
+/** The route requires another protocol. */
 export class UpgradeRequiredError extends InvalidRequestError {
   override readonly status = 426;
 
-  /** @param protocol What the request must ask for. */
+  /** @param protocol The required protocol. */
   constructor(message: string, protocol: string) {
     super(message, { code: "upgrade_required", headers: { upgrade: protocol } });
   }
 }
 
-/** This gateway cannot do what is asked for where it runs. */
+/** The gateway does not support this on its host. */
 export class NotImplementedError extends GatewayError {
   override readonly status = 501;
   override readonly type = "api_error";
 }
 
-/** A header, or all of them, are larger than the gateway takes. */
+/** The headers exceed the gateway's limit. */
 export class HeadersTooLargeError extends InvalidRequestError {
   override readonly status = 431;
 }
 
-/** No credential, or a wrong one. */
+/** The credential is missing or wrong. */
 export class AuthenticationError extends GatewayError {
   override readonly status = 401;
   override readonly type = "authentication_error";
 }
 
-/** The caller is known and may not do this. */
+/** The caller lacks permission. */
 export class PermissionError extends GatewayError {
   override readonly status = 403;
   override readonly type = "permission_error";
 }
 
-/** There is nothing at this path, or nothing the caller may know of. */
+/** Nothing exists at this path, or the caller may not know of it. */
 export class NotFoundError extends GatewayError {
   override readonly status = 404;
   override readonly type = "not_found_error";
 }
 
-/** What the caller was given is used up, or never held this. */
+/** The caller's budget is exhausted, or does not cover this. */
 export class BudgetError extends GatewayError {
   override readonly status = 412;
   override readonly type = "precondition_error";
 }
 
-/** What is asked for clashes with what is there. */
+/** The request conflicts with the current state. */
 export class ConflictError extends GatewayError {
   override readonly status = 409;
   override readonly type = "conflict_error";
 }
 
-/** The path exists, not with this method. */
+/** The path exists, but not with this method. */
 export class MethodNotAllowedError extends GatewayError {
   override readonly status = 405;
   override readonly type = "invalid_request_error";
 
-  /** @param allowed Methods the path has. */
+  /** @param allowed Methods of the path. */
   constructor(allowed: readonly string[]) {
     const list = allowed.join(", ");
-    super(`Cannot use this method here: the path takes ${list}`, {
+    super(`Cannot use this method here: the path accepts ${list}`, {
       code: "method_not_allowed",
       headers: { allow: list },
     });
   }
 }
 
-/** A guardrail denied the request, or its answer. */
+/** A guardrail denied the request or its response. */
 export class GuardrailDeniedError extends GatewayError {
   override readonly status = 446;
   override readonly type = "hooks_failed";
-  /** The caller is told in an answer with status 200. */
+  /** The denial is sent with status 200. */
   readonly isSoft: boolean;
 
   constructor(message: string, { hookResults, isSoft }: { hookResults: object; isSoft: boolean }) {
@@ -154,19 +154,19 @@ export class GuardrailDeniedError extends GatewayError {
   }
 }
 
-/** Time ran out before the first byte of an answer. */
+/** No response arrived in time. */
 export class TimeoutError extends GatewayError {
   override readonly status = 408;
   override readonly type = "timeout_error";
 }
 
-/** The caller asks more often than it may. */
+/** The caller exceeded a rate limit. */
 export class RateLimitError extends GatewayError {
   override readonly status = 429;
   override readonly type = "rate_limit_error";
 }
 
-/** The gateway cannot serve now and says when to come back. */
+/** The gateway cannot serve now, and says when to retry. */
 export class UnavailableError extends GatewayError {
   override readonly status = 503;
   override readonly type = "api_error";
@@ -176,24 +176,24 @@ export class UnavailableError extends GatewayError {
   }
 }
 
-/** The caller went away before there was an answer. Nobody reads it; the log does. */
+/** The caller disconnected before the response. Only the log shows this error. */
 export class ClientClosedError extends GatewayError {
   override readonly status = 499;
   override readonly type = "client_closed_request";
 }
 
-/** Members of an upstream's error object that are handed on. */
+/** Fields of an upstream's error that are forwarded. */
 interface UpstreamErrorDetails extends GatewayErrorOptions {
   type?: string;
-  /** Headers of the upstream's answer, all of them. */
+  /** All headers of the upstream's response. */
   upstreamHeaders?: Headers;
 }
 
-/** Longest text of an upstream that is handed on in a message, and in another member of an error. */
+/** Longest upstream text that is forwarded in a message, and in another field of an error. */
 const maxMessage = 4_096;
 const maxMember = 256;
 
-/** A text, cut where it is too long to be shown. */
+/** A text, cut to a maximum length. */
 function cut(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}\u2026`;
 }
@@ -205,14 +205,14 @@ function cutMembers({ code, param }: UpstreamErrorDetails): Pick<UpstreamErrorDe
   };
 }
 
-/** The provider answered with a failure, or did not answer. */
+/** The provider responded with a failure, or did not respond. */
 export class UpstreamError extends GatewayError {
   override readonly status: number;
   override readonly type: string;
-  /** Headers of the upstream's answer, where it gave one. */
+  /** Headers of the upstream's response, if there was one. */
   readonly upstreamHeaders: Headers | undefined;
 
-  /** @param status What the caller is answered; 502 where it is no status of a failure, such as that of a redirect. */
+  /** @param status Status for the caller; 502 unless it is an error status. */
   constructor(status: number, message: string, details: UpstreamErrorDetails = {}) {
     const { code, param } = details;
     const isShort = (code?.length ?? 0) <= maxMember && (param?.length ?? 0) <= maxMember;
@@ -223,7 +223,7 @@ export class UpstreamError extends GatewayError {
   }
 }
 
-/** The `error.type` that fits a status when nobody names a better one. */
+/** The default `error.type` of a status. */
 function errorTypeOf(status: number): string {
   const known: Readonly<Record<number, string>> = {
     401: "authentication_error",
@@ -254,31 +254,31 @@ const messagesTypes: Readonly<Record<number, string>> = {
 };
 const knownMessagesTypes = new Set(Object.values(messagesTypes));
 
-/** The type an error has on the routes of the Messages API: one its clients know. */
+/** The type of an error on Messages routes: one that its clients know. */
 export function toMessagesType(type: string, status: number): string {
   if (knownMessagesTypes.has(type)) return type;
   return messagesTypes[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
 }
 
-/** Content type of what identity providers are answered (RFC 7644, section 3.1). */
+/** Content type of SCIM responses (RFC 7644, section 3.1). */
 export const scimContentType = "application/scim+json";
 
-/** Shape of an error body: every route has the common members, some clients look for more. */
+/** Format of an error body: all have the common fields, some clients expect more. */
 export type ErrorForm = "common" | "messages" | "gemini" | "admin" | "scim";
 
-/** An error as a caller may see it: anything we did not foresee becomes a fixed text. */
+/** An error for the caller: unexpected errors get a fixed message. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   return new InternalError("Cannot answer this request: the gateway failed", { cause: error, code: "internal_error" });
 }
 
-/** A fault of ours; always a bug. */
+/** A bug in the gateway. */
 export class InternalError extends GatewayError {
   override readonly status = 500;
   override readonly type = "api_error";
 }
 
-/** Codes of the control plane for what was refused with another one. */
+/** Control plane codes for errors with other codes. */
 const adminCodes: Readonly<Record<number, string>> = {
   400: "AB01",
   401: "AB05",
@@ -296,7 +296,7 @@ function codeOf({ code, status }: GatewayError, form: ErrorForm): string | null 
   return form === "admin" && !code?.startsWith("AB") ? (adminCodes[status] ?? code) : code;
 }
 
-/** Error types of SCIM (RFC 7644, section 3.12) by our codes; codes that are one of them stand for themselves. */
+/** SCIM error types (RFC 7644, section 3.12) by error code; codes that are SCIM types map to themselves. */
 const scimTypes: Readonly<Record<string, string>> = {
   AB01: "invalidValue",
   AB07: "uniqueness",
@@ -312,7 +312,7 @@ const scimTypes: Readonly<Record<string, string>> = {
   invalidValue: "invalidValue",
 };
 
-/** The body of an error answer as identity providers read it (RFC 7644, section 3.12). */
+/** The body of a SCIM error (RFC 7644, section 3.12). */
 function toScimErrorBody({ message, status, code }: GatewayError): Record<string, unknown> {
   const scimType = code === null ? undefined : scimTypes[code];
   return {
@@ -323,7 +323,7 @@ function toScimErrorBody({ message, status, code }: GatewayError): Record<string
   };
 }
 
-/** The error object as clients of the Gemini API read it (https://cloud.google.com/apis/design/errors#error_model), our members beside. */
+/** The error object of the Gemini API (https://cloud.google.com/apis/design/errors#error_model), with the gateway's fields added. */
 function toRpcError({ status, message, type, param, code }: GatewayError): Record<string, unknown> {
   const name = [code, type].find((one) => one !== null && isRpcStatus(one)) ?? rpcStatusOf(status);
   const reason = code === null ? undefined : code.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
@@ -331,7 +331,7 @@ function toRpcError({ status, message, type, param, code }: GatewayError): Recor
   return { code: status, message, status: name, type, param, ...(reason !== undefined && { details: [details] }) };
 }
 
-/** The body of an error answer. */
+/** The body of an error response. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
   if (form === "scim") return toScimErrorBody(error);
   const { message, param, provider, errors, field, hookResults } = error;
@@ -350,7 +350,7 @@ export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Re
   };
 }
 
-/** The answer to a request that failed, whatever was thrown. The only place that makes one. */
+/** The response to a failed request, whatever was thrown. The only place that creates one. */
 export function toErrorReply(thrown: unknown, form: ErrorForm = "common"): Reply {
   const error = toGatewayError(thrown);
   const reply = jsonReply(toErrorBody(error, form), error.status);

@@ -18,25 +18,25 @@ import { createOpenapiEndpoint } from "./openapi.ts";
 
 /** A gateway. */
 export interface Gateway {
-  /** Answers one request. Never rejects. */
+  /** Handles one request. Never rejects. */
   fetch(request: Request, connection?: ConnectionInfo): Promise<Response>;
   /**
-   * Opens the database and gets ready to serve; the first request does it too.
+   * Opens the database and prepares to serve; the first request does so, too.
    *
-   * @returns The keys of the first start, once; undefined in a database that was used before.
-   * @throws If the database or the settings cannot be used.
+   * @returns The keys of the first start, once; undefined for a database that is not new.
+   * @throws If the database or the settings are unusable.
    */
   start(): Promise<FirstKeys | undefined>;
-  /** Stops being ready, waits for running requests, then ends what still runs. Milliseconds. */
+  /** Stops being ready, waits for running requests for at most so many milliseconds, then ends the others. */
   drain(timeoutMs: number): Promise<void>;
   /** Stores what is still buffered. Call once, after the last request. */
   close(): Promise<void>;
 }
 
-/** Parts that exist once the database is open. */
+/** Created once the database is open. */
 interface RunningGateway {
   database: Database;
-  /** Stores every row of requests that are over. */
+  /** Stores the rows of all finished requests. */
   closeQueue(): Promise<void>;
   writer: LogWriter;
   services: Services;
@@ -46,13 +46,13 @@ interface RunningGateway {
   stopTimers(): void;
 }
 
-/** All rows, in the order they are tried. */
+/** All endpoints, in the order of matching. */
 function listEndpoints(): Endpoint[] {
   const rows = [...inferenceEndpoints, ...adminEndpoints];
   return [...rows, createOpenapiEndpoint([...rows, ...passthroughEndpoints]), ...passthroughEndpoints];
 }
 
-/** Counts what runs, so that a drain knows when nothing does. */
+/** Counts running requests, so that a drain knows when all have finished. */
 function createActivity() {
   let running = 0;
   let idle: (() => void) | undefined;
@@ -61,7 +61,7 @@ function createActivity() {
     end() {
       if (--running === 0) idle?.();
     },
-    /** Resolves when nothing runs, or after the time. */
+    /** Resolves when nothing runs, or at the time limit. */
     async settle(isIdle: () => boolean, timeoutMs: number): Promise<void> {
       const deadline = performance.now() + timeoutMs;
       while ((running > 0 || !isIdle()) && performance.now() < deadline) {
@@ -74,16 +74,16 @@ function createActivity() {
   };
 }
 
-/** How batches are run when nobody says otherwise. */
+/** Default settings of batches. */
 const defaultBatches: BatchRunnerSettings = {
   pauseMs: 5_000,
   atOnce: 4,
   lookEveryMs: 5_000,
   statusCheckMs: 10_000,
 };
-/** What calls of batches get to end when the gateway closes. */
+/** Time for running batch calls when the gateway closes. */
 const batchCloseMs = 5_000;
-/** What hooks behind answers get to end when the gateway closes. */
+/** Time for running hooks when the gateway closes. */
 const hooksCloseMs = 5_000;
 
 const unknownConnection: ConnectionInfo = {};
@@ -91,7 +91,7 @@ const unknownConnection: ConnectionInfo = {};
 /**
  * Creates a gateway. Nothing is opened before `start` or the first request.
  *
- * @throws {TypeError} When started with settings that cannot be used.
+ * @throws {TypeError} At start, for unusable settings.
  */
 export function createGateway(options: GatewayOptions = {}): Gateway {
   const clock = options.clock ?? systemClock;
@@ -117,13 +117,13 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     if (starting) return starting;
     const attempt = open();
     starting = attempt;
-    // a start that failed is tried again by the next request
+    // a failed start is retried by the next request
     attempt.catch(() => {
       if (starting === attempt) starting = undefined;
     });
     return attempt;
   };
-  /** The first requests: they wait for the database. */
+  /** Handles the first requests, which wait for the database. */
   const answerFirst = async (request: Request, connection: ConnectionInfo): Promise<Response> => {
     activity.begin();
     try {

@@ -20,7 +20,7 @@ function requestBody(schema: v.GenericSchema, endpoint: Endpoint, convert: JsonS
   return { required: true, content: endpoint.acceptsJson ? { ...form, ...body.content } : form };
 }
 
-/** What a row says of its bodies. */
+/** The request bodies of an endpoint. */
 function bodyOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
   if ("body" in endpoint && endpoint.body) return { requestBody: requestBody(endpoint.body, endpoint, convert) };
   if (!("documentedBody" in endpoint) || !endpoint.documentedBody) return {};
@@ -31,11 +31,11 @@ function bodyOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
 
 const eventStream = {
   "text/event-stream": {
-    schema: { type: "string", description: "Server-sent events: each one's data is a JSON object" },
+    schema: { type: "string", description: "Server-sent events, each with a JSON object as its data" },
   },
 };
 
-/** Whether an endpoint streams: its body has a member `stream`, or its path says so. */
+/** Whether an endpoint can stream: its body has a field `stream`, or its path says so. */
 function streams(endpoint: Endpoint, convert: JsonSchemaOf): boolean {
   if (endpoint.path.endsWith(":streamGenerateContent")) return true;
   if (!("body" in endpoint) || !endpoint.body) return false;
@@ -53,13 +53,13 @@ function successOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
   return Object.keys(all).length > 0 ? { content: all } : {};
 }
 
-/** What a caller needs. */
+/** Required authentication. */
 function securityOf({ access }: Endpoint): object {
   if (access === "public") return { security: [] };
   return access === "scim" ? { security: [{ bearer: [] }] } : { "x-gateway-scopes": access.scopes };
 }
 
-/** Name of an operation for generated clients, such as `postV1ChatCompletions`. */
+/** Operation id for generated clients, such as `postV1ChatCompletions`. */
 function operationIdOf({ method, path }: Endpoint): string {
   const words = path.match(/\w+/g) ?? [];
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
@@ -80,7 +80,7 @@ function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
     responses: {
       [endpoint.access === "scim" ? endpoint.success : 200]: { description: "Success", ...answer },
       ...guardedAnswers(endpoint, answer),
-      "4XX": { description: "The request cannot be answered as it is", ...failure },
+      "4XX": { description: "The request is invalid", ...failure },
       default: { description: "Failure", ...failure },
     },
   };
@@ -96,33 +96,33 @@ const errorSchema = {
     message: { type: "string" },
     error: {
       type: ["object", "string"],
-      description: "A text only where a price or a model is not known",
+      description: "A string only if a price or model is unknown",
       properties: {
         message: { type: "string" },
         type: { type: "string" },
         param: nullableText,
-        // a number, and its name in `status`, on routes of the Gemini API
+        // a number, with its name in `status`, on Gemini routes
         code: { type: ["string", "integer", "null"] },
         status: { type: "string" },
       },
     },
     provider: { type: "string" },
-    hook_results: { type: "object", description: "What guardrails said, where any ran" },
+    hook_results: { type: "object", description: "Results of guardrails, if any ran" },
   },
 };
 
-/** What guardrails make of an answer, on routes they run for. */
+/** Responses of endpoints with guardrails. */
 function guardedAnswers(endpoint: Endpoint, answer: object): object {
   const name = operationNameOf(endpoint);
   if (name === undefined || !(isOperation(name) || name === "completePrompt")) return {};
   const error = json({ $ref: "#/components/schemas/Error" });
   return {
-    246: { description: "Success; a guardrail that does not deny failed, as hook_results tells", ...answer },
-    446: { description: "A guardrail denied the request or its answer, as hook_results tells", ...error },
+    246: { description: "Success; a guardrail that does not deny failed; see hook_results", ...answer },
+    446: { description: "A guardrail denied the request or its response; see hook_results", ...error },
   };
 }
 
-/** The OpenAPI document of the rows. */
+/** The OpenAPI document of the endpoints. */
 async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
   const convert = await loadConverter();
   const paths: Record<string, Record<string, object>> = {};
@@ -148,7 +148,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
   };
 }
 
-/** The row that answers with the document of all rows, itself included. */
+/** The endpoint that returns the document of all endpoints, including itself. */
 export function createOpenapiEndpoint(others: readonly Endpoint[]): Endpoint {
   let document: Promise<object> | undefined;
   const row: Endpoint = definePublicEndpoint({

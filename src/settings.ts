@@ -6,16 +6,16 @@ import type { GatewayOptions } from "./gateway/options.ts";
 import { createClientAddress } from "./lib/client-address.ts";
 import { containerAddress } from "./providers/auth/aws-machine.ts";
 
-/** What a process is told by its environment. */
+/** Settings of a process, from its environment. */
 export interface Settings {
   hostname: string;
   port: number;
-  /** Seconds running requests get when the process is asked to end. */
+  /** Seconds for running requests when the process shuts down. */
   drainSeconds: number;
   database: string;
-  /** File the master keys are read from, or made in. */
+  /** File that the master keys are read from, or created in. */
   masterKeysFile: string;
-  /** Whether the operator named the file. */
+  /** Whether the operator set the file. */
   masterKeysFileGiven: boolean;
   gateway: GatewayOptions;
 }
@@ -23,19 +23,19 @@ export interface Settings {
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A variable's text; empty counts as unset. */
+/** A variable's value; empty counts as unset. */
 function text(environment: Environment, name: string): string | undefined {
   const value = environment[name]?.trim();
   return value === "" ? undefined : value;
 }
 
-/** A whole number within bounds. */
+/** An integer within bounds. */
 function integer(environment: Environment, name: string, bounds: { min: number; max: number }): number | undefined {
   const value = text(environment, name);
   if (value === undefined) return undefined;
   const number = /^[0-9]{1,15}$/.test(value) ? Number(value) : Number.NaN;
   if (number >= bounds.min && number <= bounds.max) return number;
-  throw new TypeError(`Cannot use ${name}: write a whole number from ${bounds.min} to ${bounds.max}`);
+  throw new TypeError(`Cannot use ${name}: it must be a whole number from ${bounds.min} to ${bounds.max}`);
 }
 
 function list(environment: Environment, name: string): string[] {
@@ -49,7 +49,7 @@ function flag(environment: Environment, name: string): boolean {
   const value = text(environment, name)?.toLowerCase();
   if (value === undefined || ["false", "off", "0"].includes(value)) return false;
   if (["true", "on", "1"].includes(value)) return true;
-  throw new TypeError(`Cannot use ${name}: write true or false`);
+  throw new TypeError(`Cannot use ${name}: it must be true or false`);
 }
 
 function aliases(environment: Environment): string[] {
@@ -57,14 +57,14 @@ function aliases(environment: Environment): string[] {
     const prefix = alias.toLowerCase();
     if (/^[a-z0-9-]{1,60}-$/.test(prefix)) return prefix;
     throw new TypeError(
-      "Cannot use GATEWAY_HEADER_ALIASES: write header prefixes that end in a hyphen, such as x-acme-",
+      "Cannot use GATEWAY_HEADER_ALIASES: list header prefixes that end in a hyphen, such as x-acme-",
     );
   });
 }
 
 function bootstrap(environment: Environment): NonNullable<GatewayOptions["bootstrap"]> {
   const read = (name: string) =>
-    // set but empty is a mistake of the operator, not a wish for a random key
+    // set but empty is a mistake of the operator, not a request for a random key
     environment[name] === undefined ? undefined : requireBootstrapKey(name, environment[name]);
   const adminKey = read("BOOTSTRAP_ADMIN_KEY");
   const workspaceKey = read("BOOTSTRAP_WORKSPACE_KEY");
@@ -114,11 +114,11 @@ function concurrency(environment: Environment): NonNullable<GatewayOptions["conc
     ...(perWorkspace !== undefined && { perWorkspace }),
     ...(perKey !== undefined && { perKey }),
   };
-  readConcurrencyLimits(limits); // bounds that contradict each other stop the start here
+  readConcurrencyLimits(limits); // contradictory limits fail here, at start
   return limits;
 }
 
-/** The store for files besides the database; all of it or nothing. */
+/** The S3 store for files; all of its settings or none. */
 function s3(environment: Environment): S3Settings | undefined {
   const read = (name: string) => text(environment, `FILES_S3_${name}`);
   const endpoint = read("ENDPOINT");
@@ -127,7 +127,7 @@ function s3(environment: Environment): S3Settings | undefined {
   const [bucket, accessKeyId, secretAccessKey] = needed.map(read);
   if (!/^https?:\/\/[^/?#]+\/?$/.test(endpoint)) {
     throw new TypeError(
-      "Cannot use FILES_S3_ENDPOINT: write an address such as https://s3.example.com, without a path",
+      "Cannot use FILES_S3_ENDPOINT: it must be an address such as https://s3.example.com, without a path",
     );
   }
   if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
@@ -161,16 +161,16 @@ function batches(environment: Environment): NonNullable<GatewayOptions["batches"
   };
 }
 
-/** Web origins as browsers send them (RFC 6454, section 6.2). */
+/** Web origins in the form browsers send (RFC 6454, section 6.2). */
 function origins(environment: Environment): string[] {
   return list(environment, "REALTIME_ORIGINS").map((item) => {
     const origin = URL.parse(item)?.origin;
     if (origin !== undefined && origin !== "null" && origin === item.toLowerCase()) return origin;
-    throw new TypeError("Cannot use REALTIME_ORIGINS: write origins without a path, such as https://app.example.com");
+    throw new TypeError("Cannot use REALTIME_ORIGINS: list origins without a path, such as https://app.example.com");
   });
 }
 
-/** A switch that is on unless it is switched off. */
+/** A flag that defaults to true. */
 function flagOn(environment: Environment, name: string): boolean {
   return text(environment, name) === undefined || flag(environment, name);
 }
@@ -195,16 +195,16 @@ function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]>
 function organisationIds(environment: Environment, name: string): string[] {
   const ids = list(environment, name).map((id) => id.toLowerCase());
   if (ids.every((id) => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))) return ids;
-  throw new TypeError(`Cannot use ${name}: write ids of organisations, separated by commas`);
+  throw new TypeError(`Cannot use ${name}: list ids of organisations, separated by commas`);
 }
 
 function trustedProxies(environment: Environment): string[] {
   const proxies = list(environment, "TRUSTED_PROXIES");
-  createClientAddress(proxies); // one that cannot be used stops the start here
+  createClientAddress(proxies); // an invalid value fails here, at start
   return proxies;
 }
 
-/** Variables by which clouds tell a process who it is. */
+/** Variables by which cloud platforms identify a process. */
 function cloudEnvironment(environment: Environment): Record<string, string | undefined> {
   for (const name of ["AWS_EC2_METADATA", "AZURE_INSTANCE_METADATA"]) flag(environment, name);
   containerAddress(environment);
@@ -212,7 +212,7 @@ function cloudEnvironment(environment: Environment): Record<string, string | und
   return Object.fromEntries(Object.entries(environment).filter(([name]) => names.test(name)));
 }
 
-/** Limits of configs; what is no whole number above zero counts as unset. */
+/** Limits of configs; anything but a positive integer counts as unset. */
 function targetLimits(environment: Environment): NonNullable<GatewayOptions["targetLimits"]> {
   const read = (name: string) => {
     const value = text(environment, name) ?? "";
@@ -231,13 +231,13 @@ function targetLimits(environment: Environment): NonNullable<GatewayOptions["tar
 function keyPrefix(environment: Environment): string | undefined {
   const prefix = text(environment, "API_KEY_PREFIX");
   if (prefix === undefined || /^[A-Za-z0-9-]{1,16}$/.test(prefix)) return prefix;
-  throw new TypeError("Cannot use API_KEY_PREFIX: write 1 to 16 letters, digits or hyphens");
+  throw new TypeError("Cannot use API_KEY_PREFIX: it must be 1 to 16 letters, digits or hyphens");
 }
 
 /**
  * Settings from an environment record. Pure: reads no file.
  *
- * @throws {TypeError} Naming the variable that cannot be used.
+ * @throws {TypeError} Naming the invalid variable.
  */
 export function readSettings(environment: Environment): Settings {
   const database = text(environment, "DATABASE_URL") ?? "file:data/gateway.db";

@@ -208,7 +208,7 @@ for (const text of [
   });
 }
 
-test("barrels passes a file with something of its own", () => {
+test("barrels passes a file with a declaration", () => {
   const text = 'import { a } from "./a.ts";\nexport { b } from "./b.ts";\nexport const c = a;\n';
   assert.deepEqual(breaches(rules.barrels, { "src/lib/c.ts": text }), []);
 });
@@ -307,7 +307,7 @@ for (const [text, wanted] of [
   });
 }
 
-test("tokenize() keeps lines and tells division from regular expressions", () => {
+test("tokenize() counts lines and distinguishes division from regular expressions", () => {
   const text = 'a / b / c;\n// "\nx = /["/]\\//g;\n`a${b + `c${{ d: 1 }}`}e`;\nlast';
   assert.deepEqual(
     tokenize(text).map(({ kind, text: content, line }) => `${line} ${kind} ${content}`),

@@ -189,7 +189,7 @@ const methods = ["GET", "POST", "POST", "POST", "POST", "PUT", "DELETE", "HEAD",
 
 const property = (value: unknown) => ({ value, enumerable: true, configurable: true, writable: true });
 
-/** A request that began as a valid one, told in full so that a failure can be repeated. */
+/** A request made from a valid one, described in full so that a failure can be repeated. */
 interface Mutated {
   path: string;
   init: { method: string; headers: Record<string, string>; body?: Uint8Array<ArrayBuffer> };
@@ -207,7 +207,7 @@ function mutate(random: () => number): Mutated {
   if (chance(0.3)) body.stream = true;
   let bytes = encoder.encode(JSON.stringify(body));
   if (chance(0.3)) {
-    // a byte is changed, cut off or put in
+    // a byte is changed, removed or inserted
     const at = Math.floor(random() * bytes.length);
     const how = random();
     if (how < 0.4) bytes[at] = Math.floor(random() * 256);
@@ -223,10 +223,10 @@ function mutate(random: () => number): Mutated {
   for (let count = Math.floor(random() * 4); count > 0; count--) {
     const name = pick(names);
     if (chance(0.2)) delete headers[name];
-    // what no host can receive in a header is left out
+    // headers no host can receive are left out
     else headers[name] = pick(texts).replaceAll(/[^\u0020-\u00ff]/g, "");
   }
-  // waits are for other tests
+  // delays are for other tests
   for (const name of Object.keys(headers)) if (name.endsWith("echo-delay-ms")) headers[name] = "1";
   const method = pick(methods);
   const path = chance(0.6) ? "/v1/chat/completions" : pick(paths);
@@ -235,29 +235,29 @@ function mutate(random: () => number): Mutated {
 }
 
 for (const seed of [1, 2, 3]) {
-  test(`handle answers ${rounds / 3} mutations of a valid request without a fault of its own (seed ${seed})`, async () => {
+  test(`handle serves ${rounds / 3} mutations of a valid request without an internal error (seed ${seed})`, async () => {
     const random = createRandom(seed);
     const seen = new Map<number, number>();
     for (let round = 0; round < rounds / 3; round++) {
       const { path, init } = mutate(random);
-      const told = () =>
+      const reported = () =>
         JSON.stringify({ seed, round, path, ...init, body: init.body && Buffer.from(init.body).toString() });
       const response = await gateway.fetch(path, init);
       const text = await response.text();
       const { status } = response;
       seen.set(status, (seen.get(status) ?? 0) + 1);
-      // 502: echo was asked for a status that is no failure; 599: it was asked for this one
-      assert.ok(status < 500 || status === 502 || status === 599, `${status} ${text} ${told()}`);
-      assert.ok(response.headers.get("x-gateway-trace-id"), told());
+      // 502: echo was asked for a status that is not an error; 599: it was asked for this one
+      assert.ok(status < 500 || status === 502 || status === 599, `${status} ${text} ${reported()}`);
+      assert.ok(response.headers.get("x-gateway-trace-id"), reported());
       if (status < 400 || init.method === "HEAD") continue;
       const { error, message } = JSON.parse(text);
-      assert.equal(typeof error.message, "string", told());
+      assert.equal(typeof error.message, "string", reported());
       assert.equal(error.message, message);
-      assert.notEqual(error.code, "internal_error", `${text} ${told()}`);
-      assert.equal(response.headers.get("content-type"), "application/json", told());
-      assert.doesNotMatch(text, /node_modules|\.ts:|SQLITE|at [A-Za-z.]+ \(/, told());
+      assert.notEqual(error.code, "internal_error", `${text} ${reported()}`);
+      assert.equal(response.headers.get("content-type"), "application/json", reported());
+      assert.doesNotMatch(text, /node_modules|\.ts:|SQLITE|at [A-Za-z.]+ \(/, reported());
     }
-    // the mutations must reach both sides of the door to be worth anything
+    // the mutations must reach both accepted and refused requests to be useful
     for (const status of [200, 400]) assert.ok((seen.get(status) ?? 0) > 3, `${status}: ${seen.get(status)}`);
   });
 }

@@ -44,7 +44,7 @@ async function requireError(response: Response, status: number): Promise<ErrorBo
   return body;
 }
 
-test("every answer carries a trace id, nosniff and no-store", async () => {
+test("every response has a trace id, nosniff and no-store", async () => {
   const requests: [string, RequestInit][] = [
     ["/health", {}],
     ["/", {}],
@@ -152,7 +152,7 @@ const badBodies: readonly [string, unknown, string | null][] = [
   ["UTF-16", Uint8Array.from(Buffer.from(JSON.stringify(helloBody), "utf16le")), null],
 ];
 for (const [name, body, param] of badBodies) {
-  test(`POST /v1/chat/completions answers 400 to ${name}`, async () => {
+  test(`POST /v1/chat/completions returns 400 for ${name}`, async () => {
     const { error } = await requireError(await chat(shared, body), 400);
     assert.equal(error.type, "invalid_request_error");
     assert.equal(error.param, param);
@@ -166,7 +166,7 @@ for (const [name, body] of [
   ["null where a member may be absent", withContent({ temperature: null, stream: null, stop: null })],
   ["the same member twice", '{"model":"a","model":"b","messages":[{"role":"user","content":"x"}]}'],
 ] as const) {
-  test(`POST /v1/chat/completions takes ${name}`, async () => {
+  test(`POST /v1/chat/completions accepts ${name}`, async () => {
     const response = await chat(shared, body);
     assert.equal(response.status, 200, await response.text());
   });
@@ -191,14 +191,14 @@ const badTexts: readonly [string, string, object][] = [
   ["embeddings", "dimensions", { model: "echo-1", input: "a", dimensions: 0 }],
 ];
 for (const [route, member, body] of badTexts) {
-  test(`POST /v1/${route} answers 400 naming ${member} to ${JSON.stringify(body).slice(0, 60)}`, async () => {
+  test(`POST /v1/${route} returns 400 naming ${member} to ${JSON.stringify(body).slice(0, 60)}`, async () => {
     const init = { method: "POST", headers: requestHeaders(), body: JSON.stringify(body) };
     const { error } = await requireError(await shared.fetch(`/v1/${route}`, init), 400);
     assert.equal(error.param?.split(".")[0], member);
   });
 }
 
-test("POST /v1/completions answers 400 to a stream of the best of several texts", async () => {
+test("POST /v1/completions returns 400 to a stream of the best of several completions", async () => {
   const ask = (members: object) =>
     shared.fetch("/v1/completions", {
       method: "POST",
@@ -216,7 +216,7 @@ test("POST /v1/completions answers 400 to a stream of the best of several texts"
   }
 });
 
-test("POST /v1/completions answers 400 to best_of below n", async () => {
+test("POST /v1/completions returns 400 for best_of below n", async () => {
   const body = JSON.stringify({ model: "echo-1", prompt: "a", best_of: 1, n: 2 });
   const response = await shared.fetch("/v1/completions", { method: "POST", headers: requestHeaders(), body });
   assert.match((await requireError(response, 400)).message, /best_of/);
@@ -270,13 +270,13 @@ const badHeaders: readonly BadHeader[] = [
   ["an admin key", 403, { "x-gateway-api-key": adminKey }, null],
 ];
 for (const [name, status, headers, param] of badHeaders) {
-  test(`POST /v1/chat/completions answers ${status} to ${name}`, async () => {
+  test(`POST /v1/chat/completions returns ${status} for ${name}`, async () => {
     const { error } = await requireError(await chat(shared, helloBody, headers), status);
     assert.equal(error.param, param);
   });
 }
 
-test("POST /v1/chat/completions names the provider that was meant, and the page of all", async () => {
+test("POST /v1/chat/completions names the intended provider, and the page of all", async () => {
   const { message } = await requireError(await chat(shared, helloBody, { "x-gateway-provider": "ehco" }), 400);
   assert.match(message, /did you mean echo\?/);
   assert.match(message, /docs\/providers\.md/);
@@ -292,7 +292,7 @@ for (const [name, headers, body] of [
   ["identity", { "content-encoding": "identity" }, JSON.stringify(helloBody)],
   ["Identity with a capital", { "content-encoding": "Identity" }, JSON.stringify(helloBody)],
 ] as const) {
-  test(`POST /v1/chat/completions takes ${name}`, async () => {
+  test(`POST /v1/chat/completions accepts ${name}`, async () => {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
     const response = await chat(shared, bytes, headers);
     assert.equal(response.status, 200, await response.clone().text());
@@ -306,7 +306,7 @@ for (const [name, body] of [
   ["an empty body", ""],
   ["a cut gzip body", gzipSync(JSON.stringify(helloBody)).subarray(0, 30)],
 ] as const) {
-  test(`POST /v1/chat/completions answers 400 to ${name} under gzip`, async () => {
+  test(`POST /v1/chat/completions returns 400 for ${name} under gzip`, async () => {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
     await requireError(await chat(shared, bytes, { "content-encoding": "gzip" }), 400);
   });
@@ -343,48 +343,48 @@ for (const [name, send] of [
     () => chat(shared, Uint8Array.from(gzipSync(Buffer.alloc(10_000_000))), { "content-encoding": "gzip" }),
   ],
 ] as const) {
-  test(`POST /v1/chat/completions answers 413 to a body that is ${name}`, async () => {
+  test(`POST /v1/chat/completions returns 413 for a body that is ${name}`, async () => {
     const { error } = await requireError(await send(), 413);
     assert.equal(error.type, "request_too_large");
   });
 }
 
-test("POST /v1/chat/completions takes a chunked body within the limit", async () => {
+test("POST /v1/chat/completions accepts a chunked body within the limit", async () => {
   const response = await chat(shared, "", {}, streamed(JSON.stringify(helloBody)));
   assert.equal(response.status, 200, await response.text());
 });
 
-test("POST /v1/* answers 413 to an upload declared too long", async () => {
+test("POST /v1/* returns 413 for an upload declared too long", async () => {
   const headers = requestHeaders({ "x-gateway-provider": "openai", "content-length": "16385" });
   await requireError(await shared.fetch("/v1/files", { method: "POST", headers, body: "x" }), 413);
 });
 
 for (const host of ["a/b", "a?b", "a#b", "a b", "a@b", "a:0", "a:65536", "a:1:2", "[::1", "a,b", ""]) {
-  test(`handle answers 400 to the Host "${host}"`, async () => {
+  test(`handle returns 400 for the Host "${host}"`, async () => {
     const response = await shared.fetch("/health", { headers: { host } });
     assert.equal((await requireError(response, 400)).error.code, "invalid_host");
   });
 }
 
 for (const host of ["a", "gateway.test:8787", "127.0.0.1:1", "[::1]:65535", "a_b.c-d"]) {
-  test(`handle takes the Host "${host}"`, async () => {
+  test(`handle accepts the Host "${host}"`, async () => {
     assert.equal((await shared.fetch("/health", { headers: { host } })).status, 200);
   });
 }
 
 for (const path of ["/v1/a%5Cb", "/v1/a%00", "/v1/%0a", "/v1/%7f", "/v1/%zz", "/v1/%ff", "/v1/%E0%A4%A", "/%"]) {
-  test(`handle answers 400 to the path ${path}`, async () => {
+  test(`handle returns 400 for the path ${path}`, async () => {
     const response = await shared.fetch(path, { headers: requestHeaders() });
     assert.equal((await requireError(response, 400)).error.code, "invalid_path");
   });
 }
 
-test("handle answers 400 to an encoded slash where no passthrough takes it", async () => {
+test("handle returns 400 to an encoded slash where no passthrough accepts it", async () => {
   const response = await shared.fetch("/v1/logs/a%2Fb", { headers: requestHeaders() });
   assert.equal((await requireError(response, 400)).error.code, "invalid_path");
 });
 
-test("handle answers 401, not 200, to a path that climbs out of /v1 and back", async () => {
+test("handle returns 401, not 200, to a path that climbs out of /v1 and back", async () => {
   const response = await shared.fetch("/v1/x/../logs");
   await requireError(response, 401);
 });
@@ -402,7 +402,7 @@ for (const [method, path, status] of [
   ["TRACE", "/health", 405],
   ["PURGE", "/v1/logs", 405],
 ] as const) {
-  test(`handle answers ${status} to ${method} ${path}`, async () => {
+  test(`handle returns ${status} for ${method} ${path}`, async () => {
     const request = new Request(`http://gateway.test${path}`, { headers: requestHeaders() });
     // constructors refuse some of these methods; servers do not
     Object.defineProperty(request, "method", { value: method });
@@ -413,12 +413,12 @@ for (const [method, path, status] of [
   });
 }
 
-test("handle names what /health takes in Allow", async () => {
+test("handle lists the methods of /health in Allow", async () => {
   const response = await shared.fetch("/health", { method: "PUT" });
   assert.equal(response.headers.get("allow"), "GET, HEAD, OPTIONS");
 });
 
-test("GET /health and /v1/health name the version of package.json", async () => {
+test("GET /health and /v1/health report the version of package.json", async () => {
   const { version } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
   for (const path of ["/health", "/v1/health"]) {
     const body = await readJson(await shared.fetch(path));
@@ -427,7 +427,7 @@ test("GET /health and /v1/health name the version of package.json", async () => 
 });
 
 for (const path of ["/", "/health", "/v1/models", "/v1/logs/01ARZ3NDEKTSV4RRFFQ69G5FAV", "/v1/anything"]) {
-  test(`handle answers HEAD and OPTIONS ${path} without credential`, async () => {
+  test(`handle serves HEAD and OPTIONS ${path} without credential`, async () => {
     const head = await shared.fetch(path, { method: "HEAD" });
     assert.deepEqual([head.status, await head.text()], [200, ""]);
     const options = await shared.fetch(path, { method: "OPTIONS" });
@@ -437,7 +437,7 @@ for (const path of ["/", "/health", "/v1/models", "/v1/logs/01ARZ3NDEKTSV4RRFFQ6
   });
 }
 
-test("handle answers 404 to HEAD of an unknown path", async () => {
+test("handle returns 404 for HEAD of an unknown path", async () => {
   assert.equal((await shared.fetch("/nowhere", { method: "HEAD" })).status, 404);
 });
 
@@ -472,13 +472,13 @@ for (const [name, headers] of [
   ["a header name with underscores", { x_gateway_api_key: workspaceKey }],
   ["a key of 600 letters", { "x-gateway-api-key": "a".repeat(600) }],
 ] as const) {
-  test(`E5: handle answers 401 to ${name}`, async () => {
+  test(`E5: handle returns 401 for ${name}`, async () => {
     const response = await chat(shared, helloBody, { "x-gateway-api-key": null, ...headers });
     assert.equal((await requireError(response, 401)).error.type, "authentication_error");
   });
 }
 
-test("K8: handle reads headers under an alias and answers under both", async () => {
+test("K8: handle reads headers under an alias and responds with both", async () => {
   const headers = { "x-gateway-api-key": null, "x-gateway-provider": null };
   const aliases = { "x-acme-api-key": workspaceKey, "x-acme-provider": "echo", "x-acme-trace-id": "t-1" };
   const response = await chat(aliased, helloBody, { ...headers, ...aliases });
@@ -491,19 +491,19 @@ test("K8: handle reads headers under an alias and answers under both", async () 
 });
 
 for (const name of ["api-key", "provider", "trace-id", "metadata", "config", "request-timeout", "forward-headers"]) {
-  test(`K8: handle answers 400 to two values of ${name} under two prefixes`, async () => {
+  test(`K8: handle returns 400 for two values of ${name} under two prefixes`, async () => {
     const own = { [`x-gateway-${name}`]: "first", [`x-acme-${name}`]: "second" };
     const { error } = await requireError(await chat(aliased, helloBody, own), 400);
     assert.equal(error.param, `x-gateway-${name}`);
   });
 }
 
-test("handle takes the same value under two prefixes", async () => {
+test("handle accepts the same value under two prefixes", async () => {
   const response = await chat(aliased, helloBody, { "x-acme-provider": "echo", "x-acme-api-key": workspaceKey });
   assert.equal(response.status, 200, await response.text());
 });
 
-test("handle answers 403 naming the scope a key lacks", async () => {
+test("handle returns 403 naming the scope a key lacks", async () => {
   const database = await shared.openFile();
   const { key } = mintApiKey("gk");
   await insertKey(database, key, { scopes: JSON.stringify(["logs.list"]) });
@@ -529,7 +529,7 @@ test("K9: handle counts failures by the address of the peer and never blocks a g
   await strict.close();
 });
 
-test("handle takes nothing for an authority but the credential", async () => {
+test("handle accepts only the credential as proof of authority", async () => {
   const headers = { "x-gateway-api-key": null, "x-user-claims": "{}", "x-gateway-workspace-id": "default" };
   await requireError(await chat(shared, { ...helloBody, organisation_id: "x", role: "owner" }, headers), 401);
 });
@@ -577,7 +577,7 @@ test("GET /health and GET /ready show nothing but state and version", async () =
   }
 });
 
-test("GET /ready answers 503 with Retry-After while the gateway drains, GET /health 200", async () => {
+test("GET /ready returns 503 with Retry-After while the gateway drains, GET /health 200", async () => {
   const draining = await createTestGateway();
   await draining.gateway.drain(0);
   const response = await draining.fetch("/ready");
@@ -587,7 +587,7 @@ test("GET /ready answers 503 with Retry-After while the gateway drains, GET /hea
   await draining.close();
 });
 
-test("handle sends Server-Timing only when asked to", async () => {
+test("handle sends Server-Timing only on request", async () => {
   const timing = await createTestGateway({ serverTiming: true });
   assert.match((await timing.fetch("/health")).headers.get("server-timing") ?? "", /^total;dur=[0-9.]+$/);
   assert.equal((await shared.fetch("/health")).headers.get("server-timing"), null);

@@ -7,7 +7,7 @@ import { Time } from "../schemas/control.ts";
 import { type AdminCall, defineRead } from "./core/endpoint.ts";
 import { forbid, readChoice, readPage, readText, refuseField, toIso } from "./core/request.ts";
 
-/** A bound of the period; both must be given. */
+/** A bound of the period; both are required. */
 function requireTime(query: URLSearchParams, name: string): number {
   const text = readText(query, name);
   if (text === undefined) return refuseField(name, "must be given");
@@ -21,7 +21,7 @@ function readStatus(query: URLSearchParams): number | undefined {
   return /^[1-5][0-9]{2}$/.test(text) ? Number(text) : refuseField("response_status_code", "must be from 100 to 599");
 }
 
-/** The workspace of a filter by its id or slug; deleted ones have rows too. */
+/** The workspace of a filter by its id or slug, deleted ones included. */
 async function readWorkspace({ query, stores, tenant }: AdminCall<undefined>): Promise<string | undefined> {
   const named = readText(query, "workspace_id");
   if (named === undefined) return undefined;
@@ -83,31 +83,31 @@ async function listAuditLogs(call: AdminCall<undefined>) {
   return { records: rows.map(toRecord), total, object: "analytics-graph" };
 }
 
-const audited = { resource_type: "Kind of record", action: "What was done to it" };
+const audited = { resource_type: "Kind of record", action: "What happened to it" };
 const filters = {
-  start_time: "ISO 8601, inclusive; must be given",
-  end_time: "ISO 8601, inclusive; must be given",
+  start_time: "ISO 8601, inclusive; required",
+  end_time: "ISO 8601, inclusive; required",
   method: "POST, PUT or DELETE",
   uri: "Part of the path",
   request_id: "One request",
-  user_id: "The acting person or key",
+  user_id: "The acting user or key",
   user_type: "user or api_key",
   workspace_id: "One workspace",
   ...audited,
   client_ip: "Address of the caller",
   country: "Country of the caller",
-  response_status_code: "Status of the answer",
+  response_status_code: "Status of the response",
   current_page: "From 0",
   page_size: "At most 100, default 50",
 };
 
-/** Rows of the audit log. */
+/** Endpoints of the audit log. */
 export const auditLogEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     method: "GET",
     path: "/v1/audit-logs",
     tag: "Audit logs",
-    summary: "List what was done, newest first",
+    summary: "List audit log entries, newest first",
     access: { keys: "admin", scopes: ["audit_logs.list"] },
     query: Object.entries(filters).map(([name, description]) => ({ name, description })),
     handle: listAuditLogs,

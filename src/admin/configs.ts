@@ -25,7 +25,7 @@ import {
 } from "./core/request.ts";
 import { openVersion, requireSecrets, sealVersion } from "./core/sealed-versions.ts";
 
-/** Names of guardrails in a config that lead to none the workspace may use. */
+/** Names of guardrails in a config that the workspace does not have. */
 async function findUnknown(config: ConfigNode, call: AdminCall<unknown>, tenant: Tenant): Promise<string[]> {
   const named = listNodes(config).flatMap(({ hooks }) => call.context.services.guardrails.listReferences(hooks));
   return findUnknownGuardrails(call, tenant, [...new Set(named)]);
@@ -35,15 +35,15 @@ function listNodes(node: ConfigNode): ConfigNode[] {
   return [node, ...node.targets.flatMap(listNodes)];
 }
 
-/** What a body says of a config. */
-interface WrittenConfig {
+/** A config in a body. */
+interface ConfigInput {
   value: unknown;
-  /** What stands in it for numbers that cannot be held. */
+  /** Its stand-ins for numbers that JavaScript cannot represent. */
   numbers: ExactNumbers | undefined;
 }
 
-/** A config, or the JSON text of one; numbers stay as they are written. */
-function readWritten(config: Record<string, unknown> | string, { context }: AdminCall<unknown>): WrittenConfig {
+/** A config, or the JSON text of one; numbers are preserved as written. */
+function readConfigInput(config: Record<string, unknown> | string, { context }: AdminCall<unknown>): ConfigInput {
   if (typeof config !== "string") return { value: config, numbers: context.numbers };
   try {
     const { value, numbers } = parseExact(config);
@@ -54,20 +54,20 @@ function readWritten(config: Record<string, unknown> | string, { context }: Admi
 }
 
 /**
- * A config as its author means it, in clear.
+ * A config as its author wrote it, with its secrets in clear.
  *
- * @param former The config before: masks that come back stand for its secrets.
+ * @param former The config before: its secrets replace their masks.
  * @throws {InvalidRequestError} AB01, naming everything that is wrong with it.
  */
 async function toContent(
   config: Record<string, unknown> | string,
   call: AdminCall<unknown>,
   { tenant, former }: { tenant: Tenant; former?: unknown },
-): Promise<WrittenConfig> {
+): Promise<ConfigInput> {
   const { services } = call.context;
-  const { value: given, numbers } = readWritten(config, call);
+  const { value: given, numbers } = readConfigInput(config, call);
   const value = requireSecrets(call, given, former, "config");
-  if (!isObject(value)) throw refuseField("config", "must be an object, or the same as JSON text");
+  if (!isObject(value)) throw refuseField("config", "must be an object, or its JSON text");
   const excess = findConfigExcess(JSON.stringify(value));
   if (excess !== undefined) refuseField("config", `has ${excess}`);
   const read = readRoutingConfig(value, services.routing.strictOptions);
@@ -85,7 +85,7 @@ async function toContent(
   });
 }
 
-/** Refuses hosts that would be refused when a request goes there. */
+/** Refuses hosts that would be refused when a request is sent there. */
 function checkHosts(node: ConfigNode, addressGuard: AddressGuard): void {
   if (node.customHost !== undefined) {
     try {
@@ -160,7 +160,7 @@ async function listVersions(call: AdminCall<undefined>) {
   return { object: "list", total, data };
 }
 
-/** Statements that make no other config of the workspace its default. */
+/** Statements after which no other config of the workspace is its default. */
 function clearDefault(call: AdminCall<unknown>, tenant: Tenant) {
   return call.stores.configs.update(tenant, { isDefault: true }, { isDefault: false, lastUpdatedAt: call.now });
 }
@@ -213,7 +213,7 @@ async function updateConfig(call: AdminCall<UpdateConfig>) {
   const current = await stores.configVersions.get(tenant, row.versionId);
   const former = body.config === undefined || !current ? undefined : await openVersion(call, "configs", current);
   const config = body.config === undefined ? undefined : await toContent(body.config, call, { tenant, former });
-  // the same content again is no new version
+  // unchanged content does not make a new version
   const isNew = config !== undefined && JSON.stringify(config.value) !== JSON.stringify(former);
   const versionId = isNew ? crypto.randomUUID() : row.versionId;
   const isDefault = body.isDefault ?? body.is_default;
@@ -275,7 +275,7 @@ const audit = (action: string) => ({ resource: "configs", action });
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`configs.${verb}`] });
 const row = { tag: "Configs" };
 
-/** Rows of saved routing configs. */
+/** Endpoints of saved routing configs. */
 export const configEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -293,7 +293,7 @@ export const configEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: "/v1/configs",
-    summary: "Save a config",
+    summary: "Create a config",
     access: access("create"),
     audit: audit("create"),
     body: CreateConfig,

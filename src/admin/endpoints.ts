@@ -28,7 +28,7 @@ import { inviteEndpoints } from "./users/invites.ts";
 import { memberEndpoints } from "./users/members.ts";
 import { userEndpoints } from "./users/users.ts";
 
-/** Rows of the control plane and of the process itself. */
+/** Endpoints of the control plane and of the process itself. */
 export const adminEndpoints: readonly Endpoint[] = [
   ...systemEndpoints,
   ...logEndpoints,

@@ -6,23 +6,24 @@ import { InvalidRequestError, NotFoundError, PermissionError } from "../errors.t
 import type { Mac } from "../lib/hash.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
+import { runPaced } from "../lib/pace.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { assembleStream } from "../logs/assemble.ts";
 import type { Redactor } from "../logs/redact.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
-import { requireKnownQuery } from "./core/request.ts";
+import { readParameter, requireKnownQuery } from "./core/request.ts";
 
 const defaultLimit = 50;
 const maxLimit = 100;
 
 function refuse(name: string, wanted: string): never {
-  throw new InvalidRequestError(`Cannot use ${name}: write ${wanted}`, { param: name, code: "AB01" });
+  throw new InvalidRequestError(`Cannot use ${name}: it must be ${wanted}`, { param: name, code: "AB01" });
 }
 
 function readInteger(query: URLSearchParams, name: string, bounds: { min: number; max: number }): number | undefined {
-  const text = query.get(name);
+  const text = readParameter(query, name);
   if (text === null) return undefined;
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= bounds.min && value <= bounds.max)) refuse(name, `a whole number from ${bounds.min} to ${bounds.max}`);
@@ -32,7 +33,7 @@ function readInteger(query: URLSearchParams, name: string, bounds: { min: number
 const timeForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 function readTime(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name);
+  const text = readParameter(query, name);
   if (text === null) return undefined;
   const time = timeForm.test(text) ? Date.parse(text) : Number.NaN;
   if (!(time >= 0)) refuse(name, "a time as ISO 8601, for example 2026-01-31T12:00:00Z");
@@ -43,17 +44,17 @@ function scopeOf(context: CallerContext): LogScope {
   return { organisationId: context.principal.organisationId, workspaceId: context.principal.workspaceId };
 }
 
-/** The text a cursor's digest covers: another tenant's cursor does not fit. */
+/** The string a cursor's digest covers: cursors of another tenant do not match. */
 function cursorText(scope: LogScope, id: string): string {
   return JSON.stringify(["logs", scope.organisationId, scope.workspaceId, id]);
 }
 
 async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac): Promise<string | undefined> {
-  const cursor = query.get("cursor");
+  const cursor = readParameter(query, "cursor");
   if (cursor === null) return undefined;
   const [id = "", digest = ""] = cursor.split(".");
   if (isId(id) && (await stateMac(cursorText(scope, id))) === digest) return id;
-  return refuse("cursor", "the next_cursor of the page before");
+  return refuse("cursor", "the next_cursor of the previous page");
 }
 
 async function readFilter(context: CallerContext): Promise<LogFilter> {
@@ -63,10 +64,10 @@ async function readFilter(context: CallerContext): Promise<LogFilter> {
   const to = readTime(query, "to");
   if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
   const status = readInteger(query, "status", { min: 0, max: 999 });
-  const model = query.get("model");
-  const provider = query.get("provider");
-  const traceId = query.get("trace_id");
-  const apiKeyId = query.get("api_key_id");
+  const model = readParameter(query, "model");
+  const provider = readParameter(query, "provider");
+  const traceId = readParameter(query, "trace_id");
+  const apiKeyId = readParameter(query, "api_key_id");
   return {
     limit: readInteger(query, "limit", { min: 1, max: maxLimit }) ?? defaultLimit,
     ...(before !== undefined && { before }),
@@ -82,30 +83,30 @@ async function readFilter(context: CallerContext): Promise<LogFilter> {
 
 /** A stored row as the API shows it. */
 function toRow({ details }: StoredLog): LogRow {
-  // rows of earlier versions tell no cost
+  // rows of earlier versions have no cost
   const { id, usage, cost = null, ...others } = details;
   const created_at = new Date(timeOfId(id)).toISOString();
   return { id, object: "log", created_at, ...others, usage: withAllCounts(usage), cost, cost_currency: "USD" };
 }
 
-/** A side that was not kept. */
+/** A side that was not stored. */
 const emptySide: LogSide = { headers: {}, body: null, truncated: false };
 
 /** A body as a value where it is JSON or a stream of it, else as text. */
-function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
-  const value = body === null || truncated ? body : (assembled(body, redactor) ?? parseJson(body) ?? body);
+async function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
+  const value = body === null || truncated ? body : ((await assembled(body, redactor)) ?? parseJson(body) ?? body);
   return { headers, body: value, truncated };
 }
 
-/** The answer a stored stream adds up to: its pieces may be a credential only now. */
-function assembled(body: string, redactor: Redactor): unknown {
+/** The response a stored stream adds up to: a credential may be split over its chunks. */
+async function assembled(body: string, redactor: Redactor): Promise<unknown> {
   const answer = assembleStream(body);
   if (answer === undefined) return undefined;
   const text = JSON.stringify(answer);
-  return redactor.mayHoldSecret(text) ? parseJson(redactor.text(text)) : answer;
+  return redactor.mayHoldSecret(text) ? parseJson(await runPaced(redactor.textSteps(text))) : answer;
 }
 
-/** What hooks said, those behind the answer after the others. */
+/** Guardrail results, those of async guardrails after the others. */
 function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
   const said = [row.hook_results ?? [], late].flat();
   if (said.length === 0) return row;
@@ -116,16 +117,16 @@ function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
   return { ...row, hook_results };
 }
 
-function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Redactor): LogDetail {
+async function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Redactor): Promise<LogDetail> {
   const { request, response } = stored.content ?? { request: emptySide, response: emptySide };
   return {
     ...withHooks(toRow(stored), late),
-    request: toSide(request, redactor),
-    response: toSide(response, redactor),
+    request: await toSide(request, redactor),
+    response: await toSide(response, redactor),
   };
 }
 
-/** Keys of the person behind a call, those that are revoked too, and what stands for their tokens. */
+/** Keys of the user behind a call, revoked ones included, and the entry for their tokens. */
 async function ownKeys({ principal, services: { control } }: CallerContext): Promise<ReadonlySet<string>> {
   const { organisationId, workspaceId, userId, keyId } = principal;
   const rows = await control.stores.apiKeys.all({ organisationId, workspaceId }, { where: { userId } });
@@ -133,17 +134,17 @@ async function ownKeys({ principal, services: { control } }: CallerContext): Pro
 }
 
 /**
- * What of the log a caller may see, and whose rows: undefined for those of everybody.
+ * Filter of the log rows a caller may see: undefined for all.
  *
- * @throws {PermissionError} If the caller's role may see nothing of it.
+ * @throws {PermissionError} If the caller's role may see none.
  */
-async function requireLogSight(context: CallerContext) {
+async function requireLogAccess(context: CallerContext) {
   const { metadata, content, others } = await readLogSight(context);
   if (!metadata) throw new PermissionError("Forbidden! This role may not see logs", { code: "AB03" });
   return { content, ofKeys: others ? undefined : await ownKeys(context) };
 }
 
-/** A row without what shows contents: what checks found may repeat them. */
+/** A row without fields that show contents: guardrail results may quote them. */
 function withoutContents(row: LogRow): LogRow {
   const { hook_results: _, ...figures } = row;
   return figures;
@@ -152,11 +153,11 @@ function withoutContents(row: LogRow): LogRow {
 async function listLogs(context: CallerContext): Promise<Reply> {
   requireKnownQuery(context.url.searchParams, filters);
   const scope = scopeOf(context);
-  const { content, ofKeys } = await requireLogSight(context);
+  const { content, ofKeys } = await requireLogAccess(context);
   const filter = { ...(await readFilter(context)), ...(ofKeys && { ofKeys }) };
   const { rows, stoppedAt } = await context.services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
   const page = rows.slice(0, filter.limit);
-  // a search that stopped goes on where it did, one that found more than a page behind the page
+  // a search that stopped continues where it did; one that found more than a page continues after the page
   const next = rows.length > filter.limit ? (page.at(-1)?.details.id ?? null) : stoppedAt;
   const next_cursor = next === null ? null : `${next}.${await context.services.stateMac(cursorText(scope, next))}`;
   const shown = page.map(toRow);
@@ -164,35 +165,36 @@ async function listLogs(context: CallerContext): Promise<Reply> {
   return jsonReply({ object: "list", data, has_more: next !== null, next_cursor });
 }
 
-/** What clients of other gateways ask for below this path: nothing here, and the id of no row. */
+/** Paths that clients of other gateways request here: not found, and not the id of a row. */
 const otherPaths = ["exports", "tail"];
 
 async function readLog(context: CallerContext): Promise<Reply> {
   const scope = scopeOf(context);
   const id = context.params.id ?? "";
-  const { content, ofKeys } = await requireLogSight(context);
+  const { content, ofKeys } = await requireLogAccess(context);
   const stored = await context.services.logStore.find(scope, id);
   const isSeen = stored !== undefined && (ofKeys === undefined || ofKeys.has(stored.details.api_key_id));
   if (!isSeen) throw new NotFoundError("Cannot find this log row", { code: "log_not_found" });
   const { redactor } = context.services;
-  if (!content) return jsonReply(withoutContents(toDetail({ ...stored, content: null }, [], redactor)));
-  return jsonReply(toDetail(stored, await context.services.logStore.findHooks(scope, stored.details.id), redactor));
+  if (!content) return jsonReply(withoutContents(await toDetail({ ...stored, content: null }, [], redactor)));
+  const late = await context.services.logStore.findHooks(scope, stored.details.id);
+  return jsonReply(await toDetail(stored, late, redactor));
 }
 
-/** What a list may ask for. */
+/** Query parameters of the list. */
 const filters = [
-  { name: "limit", description: `Rows of a page, at most ${maxLimit}, default ${defaultLimit}` },
-  { name: "cursor", description: "next_cursor of the page before" },
-  { name: "from", description: "First time, ISO 8601, inclusive" },
-  { name: "to", description: "Last time, ISO 8601, exclusive; after `from`" },
-  { name: "status", description: "Status that was answered" },
-  { name: "model", description: "Model that was asked for" },
-  { name: "provider", description: "Provider that was called" },
-  { name: "trace_id", description: "Trace the request belongs to" },
-  { name: "api_key_id", description: "Key that was used" },
+  { name: "limit", description: `Rows per page, at most ${maxLimit}, default ${defaultLimit}` },
+  { name: "cursor", description: "next_cursor of the previous page" },
+  { name: "from", description: "Start time, ISO 8601, inclusive" },
+  { name: "to", description: "End time, ISO 8601, exclusive; after `from`" },
+  { name: "status", description: "Status of the response" },
+  { name: "model", description: "Requested model" },
+  { name: "provider", description: "Called provider" },
+  { name: "trace_id", description: "Trace of the request" },
+  { name: "api_key_id", description: "Key of the request" },
 ];
 
-/** Rows of the log API. */
+/** Endpoints of the log API. */
 export const logEndpoints: readonly Endpoint[] = [
   defineKeyEndpoint({
     method: "GET",

@@ -3,7 +3,7 @@ import { UnavailableError } from "../errors.ts";
 import { jsonReply } from "../lib/reply.ts";
 import { version } from "../version.ts";
 
-/** Rows that tell hosts and load balancers about the process. They tell nothing else. */
+/** Endpoints for hosts and load balancers that report the state of the process, and nothing else. */
 export const systemEndpoints: readonly Endpoint[] = [
   definePublicEndpoint({
     method: "GET",
@@ -22,7 +22,7 @@ export const systemEndpoints: readonly Endpoint[] = [
       method: "GET",
       path,
       tag: "System",
-      summary: "Whether the process is alive",
+      summary: "Show whether the process is alive",
       access: "public",
       handle: () => jsonReply({ status: "success", message: "Server is healthy", version }),
     }),
@@ -31,7 +31,7 @@ export const systemEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/ready",
     tag: "System",
-    summary: "Whether the process can serve",
+    summary: "Show whether the process can serve requests",
     access: "public",
     handle({ services }) {
       if (services.isReady()) return jsonReply({ status: "success", message: "Server is ready" });

@@ -1,13 +1,13 @@
 import { crc32, randomBase62, randomBytes, toBase62 } from "../lib/hash.ts";
 
-/** Prefix of keys when the operator sets none. */
+/** Key prefix unless the operator sets another. */
 export const defaultKeyPrefix = "gk";
 
-/** A new key: shown once, then only its digest is kept. */
+/** A new key: shown once, stored as a digest. */
 interface MintedKey {
   /** `<prefix>_<id>_<secret><check>`. */
   key: string;
-  /** The public part it is looked up by. */
+  /** The public part, for looking it up. */
   lookupId: string;
 }
 
@@ -16,9 +16,9 @@ function checkOf(text: string): string {
 }
 
 /**
- * Makes a key: 12 public letters, 43 letters from 32 random bytes, 6 letters of CRC-32.
+ * Generates a key: 12 public characters, 43 secret ones from 32 random bytes, 6 of CRC-32.
  *
- * @param lookupId The public letters of a key that gets a new secret; by default new ones.
+ * @param lookupId The public characters of a key that gets a new secret; by default new ones.
  */
 export function mintApiKey(prefix: string, lookupId: string = randomBase62(12)): MintedKey {
   const secret = toBase62(
@@ -29,16 +29,19 @@ export function mintApiKey(prefix: string, lookupId: string = randomBase62(12)):
   return { key: body + checkOf(body), lookupId };
 }
 
+/** Characters of a key behind its prefix and the `_` after that. */
+export const keyLength = 12 + 1 + 49;
+
 const keyForm = /^([A-Za-z0-9-]{1,16})_([0-9A-Za-z]{12})_[0-9A-Za-z]{49}$/;
 
-/** The public part of a key of our form; undefined when form, prefix or check letters are wrong. No store is asked. */
+/** The public part of a key; undefined when format, prefix or checksum are wrong. Needs no database. */
 export function readLookupId(key: string, prefix: string): string | undefined {
   const match = keyForm.exec(key);
   if (!match || match[1] !== prefix) return undefined;
   return checkOf(key.slice(0, -6)) === key.slice(-6) ? match[2] : undefined;
 }
 
-/** A secret as lists show it: two letters, stars, three letters; short ones are stars only. */
+/** A secret as lists show it: two characters, stars, three characters; short ones as stars only. */
 export function maskSecret(secret: string): string {
   return secret.length < 12 ? "*****" : `${secret.slice(0, 2)}*****${secret.slice(-3)}`;
 }
@@ -48,7 +51,7 @@ const documentedExamples = new Set(["your-gateway-api-key", "change-me-change-me
 /**
  * Checks a bootstrap key the operator chose.
  *
- * @throws {TypeError} If it is empty, short, an example, or holds what no header can carry.
+ * @throws {TypeError} If it is empty, short, an example, or cannot be sent in a header.
  */
 export function requireBootstrapKey(name: string, key: string): string {
   if (!/^[A-Za-z0-9._~+/=-]{16,512}$/.test(key)) {
@@ -59,7 +62,7 @@ export function requireBootstrapKey(name: string, key: string): string {
   return key;
 }
 
-/** Whether a credential is free of what joins repeated headers. */
+/** Whether a credential has no separator of joined headers. */
 export function isSingleCredential(text: string): boolean {
   return /^[^\s,]+$/.test(text);
 }

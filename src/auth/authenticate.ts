@@ -11,67 +11,67 @@ import type { TokenAuthenticator } from "./jwt.ts";
 import { type KeyDefaults, noDefaults, type Principal } from "./principal.ts";
 import type { KeyKind } from "./scopes.ts";
 
-/** A verified key is read again after this long. */
+/** A cached key is read again after this long. */
 const knownForMs = 30_000;
-/** A reading in the background starts after this long, so that no caller waits for it. */
+/** A background refresh starts after this long, so that no caller waits for it. */
 const refreshAfterMs = 20_000;
 /** An unknown public part is not looked up again for this long. */
 const unknownForMs = 5_000;
-/** Digest that no key has: comparing with it costs what comparing with a real one does. */
+/** A digest that no key has: comparing with it takes as long as with a real one. */
 const noDigest = "A".repeat(43);
 
 const invalidKey = "Invalid API Key: send a valid gateway key in x-gateway-api-key";
 
-/** What authentication needs. */
+/** Options of an authenticator. */
 interface AuthenticatorOptions {
   store: ApiKeyStore;
   clock: Clock;
-  /** Digest of keys under the pepper. */
+  /** Digest of keys, keyed with the pepper. */
   mac: Mac;
   /** The pepper, for comparisons in constant time. */
   pepper: Uint8Array<ArrayBuffer>;
   keyPrefix: string;
-  /** Failures of one address in a minute before further ones are answered 429. */
+  /** Failures of one address per minute after which further ones get 429. */
   failuresPerMinute: number;
-  /** Tells who a token of an identity provider belongs to; absent: tokens are wrong keys. */
+  /** Authenticates tokens of identity providers; absent: tokens count as wrong keys. */
   tokens?: TokenAuthenticator;
 }
 
-/** Tells who a key belongs to. */
+/** Authenticates keys. */
 export interface Authenticator {
   /**
-   * The caller behind a key. Answers at once for keys used lately where the host digests synchronously.
+   * The caller of a key. Synchronous for cached keys if the host's digest is.
    *
-   * @param address Called only for tokens and when the key is wrong.
-   * @param workspace The workspace the request names: read for tokens alone.
+   * @param address Called only for tokens, and when the key is wrong.
+   * @param workspace The workspace that the request names; used for tokens only.
    * @throws {AuthenticationError} If the key is malformed, unknown, revoked or expired.
-   * @throws {PermissionError} If a token verifies and gives no right to anything here.
+   * @throws {PermissionError} If a token is valid but has no permissions here.
    * @throws {RateLimitError} If the key is wrong and the address failed too often.
-   * @throws {UnavailableError} If the key is not known here and the database does not answer.
+   * @throws {UnavailableError} If the key is not cached and the database does not respond.
    */
   authenticate(key: string, address: () => string, workspace?: () => string | null): Principal | Promise<Principal>;
   /**
-   * Whether a text of our form is a key of this installation, whatever its state.
+   * Whether a string is a key of this installation, whatever its status.
    *
-   * @throws {UnavailableError} If the key is not known here and the database does not answer.
+   * @throws {UnavailableError} If the key is not cached and the database does not respond.
    */
   isOwnKey(key: string): Promise<boolean>;
-  /** The caller behind a key that is stored and can be used now, by its id; undefined for any other. */
+  /** The caller of a stored key that is usable now, by id; undefined for any other. */
   ofKey(keyId: string): Promise<Principal | undefined>;
   /**
-   * Refuses a wrong credential of another kind, and counts it like a wrong key.
+   * Rejects a wrong credential of another kind, and counts it like a wrong key.
    *
    * @throws {AuthenticationError}
    * @throws {RateLimitError} If the address failed too often.
    */
   refuse(address: () => string, message: string): never;
-  /** Forgets what changed: one key by its id, all keys and tokens of an organisation or its tokens alone, or all. */
+  /** Drops cached entries: one key by id, all keys and tokens of an organisation or its tokens only, or everything. */
   forget(changed: { organisationId?: string; keyId?: string; tokensOnly?: boolean }): void;
 }
 
-/** A verified key in memory. */
+/** A cached key. */
 interface KnownKey {
-  /** Digest of the credential that was verified: the current secret's or the former one's. */
+  /** Digest of the verified credential: the current secret or the former one. */
   digest: string;
   row: ApiKeyRow;
   principal: Principal;
@@ -83,7 +83,7 @@ function toPrincipal(row: ApiKeyRow): Principal {
   const scopes: unknown = JSON.parse(row.scopes);
   return {
     keyId: row.id,
-    // the column is only ever written with one of these
+    // only these values are ever written to the column
     kind: row.kind as KeyKind,
     organisationId: row.organisationId,
     workspaceId: row.workspaceId,
@@ -104,18 +104,18 @@ function toDefaults(stored: unknown): KeyDefaults {
   };
 }
 
-/** Whether a digest is that of a key's secret, or of its former one while that still works. */
+/** Whether a digest matches a key's secret, or its former one while that still works. */
 function hasDigest(row: ApiKeyRow, digest: string, now: number): boolean {
   if (row.digest === digest) return true;
   return row.formerDigest === digest && row.transitionEndsAt !== null && now < row.transitionEndsAt;
 }
 
-/** Whether a key's time is over. */
+/** Whether a key has expired. */
 function hasExpired({ status, expiresAt }: ApiKeyRow, now: number): boolean {
   return status === "expired" || (expiresAt !== null && expiresAt <= now);
 }
 
-/** Counts wrong keys by where they come from in windows of a minute. */
+/** Counts wrong keys by source address in windows of a minute. */
 function createFailureCounter(clock: Clock, limit: number) {
   const counts = new BoundedMap<string, { since: number; failures: number }>(10_000);
   return (address: string): boolean => {
@@ -130,13 +130,13 @@ function createFailureCounter(clock: Clock, limit: number) {
   };
 }
 
-/** Authenticates keys from memory, and from the store when they were not used lately. */
+/** Authenticates keys from its cache, else from the store. */
 class KeyAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #known = new BoundedMap<string, KnownKey>(10_000);
   readonly #unknown = new BoundedMap<string, number>(10_000);
   readonly #failsTooOften: (address: string) => boolean;
-  /** Grows when something is forgotten: what was read before is used once and not remembered. */
+  /** Incremented when something is dropped: what was read earlier is used once and not cached. */
   #generation = 0;
   #anyForm: { rows: readonly ApiKeyRow[]; readAt: number } | undefined;
 
@@ -241,7 +241,7 @@ class KeyAuthenticator implements Authenticator {
     return fresh ? this.#requireUsable(fresh, address) : this.refuse(address);
   }
 
-  /** Reads a known key again. When the database is away, the key goes on working. */
+  /** Refreshes a cached key; it keeps working while the database is unavailable. */
   async #refresh(digest: string, entry: KnownKey): Promise<KnownKey | undefined> {
     const { store, clock } = this.#options;
     entry.refreshing = true;
@@ -258,7 +258,7 @@ class KeyAuthenticator implements Authenticator {
     }
   }
 
-  /** The few keys of no particular form live in memory, so that malformed keys cannot make the database work. */
+  /** The few bootstrap keys in another format are cached, so that malformed keys cause no queries. */
   async #readKeysOfAnyForm(): Promise<readonly ApiKeyRow[]> {
     const { store, clock } = this.#options;
     if (!this.#anyForm || clock.monotonic() - this.#anyForm.readAt >= knownForMs) {
@@ -293,7 +293,7 @@ class KeyAuthenticator implements Authenticator {
     try {
       return await this.#findRow(key);
     } catch (cause) {
-      throw new UnavailableError("Cannot check this API key: the database does not answer", {
+      throw new UnavailableError("Cannot check this API key: the database does not respond", {
         cause,
         code: "database_unavailable",
         retryAfterSeconds: 1,

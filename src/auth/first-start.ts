@@ -11,22 +11,22 @@ import {
 } from "./master-keys.ts";
 import { type KeyKind, scopesOfKind } from "./scopes.ts";
 
-/** Keys of the first start, shown once. Null where the operator chose the key and knows it. */
+/** Keys of the first start, shown once. Null where the operator chose the key. */
 export interface FirstKeys {
   adminKey: string | null;
   workspaceKey: string | null;
 }
 
-/** What the installation is opened with. */
+/** Options for opening the installation. */
 interface OpenInstallationOptions {
   store: InstallationStore;
   masterKeys: readonly MasterKey[];
-  /** Asked when the root secret names none of the keys above. */
+  /** Called when the root secret names a key that was not given. */
   readMasterKeys?: ReadMasterKeys | undefined;
   createMac: MacFactory;
   keyPrefix: string;
   now: number;
-  /** Keys the operator chose for the first start. */
+  /** Keys that the operator chose for the first start. */
   bootstrap: { adminKey?: string; workspaceKey?: string };
 }
 
@@ -36,11 +36,11 @@ interface InstallationKeys {
   logHash: Uint8Array<ArrayBuffer>;
   state: Uint8Array<ArrayBuffer>;
   audit: Uint8Array<ArrayBuffer>;
-  /** Seals bodies that are kept to be used again. */
+  /** Seals stored response bodies. */
   bodies: Uint8Array<ArrayBuffer>;
 }
 
-/** An open installation; `firstKeys` only when this process made it. */
+/** An open installation; `firstKeys` only if this process created it. */
 export interface Installation {
   keys: InstallationKeys;
   firstKeys: FirstKeys | undefined;
@@ -57,7 +57,7 @@ async function deriveKeys(rootSecret: Uint8Array<ArrayBuffer>): Promise<Installa
   return { pepper, logHash, state, audit, bodies };
 }
 
-/** What the row of a key is made with. */
+/** Input for a key's row. */
 interface NewKeyOptions {
   digest: (text: string) => string | Promise<string>;
   keyPrefix: string;
@@ -72,11 +72,11 @@ export function createAdminKeyRow(
   organisationId: string,
   options: Omit<NewKeyOptions, "name">,
 ): Promise<NewApiKeyRow> {
-  const named = { ...options, name: "Admin key made by a command" };
+  const named = { ...options, name: "Admin key created by a command" };
   return toKeyRow(key, "organisation-service", { organisationId, workspaceId: null }, named);
 }
 
-/** A key's text and the row that stores its digest. */
+/** A new key and the row that stores its digest. */
 async function toKeyRow(
   key: string,
   kind: KeyKind,
@@ -98,7 +98,7 @@ async function toKeyRow(
   };
 }
 
-/** @throws {TypeError} If a key the operator chose is not fit to be one. */
+/** @throws {TypeError} If a key that the operator chose is unsuitable. */
 function checkBootstrap({ adminKey, workspaceKey }: OpenInstallationOptions["bootstrap"]): void {
   if (adminKey !== undefined) requireBootstrapKey("the bootstrap admin key", adminKey);
   if (workspaceKey !== undefined) requireBootstrapKey("the bootstrap workspace key", workspaceKey);
@@ -107,7 +107,7 @@ function checkBootstrap({ adminKey, workspaceKey }: OpenInstallationOptions["boo
   }
 }
 
-/** What a new organisation is made from. */
+/** Input for a new organisation. */
 interface NewOrganisationOptions {
   name: string;
   slug: string;
@@ -116,11 +116,11 @@ interface NewOrganisationOptions {
   digest: Mac;
   keyPrefix: string;
   now: number;
-  /** Address of the first owner. Default `owner@localhost`. */
+  /** E-mail address of the first owner. Default `owner@localhost`. */
   ownerEmail?: string;
 }
 
-/** The records of a new organisation: itself, its default workspace, its owner, one key for each of the two. */
+/** Rows of a new organisation: the organisation, its default workspace, its owner and two keys. */
 export async function createOrganisationRows(options: NewOrganisationOptions): Promise<NewOrganisation> {
   const { name, slug, now: createdAt, digest, keyPrefix } = options;
   const keyOptions = { digest, keyPrefix, now: createdAt };
@@ -171,17 +171,17 @@ async function createFirstStart(options: OpenInstallationOptions, masterKey: Mas
   return { start, keys, firstKeys };
 }
 
-/** The root secret; keys that came after `masterKeys` were read are asked for when it names one of them. */
+/** Unwraps the root secret; reads newer master keys if it names one of them. */
 async function openRootSecret(stored: string, { masterKeys, readMasterKeys }: OpenInstallationOptions) {
   const known = masterKeys.some(({ version }) => version === versionOfRootSecret(stored));
   return unwrapRootSecret(stored, known ? masterKeys : ((await readMasterKeys?.()) ?? masterKeys));
 }
 
 /**
- * Opens the installation a database holds; an empty database gets its first organisation, workspace, owner and keys.
+ * Opens the installation in a database; an empty database gets its first organisation, workspace, owner and keys.
  *
  * @throws {Error} If the master keys do not open it.
- * @throws {TypeError} If the database is empty and a bootstrap key cannot be used.
+ * @throws {TypeError} If the database is empty and a bootstrap key is unsuitable.
  */
 export async function openInstallation(options: OpenInstallationOptions): Promise<Installation> {
   const { store } = options;

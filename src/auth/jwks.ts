@@ -2,29 +2,29 @@ import { importJWK, type JWK } from "jose";
 import { AuthenticationError, UnavailableError } from "../errors.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
-import { isObject } from "../lib/json.ts";
+import { isObject, stringOf } from "../lib/json.ts";
 import type { TokenAlgorithm } from "../schemas/auth-settings.ts";
 
-/** A key set is read again after this long. */
+/** A key set is fetched again after this long. */
 const freshMs = 10 * 60_000;
-/** A reading in the background starts after this long, so that no caller waits for it. */
+/** A background refresh starts after this long, so that no caller waits for it. */
 const refreshAfterMs = 8 * 60_000;
-/** Keys go on working this long while their source is away. */
+/** Cached keys keep working for this long while their source is unavailable. */
 const keptMs = 24 * 3_600_000;
 /** Least time between two fetches of one address. */
 const retryMs = 30_000;
-/** Bounds of one fetch. */
+/** Limits of one fetch. */
 const fetchBounds = { maxBytes: 256 * 1024, timeoutMs: 5_000 };
 const maxKeys = 100;
 const minRsaBits = 2_048;
 const maxRsaBits = 8_192;
-/** Most addresses whose keys are kept. */
+/** Most addresses whose keys are cached. */
 const maxSources = 1_000;
 
-/** Reads a JSON document whose address an organisation named. */
+/** Fetches a JSON document from an address that an organisation chose. */
 export type FetchJson = (url: string, bounds: { maxBytes: number; timeoutMs: number }) => Promise<unknown>;
 
-/** Where an organisation's keys are. */
+/** Sources of an organisation's keys. */
 export interface KeySource {
   organisationId: string;
   urls: readonly string[];
@@ -32,50 +32,46 @@ export interface KeySource {
   inline: unknown;
 }
 
-/** A public key that may verify signatures. */
+/** A public key for verifying signatures. */
 export interface VerificationKey {
   /** Key type with its curve: `RSA`, `P-256`, `P-384`, `P-521` or `Ed25519`. */
   readonly form: string;
-  /** The one algorithm the key says it is for. */
+  /** The algorithm that the key itself specifies. */
   readonly alg: string | undefined;
-  /** The key for use with an algorithm that fits its form. */
+  /** The key for an algorithm that fits its type. */
   import(algorithm: TokenAlgorithm): Promise<CryptoKey>;
 }
 
 /** Key sets of organisations. */
 export interface KeySets {
   /**
-   * The key a token names.
+   * The key that a token names.
    *
-   * @throws {AuthenticationError} If there is no such key, or it may not be used.
-   * @throws {UnavailableError} If the key is not among those known and a source cannot be read.
+   * @throws {AuthenticationError} If there is no such key, or it must not be used.
+   * @throws {UnavailableError} If the key is not cached and a source cannot be fetched.
    */
   find(source: KeySource, kid: string): Promise<VerificationKey>;
 }
 
-/** A key of a set, or why one of that id may not be used. */
+/** A key of a set, or why the key with that id must not be used. */
 type Entry = { key: VerificationKey; identity: string } | { problem: string };
-/** Keys of one set by id; a text where the set is refused as a whole. */
+/** Keys of one set by id; a string if the set is rejected as a whole. */
 type KeySet = ReadonlyMap<string, Entry> | string;
 
-/** Members of private and symmetric keys (RFC 7518, section 6). */
+/** Fields of private and symmetric keys (RFC 7518, section 6). */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 function refuse(reason: string): never {
   throw new AuthenticationError(`JWT verification failed: ${reason}`, { code: "invalid_token" });
 }
 
-/** Bits of a base64url number. */
+/** Length of a base64url number in bits. */
 function bitsOf(text: unknown): number {
   if (typeof text !== "string") return 0;
   return Math.floor((text.replace(/^A+/, "").length * 6) / 8) * 8;
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-/** Why a key may not verify; undefined when it may. */
+/** Why a key must not verify signatures; undefined when it may. */
 function findProblem(jwk: Record<string, unknown>): string | undefined {
   const { kty, crv, use, key_ops: operations } = jwk;
   if (use !== undefined && use !== "sig") return "its key is not for signatures";
@@ -90,17 +86,17 @@ function findProblem(jwk: Record<string, unknown>): string | undefined {
 function toEntry(jwk: Record<string, unknown>): Entry {
   const problem = findProblem(jwk);
   if (problem !== undefined) return { problem };
-  const alg = textOf(jwk.alg);
+  const alg = stringOf(jwk.alg);
   const { kty, crv, n, e, x, y } = jwk;
   const imported = new Map<string, Promise<CryptoKey>>();
   const importOnce = (algorithm: TokenAlgorithm): Promise<CryptoKey> => {
     const known = imported.get(algorithm);
     if (known) return known;
-    // only what makes the key: its other members decide nothing here
+    // only the fields that define the key; the others have no effect here
     const plain = Object.fromEntries(
       Object.entries({ kty, crv, n, e, x, y }).filter(([, value]) => value !== undefined),
     );
-    const key = importJWK(plain as JWK, algorithm) as Promise<CryptoKey>; // bytes come only of symmetric keys, which are refused
+    const key = importJWK(plain as JWK, algorithm) as Promise<CryptoKey>; // only symmetric keys import as bytes, and those are rejected
     imported.set(algorithm, key);
     return key;
   };
@@ -110,7 +106,7 @@ function toEntry(jwk: Record<string, unknown>): Entry {
   };
 }
 
-/** Two keys of one id: the same key twice is one, different ones make the id useless. */
+/** Merges two keys with one id: equal keys count as one, different ones make the id unusable. */
 function merge(known: Entry | undefined, entry: Entry): Entry {
   if (!known || "problem" in entry) return entry;
   if ("problem" in known) return known;
@@ -120,13 +116,13 @@ function merge(known: Entry | undefined, entry: Entry): Entry {
 /**
  * Reads a key set (RFC 7517, section 5).
  *
- * @returns Its keys; undefined when the document is no key set.
+ * @returns Its keys; undefined when the document is not a key set.
  */
 export function readKeySet(document: unknown): KeySet | undefined {
   const keys = isObject(document) ? document.keys : undefined;
   if (!Array.isArray(keys) || keys.length > maxKeys || !keys.every(isObject)) return undefined;
   if (keys.some((jwk) => jwk.kty === "oct" || secretMembers.some((name) => jwk[name] !== undefined))) {
-    return "the key set holds private or symmetric keys";
+    return "the key set has private or symmetric keys";
   }
   const entries = new Map<string, Entry>();
   for (const jwk of keys) {
@@ -155,7 +151,7 @@ function pick(sets: readonly (KeySet | undefined)[], kid: string): Entry | undef
   return found;
 }
 
-/** Reads key sets from their addresses, and remembers them. */
+/** Fetches key sets from their addresses, and caches them. */
 class CachedKeySets implements KeySets {
   readonly #clock: Clock;
   readonly #fetchJson: FetchJson;
@@ -183,7 +179,7 @@ class CachedKeySets implements KeySets {
     if (entry && "key" in entry) return entry.key;
     if (entry) return refuse(entry.problem);
     if (sets.includes(undefined)) {
-      throw new UnavailableError("Cannot check this token: the keys of its identity provider cannot be read", {
+      throw new UnavailableError("Cannot check this token: the keys of its identity provider cannot be fetched", {
         code: "jwks_unavailable",
         retryAfterSeconds: 30,
       });
@@ -208,13 +204,13 @@ class CachedKeySets implements KeySets {
       source.set = set;
       source.readAt = this.#clock.monotonic();
     } catch {
-      // the keys at hand go on until they are too old
+      // cached keys stay in use until they are too old
     } finally {
       source.running = undefined;
     }
   }
 
-  /** Reads an address unless that was just attempted. Callers share one reading. */
+  /** Fetches an address unless it was just attempted; callers share one fetch. */
   #refresh(source: Source, url: string): Promise<void> {
     if (source.running) return source.running;
     if (this.#clock.monotonic() - source.triedAt < retryMs) return Promise.resolve();
@@ -224,7 +220,7 @@ class CachedKeySets implements KeySets {
 
   async #read(source: Source, url: string): Promise<KeySet | undefined> {
     const ageOf = () => (source.set === undefined ? Number.POSITIVE_INFINITY : this.#clock.monotonic() - source.readAt);
-    // only the first caller waits for a source that is away
+    // only the first caller waits for an unavailable source
     const isAway = source.triedAt > source.readAt && source.set !== undefined && ageOf() < keptMs;
     if (ageOf() >= freshMs && !isAway) await this.#refresh(source, url);
     else if (ageOf() >= refreshAfterMs) void this.#refresh(source, url);

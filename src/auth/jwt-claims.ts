@@ -8,28 +8,28 @@ import { RateLimit, RateLimits, UsageLimits } from "../schemas/control.ts";
 import { type CredentialLimits, type KeyDefaults, noDefaults } from "./principal.ts";
 import { mayHoldScope, normaliseScope } from "./scopes.ts";
 
-/** Members of a token's payload. */
+/** Claims of a token. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** What of a token's header has a say. */
+/** The relevant fields of a token's header. */
 interface TokenHeader {
   alg: TokenAlgorithm;
   kid: string;
 }
 
-/** Three base64url parts, as a token is written (RFC 7515, section 7.1); unsigned ones are recognised and refused. */
+/** Three base64url parts, the format of a token (RFC 7515, section 7.1); unsigned tokens match, and are rejected later. */
 const tokenForm = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 const maxTokenLength = 16_384;
-/** Bounds of a token's JSON texts. */
+/** Limits of a token's JSON. */
 const jsonLimits = { depth: 16, values: 5_000, keys: 500 };
 const maxKidLength = 512;
-/** Headers that would have the token name its own key, or that change what a signature means. */
+/** Headers that name the token's own key or change what the signature covers. */
 const refusedHeaders = ["jku", "x5u", "jwk", "x5c", "crit"];
 /** Types of token (RFC 7519, section 5.1, and RFC 9068, section 2.1). */
 const types = new Set(["jwt", "application/jwt", "at+jwt", "application/at+jwt"]);
 
 /**
- * Refuses a token, saying why in general words.
+ * Rejects a token with a general reason.
  *
  * @throws {AuthenticationError}
  */
@@ -37,7 +37,7 @@ export function refuseToken(reason: string, code = "invalid_token"): never {
   throw new AuthenticationError(`JWT verification failed: ${reason}`, { code });
 }
 
-/** Text of a part; undefined when it is no UTF-8, or not the one way to write it. */
+/** Decodes a part; undefined when it is not UTF-8, or not canonically encoded. */
 function decodePart(part: string): string | undefined {
   try {
     const bytes = fromBase64Url(part);
@@ -48,7 +48,7 @@ function decodePart(part: string): string | undefined {
   }
 }
 
-/** Whether a credential is written as a token: three parts, the first a JSON object. */
+/** Whether a credential has the format of a token: three parts, the first a JSON object. */
 export function hasTokenForm(credential: string): boolean {
   if (credential.length > maxTokenLength || !tokenForm.test(credential)) return false;
   return isObject(parseJson(decodePart(credential.slice(0, credential.indexOf("."))) ?? ""));
@@ -58,7 +58,7 @@ function readObject(part: string, name: string): Claims {
   const text = decodePart(part);
   const value = text === undefined ? undefined : parseJson(text);
   if (text === undefined || !isObject(value)) return refuseToken(`its ${name} is malformed`);
-  if (hasRepeatedName(text)) return refuseToken(`its ${name} names a member twice`);
+  if (hasRepeatedName(text)) return refuseToken(`its ${name} repeats a name`);
   return value;
 }
 
@@ -67,7 +67,7 @@ function isAlgorithm(alg: unknown): alg is TokenAlgorithm {
 }
 
 /**
- * Claims of a token, none of them proven.
+ * Claims of a token, unverified.
  *
  * @throws {AuthenticationError} If they are malformed.
  */
@@ -76,20 +76,20 @@ export function readClaims(token: string): Claims {
 }
 
 /**
- * The header of a token, nothing of it proven.
+ * The header of a token, unverified.
  *
- * @throws {AuthenticationError} If it or the signature is malformed, or it asks for what is never done.
+ * @throws {AuthenticationError} If it or the signature is malformed, or it uses unsupported features.
  */
 export function readHeader(token: string): TokenHeader {
   const [first = "", , signature = ""] = token.split(".");
   const header = readObject(first, "header");
   const refused = refusedHeaders.find((name) => Object.hasOwn(header, name));
-  if (refused !== undefined) return refuseToken(`the header ${refused} is not taken`);
+  if (refused !== undefined) return refuseToken(`the header ${refused} is not accepted`);
   const { alg, kid, typ } = header;
   if (typ !== undefined && !(typeof typ === "string" && types.has(typ.toLowerCase()))) {
-    return refuseToken("its header says that it is something else than a token");
+    return refuseToken("its header states another type than a token");
   }
-  if (!isAlgorithm(alg)) return refuseToken("its algorithm is not taken");
+  if (!isAlgorithm(alg)) return refuseToken("its algorithm is not accepted");
   if (typeof kid !== "string" || kid === "" || kid.length > maxKidLength) {
     return refuseToken("its header names no key id");
   }
@@ -97,7 +97,7 @@ export function readHeader(token: string): TokenHeader {
   return { alg, kid };
 }
 
-/** Whether a base64url text is the one way to write its bytes: else one token could be written as several. */
+/** Whether a base64url string is the canonical encoding: otherwise one token could be written in several ways. */
 function isCanonical(part: string): boolean {
   try {
     return part !== "" && toBase64Url(fromBase64Url(part)) === part;
@@ -107,9 +107,9 @@ function isCanonical(part: string): boolean {
 }
 
 /**
- * The text of the first of some claims that is there; null when none is.
+ * The first of some claims that is present; null without any.
  *
- * @throws {AuthenticationError} If it is no text, or longer than any id.
+ * @throws {AuthenticationError} If it is not a string, or longer than any id.
  */
 export function readText(claims: Claims, ...names: readonly string[]): string | null {
   for (const name of names) {
@@ -124,10 +124,10 @@ export function readText(claims: Claims, ...names: readonly string[]): string | 
 }
 
 const emailForm = /^[^\s@,;<>"\0]{1,255}@[^\s@,;<>"\0]{1,255}$/;
-/** Claims that may hold an e-mail address, in the order they count. */
+/** Claims that may hold an e-mail address, in order of preference. */
 const emailClaims = ["email_id", "email", "preferred_username", "upn", "unique_name"];
 
-/** The person's e-mail address in lower case; null when none is there or the issuer says it is not verified. */
+/** The user's e-mail address in lower case; null if absent, or if the issuer states that it is unverified. */
 export function readEmail(claims: Claims): string | null {
   const { email_verified: verified } = claims;
   if (verified !== undefined && verified !== null && verified !== true && verified !== "true") return null;
@@ -138,7 +138,7 @@ export function readEmail(claims: Claims): string | null {
   return null;
 }
 
-/** Scopes of a token together with the ones it need not name; those no token may hold are left out. */
+/** Scopes of a token, including defaults, without those that no token may have. */
 export function readScopes({ scope, scopes }: Claims, defaults: readonly string[]): ReadonlySet<string> {
   const given = scope ?? scopes;
   const own = typeof given === "string" ? given.split(/\s+/) : Array.isArray(given) ? given : [];
@@ -146,7 +146,7 @@ export function readScopes({ scope, scopes }: Claims, defaults: readonly string[
   return new Set([...texts, ...defaults].map(normaliseScope).filter((item) => mayHoldScope("token", item)));
 }
 
-/** What a token gives to requests that bring none of their own; what cannot be read gives nothing. */
+/** A token's defaults for requests; malformed ones are ignored. */
 export function readDefaults({ defaults }: Claims): KeyDefaults {
   if (!isObject(defaults)) return noDefaults;
   const { config_id: configId, metadata } = defaults;
@@ -166,9 +166,9 @@ const UsageLimitClaim = v.pipe(v.array(UsageLimits), v.maxLength(10));
 const RateLimitClaim = v.pipe(v.array(RateLimit), RateLimits);
 
 /**
- * Limits a token carries; undefined when it carries none.
+ * Limits in a token; undefined without any.
  *
- * @throws {AuthenticationError} If they cannot be read: a limit that is not understood is not no limit.
+ * @throws {AuthenticationError} If they are malformed: an unreadable limit must not mean no limit.
  */
 export function readLimits(claims: Claims): CredentialLimits | undefined {
   const usage = v.safeParse(UsageLimitClaim, toList(claims.usage_limits));

@@ -1,73 +1,73 @@
 import { PermissionError } from "../errors.ts";
 import { type Claims, readText } from "./jwt-claims.ts";
 
-/** A workspace that is there and not archived. */
+/** A workspace that exists and is not archived. */
 export interface TokenWorkspace {
   id: string;
   slug: string;
 }
 
-/** A person of an organisation. */
+/** A user of an organisation. */
 export interface TokenPerson {
   userId: string;
-  /** False for people an identity provider took away. */
+  /** False for users that an identity provider removed. */
   isActive: boolean;
 }
 
-/** What a deployment's restrictions go by. */
+/** Input for a deployment's restrictions. */
 interface DeploymentFacts {
   organisationId: string;
   /** Claim `sub`. */
   subject: string | null;
-  /** Null as long as neither token nor request named one. */
+  /** Null as long as neither token nor request names one. */
   workspace: TokenWorkspace | null;
 }
 
 /**
- * What a deployment says about a verified token: why it is refused, the slug or id of the workspace it is to have, or
- * nothing. Asked without a workspace where neither token nor request names one, and again with the one that was found;
- * a workspace named then is not looked at.
+ * A deployment's decision on a verified token: why it is refused, the slug or id of its workspace, or nothing. Called
+ * without a workspace if neither token nor request names one, and again with the workspace that was found; a
+ * workspace returned then is ignored.
  */
 export type CheckDeployment = (
   facts: DeploymentFacts,
 ) => { refusal: string } | string | undefined | Promise<{ refusal: string } | string | undefined>;
 
-/** Look-ups among an organisation's workspaces and people. */
+/** Lookups of an organisation's workspaces and users. */
 export interface TokenDirectory {
   /** An active workspace by its slug or id. */
   workspace(organisationId: string, slugOrId: string): Promise<TokenWorkspace | undefined>;
   /** The organisation's default workspace. */
   defaultWorkspace(organisationId: string): Promise<TokenWorkspace | undefined>;
-  /** The first active workspace a person was made a member of. */
+  /** The first active workspace of which a user became a member. */
   firstWorkspaceOf(organisationId: string, userId: string): Promise<TokenWorkspace | undefined>;
-  /** A person by their e-mail address in lower case. */
+  /** A user by e-mail address in lower case. */
   personByEmail(organisationId: string, email: string): Promise<TokenPerson | undefined>;
-  /** A person by their record's id or the name an identity provider knows them by. */
+  /** A user by id, or by the identity provider's id. */
   personById(organisationId: string, id: string): Promise<TokenPerson | undefined>;
-  /** Whether a person is in a workspace, as a member or as an owner or admin of the organisation. */
+  /** Whether a user may enter a workspace, as its member or as an owner or admin of the organisation. */
   isMember(organisationId: string, workspaceId: string, userId: string): Promise<boolean>;
 }
 
-/** What resolving needs. */
+/** Options of the resolver. */
 export interface WorkspaceResolverOptions {
   directory: TokenDirectory;
-  /** Restrictions of the deployment this gateway is; absent: none. */
+  /** Restrictions of this gateway's deployment; absent: no restrictions. */
   checkDeployment?: CheckDeployment;
-  /** Makes a person of a pending invitation to a verified address; true when it did. */
+  /** Accepts a pending invitation for a verified address; true if there was one. */
   acceptInvite?(organisationId: string, email: string): Promise<boolean>;
 }
 
-/** What is known of a verified token. */
+/** Facts of a verified token. */
 interface TokenFacts {
   organisationId: string;
   claims: Claims;
   /** The verified e-mail address. */
   email: string | null;
-  /** The workspace the request names. */
+  /** The workspace named by the request. */
   wanted: string | null;
 }
 
-/** Where a token acts, and as whom; a null `userId` is a service. */
+/** Workspace and user of a token; a null `userId` is a service. */
 interface TokenPlace {
   workspaceId: string;
   userId: string | null;
@@ -77,13 +77,13 @@ function forbid(message: string, code: string): never {
   throw new PermissionError(`Forbidden! ${message}`, { code });
 }
 
-/** A workspace with whether only a member of it may be there. */
+/** A workspace, and whether it is open to its members only. */
 interface Found {
   workspace: TokenWorkspace;
   membersOnly: boolean;
 }
 
-/** Creates what finds the workspace and the person of a verified token. */
+/** Creates the function that finds the workspace and user of a verified token. */
 export function createWorkspaceResolver(options: WorkspaceResolverOptions): (facts: TokenFacts) => Promise<TokenPlace> {
   const { directory } = options;
 
@@ -130,15 +130,15 @@ export function createWorkspaceResolver(options: WorkspaceResolverOptions): (fac
   return async (facts) => {
     const { organisationId } = facts;
     const person = await findPerson(facts);
-    // without this, taking a person away would leave their tokens the rights of a service
-    if (person && !person.isActive) forbid("This person is no longer active in the organisation", "person_inactive");
+    // without this, removing a user would leave their tokens the permissions of a service
+    if (person && !person.isActive) forbid("This user is no longer active in the organisation", "person_inactive");
     const found = await findWorkspace(facts, person);
     if (!found) return forbid("No workspace could be resolved for this token", "no_workspace");
     const { workspace, membersOnly } = found;
     await askDeployment(facts, workspace);
     const isMember = person ? await directory.isMember(organisationId, workspace.id, person.userId) : false;
-    // a person who was taken out of a workspace must not come back with the rights of a service
-    if ((membersOnly || person) && !isMember) forbid("This person is not a member of the workspace", "not_a_member");
+    // a user who was removed from a workspace must not return with the permissions of a service
+    if ((membersOnly || person) && !isMember) forbid("This user is not a member of the workspace", "not_a_member");
     return { workspaceId: workspace.id, userId: person && isMember ? person.userId : null };
   };
 }

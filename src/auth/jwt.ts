@@ -21,20 +21,20 @@ import {
 import { createWorkspaceResolver, type WorkspaceResolverOptions } from "./jwt-workspace.ts";
 import type { Principal } from "./principal.ts";
 
-/** A verified token is verified again after this long. */
+/** A cached token is verified again after this long. */
 const knownForMs = 60_000;
-/** Most workspaces one token is remembered for. */
+/** Most workspaces cached per token. */
 const maxWorkspaces = 8;
-/** Longest name of a workspace that is looked at: a longer one names none. */
+/** Longest workspace name that is looked up. */
 const maxWorkspaceName = 256;
-/** Most seconds clocks may differ, whatever is set. */
+/** Upper limit of the clock tolerance in seconds. */
 const maxSkewSeconds = 60;
-/** Failures of one organisation that are audited in a minute: a flood must not fill its log. */
+/** Failures per organisation and minute that are audited, so that a flood cannot fill the log. */
 const auditedPerMinute = 60;
 
-/** What of a request has a say in whose token it carries. */
+/** The parts of a request that affect its token. */
 interface TokenRequest {
-  /** Workspace the request names, used only when the token names none. */
+  /** Workspace named by the request, used only if the token names none. */
   workspace: string | null;
   address: string;
 }
@@ -46,52 +46,52 @@ interface TokenOrganisation {
   authSettings: unknown;
 }
 
-/** A token that was refused, for the audit log. */
+/** A rejected token, for the audit log. */
 export interface TokenFailure {
-  /** First 8 letters of the SHA-256 of the token, in hex. */
+  /** First 8 hexadecimal digits of the token's SHA-256. */
   token: string;
   reason: string;
   status: number;
   address: string;
 }
 
-/** What verifying tokens needs. */
+/** Options for verifying tokens. */
 export interface TokenAuthenticatorOptions extends WorkspaceResolverOptions {
   clock: Clock;
   organisation(id: string): Promise<TokenOrganisation | undefined>;
   /** The organisation of an installation that has exactly one. */
   onlyOrganisation(): Promise<TokenOrganisation | undefined>;
   fetchJson: FetchJson;
-  /** Seconds clocks may differ. */
+  /** Clock tolerance in seconds. */
   clockSkewSeconds: number;
-  /** Scopes every token has besides its own. */
+  /** Scopes that every token has in addition. */
   defaultScopes: readonly string[];
-  /** Ids of the only organisations whose tokens are taken; empty: all. */
+  /** Ids of the only organisations whose tokens are accepted; empty: all. */
   organisationsToSync: readonly string[];
-  /** Leaves a row in an organisation's audit log. */
+  /** Writes a row to an organisation's audit log. */
   auditFailure(organisationId: string, failure: TokenFailure): Promise<void>;
 }
 
-/** Tells who a token of an identity provider belongs to. */
+/** Authenticates tokens of identity providers. */
 export interface TokenAuthenticator {
-  /** Whether a credential is written as a token. */
+  /** Whether a credential has the format of a token. */
   takes(credential: string): boolean;
   /**
-   * The caller behind a token.
+   * The caller of a token.
    *
-   * @throws {AuthenticationError} If the token does not verify.
-   * @throws {PermissionError} If it verifies and gives no right to anything here.
-   * @throws {UnavailableError} If the keys or the database cannot be read.
+   * @throws {AuthenticationError} If the token is not valid.
+   * @throws {PermissionError} If it is valid but has no permissions here.
+   * @throws {UnavailableError} If the keys or the database are unavailable.
    */
   authenticate(token: string, request: TokenRequest): Promise<Principal>;
-  /** Forgets verified tokens of an organisation, or all. */
+  /** Drops cached tokens of an organisation, or all. */
   forget(organisationId: string | undefined): void;
 }
 
-/** A token as it was sent; nothing in it is proven. */
+/** A token as sent, unverified. */
 interface SentToken {
   text: string;
-  /** SHA-256 of the text in hex. */
+  /** SHA-256 of the token in hex. */
   digest: string;
 }
 
@@ -100,11 +100,11 @@ interface VerifiedToken {
   organisationId: string;
   claims: Claims;
   scopes: ReadonlySet<string>;
-  /** Milliseconds of the monotonic clock, and Unix milliseconds of `exp`. */
+  /** Monotonic milliseconds, and Unix milliseconds of `exp`. */
   verifiedAt: number;
   expiresAt: number;
   digest: string;
-  /** Callers by the workspace their request named. */
+  /** Callers by the workspace that their request named. */
   principals: BoundedMap<string, Principal>;
 }
 
@@ -114,7 +114,7 @@ function forbid(message: string, code: string): never {
 
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The organisation a token says it is for: until it is verified, that only chooses the keys. */
+/** The organisation a token names: until the token is verified, this only selects the keys. */
 async function chooseOrganisation(claims: Claims, options: TokenAuthenticatorOptions): Promise<TokenOrganisation> {
   const { organisationsToSync } = options;
   const [single, ...others] = organisationsToSync;
@@ -131,13 +131,13 @@ async function chooseOrganisation(claims: Claims, options: TokenAuthenticatorOpt
   return found ?? refuseToken("its organisation is not known");
 }
 
-/** Settings of an organisation whose tokens are taken. */
+/** Settings of an organisation that accepts tokens. */
 function requireSettings({ authSettings }: TokenOrganisation): AuthSettings {
   const { success, output } = v.safeParse(AuthSettings, authSettings ?? {});
   if (!success) return forbid("The organisation's settings for tokens cannot be used", "jwt_misconfigured");
   const urls = output.jwks_url ?? [];
   if (output.jwt_enabled === false || (urls.length === 0 && !output.jwks)) {
-    return forbid("The organisation takes no tokens: it has no key set", "jwt_not_configured");
+    return forbid("The organisation accepts no tokens: it has no key set", "jwt_not_configured");
   }
   const isChecked = (output.issuer ?? []).length > 0 && (output.audience ?? []).length > 0;
   if (!isChecked && urls.some(isSharedKeySource)) {
@@ -149,7 +149,7 @@ function requireSettings({ authSettings }: TokenOrganisation): AuthSettings {
   return output;
 }
 
-/** Form of key each algorithm needs. */
+/** Type of key that each algorithm needs. */
 const formOf: Readonly<Record<TokenAlgorithm, string>> = {
   RS256: "RSA",
   RS384: "RSA",
@@ -163,7 +163,7 @@ const formOf: Readonly<Record<TokenAlgorithm, string>> = {
   EdDSA: "Ed25519",
 };
 
-/** Refuses an algorithm that neither the settings nor the key allow. The token's word alone never counts. */
+/** Rejects an algorithm that neither the settings nor the key allow. The token's own statement is never enough. */
 function requireAlgorithm(alg: TokenAlgorithm, key: VerificationKey, configured: AuthSettings["algorithms"]): void {
   const isListed = configured && configured.length > 0;
   const allowed = isListed ? configured.includes(alg) : alg === (key.alg ?? "RS256");
@@ -172,7 +172,7 @@ function requireAlgorithm(alg: TokenAlgorithm, key: VerificationKey, configured:
   }
 }
 
-/** Reasons for what the library finds, by the claim that is wrong. */
+/** Reasons for the library's errors, by claim. */
 const claimReasons: Readonly<Record<string, string>> = {
   iss: "wrong issuer",
   aud: "wrong audience",
@@ -181,10 +181,10 @@ const claimReasons: Readonly<Record<string, string>> = {
   exp: "its expiry is missing or malformed",
 };
 
-/** The reason behind an error of the library. */
+/** The reason for an error of the library. */
 function refuseFor(error: unknown): never {
   if (error instanceof GatewayError) throw error;
-  const { code, claim } = error as { code?: unknown; claim?: unknown }; // what the library's errors carry
+  const { code, claim } = error as { code?: unknown; claim?: unknown }; // properties of the library's errors
   const name = typeof claim === "string" ? claim : "";
   if (code === "ERR_JWT_EXPIRED") {
     return refuseToken(
@@ -196,7 +196,7 @@ function refuseFor(error: unknown): never {
   return refuseToken(claimReasons[name] ?? "the token is malformed");
 }
 
-/** Verifies a token with the keys of one organisation and no others. */
+/** Verifies a token with the keys of one organisation only. */
 async function verify(
   { text }: SentToken,
   { organisationId, settings }: { organisationId: string; settings: AuthSettings },
@@ -230,14 +230,14 @@ async function verify(
   }
 }
 
-/** An id that stands for whoever a token is about: the same for each of its tokens. */
+/** An id for the subject of a token, the same for each of its tokens. */
 async function keyIdOf({ organisationId, claims, digest }: VerifiedToken, email: string | null): Promise<string> {
   const subject = readText(claims, "sub", "uid") ?? email;
   const about = subject === null ? digest : await sha256Hex(JSON.stringify([organisationId, claims.iss, subject]));
   return `jwt_${about.slice(0, 16)}`;
 }
 
-/** Audits failures, at most so many of an organisation in a minute. */
+/** Audits failures, up to a limit per organisation and minute. */
 function createFailureAudit({ clock, auditFailure }: TokenAuthenticatorOptions) {
   const counts = new BoundedMap<string, { since: number; count: number }>(1_000);
   return async (organisationId: string, failure: TokenFailure): Promise<void> => {
@@ -248,21 +248,21 @@ function createFailureAudit({ clock, auditFailure }: TokenAuthenticatorOptions) 
       counts.set(organisationId, counted);
     }
     if (++counted.count > auditedPerMinute) return;
-    await auditFailure(organisationId, failure).catch(() => {}); // the refusal stands, whether it could be written or not
+    await auditFailure(organisationId, failure).catch(() => {}); // the token is rejected, even if this cannot be written
   };
 }
 
-/** An error as callers may see it: what the database throws is no verdict on a token. */
+/** An error for callers: a database error says nothing about the token. */
 function toTokenError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
-  return new UnavailableError("Cannot check this token: the database does not answer", {
+  return new UnavailableError("Cannot check this token: the database does not respond", {
     cause: error,
     code: "database_unavailable",
     retryAfterSeconds: 1,
   });
 }
 
-/** Verifies tokens, and remembers those it verified. */
+/** Verifies tokens, and caches verified ones. */
 class JwtAuthenticator implements TokenAuthenticator {
   readonly #options: TokenAuthenticatorOptions;
   /** By a digest of the whole token, which no two tenants share. */
@@ -270,7 +270,7 @@ class JwtAuthenticator implements TokenAuthenticator {
   readonly #keySets: KeySets;
   readonly #resolve: ReturnType<typeof createWorkspaceResolver>;
   readonly #audit: ReturnType<typeof createFailureAudit>;
-  /** Grows when something is forgotten: what was found out before is used once and not remembered. */
+  /** Incremented when something is dropped: earlier results are used once and not cached. */
   #generation = 0;
 
   constructor(options: TokenAuthenticatorOptions) {
@@ -304,7 +304,7 @@ class JwtAuthenticator implements TokenAuthenticator {
     return clock.monotonic() - verifiedAt < knownForMs && clock.now() < expiresAt;
   }
 
-  /** Verifies a token unless that was done, and finds the caller in the workspace it asks for. */
+  /** Verifies a token unless cached, and finds the caller in the requested workspace. */
   async #findOut(
     token: SentToken,
     request: TokenRequest & { wanted: string },
@@ -341,7 +341,7 @@ class JwtAuthenticator implements TokenAuthenticator {
     const parts = { keySets: this.#keySets, options: this.#options };
     const claims = await verify(token, { organisationId, settings }, parts);
     const scopes = readScopes(claims, [...this.#options.defaultScopes, ...(settings.default_scopes ?? [])]);
-    if (scopes.size === 0) forbid("The token has no scope that counts here", "no_scope");
+    if (scopes.size === 0) forbid("The token has no scope of this gateway", "no_scope");
     return {
       organisationId,
       claims,
@@ -372,7 +372,7 @@ class JwtAuthenticator implements TokenAuthenticator {
   }
 }
 
-/** Creates what verifies the tokens of identity providers. */
+/** Creates the authenticator for tokens of identity providers. */
 export function createTokenAuthenticator(given: TokenAuthenticatorOptions): TokenAuthenticator {
   return new JwtAuthenticator({ ...given, clockSkewSeconds: Math.min(given.clockSkewSeconds, maxSkewSeconds) });
 }

@@ -1,10 +1,10 @@
-/** Role of a person in an organisation or a workspace. */
+/** Role of a user in an organisation or a workspace. */
 export type Role = "owner" | "admin" | "manager" | "member";
 
-/** Switches that say what managers and members may do. */
+/** Settings that determine what managers and members may do. */
 export type SecuritySettings = Readonly<Record<string, boolean>>;
 
-/** Kinds of record the switches speak of, and whose scopes they bind. */
+/** Record types in the names of settings, by the scopes they apply to. */
 const groups: Readonly<Record<string, string>> = {
   configs: "Configs",
   prompts: "Prompts",
@@ -16,7 +16,7 @@ const groups: Readonly<Record<string, string>> = {
   analytics: "Analytics",
 };
 
-/** Switches with a name of their own, by scope. */
+/** Settings with a separate name, by scope. */
 const single: Readonly<Record<string, string>> = {
   "workspaces.update": "managersUpdateWs",
   "workspace_users.create": "managersWriteWsUsers",
@@ -40,7 +40,7 @@ const bothRoles = ["managers", "members"].flatMap((role) => [
   ...["ApiKeys", "Configs", "Prompts", "Guardrails", "VirtualKeys"].map((group) => `${role}Write${group}`),
 ]);
 
-/** Every switch with its default: open, but for what members may not write. */
+/** Every setting with its default: allowed, except for what members may not write. */
 export const defaultSecuritySettings: SecuritySettings = {
   organisationAdminsViewLogs: true,
   organisationAdminsViewLogMetadata: true,
@@ -50,22 +50,22 @@ export const defaultSecuritySettings: SecuritySettings = {
   membersWriteGuardrails: false,
 };
 
-/** The switch that decides about a scope for a role; undefined when none does. */
+/** The setting that decides on a scope for a role; undefined without one. */
 function switchOf(scope: string, role: "managers" | "members"): string | undefined {
   const own = single[scope];
   if (own !== undefined) return role === "managers" ? own : undefined;
   const [family = "", verb = ""] = scope.split(".");
   if (family === "logs") return logSwitchOf(verb, role);
   const group = groups[family];
-  // using a record without seeing it is neither
+  // `use` neither reads nor writes
   if (group === undefined || verb === "invoke") return undefined;
   return `${role}${readingVerbs.has(verb) ? "View" : "Write"}${group}`;
 }
 
-/** Verbs that show records; the others change them. A rendered prompt is its text. */
+/** Verbs that read records; the others change them. A rendered prompt reveals its text. */
 const readingVerbs = new Set(["read", "list", "view", "export", "render"]);
 
-/** The switch of a verb on logs: exports hold contents, and writing shows nothing. */
+/** The setting for a verb on logs: exports contain contents, and writing reads nothing. */
 function logSwitchOf(verb: string, role: "managers" | "members"): string | undefined {
   if (verb === "export") return `${role}ViewLogs`;
   return verb === "write" ? undefined : `${role}ViewLogMetadata`;
@@ -75,15 +75,15 @@ function logSwitchOf(verb: string, role: "managers" | "members"): string | undef
 const policyWrites = ["policies.create", "policies.update", "policies.delete"];
 const managersOnly = new Set([...Object.keys(single), ...policyWrites]);
 
-/** Whether only managers and admins of a workspace hold a scope, whatever a member's key says. */
+/** Whether a scope requires an admin or manager of a workspace, whatever a member's key has. */
 function isManagersOnly(scope: string): boolean {
   return managersOnly.has(scope) || scope.startsWith("workspace_service_api_keys.");
 }
 
 /**
- * Whether a person's role lets them use a scope. Services are not bound by roles.
+ * Whether a user's role allows a scope. Services have no role.
  *
- * @param role Role in the workspace; owners and admins of the organisation are admins in each.
+ * @param role Role in the workspace; owners and admins of the organisation count as admin.
  */
 export function roleAllows(role: Role, scope: string, settings: SecuritySettings): boolean {
   if (role === "owner" || role === "admin") return true;
@@ -92,17 +92,17 @@ export function roleAllows(role: Role, scope: string, settings: SecuritySettings
   return name === undefined || (settings[name] ?? defaultSecuritySettings[name] ?? true);
 }
 
-/** What of the log a caller may see. */
+/** What a caller may see of the log. */
 export interface LogSight {
-  /** Rows at all: times, models, figures. */
+  /** Rows: times, models, figures. */
   metadata: boolean;
-  /** What was sent and answered. */
+  /** Request and response bodies. */
   content: boolean;
-  /** Rows of others too. */
+  /** Rows of others. */
   others: boolean;
 }
 
-/** Services and admins of a workspace see all of the log; of admins of the organisation the switches can say otherwise. */
+/** Services and admins of a workspace see the whole log; for admins of the organisation it depends on the settings. */
 export function logSightOf(
   person: { role: Role; isOrganisationAdmin: boolean; settings: SecuritySettings } | undefined,
 ): LogSight {

@@ -7,30 +7,30 @@ import { readLookupId } from "./api-key.ts";
 import type { Authenticator } from "./authenticate.ts";
 import { noDefaults, type Principal } from "./principal.ts";
 
-/** Prefix of tokens of identity providers. */
+/** Prefix of SCIM tokens. */
 export const scimTokenPrefix = "scim";
 
-/** What an identity provider may do: see to the people of its organisation. */
+/** Scopes of an identity provider: managing the users of its organisation. */
 const scimScopes: ReadonlySet<string> = new Set(
   ["create", "read", "update", "delete", "list"].map((verb) => `organisation_users.${verb}`),
 );
 
-/** Digest that no token has: comparing with it costs what comparing with a real one does. */
+/** A digest that no token has: comparing with it takes as long as with a real one. */
 const noDigest = "A".repeat(43);
 
-/** Tells which organisation's identity provider is calling. */
+/** Authenticates the identity provider of an organisation. */
 export interface ScimAuthenticator {
   /**
-   * The caller behind an `authorization` header. It has the token's id for the key's.
+   * The caller of an `authorization` header; the token's id takes the place of a key's.
    *
-   * @throws {AuthenticationError} If there is no token, or it is malformed, unknown, removed or expired.
+   * @throws {AuthenticationError} If the token is absent, malformed, unknown, removed or expired.
    * @throws {RateLimitError} If it is wrong and the address failed too often.
-   * @throws {UnavailableError} If the database does not answer.
+   * @throws {UnavailableError} If the database does not respond.
    */
   authenticate(authorization: string | undefined, address: () => string): Promise<Principal>;
 }
 
-/** What the authenticator needs. */
+/** Options of the authenticator. */
 interface ScimAuthenticatorOptions {
   store: ScimTokenStore;
   clock: Clock;
@@ -44,7 +44,7 @@ function readToken(authorization: string | undefined): string | undefined {
   return /^bearer +([^\s,]{1,512})$/i.exec(authorization ?? "")?.[1];
 }
 
-/** Whether an `authorization` header carries what looks like a token of an identity provider. */
+/** Whether an `authorization` header has what looks like a SCIM token. */
 export function isScimAuthorization(authorization: string | undefined): boolean {
   return readToken(authorization)?.startsWith(`${scimTokenPrefix}_`) ?? false;
 }
@@ -67,7 +67,7 @@ export function createScimAuthenticator({ store, clock, pepper, refuse }: ScimAu
     const lookupId = readLookupId(token, scimTokenPrefix);
     if (lookupId === undefined) return undefined;
     const row = await store.findByLookupId(lookupId).catch((cause) => {
-      throw new UnavailableError("Cannot check this token: the database does not answer", {
+      throw new UnavailableError("Cannot check this token: the database does not respond", {
         cause,
         code: "database_unavailable",
         retryAfterSeconds: 1,

@@ -1,6 +1,6 @@
 const crud = ["create", "read", "update", "delete", "list"];
 
-/** Verbs of each family of scopes, and which kinds of key may hold them: admin, workspace service, workspace user. */
+/** Verbs of a family of scopes, and the kinds of key that may have them: admin, workspace service, workspace user. */
 interface ScopeFamily {
   verbs: readonly string[];
   admin?: readonly string[];
@@ -24,7 +24,7 @@ function organisationLevel(verbs: readonly string[]): ScopeFamily {
   return { verbs, admin: verbs, service: ["list"], user: ["list"] };
 }
 
-/** Every scope a key can hold. */
+/** Every scope that a key can have. */
 const scopeFamilies: Readonly<Record<string, ScopeFamily>> = {
   organisation_users: adminOnly(crud),
   organisation_guardrails: adminOnly(crud),
@@ -70,10 +70,10 @@ const scopeFamilies: Readonly<Record<string, ScopeFamily>> = {
   },
 };
 
-/** What a key is: it decides which scopes it may hold and which routes it reaches. */
+/** Kind of a key, which determines its possible scopes and routes. */
 export type KeyKind = "organisation-service" | "workspace-service" | "workspace-user";
 
-/** All scopes a key of this kind may hold, written with a dot. */
+/** All scopes that a kind of key may have, in dot notation. */
 export function scopesOfKind(kind: KeyKind): string[] {
   const column = { "organisation-service": "admin", "workspace-service": "service", "workspace-user": "user" } as const;
   return Object.entries(scopeFamilies).flatMap(([family, verbs]) =>
@@ -81,7 +81,7 @@ export function scopesOfKind(kind: KeyKind): string[] {
   );
 }
 
-/** Scopes that only tokens of identity providers name: taken, never offered to keys. */
+/** Scopes that only tokens use: accepted there, never offered for keys. */
 const tokenOnly = new Set([
   "completions.read",
   "logs.read",
@@ -92,7 +92,7 @@ const tokenOnly = new Set([
   "providers.duplicate",
 ]);
 
-/** A scope as it is stored: `configs:read` is `configs.read`, and a leading `gateway.` is left out. */
+/** A scope in its stored form: `configs:read` becomes `configs.read`, and a leading `gateway.` is removed. */
 export function normaliseScope(scope: string): string {
   return scope
     .trim()
@@ -100,7 +100,7 @@ export function normaliseScope(scope: string): string {
     .replace(":", ".");
 }
 
-/** Whether a key of this kind may hold a scope, or a token name it. */
+/** Whether a kind of key, or a token, may have a scope. */
 export function mayHoldScope(kind: KeyKind | "token", scope: string): boolean {
   if (kind === "token") return tokenOnly.has(scope) || workspaceScopes.has(scope);
   return scopeSets[kind].has(scope);

@@ -1,17 +1,17 @@
 import type { HeldBody } from "../logs/body.ts";
-import type { PriceBook } from "../pricing/own-prices.ts";
+import type { PriceList } from "../pricing/own-prices.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type { AttemptLog, LoggedUsage } from "../schemas/logs.ts";
 
-/** Hooks of the target that was called last. */
+/** Hooks of the last target. */
 export interface HookLog {
   before: readonly HookResult[];
   after: readonly HookResult[];
-  /** Hooks that run once the request is over; each gives what it said before and after the call. */
+  /** Hooks that run after the request; each returns its results before and after the call. */
   later: readonly (() => Promise<Pick<HookLog, "before" | "after">>)[];
 }
 
-/** One call to a provider: when it ran and how it ended. Times are milliseconds of the monotonic clock. */
+/** One call to a provider: its times and outcome. Times are monotonic milliseconds. */
 export interface UpstreamCall {
   /** Slug. */
   readonly provider: string;
@@ -21,69 +21,69 @@ export interface UpstreamCall {
   readonly startedAt: number;
   firstByteAt: number | null;
   endedAt: number | null;
-  /** Status of the response; null until one came. */
+  /** Status of the response; null without a response. */
   status: number | null;
-  /** Code of the failure that ended it; null where there was none. */
+  /** Code of the error that ended it; null without an error. */
   error: string | null;
 }
 
-/** What becomes known of a request on its way, for its log row. */
+/** Facts collected during a request, for its log row. */
 export interface CallRecord {
   operation: string;
   provider: string | null;
   model: string | null;
   stream: boolean;
-  /** Every call to a provider, in the order they began. */
+  /** Every call to a provider, in order of start. */
   calls: UpstreamCall[];
-  /** When the calls began that one response is made of, by the monotonic clock; null where it is made of the last one. */
+  /** Monotonic start of the calls that make up the response; null if it is the last call alone. */
   callsFrom: number | null;
-  /** Place in the config of the target that was called last. */
+  /** Path in the config of the last target. */
   label: string;
-  /** Retries of that target; -1 when they were used up. */
+  /** Retries of that target; -1 when exhausted. */
   retries: number;
-  /** How many of them were made, whether or not they were used up. */
+  /** Number of retries made, whether exhausted or not. */
   retriesMade: number;
-  /** What a config had tried, in order; empty without one. */
+  /** Targets of a config that were called, in order; empty without a config. */
   attempts: AttemptLog[];
-  /** Slug of the saved config, and labels its breakers left out. */
+  /** Slug of the saved config, and labels skipped by open circuit breakers. */
   configSlug: string | null;
-  /** The saved prompt and its version, where one is used. */
+  /** The saved prompt and its version, if used. */
   prompt: { id: string; slug: string; versionId: string } | null;
   skipped: readonly string[];
-  /** What hooks said; null where none ran. */
+  /** Results of hooks; null without hooks. */
   hooks: HookLog | null;
-  /** Nano-dollars of answers that were thrown away: another call was made, or a guardrail denied them. */
+  /** Nano-dollars of discarded responses: another call followed, or a guardrail denied them. */
   spent: number;
-  /** What is answered is no answer of a provider: a guardrail denied the request. */
+  /** The response is not a provider's: a guardrail denied the request. */
   isDenied: boolean;
-  /** Members of the request the provider could not take. */
+  /** Fields of the request that the provider does not support. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
   /** Counts of the usage, or some of the cost, are estimates: a stream broke off. */
   isEstimated: boolean;
   /** The response was a stream that broke off: what came of it is paid for. */
   isCut: boolean;
-  /** The model that answered, where the answer was read. */
+  /** The model named by the response, if it was read. */
   answeredModel: string | null;
-  /** Prices of the integration that is called; null: those of the list. */
-  prices: PriceBook | null;
-  /** Nano-dollars; null where it is not known. Set when the request ends. */
+  /** Prices of the integration that is called; null: list prices. */
+  prices: PriceList | null;
+  /** Nano-dollars; null where unknown. Set when the request ends. */
   cost: number | null;
-  /** Credentials this request was made with: wherever its row would repeat one, it does not. */
+  /** Credentials of this request, which are masked wherever its row would contain them. */
   secrets: string[];
-  /** Some of them are not the caller's. */
+  /** Some of them belong to the gateway, not the caller. */
   isManaged: boolean;
-  /** A header value logs do not show, and what they show instead. */
+  /** A header value that logs do not show, and what they show instead. */
   hidden: { text: string; shown: string } | null;
   requestBody: HeldBody | null;
   responseBody: HeldBody | null;
-  /** The request is over. */
+  /** The request has ended. */
   settled: boolean;
 }
 
 const noLabels: readonly string[] = [];
 
-/** A draft of which nothing is known. */
+/** An empty record. */
 export function createCallRecord(): CallRecord {
   return {
     operation: "",

@@ -1,24 +1,24 @@
 import type { Principal } from "../auth/principal.ts";
 import { UnavailableError } from "../errors.ts";
 
-/** Most requests that run at once. A stream or a realtime session runs until it is over. */
+/** Most concurrent requests. A stream or a realtime session counts until it ends. */
 export interface ConcurrencyLimits {
-  /** In the process. */
+  /** Of the process. */
   total: number;
-  /** Of a workspace; of an organisation for keys without a workspace. At most half of the total. */
+  /** Of a workspace, or of an organisation for keys without a workspace. At most half of the total. */
   perWorkspace: number;
   /** Of a key or a token's subject. */
   perKey: number;
 }
 
-/** Bounds where the operator sets none. */
+/** Defaults for the operator's limits. */
 const defaultTotal = 4_000;
 const defaultPerKey = 1_000;
 
 /**
- * The bounds in force.
+ * The effective limits.
  *
- * @throws {TypeError} If a workspace may take more than half of the total: then one could keep all others out.
+ * @throws {TypeError} If a workspace may use more than half of the total and so block all others.
  */
 export function readConcurrencyLimits(limits: Partial<ConcurrencyLimits> = {}): ConcurrencyLimits {
   const { total = defaultTotal, perKey = defaultPerKey } = limits;
@@ -26,17 +26,17 @@ export function readConcurrencyLimits(limits: Partial<ConcurrencyLimits> = {}): 
   const { perWorkspace = half } = limits;
   if (perWorkspace <= half) return { total, perWorkspace, perKey };
   throw new TypeError(
-    `Cannot use MAX_CONCURRENT_PER_WORKSPACE: write at most ${half}, which is half of MAX_CONCURRENT_REQUESTS`,
+    `Cannot use MAX_CONCURRENT_PER_WORKSPACE: it must be at most ${half}, which is half of MAX_CONCURRENT_REQUESTS`,
   );
 }
 
-/** What runs for a workspace. */
+/** Running requests of a workspace. */
 interface Tenant {
   running: number;
   keys: Map<string, number>;
 }
 
-/** Who a request runs for, and whether it is counted. */
+/** The caller of a request, and whether it is counted. */
 interface Counted {
   readonly principal: Pick<Principal, "keyId" | "organisationId" | "workspaceId">;
   /** Set while the request counts. */
@@ -47,31 +47,44 @@ function tenantOf({ organisationId, workspaceId }: Counted["principal"]): string
   return workspaceId ?? organisationId;
 }
 
-/** Counts the requests that run, so that none of those who send them takes all there is. */
+/** Share of the total that is reserved for workspaces with few running requests, and the share below which they are few. */
+const reserveShare = 1 / 8;
+const littleShare = 1 / 32;
+
+/**
+ * Counts running requests, so that no caller can use up all of the capacity. Two workspaces may each run half of the total.
+ * The last eighth is reserved for workspaces with few running requests, and half of that for organisations that do not run
+ * most of the requests.
+ */
 export class Concurrency {
   readonly #limits: ConcurrencyLimits;
   readonly #tenants = new Map<string, Tenant>();
+  readonly #organisations = new Map<string, number>();
+  readonly #reserve: number;
   #running = 0;
 
   constructor(limits: ConcurrencyLimits) {
     this.#limits = limits;
+    this.#reserve = Math.floor(limits.total * reserveShare);
   }
 
   /**
    * Counts a request until `leave`.
    *
-   * @throws {UnavailableError} If as many run as may.
+   * @throws {UnavailableError} If a limit is reached.
    */
   enter(request: Counted): void {
-    const { total, perWorkspace, perKey } = this.#limits;
+    const { perWorkspace, perKey } = this.#limits;
     const { principal } = request;
     const id = tenantOf(principal);
     const tenant = this.#tenants.get(id);
     const ofKey = tenant?.keys.get(principal.keyId) ?? 0;
     if (ofKey >= perKey) refuse(`${perKey} requests of this key`);
     if (tenant && tenant.running >= perWorkspace) refuse("too many requests of this workspace");
-    if (this.#running >= total) refuse("too many requests");
+    if (!this.#hasRoom(tenant, principal)) refuse("too many requests");
     this.#running++;
+    const { organisationId } = principal;
+    this.#organisations.set(organisationId, (this.#organisations.get(organisationId) ?? 0) + 1);
     if (tenant) {
       tenant.running++;
       tenant.keys.set(principal.keyId, ofKey + 1);
@@ -81,12 +94,26 @@ export class Concurrency {
     request.isCounted = true;
   }
 
-  /** Ends what `enter` began; further calls do nothing. */
+  /** Whether one more request of a workspace may run in the process. */
+  #hasRoom(tenant: Tenant | undefined, { organisationId }: Counted["principal"]): boolean {
+    const { total } = this.#limits;
+    const left = total - this.#running;
+    if (left <= 0) return false;
+    if (left > this.#reserve) return true;
+    const runsLittle = (tenant?.running ?? 0) < Math.max(1, Math.floor(total * littleShare));
+    const isOfMany = (this.#organisations.get(organisationId) ?? 0) > total / 2;
+    return runsLittle && (left > this.#reserve / 2 || !isOfMany);
+  }
+
+  /** Ends what `enter` began; repeated calls have no effect. */
   leave(request: Counted): void {
     if (!request.isCounted) return;
     request.isCounted = false;
     this.#running--;
     const { principal } = request;
+    const ofOrganisation = (this.#organisations.get(principal.organisationId) ?? 1) - 1;
+    if (ofOrganisation === 0) this.#organisations.delete(principal.organisationId);
+    else this.#organisations.set(principal.organisationId, ofOrganisation);
     const id = tenantOf(principal);
     const tenant = this.#tenants.get(id);
     if (!tenant) return;

@@ -1,20 +1,21 @@
 import type { Principal } from "../auth/principal.ts";
 import type { ByteBudget, ByteHold, ByteOwner } from "../lib/byte-budget.ts";
 
-/** What room for bodies is asked with. */
+/** Dependencies for holding bodies. */
 interface HeldParts {
   readonly bodies: ByteBudget;
   readonly limits: { readonly heldBodyBytes: number; readonly heldBodyBytesPerKey: number };
 }
 
-/** A request, its caller known or not. */
+/** A request, with or without a known caller. */
 interface Holder {
   principal?: Principal;
   readonly log: { readonly settled: boolean };
-  readonly holds: ByteHold[];
+  /** Memory held for its bodies; absent until one needs it. */
+  hold?: ByteHold | undefined;
 }
 
-/** Who bodies of a request are held for: all who sent no key share what one key gets. */
+/** Owners of a request's bodies: all callers without a key share the quota of one key. */
 function ownersOf({ principal }: Holder, { limits }: HeldParts): ByteOwner[] {
   const { heldBodyBytes, heldBodyBytesPerKey } = limits;
   if (!principal) return [{ name: "no key", bytes: heldBodyBytesPerKey }];
@@ -24,25 +25,27 @@ function ownersOf({ principal }: Holder, { limits }: HeldParts): ByteOwner[] {
   ];
 }
 
-/** Room for one more body of a request, given back when the request is over. */
-function holdBody(context: Holder, parts: HeldParts): ByteHold {
+/** Memory for the bodies of a request, released when the request ends. */
+function openHold(context: Holder, parts: HeldParts): ByteHold {
   const hold = parts.bodies.open(ownersOf(context, parts));
-  // what begins to be read when the request is over is given up already, and nobody would give its room back
+  // a body that is read after the end of the request was abandoned, and nothing would release its memory
   if (context.log.settled) hold.release();
-  context.holds.push(hold);
+  context.hold = hold;
   return hold;
 }
 
-/** Makes room for a body while it is read, as `readBytes` asks for it: small bodies never ask. */
+/** Reserves memory while a body is read, for `readBytes`: small bodies need none. */
 export function reserveBody(context: Holder, parts: HeldParts): (bytes: number) => Promise<void> | undefined {
-  let hold: ByteHold | undefined;
+  let reserved = 0;
   return (bytes) => {
-    hold ??= holdBody(context, parts);
-    return hold.resize(bytes);
+    const hold = context.hold ?? openHold(context, parts);
+    const more = bytes - reserved;
+    reserved = bytes;
+    return hold.resize(hold.bytes + more);
   };
 }
 
-/** Gives back the room all bodies of a request took. */
-export function releaseBodies(context: Holder): void {
-  for (const hold of context.holds) hold.release();
+/** Releases the memory of all bodies of a request. */
+export function releaseBodies({ hold }: Holder): void {
+  hold?.release();
 }

@@ -2,12 +2,12 @@ import { InvalidRequestError } from "../errors.ts";
 import { type HeaderMap, hopHeader } from "../lib/headers.ts";
 
 const idForm = /^[A-Za-z0-9_-]{16}$/;
-/** Times a request may come back to the installation it passed. */
+/** How often a request may return to an installation it has passed. */
 const maxTurns = 2;
 /** Most gateways on the way. */
 const maxHops = 16;
 
-/** Ids of the gateways a request came through; what else the header holds is dropped. */
+/** Ids of the gateways that a request has passed; malformed entries are dropped. */
 function readHops(headers: HeaderMap): string[] {
   const text = headers.get(hopHeader);
   if (text === undefined) return [];
@@ -18,24 +18,24 @@ function readHops(headers: HeaderMap): string[] {
 }
 
 /**
- * Ends requests that lead back to their own gateway again and again. Only addresses that data named get the header: the fixed
- * ones of providers never lead back.
+ * Stops requests that loop back to their own gateway. Only addresses named in data get the header: the fixed addresses
+ * of providers never lead back.
  */
 export class Hops {
   readonly #id: string;
 
-  /** @param id 16 characters of base64url that all processes of an installation share and nobody can guess. */
+  /** @param id 16 base64url characters, secret and shared by all processes of an installation. */
   constructor(id: string) {
     this.#id = id;
   }
 
-  /** Value of the header for a request that is made on behalf of another. */
+  /** Header value for a request on behalf of another. */
   next(headers: HeaderMap): string {
     return [...readHops(headers), this.#id].slice(-maxHops).join(", ");
   }
 
   /**
-   * Refuses a request that came back too often.
+   * Rejects a request that came back too often.
    *
    * @throws {InvalidRequestError}
    */

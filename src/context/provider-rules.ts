@@ -1,13 +1,13 @@
 import type { VirtualKeyField } from "../providers/core/settings.ts";
 
-/** What the providers of a gateway say of themselves, put together once at start. */
+/** Declarations of the gateway's providers, combined at start. */
 export interface ProviderRules {
-  /** Headers that say where requests go, without the gateway's prefix. */
+  /** Headers that determine where requests go, without the gateway's prefix. */
   readonly addressHeaders: readonly string[];
-  /** Headers that are for one file, without the gateway's prefix. */
+  /** Headers that apply to a single file, without the gateway's prefix. */
   readonly fileHeaders: readonly string[];
-  /** Slugs of providers by other names that integrations may give them. */
+  /** Slugs of providers by alternative names that integrations may use. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Fields of virtual keys by the setting each gives. */
+  /** Fields of virtual keys, by setting. */
   readonly virtualKeyFields: ReadonlyMap<string, VirtualKeyField>;
 }

@@ -1,10 +1,10 @@
 import type { AuditLogRow } from "../db/tables/audit.ts";
 import type { Mac } from "../lib/hash.ts";
 
-/** An audit row before it has its place in the chain. */
+/** An audit row before it is appended to the chain. */
 export type AuditDraft = Omit<AuditLogRow, "organisationId" | "seq" | "mac">;
 
-/** Members a row's digest covers, in this order for ever. */
+/** Fields that a row's digest covers; the order must never change. */
 const covered = [
   ...(["organisationId", "seq", "time", "requestId", "method", "uri", "queryParams", "requestBody"] as const),
   ...(["requestHeaders", "userId", "userType", "workspaceId", "resourceType", "resourceId", "action"] as const),
@@ -15,7 +15,7 @@ function canonical(row: Omit<AuditLogRow, "mac">): string {
   return JSON.stringify(covered.map((name) => row[name]));
 }
 
-/** The row that follows `previous` in its organisation's chain. */
+/** The row after `previous` in its organisation's chain. */
 export async function chain(
   draft: AuditDraft,
   place: { organisationId: string; previous: { seq: number; mac: string } },
@@ -25,7 +25,7 @@ export async function chain(
   return { ...row, mac: await mac(`${place.previous.mac}\n${canonical(row)}`) };
 }
 
-/** What is wrong with a row that should follow `previous`; undefined when nothing is. */
+/** Why a row cannot follow `previous`; undefined when it does. */
 export async function findBreak(
   row: AuditLogRow,
   previous: { seq: number; mac: string },

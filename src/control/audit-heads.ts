@@ -1,35 +1,35 @@
 import type { ControlStores } from "../db/stores/control.ts";
 
-/** How often the newest row of each audit log is told. */
-export const tellHeadsEveryMs = 3_600_000;
+/** How often the newest row of each audit log is written to the log. */
+export const logHeadsEveryMs = 3_600_000;
 
 /**
- * Makes a function that tells, for every organisation, number and mac of its newest audit row when there is a newer one
- * than it told before. Kept apart from the database these lines show that rows were cut off at the end of a log.
+ * Makes a function that logs the number and MAC of each organisation's newest audit row, if it changed since the last
+ * call. Stored outside the database, these lines reveal rows that were cut off at the end of an audit log.
  */
-export function createHeadTeller(
+export function createHeadLog(
   { organisations, audit }: Pick<ControlStores, "organisations" | "audit">,
-  tell: (line: string) => void,
+  log: (line: string) => void,
 ): () => Promise<void> {
-  const told = new Map<string, number>();
+  const logged = new Map<string, number>();
   return async () => {
     for (const { id } of await organisations.listAll()) {
       const { seq, mac } = await audit.head(id);
-      if (seq === (told.get(id) ?? 0)) continue;
-      told.set(id, seq);
-      tell(`audit head ${id} ${seq} ${mac}`);
+      if (seq === (logged.get(id) ?? 0)) continue;
+      logged.set(id, seq);
+      log(`audit head ${id} ${seq} ${mac}`);
     }
   };
 }
 
-/** Tells the newest audit rows every hour; the result stops it. */
-export function startHeadTeller(
+/** Logs the newest audit rows every hour; call the result to stop. */
+export function startAuditHeadLog(
   stores: Pick<ControlStores, "organisations" | "audit">,
-  { tell, warn }: { tell: (line: string) => void; warn: (message: string, error: unknown) => void },
+  { log, warn }: { log: (line: string) => void; warn: (message: string, error: unknown) => void },
 ): () => void {
-  const tellHeads = createHeadTeller(stores, tell);
+  const logHeads = createHeadLog(stores, log);
   const timer = setInterval(() => {
-    tellHeads().catch((error) => warn("Cannot tell the newest audit rows", error));
-  }, tellHeadsEveryMs);
+    logHeads().catch((error) => warn("Cannot log the newest audit rows", error));
+  }, logHeadsEveryMs);
   return () => clearInterval(timer);
 }

@@ -4,26 +4,24 @@ import { findBreak } from "./audit-chain.ts";
 
 /** Rows read at once. */
 const pageRows = 500;
-/** Below every number a row can have, the ones no row should have too. */
+/** Below every number that a row can have, valid or not. */
 const beforeAll = Number.MIN_SAFE_INTEGER;
 
-/** How a chain is checked. */
+/** Options of a verification. */
 interface VerifyOptions {
   mac: Mac;
-  /** A row that was told before: the chain must hold it, with this mac. */
+  /** A row recorded elsewhere: the chain must contain it, with this MAC. */
   head?: AuditHead | undefined;
 }
 
-/** What is wrong with a row besides its place in the chain. */
+/** Whether a row contradicts the recorded one. */
 function findHeadBreak(row: AuditHead, head: AuditHead | undefined): string | undefined {
-  return head?.seq === row.seq && head.mac !== row.mac
-    ? `row ${row.seq} is not the one the given mac is of`
-    : undefined;
+  return head?.seq === row.seq && head.mac !== row.mac ? `row ${row.seq} does not have the given MAC` : undefined;
 }
 
 /**
- * What is wrong with the first broken row of an organisation's audit log; undefined when nothing is. Rows cut off at the
- * end leave no trace in what remains: only a `head` that was kept elsewhere shows that.
+ * Describes the first broken row of an organisation's audit log; undefined if the log is intact. Removing rows at the
+ * end leaves no trace in the rest: only a `head` that was recorded elsewhere reveals it.
  */
 export async function verifyChain(
   { walk }: Pick<AuditStore, "walk">,
@@ -45,9 +43,9 @@ export async function verifyChain(
   return `row ${previous.seq + 1} is missing: row ${head.seq} was written, the log ends before it`;
 }
 
-/** A log that is broken. */
+/** A broken log. */
 export interface BrokenLog {
-  /** Undefined when a row names something that is no id. */
+  /** Undefined when a row's organisation is not an id. */
   organisationId: string | undefined;
   problem: string;
 }
@@ -61,7 +59,7 @@ export async function verifyLogs(
   for (const organisationId of await audit.organisations()) {
     const problem =
       organisationId === undefined
-        ? "a row names an organisation there cannot be"
+        ? "a row names an impossible organisation"
         : await verifyChain(audit, organisationId, options);
     if (problem !== undefined) broken.push({ organisationId, problem });
   }

@@ -1,15 +1,15 @@
 import type { BatchStore } from "../db/stores/batches.ts";
 
-/** Batches the gateway runs, and the way to wake what runs them. */
+/** Batches that the gateway runs, and a way to wake their runner. */
 export interface BatchWork {
   readonly store: BatchStore;
-  /** Tells this node's runner that there is something to do, or that batches may be gone. */
+  /** Wakes this node's runner because there is work, or batches may have been deleted. */
   wake(): void;
-  /** Sets who is woken. */
+  /** Sets the listener that is woken. */
   onWake(listener: () => void): void;
 }
 
-/** Creates the meeting point of those who make batches and the one who runs them. */
+/** Connects those who create batches with the runner. */
 export function createBatchWork(store: BatchStore): BatchWork {
   let listener = () => {};
   return {

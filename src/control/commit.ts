@@ -4,28 +4,28 @@ import { ConflictError } from "../errors.ts";
 import type { Mac } from "../lib/hash.ts";
 import { type AuditDraft, chain } from "./audit-chain.ts";
 
-/** What a piece of work wants to write. */
+/** What a piece of work writes. */
 interface Effect {
   statements: readonly Statement[];
-  /** The audit row of the work. */
+  /** Audit row of the work. */
   audit: AuditDraft;
 }
 
-/** Writes to the control plane: work of one organisation one after the other, each with its audit row, all or nothing. */
+/** Writes to the control plane: an organisation's work runs serially, each piece with its audit row, all or nothing. */
 export interface Committer {
   /**
-   * Runs `work`, which reads and decides, and writes what it returns. The number of the audit row is the lock: when another
-   * node wrote in between, nothing is written and `work` runs again on what is there then.
+   * Runs `work`, which reads and decides, and writes its result. The number of the audit row serves as the lock: if another
+   * node wrote in between, nothing is written and `work` runs again on the new state.
    *
    * @throws {ConflictError} If a record exists already.
    */
   run<Result extends Effect>(organisationId: string, work: () => Promise<Result>): Promise<Result>;
 }
 
-/** How often work is tried again because another node was faster. */
+/** Attempts when other nodes keep winning the race. */
 const maxTries = 20;
 
-/** What the committer needs. */
+/** Options of the committer. */
 interface CommitterOptions {
   database: Database;
   audit: AuditStore;
@@ -50,7 +50,7 @@ export function listChanges(organisationId: string, statements: readonly Stateme
 /** Creates the committer of a gateway. */
 export function createCommitter(options: CommitterOptions): Committer {
   const { database, audit, mac } = options;
-  /** The last piece of work of each organisation that has some. */
+  /** The last piece of work of each busy organisation. */
   const last = new Map<string, Promise<unknown>>();
 
   const write = async ({ statements, audit: draft }: Effect, organisationId: string, head: Head) => {

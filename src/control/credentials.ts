@@ -7,47 +7,47 @@ import { openAuthSecrets } from "./secret-managers/open.ts";
 import type { SecretResolver } from "./secret-managers/resolver.ts";
 import { CredentialUnavailableError, type Vault } from "./vault.ts";
 
-/** What an integration gives to a call, in clear. */
+/** The decrypted credential of an integration. */
 export interface ManagedCredential {
   /** The provider's key. */
   key: string | undefined;
-  /** Members of its configurations, secrets included, as texts; other members are left out. */
+  /** Fields of its configurations, secrets included, as strings; others are left out. */
   settings: ReadonlyMap<string, string>;
   customHost: string | undefined;
   customHeaders: Readonly<Record<string, string>>;
-  /** Secret headers of single models, by the beginning of their field. */
+  /** Secret headers of single models, by field prefix. */
   modelHeaders: ReadonlyMap<string, string>;
-  /** Every text among its secrets, those inside of JSON too. */
+  /** Every secret string, including those inside JSON. */
   secrets: readonly string[];
 }
 
 /** Opens the credentials of integrations. */
 export interface Credentials {
   /**
-   * The credential of a stored provider; at once when it was used lately.
+   * The credential of a stored provider; synchronous if cached.
    *
-   * @throws {CredentialUnavailableError} If it cannot be opened, or a store outside does not give it.
+   * @throws {CredentialUnavailableError} If it cannot be decrypted, or an external store does not return it.
    */
   of(stored: StoredProvider): ManagedCredential | Promise<ManagedCredential>;
   /**
-   * What is known of it without asking stores outside: what they keep is left out, unless it is in memory.
+   * The credential without calls to external stores: secrets stored there are left out unless cached.
    *
-   * @throws {CredentialUnavailableError} If it cannot be opened.
+   * @throws {CredentialUnavailableError} If it cannot be decrypted.
    */
   withinReach(stored: StoredProvider): ManagedCredential | Promise<ManagedCredential>;
 }
 
-/** What opens credentials. */
+/** Options for opening credentials. */
 interface CredentialsOptions {
   vault: Vault;
   clock: Clock;
   resolver: SecretResolver;
 }
 
-/** Longest a credential stays in memory in clear. */
+/** Longest time a decrypted credential stays in memory. */
 const keptForMs = 5 * 60_000;
 
-/** A secret from a store outside, and where it goes. */
+/** A secret in an external store, and the field it is for. */
 interface Mapping {
   target: string;
   reference: string;
@@ -71,23 +71,23 @@ function toHeaders(value: unknown): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, text]) => [name.toLowerCase(), String(text)]));
 }
 
-/** A member of configurations as a text; undefined for what is no setting. */
+/** A configuration value as a string; undefined for other values. */
 function toSetting(value: unknown): string | undefined {
   if (["string", "number", "boolean"].includes(typeof value)) return String(value);
   return isObject(value) || Array.isArray(value) ? JSON.stringify(value) : undefined;
 }
 
-/** The texts in a value that is secret as a whole; one that is JSON is looked into. */
-function textsIn(value: unknown): string[] {
+/** The strings in a secret value; JSON is parsed. */
+function stringsIn(value: unknown): string[] {
   if (typeof value === "string") {
     const inner = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
-    return [value, ...(inner === undefined ? [] : textsIn(inner))];
+    return [value, ...(inner === undefined ? [] : stringsIn(inner))];
   }
-  if (Array.isArray(value)) return value.flatMap(textsIn);
-  return isObject(value) ? Object.values(value).flatMap(textsIn) : [];
+  if (Array.isArray(value)) return value.flatMap(stringsIn);
+  return isObject(value) ? Object.values(value).flatMap(stringsIn) : [];
 }
 
-/** Puts secrets and plain members together. */
+/** Combines secrets and plain fields. */
 function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>): ManagedCredential {
   const paths = toPaths(stored.integration.configurations);
   const modelHeaders = new Map<string, string>();
@@ -107,21 +107,21 @@ function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>)
     customHost: typeof host === "string" && host !== "" ? host : undefined,
     customHeaders: toHeaders(headers),
     modelHeaders,
-    secrets: [...secrets.values()].flatMap(textsIn),
+    secrets: [...secrets.values()].flatMap(stringsIn),
   };
 }
 
 /** Field of an integration's key. */
 const keyField = "key";
 
-/** Creates the opener. */
+/** Creates the cache of opened credentials. */
 export function createCredentials({ vault, clock, resolver }: CredentialsOptions): Credentials {
-  // by the id of the integration, a random UUID; `source` tells whether its secrets were read again since
+  // keyed by the integration's id, a random UUID; `source` changes when its secrets were reloaded
   const known = new BoundedMap<string, { value: ManagedCredential; source: object; openedAt: number }>(1_000);
 
   const resolve = async (stored: StoredProvider, mapping: Mapping): Promise<unknown> => {
     const reference = stored.references.find(({ row }) => [row.id, row.slug].includes(mapping.reference));
-    if (!reference) throw new CredentialUnavailableError(new Error("its secret reference is gone"));
+    if (!reference) throw new CredentialUnavailableError(new Error("its secret reference was deleted"));
     const open = () => openAuthSecrets(reference.secrets, vault);
     const text = await resolver.resolve(reference.row, open, { secretKey: mapping.secretKey }).catch((cause) => {
       throw new CredentialUnavailableError(cause);

@@ -11,10 +11,10 @@ export interface Follower {
   look(): Promise<void>;
 }
 
-/** What is told of changes. */
+/** Reports changes. */
 interface FollowerEvents {
   changed(changes: readonly Change[]): void;
-  /** More changed than can be told. */
+  /** More changed than can be listed. */
   lost(): void;
 }
 

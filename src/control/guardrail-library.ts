@@ -12,7 +12,7 @@ export interface StoredGuardrail extends SavedGuardrail {
   row: GuardrailRow;
 }
 
-/** Ids of guardrails every request of a workspace passes, whatever its config says, in the order they run. */
+/** Ids of the guardrails for every request of a workspace, in the order they run. */
 export interface DefaultGuardrails {
   input: readonly string[];
   output: readonly string[];
@@ -24,7 +24,7 @@ export function readGuardrailContent({ content }: Pick<GuardrailVersionRow, "con
   return { checks: Array.isArray(checks) ? checks : [], actions: isObject(actions) ? actions : {} };
 }
 
-/** Ids that defaults of an organisation or of a workspace name for a direction. */
+/** Ids of the default guardrails of an organisation or workspace for a direction. */
 export function listDefaultGuardrails(defaults: unknown, direction: "input" | "output"): string[] {
   const ids = toRecord(defaults)[`${direction}_guardrails`];
   return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];

@@ -1,12 +1,12 @@
 import { isObject } from "../lib/json.ts";
 
-/** Kind of the rows in `secrets` that hold what is secret of integrations. */
+/** `kind` of the rows in `secrets` with an integration's secrets. */
 export const integrationSecretKind = "integrations";
 
-/** What stands before the path of a configuration in the field of its sealed secret. The key's own field is `key`. */
+/** Prefix of a configuration's path in the field of its sealed secret. The field of the key itself is `key`. */
 export const configurationPrefix = "configurations.";
 
-/** Members of `configurations` that are objects of their own; all others have paths without a dot. */
+/** Fields of `configurations` that are objects; the paths of all others have no dot. */
 const groups = new Set(["custom_headers", "oauth"]);
 
 /** `configurations` as values by path: `aws_region`, `custom_headers.x-team`, `oauth.client_id`. */
@@ -21,13 +21,13 @@ export function toPaths(configurations: unknown): Map<string, unknown> {
   );
 }
 
-/** The group and the name within it that a path has; no group for plain members. */
+/** Splits a path into group and name; plain fields have no group. */
 export function splitPath(path: string): { group: string | undefined; name: string } {
   const dot = path.indexOf(".");
   return dot < 0 ? { group: undefined, name: path } : { group: path.slice(0, dot), name: path.slice(dot + 1) };
 }
 
-/** The opposite of `toPaths`. */
+/** The inverse of `toPaths`. */
 export function fromPaths(paths: Iterable<readonly [string, unknown]>): Record<string, unknown> {
   const configurations = new Map<string, unknown>();
   for (const [path, value] of paths) {
@@ -41,7 +41,7 @@ export function fromPaths(paths: Iterable<readonly [string, unknown]>): Record<s
   return Object.fromEntries(configurations);
 }
 
-/** Field under which the credential of one model's header is sealed, before the header's path. */
+/** Field prefix of the sealed secret headers of one model, before the header's path. */
 export function modelFieldPrefix(modelSlug: string): string {
   return `models.${modelSlug.length}:${modelSlug}.`;
 }

@@ -12,7 +12,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import { universalLabels } from "../prompts/labels.ts";
 import { readVersionNumber } from "../prompts/reference.ts";
 
-/** A record with the versions requests name most. */
+/** A record with the versions that requests use most. */
 interface Versioned<Row, Version> {
   row: Row;
   /** By `default`, `latest`, label, and number. */
@@ -20,7 +20,7 @@ interface Versioned<Row, Version> {
 }
 
 /**
- * A version by name. At once when it has one besides its number; older versions are read when they are first asked for.
+ * A version by name. Synchronous for named versions; older ones are read on first use.
  *
  * @returns Undefined if it does not exist.
  */
@@ -44,7 +44,7 @@ export type PartialLibrary = VersionLibrary<PartialRow, PartialVersionRow>;
 /** Most older versions in memory, of prompts and of partials. */
 const maxOlder = 100;
 
-/** Numbers and ids of the versions a record has. */
+/** Numbers and ids of a record's versions. */
 interface Head {
   id: string;
   slug: string;
@@ -100,7 +100,7 @@ function createFinder<Row extends Head, Version>(
   };
 }
 
-/** Ids of labelled versions by label, by prompt. */
+/** Ids of labelled versions by label, per prompt. */
 function groupLabels(
   assigned: readonly PromptLabelRow[],
   labels: readonly LabelRow[],

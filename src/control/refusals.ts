@@ -1,34 +1,34 @@
 import type { Clock } from "../lib/clock.ts";
 import type { AuditDraft } from "./audit-chain.ts";
 
-/** Refusals of one key that leave a row of their own in a minute; one row counts the others. */
+/** Refusals of one key per minute that get separate rows; one more row counts the others. */
 const rowsPerMinute = 60;
 const minuteMs = 60_000;
 
-/** What a key was refused in one minute. */
+/** Refusals of a key in one minute. */
 interface Minute {
   organisationId: string;
-  /** Milliseconds of the monotonic clock. */
+  /** Monotonic milliseconds. */
   begunAt: number;
   /** Unix milliseconds. */
   from: number;
   rows: number;
-  /** How many more there were, and the last of them. */
+  /** Number of further refusals, and the last of them. */
   others: number;
   last: AuditDraft | undefined;
 }
 
-/** Keeps keys that are refused again and again from filling the audit log, which nobody can shorten. */
+/** Prevents keys that are refused again and again from filling the audit log, which cannot be shortened. */
 export interface Refusals {
-  /** Whether a refusal of a key gets a row of its own; if not, it is counted. */
+  /** Whether a refusal of a key gets a separate row; otherwise count it. */
   takes(caller: { organisationId: string; keyId: string }): boolean;
-  /** Counts a refusal that got no row. */
+  /** Counts a refusal without a row. */
   count(caller: { organisationId: string; keyId: string }, draft: AuditDraft): void;
-  /** Rows for what was counted in minutes that are over, or in all. */
+  /** Rows for refusals counted in past minutes, or for all. */
   drain(options: { all: boolean }): { organisationId: string; audit: AuditDraft }[];
 }
 
-/** The row of what was counted. */
+/** The row for counted refusals. */
 function summaryOf({ others, from, last }: Minute, now: number): AuditDraft | undefined {
   if (!last || others === 0) return undefined;
   const counted = { refused: others, from: new Date(from).toISOString(), to: new Date(last.time).toISOString() };
@@ -49,7 +49,7 @@ function summaryOf({ others, from, last }: Minute, now: number): AuditDraft | un
 
 /** Creates the counter. */
 export function createRefusals(clock: Clock): Refusals {
-  // keyed by tenant and key; only keys that are known get here
+  // keyed by tenant and key; only known keys get here
   const minutes = new Map<string, Minute>();
   const keyOf = ({ organisationId, keyId }: { organisationId: string; keyId: string }) =>
     JSON.stringify([organisationId, keyId]);
@@ -57,7 +57,7 @@ export function createRefusals(clock: Clock): Refusals {
   return {
     takes(caller) {
       const known = minutes.get(keyOf(caller));
-      // one that is over and has counted stays until its row is written
+      // a past minute with counted refusals stays until its row is written
       const isCurrent = known && !(isOver(known) && known.others === 0);
       const minute = isCurrent
         ? known

@@ -11,13 +11,13 @@ import { createVault, type Vault } from "./vault.ts";
 
 /** Rows that are read and written together. */
 const batchRows = 100;
-/** How often the table is walked again for what other processes sealed meanwhile. */
+/** How often the table is scanned again for secrets that other processes sealed meanwhile. */
 const maxPasses = 10;
 
-/** Master keys, the one that writes first. */
+/** Master keys; the first one wraps. */
 export type MasterKeyList = readonly [MasterKey, ...MasterKey[]];
 
-/** How many records each version of the master keys wraps, the root secret among them. */
+/** Number of records per master key version, including the root secret. */
 export async function countRecords(store: RotationStore): Promise<Map<string, number>> {
   const counts = await store.countSecrets();
   const stored = await store.readRootSecret();
@@ -26,12 +26,12 @@ export async function countRecords(store: RotationStore): Promise<Map<string, nu
   return counts.set(version, (counts.get(version) ?? 0) + 1);
 }
 
-/** Whether every record is wrapped by this version. */
+/** Whether a version wraps every record. */
 export function wrapsAll(version: string, counts: ReadonlyMap<string, number>): boolean {
   return [...counts].every(([named, records]) => named === version || records === 0);
 }
 
-/** The version after all that are listed or named by a record. */
+/** The version after all that are listed, or named by a record. */
 export function nextVersion(versions: Iterable<string>): string {
   const numbers = [...versions].map((version) => Number(version.slice(1))).filter(Number.isSafeInteger);
   return `v${Math.max(0, ...numbers) + 1}`;
@@ -49,25 +49,25 @@ export function findDropProblem(
     const shown = records === 1 ? "1 record names it" : `${records} records name it`;
     return `Cannot drop ${version}: ${shown}; run keys rotate first`;
   }
-  if (keys[0].version === version) return `Cannot drop ${version}: it is the version that writes`;
+  if (keys[0].version === version) return `Cannot drop ${version}: it is the version that wraps new secrets`;
   return undefined;
 }
 
-/** What `rewrapAll` works with. */
+/** Options of `rewrapAll`. */
 interface RewrapOptions {
   store: RotationStore;
   keys: MasterKeyList;
-  /** Reads the keys again where they can change while this runs. */
+  /** Reads the keys again, if they can change during the run. */
   readMasterKeys?: ReadMasterKeys | undefined;
 }
 
-/** What became of the records. */
+/** Result of rewrapping. */
 interface Rewrapped {
   /** Version that wraps now. */
   version: string;
-  /** Records that got a new wrapping. */
+  /** Rewrapped records. */
   records: number;
-  /** Secrets that could not be opened; they stay as they are. */
+  /** Secrets that could not be opened; they stay unchanged. */
   failed: SecretRow[];
 }
 
@@ -81,7 +81,7 @@ async function rewrapRootSecret({ store, keys, readMasterKeys }: RewrapOptions):
   }
 }
 
-/** Rows with their data keys wrapped anew, and rows that do not open. */
+/** Rows with rewrapped data keys, and rows that do not open. */
 async function rewrapRows(rows: readonly SecretRow[], vault: Vault) {
   const failed: SecretRow[] = [];
   const changes: { row: SecretRow; wrapped: Pick<SecretRow, "kekVersion" | "wrappedKey"> }[] = [];
@@ -95,7 +95,7 @@ async function rewrapRows(rows: readonly SecretRow[], vault: Vault) {
   return { changes, failed };
 }
 
-/** Walks the secrets once. */
+/** Scans the secrets once. */
 async function rewrapSecrets(store: RotationStore, vault: Vault): Promise<Pick<Rewrapped, "records" | "failed">> {
   let records = 0;
   const failed: SecretRow[] = [];
@@ -110,8 +110,8 @@ async function rewrapSecrets(store: RotationStore, vault: Vault): Promise<Pick<R
 }
 
 /**
- * Wraps the root secret and every data key by the master key that writes; secrets themselves stay sealed. Each batch is
- * a transaction of its own, so it can stop anywhere and go on later, beside gateways that serve.
+ * Wraps the root secret and every data key with the current master key; the secrets themselves stay sealed. Each batch
+ * is a separate transaction, so the run may stop anywhere and continue later, while gateways are serving.
  */
 export async function rewrapAll(options: RewrapOptions): Promise<Rewrapped> {
   const { store } = options;
@@ -120,7 +120,7 @@ export async function rewrapAll(options: RewrapOptions): Promise<Rewrapped> {
   for (let pass = 1; ; pass++) {
     const result = await rewrapSecrets(store, vault);
     records += result.records;
-    // what was sealed behind the place the walk had reached is found by the next one
+    // secrets sealed behind the current position are found by the next scan
     if (result.records === 0 || pass === maxPasses) return { version: vault.version, records, failed: result.failed };
   }
 }

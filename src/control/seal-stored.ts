@@ -5,7 +5,7 @@ import { configurationPrefix, fromPaths, integrationSecretKind, toPaths } from "
 import { type ContentKind, type ContentRules, maskContent, sealContent } from "./sealed-contents.ts";
 import type { Vault } from "./vault.ts";
 
-/** What sealing works with. */
+/** Options of `sealStored`. */
 interface SealStoredOptions {
   store: ContentSealingStore;
   vault: Vault;
@@ -60,7 +60,7 @@ async function sealIntegrations({ store, vault, rules, now }: SealStoredOptions)
   }
 }
 
-/** Seals the secrets that earlier versions stored in clear; a database in which that is done is not walked again. */
+/** Seals secrets that earlier versions stored unencrypted; a database is scanned only once. */
 export async function sealStored(options: SealStoredOptions): Promise<void> {
   if (await options.store.isDone()) return;
   await sealContents("configs", options);

@@ -8,18 +8,18 @@ import { toSnake } from "../lib/member-names.ts";
 import { kindOfMember, plainName } from "../lib/secret-names.ts";
 import type { SecretPlace, Vault } from "./vault.ts";
 
-/** Kinds of record whose content holds secrets between other members; also the kind of their sealed secrets. */
+/** Kinds of record whose content has embedded secrets; also the kind of the sealed secrets. */
 export type ContentKind = "configs" | "guardrails";
 
-/** Which members of contents are secrets, and which say where requests go. */
+/** Which fields of contents are secret, and which determine where requests go. */
 export interface ContentRules {
-  /** Settings of providers that are credentials. */
+  /** Provider settings that are credentials. */
   secretSettings: ReadonlySet<string>;
-  /** Settings of providers that shape an address. */
+  /** Provider settings that are part of an address. */
   addressSettings: ReadonlySet<string>;
 }
 
-/** A secret in a content: where it stands and what it is. */
+/** A secret in a content: its path and value. */
 interface FoundSecret {
   path: readonly string[];
   value: unknown;
@@ -43,42 +43,42 @@ const wholeNames = new Set([
 ]);
 const urlName = /ur[il]$/i;
 const moving = new Set(["provider", "virtual_key", "custom_host", "host"]);
-/** Most secrets of one content: each is sealed by itself. */
+/** Most secrets of one content: each is sealed separately. */
 const maxSecrets = 500;
-/** Most texts that may be masks: each is looked for among the secrets. */
+/** Most strings that may be masks: each is compared with the secrets. */
 const maxMasks = 2 * maxSecrets;
 
-/** A setting as its provider declares it. */
+/** A setting under the name its provider declares. */
 const settingOf = (name: string) => toSnake(name).replaceAll("-", "_");
 
 function isSecretMember(name: string, { secretSettings }: ContentRules): boolean {
   return wholeNames.has(plainName(name)) || kindOfMember(name) === "secret" || secretSettings.has(settingOf(name));
 }
 
-/** Headers are credentials under names of any kind; a list of the names to forward is none. */
+/** Headers may be credentials under any name; a list of header names to forward is not. */
 const headersName = /^(?!forward).*headers$/;
 
-/** Whether all texts right inside of a member are secrets: headers, and what is named like a secret. Schemas only describe them. */
+/** Whether all strings of a field are secret: headers, and fields with secret names. Schemas only describe such fields. */
 function isCarrier(path: readonly string[], rules: ContentRules): boolean {
   const name = path.at(-1);
   if (name === undefined || path.at(-2) === "properties") return false;
   return headersName.test(plainName(name)) || isSecretMember(name, rules);
 }
 
-/** An address without what may be secret in it: its user, its query and its fragment. */
+/** An address without its possibly secret parts: user, query and fragment. */
 function maskUrl(url: string): string | undefined {
   const shown = url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1*****@").replace(/[?#].*$/s, "?*****");
   return shown === url ? undefined : shown;
 }
 
-/** Whether a text is JSON with a secret in it. */
+/** Whether a string is JSON with a secret in it. */
 function holdsSecrets(text: string, rules: ContentRules): boolean {
   if (!/^\s*[[{]/.test(text)) return false;
   const value = parseJson(text);
   return value !== undefined && findSecrets(value, rules).length > 0;
 }
 
-/** What stands in place of a member's value; undefined where it is no secret. */
+/** The mask of a field's value; undefined where it is not secret. */
 function maskOf(path: readonly string[], value: unknown, rules: ContentRules): string | undefined {
   const name = path.at(-1) ?? "";
   if (typeof value !== "string") {
@@ -99,14 +99,14 @@ function findSecrets(value: unknown, rules: ContentRules, path: readonly string[
   });
 }
 
-/** Texts that may be masks of secrets. */
+/** Strings that may be masks of secrets. */
 function findMasks(value: unknown, path: readonly string[] = []): { path: readonly string[]; value: string }[] {
   if (typeof value === "string") return value.includes("*****") ? [{ path, value }] : [];
   if (!isObject(value) && !Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([name, member]) => findMasks(member, [...path, name]));
 }
 
-/** Whether a text that looks like a mask must be one: a secret, or an address, is not written so. */
+/** Whether a string that looks like a mask must be one: secrets and addresses never look like this. */
 function mustBeMask(path: readonly string[], rules: ContentRules): boolean {
   return urlName.test(path.at(-1) ?? "") || isCarrier(path, rules) || isCarrier(path.slice(0, -1), rules);
 }
@@ -120,7 +120,7 @@ function readAt(value: unknown, path: readonly string[]): unknown {
   }, value);
 }
 
-/** A value with others at places that are there, by their fields; what holds none of them stays the same object. */
+/** Replaces values by field; parts without any replacement stay the same object. */
 function withAll(value: unknown, next: ReadonlyMap<string, unknown>, path: readonly string[] = []): unknown {
   if (next.size === 0) return value;
   const field = toField(path);
@@ -132,7 +132,7 @@ function withAll(value: unknown, next: ReadonlyMap<string, unknown>, path: reado
   return Array.isArray(value) ? members : Object.fromEntries(entries.map(([name], index) => [name, members[index]]));
 }
 
-/** Everything above a place that says where the secret in it goes. */
+/** Everything above a path that determines where its secret is sent. */
 function addressesAbove(content: unknown, path: readonly string[], { addressSettings }: ContentRules): string {
   const above = path.map((_, depth) => readAt(content, path.slice(0, depth)));
   const said = above.map((holder) =>
@@ -143,38 +143,38 @@ function addressesAbove(content: unknown, path: readonly string[], { addressSett
   return JSON.stringify(said.filter((members) => members.length > 0));
 }
 
-/** A content whose secrets are known, or why it cannot be. */
+/** A content with its secrets restored, or why that is impossible. */
 type Restored = { content: unknown } | { path: readonly string[]; problem: string };
 
 /**
- * A content as its author means it: a mask stands for the secret it was shown for.
+ * Restores the secrets in a content: a mask stands for the secret it replaced.
  *
- * @param former The content before, in clear.
+ * @param former The previous content, decrypted.
  */
 export function restoreSecrets(given: unknown, former: unknown, rules: ContentRules): Restored {
   const known = findSecrets(former, rules);
-  const kept = new Map<string, { path: readonly string[]; from: FoundSecret }>();
+  const restored = new Map<string, { path: readonly string[]; from: FoundSecret }>();
   const masks = findMasks(given);
-  if (masks.length > maxMasks) return { path: [], problem: `holds more than ${maxMasks} texts with *****` };
+  if (masks.length > maxMasks) return { path: [], problem: `has more than ${maxMasks} strings with *****` };
   for (const { path, value } of masks) {
     const name = path.at(-1);
     const fitting = known.filter((secret) => secret.mask === value && secret.path.at(-1) === name);
     const from = fitting.find((secret) => toField(secret.path) === toField(path)) ?? fitting[0];
-    if (from) kept.set(toField(path), { path, from });
+    if (from) restored.set(toField(path), { path, from });
     else if (mustBeMask(path, rules)) return { path, problem: "is a mask: give the secret itself" };
   }
-  const content = withAll(given, new Map([...kept].map(([field, { from }]) => [field, from.value])));
-  for (const { path, from } of kept.values()) {
+  const content = withAll(given, new Map([...restored].map(([field, { from }]) => [field, from.value])));
+  for (const { path, from } of restored.values()) {
     if (addressesAbove(content, path, rules) === addressesAbove(former, from.path, rules)) continue;
-    return { path, problem: "must be given again: the address it goes to changed" };
+    return { path, problem: "must be given again: the address it is sent to changed" };
   }
   const count = findSecrets(content, rules).length;
   return count > maxSecrets
-    ? { path: [], problem: `holds ${count} credentials; ${maxSecrets} are the most` }
+    ? { path: [], problem: `has ${count} credentials; ${maxSecrets} are the most` }
     : { content };
 }
 
-/** A content as it is stored and shown: masks in place of secrets, and the secrets by their fields. */
+/** A content for storage and display: masks in place of secrets, and the secrets by field. */
 export function maskContent(content: unknown, rules: ContentRules): { text: string; secrets: Map<string, string> } {
   const found = findSecrets(content, rules);
   const masked = withAll(content, new Map(found.map(({ path, mask }) => [toField(path), mask])));
@@ -182,10 +182,10 @@ export function maskContent(content: unknown, rules: ContentRules): { text: stri
   return { text: JSON.stringify(masked), secrets };
 }
 
-/** A value as it is shown to those who may read a content, and not its secrets. */
+/** A value for users who may read a content but not its secrets. */
 export function showContent<Value extends object>(content: Value, rules: ContentRules): Value {
   const found = findSecrets(content, rules);
-  // of the same form: only texts in it are others
+  // of the same shape: only strings are replaced
   return withAll(content, new Map(found.map(({ path, mask }) => [toField(path), mask]))) as Value;
 }
 
@@ -199,14 +199,14 @@ export function sealContent(
   return Promise.all([...secrets].map(([field, text]) => vault.seal({ ...place, field }, text, now)));
 }
 
-/** What is read of a version. */
+/** The fields of a version that are read. */
 interface ContentVersion {
   id: string;
   organisationId: string;
   content: string;
 }
 
-/** Opens contents; those without secrets are as they are stored. */
+/** Decrypts contents; those without secrets are returned as stored. */
 export interface ContentOpener {
   /**
    * Contents in clear by the id of their version; one whose secrets cannot be opened is left out.
@@ -227,7 +227,7 @@ async function openOne({ content }: ContentVersion, rows: readonly SecretRow[], 
   return write(withAll(masked, values));
 }
 
-/** Creates what opens contents. A version never changes, so that what was opened once is remembered for a while. */
+/** Creates the opener. Versions never change, so opened ones are cached for a while. */
 export function createContentOpener(stores: Pick<ControlStores, "secrets">, vault: Vault): ContentOpener {
   const opened = new BoundedMap<string, string>(1_000);
   const readSealed = async (kind: ContentKind, versions: readonly ContentVersion[]): Promise<SecretRow[]> => {

@@ -1,19 +1,19 @@
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import { isObject } from "../lib/json.ts";
 
-/** Settings that govern a workspace: its own where the organisation opened them, else the organisation's, else these. */
+/** Settings of a workspace: its own where the organisation allows them, else the organisation's, else these. */
 export const defaultSettings = {
   /** 1: requests are logged in full; 0: only their figures. */
   debug_log: 1,
-  /** Most user keys of one person in a workspace; -1 is any number. */
+  /** Most user keys of one user in a workspace; -1 is unlimited. */
   user_api_key_count: -1,
-  /** Lifetime of a user key that sets none, in days; 0 is for ever. */
+  /** Default lifetime of a user key in days; 0 is unlimited. */
   user_api_key_ttl: 0,
-  /** Longest lifetime of a user key, in days; 0 is any. */
+  /** Longest lifetime of a user key in days; 0 is unlimited. */
   user_api_key_max_ttl: 0,
-  /** Days after which a user key gets a new secret; null is never. */
+  /** Rotation interval of user keys in days; null is never. */
   user_api_key_rotation_period: null as number | null,
-  /** A person who joins a workspace gets a key. */
+  /** A user who joins a workspace gets a key. */
   user_api_key_auto_create: false,
   /** 1: requests by user keys carry `_user`. */
   user_key_metadata: 1,
@@ -25,7 +25,7 @@ export type WorkspaceSettings = typeof defaultSettings;
 const bothRoles = (view: string, ...more: string[]) =>
   ["managers", "members"].flatMap((role) => [view, ...more].map((name) => `${role}${name}`));
 
-/** What an organisation can open to its workspaces: groups by name, with the settings and switches in them. */
+/** Groups that an organisation can open to its workspaces, with their settings. */
 export const overrideGroups: Readonly<Record<string, readonly string[]>> = {
   debug_log: ["debug_log"],
   user_api_keys: Object.keys(defaultSettings).filter((name) => name !== "debug_log"),
@@ -55,18 +55,18 @@ export function toRecord(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 
-/** Names of the groups an organisation opened to its workspaces. */
+/** Names of the groups that an organisation opened to its workspaces. */
 export function openGroups(organisation: Pick<OrganisationRow, "settings">): Set<string> {
   const { workspace_override: opened } = toRecord(organisation.settings);
   return new Set(Array.isArray(opened) ? opened.map(String) : []);
 }
 
-/** The group a setting or a switch belongs to. */
+/** The group of a setting. */
 export function groupOf(member: string): string | undefined {
   return Object.entries(overrideGroups).find(([, members]) => members.includes(member))?.[0];
 }
 
-/** The settings that hold in a workspace. */
+/** The settings in effect in a workspace. */
 export function settingsOf({
   organisation,
   workspace,
@@ -80,11 +80,11 @@ export function settingsOf({
   if (workspace.isDefault && ofOrganisation.default_workspace_user_api_key_auto_create === true) {
     shown.user_api_key_auto_create = true;
   }
-  // the columns are only ever written with values the schemas of these settings made
+  // the columns only contain values that passed the schemas of these settings
   return shown as WorkspaceSettings;
 }
 
-/** Whether requests to a workspace may name only what is saved. */
+/** Whether a workspace allows saved configs only. */
 export function blocksInlineConfig({
   organisation,
   workspace,

@@ -4,61 +4,61 @@ import { startTimer } from "../lib/clock.ts";
 import { dayMs } from "../lib/periods.ts";
 import { decryptText, encryptText, importDataKey } from "./vault.ts";
 
-/** What is kept of a response. */
-export interface KeptContent {
-  /** Items of its own input, without what it went on from. */
+/** Stored content of a response. */
+export interface StoredResponseContent {
+  /** Items of its input, without the previous conversation. */
   input: readonly Readonly<Record<string, unknown>>[];
-  /** The response as it was answered. */
+  /** The response as returned. */
   response: Readonly<Record<string, unknown>>;
 }
 
-/** A response that is kept. */
-export interface KeptResponse extends ResponseOwner, KeptContent {
+/** A stored response. */
+export interface StoredResponse extends ResponseOwner, StoredResponseContent {
   id: string;
   previousId: string | null;
   /** Unix milliseconds. */
   createdAt: number;
-  /** About how many bytes it takes. */
+  /** Its size in bytes, roughly. */
   bytes: number;
 }
 
-/** A response and those it goes back to. */
+/** A response and its predecessors. */
 interface ResponseChain {
   /** Oldest first. */
-  links: KeptContent[];
-  /** Id of the response that is not there; undefined where the chain is whole. */
+  links: StoredResponseContent[];
+  /** Id of the missing response; undefined for a complete chain. */
   missing: string | undefined;
 }
 
-/** Responses the gateway keeps. What is added is written a little later and found at once. */
+/** Stored responses. New ones are written a little later, and found at once. */
 export interface StoredResponses {
-  add(response: KeptResponse): void;
-  find(owner: ResponseOwner, id: string): Promise<KeptContent | undefined>;
+  add(response: StoredResponse): void;
+  find(owner: ResponseOwner, id: string): Promise<StoredResponseContent | undefined>;
   chain(owner: ResponseOwner, id: string): Promise<ResponseChain>;
-  /** Whether there was one. */
+  /** Whether it existed. */
   remove(owner: ResponseOwner, id: string): Promise<boolean>;
-  /** Removes what is older than its time, and what deleted workspaces left. */
-  upkeep(): Promise<void>;
-  /** Writes what waits. */
+  /** Removes expired responses, and those of deleted workspaces. */
+  cleanUp(): Promise<void>;
+  /** Writes waiting responses. */
   close(): Promise<void>;
 }
 
-/** What responses are kept with. */
+/** Options of the store of responses. */
 export interface StoredResponsesOptions {
   store: StoredResponseStore;
   /** 32 bytes; seals every response. */
   key: Uint8Array<ArrayBuffer>;
   now(): number;
   retentionDays: number;
-  /** Told once for each failing series of writes. */
+  /** Called once for each series of failing writes. */
   warn(message: string, error?: unknown): void;
-  /** Most responses and bytes that wait. Default 1,000 and 64 MiB. */
+  /** Most waiting responses and bytes. Default 1,000 and 64 MiB. */
   limits?: { rows: number; bytes: number };
 }
 
 const flushAfterMs = 100;
 const maxPauseMs = 5_000;
-/** Rows and bytes of one write, small enough not to hold the event loop. */
+/** Rows and bytes of one write, few enough not to block the event loop. */
 const batchRows = 32;
 const batchBytes = 1024 * 1024;
 const purgeRows = 500;
@@ -66,19 +66,19 @@ const purgeRows = 500;
 const maxLinks = 1_000;
 
 interface Waiting {
-  response: KeptResponse;
-  /** Once it was sealed. */
+  response: StoredResponse;
+  /** Set once it is sealed. */
   row?: StoredResponseRow;
 }
 
-const contentOf = ({ response: { input, response } }: Waiting): KeptContent => ({ input, response });
+const contentOf = ({ response: { input, response } }: Waiting): StoredResponseContent => ({ input, response });
 
 const sizeOf = ({ response, row }: Waiting): number => row?.sealed.length ?? response.bytes;
 
 const keyOf = ({ organisationId, workspaceId }: ResponseOwner, id: string): string =>
   JSON.stringify([organisationId, workspaceId, id]);
 
-/** Where a response belongs, as authenticated data: one that is moved does not open. */
+/** Owner and id of a response as authenticated data: a moved row does not open. */
 const placeOf = (owner: ResponseOwner, id: string): string => `v1|response|${keyOf(owner, id)}`;
 
 class ResponseKeeper implements StoredResponses {
@@ -95,13 +95,13 @@ class ResponseKeeper implements StoredResponses {
     this.#limits = options.limits ?? { rows: 1_000, bytes: 64 * 1024 * 1024 };
   }
 
-  add(response: KeptResponse): void {
+  add(response: StoredResponse): void {
     this.#waiting.set(keyOf(response, response.id), { response });
     this.#makeRoom();
     this.#schedule();
   }
 
-  async find(owner: ResponseOwner, id: string): Promise<KeptContent | undefined> {
+  async find(owner: ResponseOwner, id: string): Promise<StoredResponseContent | undefined> {
     const waiting = this.#waiting.get(keyOf(owner, id));
     if (waiting) return contentOf(waiting);
     const [link] = await this.#options.store.chain(owner, id, 1);
@@ -109,9 +109,9 @@ class ResponseKeeper implements StoredResponses {
   }
 
   async chain(owner: ResponseOwner, id: string): Promise<ResponseChain> {
-    const links: KeptContent[] = [];
+    const links: StoredResponseContent[] = [];
     let next: string | null = id;
-    // those that wait are newer than all that are written
+    // waiting responses are newer than all written ones
     while (next !== null) {
       const waiting = this.#waiting.get(keyOf(owner, next));
       if (!waiting) break;
@@ -129,11 +129,11 @@ class ResponseKeeper implements StoredResponses {
 
   async remove(owner: ResponseOwner, id: string): Promise<boolean> {
     const waited = this.#waiting.delete(keyOf(owner, id));
-    // one that is being written is removed behind it
+    // one that is being written is removed afterwards
     return (await this.#options.store.remove(owner, id)) || waited;
   }
 
-  async upkeep(): Promise<void> {
+  async cleanUp(): Promise<void> {
     const { store, now, retentionDays } = this.#options;
     const time = now() - retentionDays * dayMs;
     while ((await store.purge(time, purgeRows)) === purgeRows);
@@ -152,14 +152,14 @@ class ResponseKeeper implements StoredResponses {
     return this.#key;
   }
 
-  async #open(owner: ResponseOwner, { id, sealed }: ResponseLink): Promise<KeptContent> {
-    // what was sealed is what `add` took
-    return JSON.parse(await decryptText(await this.#seal(), placeOf(owner, id), sealed)) as KeptContent;
+  async #open(owner: ResponseOwner, { id, sealed }: ResponseLink): Promise<StoredResponseContent> {
+    // `add` sealed this value
+    return JSON.parse(await decryptText(await this.#seal(), placeOf(owner, id), sealed)) as StoredResponseContent;
   }
 
   async #toRow({ response }: Waiting): Promise<StoredResponseRow> {
     const { id, organisationId, workspaceId, previousId, createdAt, input, response: answer } = response;
-    const text = JSON.stringify({ input, response: answer } satisfies KeptContent);
+    const text = JSON.stringify({ input, response: answer } satisfies StoredResponseContent);
     const sealed = await encryptText(await this.#seal(), placeOf(response, id), text);
     return { id, organisationId, workspaceId, previousId, sealed, createdAt };
   }
@@ -179,16 +179,16 @@ class ResponseKeeper implements StoredResponses {
     while (this.#waiting.size > 0 && (await this.#writeBatch()));
   }
 
-  /** Writes the oldest that wait; false when the store failed. */
+  /** Writes the oldest waiting responses; false when the store failed. */
   async #writeBatch(): Promise<boolean> {
     const batch = this.#nextBatch();
     try {
       for (const [, waiting] of batch) waiting.row ??= await this.#toRow(waiting);
-      // what was removed meanwhile stays away
+      // those removed meanwhile stay removed
       const rows = batch.filter(([key, waiting]) => this.#waiting.get(key) === waiting).map(([, { row }]) => row);
       if (rows.length > 0) await this.#options.store.write(rows.filter((row) => row !== undefined));
     } catch (error) {
-      if (this.#failures++ === 0) this.#options.warn("Cannot keep responses: they wait in memory", error);
+      if (this.#failures++ === 0) this.#options.warn("Cannot store responses: they wait in memory", error);
       this.#makeRoom();
       return false;
     }
@@ -197,7 +197,7 @@ class ResponseKeeper implements StoredResponses {
     return true;
   }
 
-  /** The oldest that wait, at least one. */
+  /** The oldest waiting responses, at least one. */
   #nextBatch(): [string, Waiting][] {
     const batch: [string, Waiting][] = [];
     let bytes = 0;
@@ -209,7 +209,7 @@ class ResponseKeeper implements StoredResponses {
     return batch;
   }
 
-  /** Lets go of the oldest while more wait than may. */
+  /** Drops the oldest while too many are waiting. */
   #makeRoom(): void {
     let bytes = 0;
     for (const waiting of this.#waiting.values()) bytes += sizeOf(waiting);
@@ -222,7 +222,7 @@ class ResponseKeeper implements StoredResponses {
   }
 }
 
-/** Creates what keeps responses. */
+/** Creates the store of responses. */
 export function createStoredResponses(options: StoredResponsesOptions): StoredResponses {
   return new ResponseKeeper(options);
 }

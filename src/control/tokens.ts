@@ -13,6 +13,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { decodeUtf8, findJsonExcess } from "../lib/json.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import type { ControlPlane } from "./control-plane.ts";
 import {
   checkDeployment,
   type DeploymentAuth,
@@ -20,55 +21,54 @@ import {
   findDeploymentWorkspace,
   readDeploymentAuth,
 } from "./deployments.ts";
-import type { ControlPlane } from "./plane.ts";
 
-/** What is not there is looked for again after this long. */
+/** A missing record is looked up again after this long. */
 const missingForMs = 5_000;
-/** Most results kept of one look-up. */
+/** Most cached results of one lookup. */
 const maxResults = 10_000;
-/** Bounds of a key set's structure. */
+/** Limits of a key set's structure. */
 const jsonLimits = { depth: 16, values: 20_000, keys: 1_000 };
 
-/** What an operator says about tokens. */
+/** The operator's settings for tokens. */
 export interface TokenSettings {
-  /** False: tokens are wrong keys. Default true. */
+  /** False: tokens count as wrong keys. Default true. */
   enabled?: boolean;
-  /** Seconds clocks may differ. Default 5. */
+  /** Clock tolerance in seconds. Default 5. */
   clockSkewSeconds?: number;
-  /** Ids of the only organisations whose tokens are taken; by default all. */
+  /** Ids of the only organisations whose tokens are accepted; by default all. */
   organisations?: readonly string[];
-  /** Scopes every token has besides its own. */
+  /** Scopes that every token has in addition. */
   defaultScopes?: readonly string[];
 }
 
-/** What tokens are verified with. */
+/** Dependencies for verifying tokens. */
 interface TokenParts {
   control: ControlPlane;
   outbound: Outbound;
   guard: AddressGuard;
   clock: Clock;
   settings: TokenSettings;
-  /** Digest of the credential by which this gateway is one of an organisation's deployments. */
+  /** Digest of the credential that identifies this gateway as an organisation's deployment. */
   clientAuthDigest?: string | Promise<string>;
-  /** Makes a person of a pending invitation to a verified address; true when it did. */
+  /** Accepts a pending invitation for a verified address; true if there was one. */
   acceptInvite?: (organisationId: string, email: string) => Promise<boolean>;
 }
 
-/** A look-up whose results stay in memory until their organisation changes. */
+/** A lookup whose results are cached until their organisation changes. */
 interface Memory<Value> {
-  /** @param name Says within the organisation what is looked up. */
+  /** @param name Identifies what is looked up within the organisation. */
   get(organisationId: string, name?: string): Promise<Value | undefined>;
   forget(organisationId: string | undefined): void;
 }
 
-/** Remembers what a query finds. While the database is away, what was found last goes on. */
+/** Caches results of a query. While the database is unavailable, cached results stay in use. */
 function remember<Value>(
   clock: Clock,
   query: (organisationId: string, name: string) => Promise<Value | undefined>,
 ): Memory<Value> {
   const found = new BoundedMap<string, { organisationId: string; value: Value; stale: boolean }>(maxResults);
   const missing = new BoundedMap<string, { organisationId: string; since: number }>(maxResults);
-  /** Grows with every change: what was read before is not kept. */
+  /** Incremented with every change: what was read earlier is not cached. */
   let generation = 0;
   return {
     async get(organisationId, name = "") {
@@ -104,12 +104,12 @@ function remember<Value>(
   };
 }
 
-/** Reads JSON documents at addresses tenants name: through the address checks, bounded, over TLS unless trusted. */
+/** Fetches JSON documents from tenants' addresses: with address checks and limits, over TLS unless trusted. */
 function createFetchJson({ outbound, guard }: Pick<TokenParts, "outbound" | "guard">): FetchJson {
   return async (url, { maxBytes, timeoutMs }) => {
     const target = guard.checkTarget(url);
     if (target.protocol !== "https:" && !guard.isTrusted(target)) {
-      throw new TypeError("Cannot read keys over plain HTTP: anyone on the way could put in their own");
+      throw new TypeError("Cannot read keys over plain HTTP: anyone on the network could replace them");
     }
     const response = await outbound(url, {
       origin: "influenced",
@@ -119,7 +119,7 @@ function createFetchJson({ outbound, guard }: Pick<TokenParts, "outbound" | "gua
     });
     if (response.status !== 200) {
       response.body?.cancel().catch(() => {});
-      throw new TypeError(`Cannot read keys: the answer has status ${response.status}`);
+      throw new TypeError(`Cannot read keys: the response has status ${response.status}`);
     }
     const bytes = await readBytes(response, { bytes: maxBytes, totalMs: timeoutMs, silenceMs: timeoutMs });
     const excess = findJsonExcess(bytes, jsonLimits);
@@ -136,12 +136,12 @@ function toPerson(row: UserRow | undefined): TokenPerson | undefined {
   return row && { userId: row.id, isActive: row.status === "active" };
 }
 
-/** Rows of the whole organisation. */
+/** Selects rows of the whole organisation. */
 function ofOrganisation(organisationId: string) {
   return { organisationId, workspaceId: null };
 }
 
-/** Look-ups over the stores, and what forgets their results. */
+/** Cached lookups over the stores, and a function that drops their results. */
 function createLookUps({ control, clock }: Pick<TokenParts, "control" | "clock">) {
   const { stores, directory } = control;
   const organisations = remember<OrganisationRow>(clock, (id) => stores.organisations.get(id));
@@ -158,7 +158,7 @@ function createLookUps({ control, clock }: Pick<TokenParts, "control" | "clock">
       where: { status: "active", id: memberships.map(({ workspaceId }) => workspaceId) },
     });
     const activeById = new Map(active.map((row) => [row.id, row]));
-    // newest first: the one they have been in longest is the last
+    // newest first, so the last one is the oldest membership
     return toWorkspace(memberships.flatMap(({ workspaceId }) => activeById.get(workspaceId) ?? []).at(-1));
   });
   const byEmail = remember(clock, async (organisationId, email) =>
@@ -196,14 +196,14 @@ function createLookUps({ control, clock }: Pick<TokenParts, "control" | "clock">
   };
 }
 
-/** Why a deployment refuses a token, for people. */
+/** Why a deployment refuses a token, as a message. */
 const refusals: Readonly<Record<DeploymentRefusal, string>> = {
   no_workspace_configured: "This deployment is restricted to workspaces, and none is configured",
   workspace_not_allowed: "This deployment does not serve the workspace",
   subject_not_allowed: "This deployment does not serve the subject of the token",
 };
 
-/** What the deployment this gateway is says about tokens: the one of its credential, else the organisation's default. */
+/** The restrictions of this gateway's deployment: the one of its credential, else the organisation's default. */
 function createDeploymentCheck(
   read: (organisationId: string, digest: string) => Promise<DeploymentAuth | undefined>,
   clientAuthDigest: TokenParts["clientAuthDigest"],
@@ -218,7 +218,7 @@ function createDeploymentCheck(
   };
 }
 
-/** Remembers which organisation is the only one; a second one that is made elsewhere is seen within seconds. */
+/** Caches which organisation is the only one; another one created elsewhere is noticed within seconds. */
 function createOnlyOrganisation(clock: Clock, read: () => Promise<OrganisationRow | undefined>) {
   let held: { id: string | undefined; readAt: number } | undefined;
   return {
@@ -237,7 +237,7 @@ function createOnlyOrganisation(clock: Clock, read: () => Promise<OrganisationRo
   };
 }
 
-/** Leaves the audit row of a token that was refused. Nothing of the token itself is in it. */
+/** Writes the audit row for a rejected token, without the token. */
 function auditFailure({ control, clock }: Pick<TokenParts, "control" | "clock">) {
   return async (organisationId: string, { token, reason, status, address }: TokenFailure): Promise<void> => {
     const audit = {
@@ -262,7 +262,7 @@ function auditFailure({ control, clock }: Pick<TokenParts, "control" | "clock">)
   };
 }
 
-/** Creates what verifies the tokens of the organisations' identity providers; undefined where they are not taken. */
+/** Creates the authenticator for tokens of the organisations' identity providers; undefined if tokens are disabled. */
 export function createTokens(parts: TokenParts): TokenAuthenticator | undefined {
   const { clock, control, settings, acceptInvite } = parts;
   if (settings.enabled === false) return undefined;

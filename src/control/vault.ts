@@ -3,7 +3,7 @@ import type { SecretRow } from "../db/tables/secrets.ts";
 import { fromBase64Url, toBase64Url } from "../lib/base64.ts";
 import { randomBytes } from "../lib/hash.ts";
 
-/** Where a secret belongs. A sealed secret that is found elsewhere does not open. */
+/** Owner of a secret. A sealed secret does not open for another owner. */
 export interface SecretPlace {
   organisationId: string;
   workspaceId: string | null;
@@ -14,7 +14,7 @@ export interface SecretPlace {
   field: string;
 }
 
-/** A sealed secret could not be opened. Says nothing of why: the cause does. */
+/** A sealed secret could not be opened. The message gives no reason: the cause does. */
 export class CredentialUnavailableError extends Error {
   override readonly name = "CredentialUnavailableError";
   constructor(cause: unknown) {
@@ -22,15 +22,15 @@ export class CredentialUnavailableError extends Error {
   }
 }
 
-/** Seals secrets and opens them: each under a key of its own, which is wrapped by the master key (envelope encryption). */
+/** Seals and opens secrets, each with a separate key that the master key wraps (envelope encryption). */
 export interface Vault {
-  /** Version of the master key that wraps, as far as is known. */
+  /** Version of the master key that wraps, as far as known. */
   readonly version: string;
   seal(place: SecretPlace, secret: string, now: number): Promise<SecretRow>;
-  /** @throws {CredentialUnavailableError} If the row was moved or changed, or its master key is not here. */
+  /** @throws {CredentialUnavailableError} If the row was moved or changed, or its master key is missing. */
   open(row: SecretRow): Promise<string>;
   /**
-   * The same data key under the master key that wraps now; the secret itself stays sealed.
+   * Wraps the data key with the current master key; the secret itself stays sealed.
    *
    * @throws {CredentialUnavailableError} As `open`.
    */
@@ -40,7 +40,7 @@ export interface Vault {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The place as authenticated data; lengths keep a separator inside a part from moving the border. */
+/** The owner as authenticated data; lengths keep separators inside a part from shifting its boundary. */
 function placeText(row: SecretPlace): string {
   const parts = [row.organisationId, row.workspaceId ?? "", row.kind, row.recordId, row.field];
   return ["v1", ...parts.map((part) => `${part.length}:${part}`)].join("|");
@@ -50,12 +50,12 @@ function parameters(nonce: Uint8Array<ArrayBuffer>, bound: string): AesGcmParams
   return { name: "AES-GCM", iv: nonce, additionalData: encoder.encode(bound) };
 }
 
-/** A text sealed for a place: `bound` must be the same to open it. */
+/** Seals text; `bound` must be the same to open it. */
 export function encryptText(key: CryptoKey, bound: string, text: string): Promise<string> {
   return encrypt(key, bound, encoder.encode(text));
 }
 
-/** @throws If the text was sealed elsewhere, with another key, or changed. */
+/** @throws If `bound` or the key differ, or the text was changed. */
 export async function decryptText(key: CryptoKey, bound: string, sealed: string): Promise<string> {
   return decoder.decode(await decrypt(key, bound, sealed));
 }
@@ -78,7 +78,7 @@ export function importDataKey(bytes: Uint8Array<ArrayBuffer>): Promise<CryptoKey
   return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]);
 }
 
-/** The master keys a process knows: those it was given, and those it read since. */
+/** The master keys known to a process: those given at start, and those read since. */
 function createKeyRing(given: readonly [MasterKey, ...MasterKey[]], read: ReadMasterKeys | undefined) {
   const known = new Map(given.map((key) => [key.version, key]));
   const imported = new Map<string, Promise<CryptoKey>>();
@@ -86,7 +86,7 @@ function createKeyRing(given: readonly [MasterKey, ...MasterKey[]], read: ReadMa
   const add = (key: MasterKey) => {
     const before = known.get(key.version);
     if (before && toBase64Url(before.bytes) !== toBase64Url(key.bytes)) {
-      throw new Error(`Cannot use master key ${key.version}: it is not the one this process was started with`);
+      throw new Error(`Cannot use master key ${key.version}: it differs from the one this process was started with`);
     }
     known.set(key.version, before ?? key);
   };
@@ -97,7 +97,7 @@ function createKeyRing(given: readonly [MasterKey, ...MasterKey[]], read: ReadMa
   };
   return {
     version: () => writing.version,
-    /** Version of the key that wraps now: one that was dropped since must not wrap anything again. */
+    /** Version of the key that wraps now: a key that was dropped must not wrap anything again. */
     async newestVersion() {
       await refresh();
       return writing.version;
@@ -116,8 +116,8 @@ function createKeyRing(given: readonly [MasterKey, ...MasterKey[]], read: ReadMa
 /**
  * Creates the vault of an installation; the first master key wraps, all of them open.
  *
- * @param read Where the keys can change while the process runs: asked before something is wrapped, and when a row names a
- * version that is not known.
+ * @param read For keys that can change while the process runs: called before something is wrapped, and when a row names
+ * an unknown version.
  */
 export function createVault(masterKeys: readonly [MasterKey, ...MasterKey[]], read?: ReadMasterKeys): Vault {
   const ring = createKeyRing(masterKeys, read);

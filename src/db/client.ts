@@ -2,33 +2,33 @@ import type { Client, InStatement, ResultSet } from "@libsql/client";
 import type { LibSQLDatabase } from "drizzle-orm/libsql";
 import { drizzle } from "drizzle-orm/libsql/sqlite3";
 
-/** Longest a statement may block the event loop waiting for another process's lock. */
+/** Longest time a statement may block the event loop waiting for another process's lock. */
 const busyTimeoutMs = 20;
-/** Longest a write waits for another process's lock in all. */
+/** Longest time a write waits for another process's lock. */
 const busyDeadlineMs = 5_000;
 
-/** Where the data lives. */
+/** Location of the database. */
 export interface DatabaseLocation {
   /** `file:`, `:memory:`, `libsql://`, `http(s)://` or `ws(s)://`. */
   url: string;
   authToken?: string;
 }
 
-/** The open database: reads go through `orm`, every write through the one queue behind `write`. */
+/** The open database: reads use `orm`, all writes go through the queue behind `write`. */
 export interface Database {
-  /** Builds and runs queries; `toStatement` turns a built write into one for `write`. */
+  /** Builds and runs queries; `toStatement` turns a built query into a statement for `write`. */
   readonly orm: LibSQLDatabase;
   /** Runs one reading statement. */
   read(statement: InStatement): Promise<ResultSet>;
   /** Runs the statements in one transaction, after all earlier writes; waits while another process holds the lock. */
   write(statements: readonly InStatement[]): Promise<ResultSet[]>;
-  /** Whether data leaves this machine. */
+  /** Whether the database is on another machine. */
   readonly remote: boolean;
   /** Waits for queued writes, then closes. */
   close(): Promise<void>;
 }
 
-/** Anything drizzle can print as SQL. */
+/** A drizzle query that can be printed as SQL. */
 interface PrintableQuery {
   toSQL(): { sql: string; params: unknown[] };
 }
@@ -51,7 +51,7 @@ export interface Statement {
   written?: Written;
 }
 
-/** A query built with drizzle as a statement for `Database.write`. */
+/** Converts a drizzle query to a statement for `Database.write`. */
 export function toStatement(query: PrintableQuery): Statement {
   const { sql, params } = query.toSQL();
   return { sql, args: params.map(toArgument) };
@@ -68,19 +68,19 @@ export function isLocalDatabase(url: string): boolean {
   return url === ":memory:" || url.startsWith("file:");
 }
 
-/** Whether an error says that another process holds the lock. */
+/** Whether another process holds the lock. */
 function isBusy(error: unknown): boolean {
   return (
     error instanceof Error && /SQLITE_BUSY|database is locked/i.test(`${Reflect.get(error, "code")} ${error.message}`)
   );
 }
 
-/** Whether an error says that the database will never take the statement, however often it is tried. */
+/** Whether the database rejected the statement for good, so that a retry is useless. */
 export function isRefusedStatement(error: unknown): boolean {
   return /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)|malformed JSON/.test(String(error));
 }
 
-/** Whether an error says that a row exists already. */
+/** Whether a row exists already. */
 export function isConflict(error: unknown): boolean {
   return (
     error instanceof Error &&
@@ -88,7 +88,7 @@ export function isConflict(error: unknown): boolean {
   );
 }
 
-/** Whether an error says that the database cannot be reached at all. */
+/** Whether the database cannot be reached. */
 export function isUnreachable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const text = `${Reflect.get(error, "code")} ${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`;
@@ -107,7 +107,7 @@ async function createLibsqlClient(location: DatabaseLocation): Promise<Client> {
   return createClient(authToken === undefined ? { url } : { url, authToken });
 }
 
-/** Sets what every local connection needs and checks that it holds. */
+/** Configures a local connection and checks the result. */
 async function prepareConnection(client: Client, url: string): Promise<void> {
   if (!isLocalDatabase(url)) return;
   await untilUnlocked(async () => {
@@ -121,7 +121,7 @@ async function prepareConnection(client: Client, url: string): Promise<void> {
     throw new Error("Cannot use this database: it does not enforce foreign keys");
 }
 
-/** Repeats `action` with growing, jittered pauses while another process holds the lock. */
+/** Retries `action` with exponential backoff and jitter while another process holds the lock. */
 async function untilUnlocked<Value>(action: () => Promise<Value>, recover?: () => Promise<void>): Promise<Value> {
   const deadline = performance.now() + busyDeadlineMs;
   for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 200)) {
@@ -138,7 +138,7 @@ async function untilUnlocked<Value>(action: () => Promise<Value>, recover?: () =
 /**
  * Opens the database.
  *
- * @throws If it cannot be opened or does not keep what `prepareConnection` sets.
+ * @throws If it cannot be opened or ignores the settings of `prepareConnection`.
  */
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
   const writer = await createLibsqlClient(location);
@@ -147,7 +147,7 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
   const reader = location.url.startsWith("file:") ? await createLibsqlClient(location) : writer;
   if (reader !== writer) await prepareConnection(reader, location.url);
 
-  /** A connection that met a lock may refuse all later transactions: it is replaced. */
+  /** A connection that met a lock may reject all later transactions, so it is replaced. */
   const reopen = async () => {
     if (location.url === ":memory:") return;
     await writer.reconnect();

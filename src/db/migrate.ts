@@ -3,14 +3,14 @@ import { isConflict } from "./client.ts";
 import { type Migration, migrations } from "./migrations/migrations.ts";
 import { schema } from "./migrations/schema.ts";
 
-/** A row of `migrations`: inserted twice, it fails the transaction of the process that comes second. */
+/** A row of `migrations`: the second insert fails the transaction of a concurrent process. */
 function mark({ id }: Migration): Statement {
   return { sql: "INSERT INTO migrations (id, applied_at) VALUES (?, ?)", args: [id, Date.now()] };
 }
 
 /**
- * Brings the schema up to date. Each migration is one transaction that begins by writing its own name, so that of several
- * processes that start together one applies it and the others go on. A database without any gets all of them as one.
+ * Brings the schema up to date. Each migration is one transaction that first records its id, so that of several processes
+ * that start together only one applies it. An empty database gets the complete schema in one transaction.
  */
 export async function migrate(database: Database): Promise<void> {
   await database.write([
@@ -24,7 +24,7 @@ export async function migrate(database: Database): Promise<void> {
   }
 }
 
-/** Runs a transaction that begins with a mark; does nothing where another process has set the mark. */
+/** Runs a transaction that begins with a mark; does nothing if another process has written the mark. */
 async function writeOnce(database: Database, statements: readonly (string | Statement)[]): Promise<void> {
   try {
     await database.write(statements);

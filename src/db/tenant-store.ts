@@ -20,7 +20,7 @@ import type { BatchItem } from "drizzle-orm/batch";
 import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { type Database, type Statement, toStatement, type Written } from "./client.ts";
 
-/** Whose rows a statement may touch. */
+/** The tenant whose rows a statement may touch. */
 export interface Tenant {
   readonly organisationId: string;
   /** Null: every workspace of the organisation. */
@@ -30,7 +30,7 @@ export interface Tenant {
 /** Values that another query gives. */
 export type Values = SQL;
 
-/** Rows with these values; a list means any of them, null means no value. */
+/** Rows with these values; a list matches any of its values, null matches rows without a value. */
 export type Filter<Row> = { readonly [Name in keyof Row]?: Row[Name] | readonly Row[Name][] | Values };
 
 /** A read that has not run yet: `readTogether` runs it. */
@@ -56,37 +56,37 @@ export async function readTogether<const Queries extends readonly [Query<unknown
   return results as unknown as RowsOf<Queries>;
 }
 
-/** New values of a row; what is undefined stays as it is. */
+/** New values of a row; undefined leaves a value unchanged. */
 type Changes<NewRow> = { readonly [Name in keyof NewRow]?: NewRow[Name] | undefined };
 
-/** Texts by column. */
+/** Strings by column. */
 type Texts<Row> = { readonly [Name in keyof Row]?: string | undefined };
 
-/** Which rows a list shows. */
+/** Selects the rows of a list. */
 export interface ListOptions<Row> {
   where?: Filter<Row> | undefined;
-  /** Letters a text column must hold, as they are written. */
+  /** Substrings that text columns must contain. */
   contains?: Texts<Row> | undefined;
-  /** As `where` and `contains`, whatever the case of ASCII letters. */
+  /** As `where` and `contains`, ignoring the case of ASCII letters. */
   anyCase?: { equals?: Texts<Row> | undefined; contains?: Texts<Row> | undefined } | undefined;
-  /** Columns that must have a value. */
+  /** Columns that must not be null. */
   present?: readonly (keyof Row)[] | undefined;
-  /** Letters one of these text columns must hold, in either case. */
+  /** A substring that one of these text columns must contain, ignoring case. */
   search?: { columns: readonly (keyof Row)[]; text: string } | undefined;
-  /** Members a column with a JSON object must have. */
+  /** Fields that a column with a JSON object must have. */
   members?: { column: keyof Row; values: Readonly<Record<string, string>> } | undefined;
   /** Bounds of a number column, `from` inclusive, `to` exclusive. */
   between?: { column: keyof Row; from?: number | undefined; to?: number | undefined } | undefined;
-  /** Rows of the organisation itself too, where the tenant is one workspace. */
+  /** Include rows of the organisation itself if the tenant is one workspace. */
   includeOrganisation?: boolean;
   page?: { offset: number; limit: number } | undefined;
 }
 
-/** Every statement on a table whose rows belong to a tenant. Each one names the tenant's columns. */
+/** All statements on a table whose rows belong to tenants. Each one names the tenant's columns. */
 export interface TenantStore<Row, NewRow> {
   /** What its statements say they write; undefined where each row says it. */
   readonly resource: string | undefined;
-  /** Rows of a page, newest first, and how many there are in all. */
+  /** Rows of a page, newest first, and the total number. */
   list(tenant: Tenant, options?: ListOptions<Row>): Promise<{ rows: Row[]; total: number }>;
   /** All rows, newest first. */
   all(tenant: Tenant, options?: Omit<ListOptions<Row>, "page">): Promise<Row[]>;
@@ -94,7 +94,7 @@ export interface TenantStore<Row, NewRow> {
   query(tenant: Tenant, options?: Omit<ListOptions<Row>, "page">): Query<Row>;
   /** Values of a column, for the filter of another query. */
   values(tenant: Tenant, column: keyof Row, where?: Filter<Row>): Values;
-  /** How many rows there are. */
+  /** The number of rows. */
   count(tenant: Tenant, options?: Omit<ListOptions<Row>, "page">): Promise<number>;
   find(
     tenant: Tenant,
@@ -107,33 +107,33 @@ export interface TenantStore<Row, NewRow> {
     idOrSlug: string,
     options?: Pick<ListOptions<Row>, "includeOrganisation">,
   ): Promise<Row | undefined>;
-  /** @throws {TypeError} If the row is not the tenant's. */
+  /** @throws {TypeError} If the row belongs to another tenant. */
   insert(tenant: Tenant, row: NewRow): Required<Statement>;
-  /** As `insert`; a row with the same primary key is replaced. For tables without another key. */
+  /** As `insert`, but replaces a row with the same primary key. For tables without other unique columns. */
   put(tenant: Tenant, row: NewRow): Required<Statement>;
-  /** Absent members stay as they are. */
+  /** Absent fields stay unchanged. */
   update(tenant: Tenant, where: Filter<Row>, changes: Changes<NewRow>): Required<Statement>;
   remove(tenant: Tenant, where: Filter<Row>): Required<Statement>;
 }
 
-/** A table every row of which names its organisation. */
+/** A table whose rows all name their organisation. */
 type TenantTable = SQLiteTable & { organisationId: SQLiteColumn };
 
-/** Longest list whose values are bound one by one: far below what a statement may bind. */
+/** Longest list whose values are bound separately: far below the limit for one statement. */
 const maxBound = 10_000;
 
 function toCondition(column: SQLiteColumn, value: unknown): SQL {
   if (value === null) return isNull(column);
   if (is(value, SQL)) return inArray(column, value);
   if (Array.isArray(value)) {
-    // a longer one is bound as one text, so that no number of records keeps others from being read
+    // a longer list is bound as one JSON text, so that any number of records can be read
     if (value.length > maxBound) return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(value)}))`;
     return inArray(column, value);
   }
   return eq(column, value);
 }
 
-/** A pattern that means these letters and nothing else. */
+/** A pattern that matches a string literally. */
 function toPattern(text: string): string {
   return `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 }
@@ -192,7 +192,7 @@ function createWrittenReader(table: TenantTable, { workspace = "workspaceId", ki
 
 const one = { offset: 0, limit: 1 };
 
-/** The store of one table. The only place that builds statements on tables of tenants. */
+/** The store of one table. No other code builds statements on tenants' tables. */
 class TableStore<Table extends TenantTable> implements TenantStore<Table["$inferSelect"], Table["$inferInsert"]> {
   readonly #database: Database;
   readonly #table: Table;
@@ -269,7 +269,7 @@ class TableStore<Table extends TenantTable> implements TenantStore<Table["$infer
     filter: Filter<Table["$inferSelect"]>,
     changes: Changes<Table["$inferInsert"]>,
   ): Required<Statement> {
-    // members of the table's own row type
+    // properties of the table's row type
     const update = this.#database.orm.update(this.#table).set(changes as Record<string, never>);
     const statement = toStatement(update.where(and(this.#ofTenant(tenant), ...this.#matching(filter))));
     return { ...statement, written: this.#written.ofFilter(tenant, filter, changes) };
@@ -301,7 +301,7 @@ class TableStore<Table extends TenantTable> implements TenantStore<Table["$infer
       .map(([name, value]) => toCondition(this.#columnOf(name), value));
   }
 
-  /** Rows whose column holds a piece of text, whatever the case of ASCII letters. */
+  /** Rows whose column contains a substring, ignoring the case of ASCII letters. */
   #holds(name: PropertyKey, text: string): SQL {
     return sql`${this.#columnOf(name)} LIKE ${toPattern(text)} ESCAPE '\\'`;
   }
@@ -338,12 +338,12 @@ class TableStore<Table extends TenantTable> implements TenantStore<Table["$infer
   async #select(tenant: Tenant, options: ListOptions<Table["$inferSelect"]>): Promise<Table["$inferSelect"][]> {
     const query = this.#build(tenant, options);
     const { page } = options;
-    // drizzle gives rows of the table it was asked for; it loses that through the type parameter
+    // drizzle returns rows of the given table; the type parameter loses that
     return (await (page ? query.limit(page.limit).offset(page.offset) : query)) as Table["$inferSelect"][];
   }
 
   #requireOwn(tenant: Tenant, row: Table["$inferInsert"]): Table["$inferInsert"] {
-    // every such table has the first, some the second
+    // every such table has the first column, some the second
     const { organisationId, workspaceId } = row as { organisationId?: unknown; workspaceId?: unknown };
     const foreign = tenant.workspaceId !== null && this.#columns.workspaceId && workspaceId !== tenant.workspaceId;
     if (organisationId !== tenant.organisationId || foreign) {

@@ -1,18 +1,18 @@
 import { parseJson } from "../lib/json.ts";
 import type { CallPiece, ChatPiece } from "./chat-reader.ts";
 
-/** What an answer is made of, one after the other. */
+/** The consecutive segments of a response. */
 export type Segment = { kind: "thinking" | "redacted" | "text" | "refusal" } | { kind: "call"; call: CallPiece };
 
-/** Receives an answer in segments that do not overlap. */
+/** Receives a response in segments that do not overlap. */
 export interface SegmentSink<Event> {
   open(segment: Segment): Event[];
-  /** More of the open segment. */
+  /** Continues the open segment. */
   add(piece: ChatPiece): Event[];
   close(): Event[];
 }
 
-/** Key of the segment a piece belongs to; undefined for pieces that belong to whatever is open. */
+/** Key of the segment a piece belongs to; undefined for pieces that belong to any open segment. */
 function keyOf(piece: ChatPiece): string | undefined {
   switch (piece.kind) {
     case "annotation":
@@ -33,16 +33,16 @@ function toSegment(piece: ChatPiece): Segment {
 }
 
 /**
- * Puts the pieces of an answer into segments that never overlap. A provider may send the arguments of several calls in
- * turn: what belongs to a later segment waits until the open call has all of its arguments.
+ * Orders the pieces of a response into segments that never overlap. A provider may interleave the arguments of several
+ * calls: pieces of a later segment wait until the open call has all of its arguments.
  */
 export class Sequencer<Event> {
   readonly #sink: SegmentSink<Event>;
   #open: string | undefined;
   #arguments = "";
-  /** Whether the arguments are whole JSON; undefined while nobody looked. */
+  /** Whether the arguments are complete JSON; undefined until checked. */
   #isWhole: boolean | undefined;
-  /** Nothing more belongs to the open thought: its signature came, or it was redacted. */
+  /** The open reasoning is complete: its signature arrived, or it was redacted. */
   #sealed = false;
   #waiting: ChatPiece[] = [];
 
@@ -52,7 +52,7 @@ export class Sequencer<Event> {
 
   push(piece: ChatPiece): Event[] {
     const key = keyOf(piece);
-    // a signature behind what was said proves no thought
+    // a signature after text does not belong to reasoning
     if (piece.kind === "signature" && this.#open !== undefined && this.#open !== key) return [];
     if (this.#continues(piece)) return this.#add(piece);
     if (!this.#mayClose()) {
@@ -62,18 +62,18 @@ export class Sequencer<Event> {
     return this.#waiting.length > 0 ? [...this.#flush(), ...this.push(piece)] : this.#switch(piece);
   }
 
-  /** Ends the answer: what waits is sent, what is open is closed. */
+  /** Ends the response: sends waiting pieces and closes the open segment. */
   end(): Event[] {
     return [...this.#close(), ...this.#flush(true), ...this.#close()];
   }
 
-  /** Ends an answer that broke off: what waits is let go, what is open is closed. */
+  /** Ends a failed response: drops waiting pieces and closes the open segment. */
   abandon(): Event[] {
     this.#waiting = [];
     return this.#close();
   }
 
-  /** Whether a piece belongs to what is open. */
+  /** Whether a piece belongs to the open segment. */
   #continues(piece: ChatPiece): boolean {
     const key = keyOf(piece);
     if (this.#open === undefined) return false;
@@ -81,7 +81,7 @@ export class Sequencer<Event> {
     return key === this.#open && !(this.#sealed && piece.kind !== "signature");
   }
 
-  /** Whether nothing more can belong to what is open. */
+  /** Whether the open segment is complete. */
   #mayClose(): boolean {
     if (this.#open === undefined || !this.#open.startsWith("call ")) return true;
     this.#isWhole ??= parseJson(this.#arguments) !== undefined;
@@ -112,7 +112,7 @@ export class Sequencer<Event> {
     return [...closed, ...this.#sink.open(toSegment(piece)), ...this.#add(piece)];
   }
 
-  /** Sends what waited, segment by segment in the order of their first pieces, up to a call that lacks arguments. */
+  /** Sends waiting pieces, segment by segment in order of arrival, up to a call with incomplete arguments. */
   #flush(isEnd = false): Event[] {
     const groups = new Map<string, ChatPiece[]>();
     for (const piece of this.#waiting) {

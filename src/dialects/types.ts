@@ -1,57 +1,57 @@
 import type { ChatRequest, ChatResponse } from "../schemas/chat.ts";
 
-/** What a dialect may know besides the request. */
+/** Context of a conversion besides the request. */
 export interface DialectOptions {
-  /** Identifies the answer; each kind puts its own prefix before it. */
+  /** Identifies the response; each API adds a prefix. */
   id: string;
-  /** Time of the answer in seconds of Unix time. */
+  /** Creation time of the response in Unix seconds. */
   created: number;
-  /** The present time in seconds of Unix time. */
+  /** The current Unix time in seconds. */
   now(): number;
-  /** Messages go by way of a provider's Responses API where it has one. */
+  /** Use a provider's Responses API for Messages requests where it has one. */
   readonly overResponses?: boolean;
-  /** Takes a whole answer that may be asked for again. */
+  /** Stores a complete response that can be retrieved later. */
   keep?(answer: object): void;
-  /** Notes a member that has no counterpart in a chat; it is told to the caller and kept with the log row. */
+  /** Records a field without a counterpart in a chat; it is reported to the caller and in the log. */
   drop(member: string): void;
 }
 
-/** An event of a stream before it is written. */
+/** An event of a stream before serialisation. */
 export type DialectEvent = Readonly<Record<string, unknown>>;
 
-/** What an error says in a stream. */
+/** An error inside a stream. */
 export interface StreamError {
   message: string;
   type: string;
   code: string | null;
-  /** The member of the request at fault. */
+  /** The request field at fault. */
   param?: string | null;
-  /** The status an answer with this error would have; absent where nobody knows it. */
+  /** The status of a response with this error; absent where unknown. */
   status?: number;
 }
 
-/** Turns the chunks of a chat's answer into the events of another API. Its state is in its closure. */
+/** Turns chat chunks into the events of another API. Its state is in its closure. */
 export interface EventMapper {
-  /** Events one chunk makes, in order. */
+  /** Events for one chunk, in order. */
   push(chunk: unknown): readonly DialectEvent[];
-  /** Events that are owed after a whole answer; `usage` is what the upstream told, in the gateway's shape. */
+  /** Events at the end of a complete response; `usage` is the upstream's, in the gateway's format. */
   end(usage: unknown): readonly DialectEvent[];
-  /** Events that tell of a failure; nothing follows them. */
+  /** Events of a failure; no events follow them. */
   fail(error: StreamError): readonly DialectEvent[];
 }
 
-/** Another API over chat: pure in both directions. */
+/** Another API on top of chat: pure in both directions. */
 export interface Dialect<Request extends object, Answer extends object> {
   /**
-   * The chat that asks for the same; leaves its argument unchanged.
+   * The equivalent chat request; does not modify its argument.
    *
-   * @throws {InvalidRequestError} If the answer would not be what was asked.
+   * @throws {InvalidRequestError} If the response would not be what was requested.
    */
   toChat(request: Request, options: DialectOptions): ChatRequest;
-  /** The answer from the chat's. */
+  /** The response for a chat completion. */
   fromChat(answer: ChatResponse, request: Request, options: DialectOptions): Answer;
-  /** What turns the chat's stream into this API's. */
+  /** Creates the mapper from a chat's stream to this API's. */
   createEvents(request: Request, options: DialectOptions): EventMapper;
-  /** Text of an event on the wire. */
+  /** Serialises an event. */
   encode(event: DialectEvent): string;
 }

@@ -12,16 +12,16 @@ import type { WorkspaceView } from "../control/resources.ts";
 import { PermissionError, UnavailableError } from "../errors.ts";
 import { isObject } from "../lib/json.ts";
 
-/** A person's role in the workspace of a call, and the switches that hold there. */
+/** A user's role in the workspace of a call, and the security settings in effect. */
 interface Person {
-  /** Owners and admins of the organisation are admins in each workspace. */
+  /** Owners and admins of the organisation are admins of every workspace. */
   role: Role;
   /** The role comes from the organisation, not from the workspace. */
   isOrganisationAdmin: boolean;
   settings: SecuritySettings;
 }
 
-/** Switches that hold in a workspace: its own where the organisation opened them, else the organisation's. */
+/** Security settings of a workspace: its own where the organisation allows them, else the organisation's. */
 export function securitySettingsOf({
   organisation,
   workspace,
@@ -36,15 +36,15 @@ export function securitySettingsOf({
 function toPerson(view: WorkspaceView | undefined, userId: string): Person {
   const member = view?.members.get(userId);
   if (!view || !member) {
-    throw new PermissionError("Forbidden! This person is not a member of the workspace", { code: "AB03" });
+    throw new PermissionError("Forbidden! This user is not a member of the workspace", { code: "AB03" });
   }
   const isOrganisationAdmin = member.organisationRole !== "member";
-  const role = isOrganisationAdmin ? "admin" : (member.role as Role); // stored roles are roles
+  const role = isOrganisationAdmin ? "admin" : (member.role as Role); // only roles are stored in the column
   return { role, isOrganisationAdmin, settings: securitySettingsOf(view) };
 }
 
 function refuseUnreadable(cause: unknown): never {
-  throw new UnavailableError("Cannot read the workspace of this key: the database does not answer", {
+  throw new UnavailableError("Cannot read the workspace of this key: the database does not respond", {
     cause,
     code: "database_unavailable",
     retryAfterSeconds: 1,
@@ -52,9 +52,9 @@ function refuseUnreadable(cause: unknown): never {
 }
 
 /**
- * The person behind a call; undefined for services, which no role binds. At once when the workspace is in memory.
+ * The user of a call; undefined for services, which have no role. Synchronous if the workspace is in memory.
  *
- * @throws {PermissionError} If the person is not a member of the workspace.
+ * @throws {PermissionError} If the user is not a member of the workspace.
  * @throws {UnavailableError} If the workspace cannot be read.
  */
 export function readRole({
@@ -76,7 +76,7 @@ function requireAllowed(person: Person, scopes: readonly string[]): void {
 }
 
 /**
- * Refuses what a person's role does not allow. Of the scopes only those count that the key holds.
+ * Rejects what a user's role does not allow. Only scopes that the key has are considered.
  *
  * @throws {PermissionError} If the role allows none of the scopes.
  */
@@ -92,8 +92,8 @@ export function requireRole(
 }
 
 /**
- * Refuses callers without any of the scopes, and people whose role does not allow it whatever their key says. For routes
- * on which it depends on the record which scopes count.
+ * Rejects callers with none of the scopes, and users whose role does not allow them. For routes whose required scopes
+ * depend on the record.
  *
  * @throws {PermissionError}
  */
@@ -103,8 +103,8 @@ export async function requireScopes(context: CallerContext, scopes: readonly str
 }
 
 /**
- * Refuses people whose role does not allow a scope, whether their key holds it or not. For routes that other scopes open
- * too and that show what a switch may close.
+ * Rejects users whose role does not allow a scope, whether their key has it or not. For routes that other scopes also
+ * open, and that show what a setting may hide.
  *
  * @throws {PermissionError}
  */
@@ -116,7 +116,7 @@ export async function requireSight(
   if (person) requireAllowed(person, [scope]);
 }
 
-/** What of the log a caller may see; services see all of it. */
+/** What a caller may see of the log; services see all of it. */
 export async function readLogSight(context: Pick<CallerContext, "principal" | "services">): Promise<LogSight> {
   return logSightOf(await readRole(context));
 }

@@ -15,7 +15,7 @@ function requireMasterKeys(options: GatewayOptions, location: string): [MasterKe
   throw new TypeError("Cannot open a lasting database without master keys: set masterKeys (GATEWAY_MASTER_KEYS)");
 }
 
-/** Reads the master keys again, if the host can. */
+/** Reads the current master keys, if the host can. */
 export function readerOf({ readMasterKeys: read }: GatewayOptions): ReadMasterKeys {
   return () => {
     const text = read?.();
@@ -23,14 +23,14 @@ export function readerOf({ readMasterKeys: read }: GatewayOptions): ReadMasterKe
   };
 }
 
-/** The open database and what opens its secrets. */
+/** The open database, and the keys to its secrets. */
 export interface OpenData {
   database: Database;
   installation: Installation;
   masterKeys: [MasterKey, ...MasterKey[]];
 }
 
-/** Opens the database, brings its schema up to date and opens the installation in it. */
+/** Opens the database, migrates it and opens the installation. */
 export async function openData(options: GatewayOptions, clock: Clock): Promise<OpenData> {
   const url = options.database ?? ":memory:";
   const masterKeys = requireMasterKeys(options, url);

@@ -14,47 +14,47 @@ import type { LogWriter } from "../logs/writer.ts";
 import type { Provider } from "../providers/core/types.ts";
 import type { TargetLimits } from "../routing/config.ts";
 
-/** What a gateway is made from. Everything has a default but the transport of hosts without a global `fetch`. */
+/** Options of a gateway. All have defaults except the transport on hosts without a global `fetch`. */
 export interface GatewayOptions {
   /** `file:`, `:memory:`, `libsql://` or `http(s)://`. Default `:memory:`. */
   database?: string;
   databaseAuthToken?: string;
-  /** `v2:<base64url of 32 bytes>,v1:<…>`; needed by every database that outlives the process. */
+  /** `v2:<base64url of 32 bytes>,v1:<…>`; required for every database that outlives the process. */
   masterKeys?: string;
-  /** Reads the master keys again, where they can change while the gateway runs; undefined when there are none to read. */
+  /** Reads the current master keys, if they can change while the gateway runs; undefined when there are no keys to read. */
   readMasterKeys?: () => string | undefined;
-  /** Keys of the first start, instead of random ones. */
+  /** Keys for the first start, instead of random ones. */
   bootstrap?: { adminKey?: string; workspaceKey?: string };
   /** Providers besides the built-in ones. */
   providers?: readonly Provider[];
   /** Hosts that may be private; see `docs/configuration.md`. */
   trustedHosts?: readonly string[];
-  /** Addresses and ranges of the operator's own proxies, whose `x-forwarded-for` tells who the client is. */
+  /** Addresses and ranges of trusted proxies, whose `x-forwarded-for` determines the client address. */
   trustedProxies?: readonly string[];
-  /** Sends requests. Default: what the runtime has; where it has no sockets the global `fetch`, without address checks after name resolution. */
+  /** Sends requests. Default: the runtime's client; without sockets the global `fetch`, which checks no resolved addresses. */
   transport?: Transport;
-  /** Synchronous digests, where the host has them. */
+  /** Synchronous digests, if the host has them. */
   createMac?: MacFactory;
-  /** Writes log rows of a database in a file elsewhere than on the request loop. */
+  /** Writes log rows of a file database off the request loop. */
   createLogWriter?: (location: DatabaseLocation, redaction: RedactionSettings) => LogWriter;
-  /** Makes logged bodies small; without it they are stored as they are, and compressed ones cannot be read. */
+  /** Compresses logged bodies; without it they are stored uncompressed, and compressed ones cannot be read. */
   logCodec?: TextCodec;
   clock?: Clock;
   limits?: Partial<Limits>;
-  /** Most requests at once. */
+  /** Most concurrent requests. */
   concurrency?: Partial<ConcurrencyLimits>;
-  /** Files the gateway keeps, and where; by default in the database. */
+  /** Stored files, and their storage; by default the database. */
   files?: Partial<FileLimits> & { s3?: S3Settings };
-  /** How the gateway runs batches. */
+  /** Settings of batches that the gateway runs. */
   batches?: Partial<BatchRunnerSettings>;
   keyPrefix?: string;
   headerAliases?: readonly string[];
   /** Lower-case header names whose values are never stored. */
   sensitiveHeaders?: readonly string[];
   logRetentionDays?: number;
-  /** Longest a log row waits for others to be written with, in milliseconds. Default 250. */
+  /** Longest time a log row waits for others, in milliseconds. Default 250. */
   logFlushMs?: number;
-  /** Days responses are kept whose provider keeps none. Default 30. */
+  /** Days to store responses for providers that do not. Default 30. */
   responseRetentionDays?: number;
   authFailuresPerMinute?: number;
   /** Tokens of identity providers. */
@@ -64,25 +64,25 @@ export interface GatewayOptions {
   realtimeOrigins?: readonly string[];
   /** Most targets of a config. */
   targetLimits?: Partial<TargetLimits>;
-  /** The operator's own identity in clouds: the variables clouds name, such as `AWS_ROLE_ARN`. */
+  /** The operator's cloud identity: the variables of cloud SDKs, such as `AWS_ROLE_ARN`. */
   cloudEnvironment?: Readonly<Record<string, string | undefined>>;
-  /** Ids of organisations that may act as the operator in clouds. Default: the first organisation. */
+  /** Ids of organisations that may use the operator's cloud identity. Default: the first organisation. */
   identityOrganisations?: readonly string[];
-  /** Reads a small file the cloud environment names. */
+  /** Reads a small file that the cloud environment names. */
   readFile?: (path: string) => Promise<string>;
-  /** Only saved configs and stored providers may be named. */
+  /** Requests may only name saved configs and stored providers. */
   savedOnly?: boolean;
   /** Numbers in [0, 1) for routing. */
   random?: () => number;
-  /** Credential of the deployment this gateway is, as its creation answered it. */
+  /** Credential of this gateway's deployment, from the response to its creation. */
   clientAuth?: string;
-  /** Told what an operator should know; by default written to the console. */
+  /** Called with warnings for the operator; by default written to the console. */
   warn?: (message: string, error?: unknown) => void;
-  /** Told lines of the process log that are worth keeping; by default written to the console. */
+  /** Called with important log lines; by default written to the console. */
   log?: (line: string) => void;
 }
 
-/** Who is told what an operator should know. */
+/** Where warnings for the operator go. */
 export function warnOf({ warn }: GatewayOptions): NonNullable<GatewayOptions["warn"]> {
   return warn ?? ((message, error) => console.error(message, error ?? ""));
 }

@@ -6,9 +6,9 @@ import { Concurrency, readConcurrencyLimits } from "../context/concurrency.ts";
 import { Hops } from "../context/hops.ts";
 import type { Limits, RunningStream, Services } from "../context.ts";
 import { createBatchWork } from "../control/batches.ts";
+import { createControlPlane } from "../control/control-plane.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
-import { createControlPlane } from "../control/plane.ts";
 import { sealStored } from "../control/seal-stored.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
@@ -23,7 +23,7 @@ import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
-import { tellConnection } from "../inference/call/finish.ts";
+import { reportToConnection } from "../inference/call/finish.ts";
 import { logCall } from "../inference/call/log-sink.ts";
 import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
@@ -140,7 +140,7 @@ function mayEndBatches(changes: readonly Change[] | undefined): boolean {
   return !changes || changes.some(({ resource }) => resource === "workspaces" || resource === anyResource);
 }
 
-/** The control plane and those who tell who is calling; what changes in the one is forgotten by the others. */
+/** Creates the control plane and the authenticators; changes in the former drop what the latter cached. */
 async function createIdentity(
   options: GatewayOptions,
   { clock, database, installation, masterKeys }: ServiceParts,
@@ -313,7 +313,7 @@ export async function createServices(
     logStore,
     redactor,
     record: (row) => queue.add(row),
-    sinks: [tellConnection, logCall],
+    sinks: [reportToConnection, logCall],
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),

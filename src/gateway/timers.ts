@@ -1,15 +1,15 @@
 import type { Services } from "../context.ts";
-import { startHeadTeller } from "../control/audit-heads.ts";
+import { startAuditHeadLog } from "../control/audit-heads.ts";
 import { followEveryMs } from "../control/follower.ts";
 import { dayMs } from "../lib/periods.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
 
-/** How often old log rows are looked for, and how many go at once. */
+/** How often old log rows are removed, and how many at a time. */
 const purgeEveryMs = 60_000;
 const purgeBatches = 16;
 
-/** Starts what a gateway does by the clock: streams that stand still, old rows, other nodes' changes. Returns what stops it. */
+/** Starts periodic work: idle streams, old rows, other nodes' changes. The result stops it. */
 export function startTimers(
   { services, writer }: { services: Services; writer: LogWriter },
   options: GatewayOptions,
@@ -27,9 +27,9 @@ export function startTimers(
   };
   const purge = setInterval(() => {
     purgeOld().catch((error) => warn("Cannot remove old log rows", error));
-    services.files.upkeep().catch((error) => warn("Cannot remove the content of old files", error));
-    services.responses.upkeep().catch((error) => warn("Cannot remove old responses", error));
-    services.control.upkeep().catch((error) => warn("Cannot bring keys up to date", error));
+    services.files.cleanUp().catch((error) => warn("Cannot remove the content of old files", error));
+    services.responses.cleanUp().catch((error) => warn("Cannot remove old responses", error));
+    services.control.cleanUp().catch((error) => warn("Cannot update expired keys", error));
   }, purgeEveryMs);
   let following = true;
   const follow = setInterval(() => {
@@ -38,15 +38,15 @@ export function startTimers(
         following = true;
       },
       (error) => {
-        if (following) warn("Cannot see what other nodes changed", error);
+        if (following) warn("Cannot read the changes of other nodes", error);
         following = false;
       },
     );
   }, followEveryMs);
-  const tell = options.log ?? ((line) => console.log(line));
-  const stopTelling = startHeadTeller(services.control.stores, { tell, warn });
+  const log = options.log ?? ((line) => console.log(line));
+  const stopHeadLog = startAuditHeadLog(services.control.stores, { log, warn });
   return () => {
-    stopTelling();
+    stopHeadLog();
     clearInterval(streams);
     clearInterval(purge);
     clearInterval(follow);

@@ -6,51 +6,51 @@ import { decodeUtf8, findJsonExcess, isObject, parseJson } from "../lib/json.ts"
 import { toOutboundError } from "../lib/outbound.ts";
 import { CheckError, type CheckInput, type CheckTools } from "./types.ts";
 
-/** Milliseconds a service has where nothing usable is set. */
+/** Time limit of a service call in milliseconds, where none is set or the value is unusable. */
 const defaultTimeoutMs = 5_000;
-/** Most milliseconds a service may be given: what waits holds a request, or what is kept of one behind its answer. */
+/** Largest time limit: a waiting call holds up the request, or the memory of a hook that runs after the response. */
 const maxTimeoutMs = 60_000;
-/** Largest answer of a service, in bytes. */
+/** Largest response of a service, in bytes. */
 const maxAnswerBytes = 1024 * 1024;
-/** How much of a failure's body is told, in characters. */
-const maxToldBody = 500;
+/** How much of a failed response's body an error quotes, in characters. */
+const maxQuotedBody = 500;
 const maxUrlLength = 2_048;
-/** Most headers one check sends of its own, and of the client's. */
+/** Most headers a check sets itself, and most it forwards from the client. */
 const maxHeaders = 50;
 
-/** One request of a check; its address is always one that data has a say in. */
+/** One outgoing request of a check. Its address always comes from a config or from a request. */
 interface ServiceCall {
   url: string;
   /** Default POST. */
   method?: "GET" | "POST";
   headers?: Readonly<Record<string, string>>;
   body?: string;
-  /** For everything, the body of the answer included. */
+  /** Covers the whole call, reading the response body included. */
   timeoutMs: number;
-  /** Largest answer; default 1 MiB. */
+  /** Largest response; default 1 MiB. */
   maxBytes?: number;
 }
 
-/** What a service answered, whatever its status. */
+/** A service's response, whatever its status. */
 interface ServiceBytes {
   status: number;
   headers: Headers;
   bytes: Uint8Array;
 }
 
-/** What a service answered, read as text. */
+/** A service's response, decoded as text. */
 interface ServiceAnswer {
   status: number;
   isOk: boolean;
   text: string;
-  /** The text as JSON; undefined where it is none, or one out of all bounds. */
+  /** The text parsed as JSON; undefined where it is not JSON or exceeds the limits of `parseJson`. */
   json: unknown;
 }
 
 /**
  * A time limit in milliseconds, at most a minute.
  *
- * @param fallback What counts where none is given; what is zero, negative or no number means 5,000.
+ * @param fallback Used where the value is absent; zero, negative values and anything but a number mean 5,000.
  */
 export function readTimeout(value: unknown, fallback = defaultTimeoutMs): number {
   if (value === undefined || value === null) return fallback;
@@ -58,7 +58,7 @@ export function readTimeout(value: unknown, fallback = defaultTimeoutMs): number
   return typeof ms === "number" && Number.isFinite(ms) && ms > 0 ? Math.min(ms, maxTimeoutMs) : defaultTimeoutMs;
 }
 
-/** Schema of a parameter that limits time: it refuses nothing. */
+/** Schema of a time limit parameter. It accepts everything. */
 export function timeoutOf(fallback: number) {
   const read = v.pipe(
     v.unknown(),
@@ -67,16 +67,16 @@ export function timeoutOf(fallback: number) {
   return v.nullish(read, fallback);
 }
 
-/** Schema of a parameter that names a service. What may be called is decided when it is. */
+/** Schema of a service's address. Whether the address may be called is decided at the time of the call. */
 export const ServiceUrl = v.pipe(
   v.string("must be an http or https address"),
   v.maxLength(maxUrlLength, `must have at most ${maxUrlLength} characters`),
   v.check((url) => /^https?:\/\/[^/]/.test(url) && URL.canParse(url), "must be an http or https address"),
 );
 
-/** Headers that may be carried from one side to another at all; the gateway's own are not among them. */
+/** Headers that may be forwarded at all; the gateway's own are excluded. */
 const { mayGoUpstream } = createHeaderRules(["x-gateway-"]);
-/** Headers that prove who a client is. */
+/** Headers that authenticate a client. */
 const credentialHeaders = new Set([
   "authorization",
   "x-api-key",
@@ -84,15 +84,15 @@ const credentialHeaders = new Set([
   "x-goog-api-key",
   "ocp-apim-subscription-key",
 ]);
-/** Headers of the gateway that tell nothing but where a request stands in a trace. */
+/** Gateway headers that hold nothing but trace ids. */
 const traceHeaders = new Set(["x-gateway-trace-id", "x-gateway-span-id"]);
 
-/** Whether a header, its name in lower case, may be taken from a client or a token and sent on: no credential, nothing of a connection. */
+/** Whether a header (in lower case) of a client or a token may be sent on: no credentials, no connection headers. */
 export function mayBeCarried(name: string): boolean {
   return traceHeaders.has(name) || (mayGoUpstream(name) && !credentialHeaders.has(name));
 }
 
-/** Schema of `forwardHeaders`: names of a client's headers that a service is to see. */
+/** Schema of `forwardHeaders`: names of the client's headers that the service receives. */
 export const ForwardHeaders = v.nullish(
   v.pipe(
     v.array(
@@ -108,7 +108,7 @@ export const ForwardHeaders = v.nullish(
   [],
 );
 
-/** Headers of the author that would change what a request is, not what it says. */
+/** Headers that change how a request is framed; a config may not set them. */
 const framingHeaders = new Set([
   "host",
   "content-length",
@@ -141,20 +141,20 @@ const HeaderValues = v.pipe(
   ),
 );
 
-/** Whether every letter of a text fits into a byte, as those of headers must. */
+/** Whether every character fits into one byte, as header values require. */
 export function isLatin(text: string): boolean {
   for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) > 0xff) return false;
   return true;
 }
 
-/** Schema of `headers`: an object, or its JSON as a text. Names come out in lower case. */
+/** Schema of `headers`: an object, or its JSON as a string. Names are lowercased. */
 export const ServiceHeaders = v.nullish(
   v.pipe(
-    v.union([v.string(), v.record(v.string(), v.unknown())], "must be an object, or one written as JSON"),
+    v.union([v.string(), v.record(v.string(), v.unknown())], "must be an object or the JSON of one"),
     v.rawTransform(({ dataset: { value }, addIssue, NEVER }) => {
       const written = typeof value !== "string" ? value : value.trim() === "" ? {} : parseJson(value);
       if (isObject(written)) return written;
-      addIssue({ message: "must be an object, or one written as JSON" });
+      addIssue({ message: "must be an object or the JSON of one" });
       return NEVER;
     }),
     HeaderValues,
@@ -162,7 +162,7 @@ export const ServiceHeaders = v.nullish(
   {},
 );
 
-/** Values of the client's headers that are to be forwarded; those it did not send are left out. */
+/** Values of the client's headers to forward; headers the client did not send are left out. */
 export function forwardedHeaders({ request }: CheckInput, names: readonly string[]): Record<string, string> {
   const found: Record<string, string> = {};
   for (const name of names) {
@@ -172,27 +172,27 @@ export function forwardedHeaders({ request }: CheckInput, names: readonly string
   return found;
 }
 
-/** The error of a call that brought no answer. */
+/** The error of a call that got no complete response. */
 function toCheckError(cause: unknown, { timeoutMs }: ServiceCall, isExpired: boolean): CheckError {
   if (isExpired || (cause instanceof BodyError && cause.problem === "timeout")) {
     return new CheckError(`Request timed out after ${timeoutMs}ms`, { name: "TimeoutError", cause });
   }
   if (cause instanceof BodyError) {
-    const problem = cause.problem === "too_large" ? "it is too large" : "it broke off";
-    return new CheckError(`Cannot read the answer: ${problem}`, { cause });
+    const problem = cause.problem === "too_large" ? "it is too large" : "the connection was closed";
+    return new CheckError(`Cannot read the response: ${problem}`, { cause });
   }
   return new CheckError(toOutboundError(cause).message, { cause });
 }
 
 /**
- * Sends one request and reads the answer whole, whatever its status. Redirects are answers, and not followed.
+ * Sends one request and reads the whole response, whatever its status. Redirects are not followed.
  *
- * @throws {CheckError} If there is no answer, not in time, or one that is too large.
+ * @throws {CheckError} If there is no response in time, or it is too large.
  */
 export async function fetchBytes({ outbound }: Pick<CheckTools, "outbound">, call: ServiceCall): Promise<ServiceBytes> {
   const { url, method = "POST", headers = {}, body, timeoutMs, maxBytes = maxAnswerBytes } = call;
   const abort = new AbortController();
-  const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the service did not answer in time")));
+  const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the service did not respond in time")));
   try {
     const response = await outbound(url, {
       origin: "influenced",
@@ -205,14 +205,14 @@ export async function fetchBytes({ outbound }: Pick<CheckTools, "outbound">, cal
     return { status: response.status, headers: response.headers, bytes };
   } catch (error) {
     const failure = toCheckError(error, call, abort.signal.aborted);
-    abort.abort(failure); // an answer left unread lets go of its connection
+    abort.abort(failure); // cancelling an unread body releases the connection
     throw failure;
   } finally {
     cancel();
   }
 }
 
-/** Text of bytes; undefined where they are no UTF-8. */
+/** Decodes UTF-8; undefined where the bytes are not valid UTF-8. */
 function toText(bytes: Uint8Array): string | undefined {
   try {
     return decodeUtf8(bytes);
@@ -222,9 +222,9 @@ function toText(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * Sends one request and reads the answer as JSON, whatever its status.
+ * Sends one request and reads the response as JSON, whatever its status.
  *
- * @throws {CheckError} If there is no answer, not in time, or one that is too large.
+ * @throws {CheckError} If there is no response in time, or it is too large.
  */
 export async function callService(tools: Pick<CheckTools, "outbound">, call: ServiceCall): Promise<ServiceAnswer> {
   const headers = { accept: "application/json", ...call.headers };
@@ -234,7 +234,7 @@ export async function callService(tools: Pick<CheckTools, "outbound">, call: Ser
   return { status, isOk: status >= 200 && status < 300, text, json };
 }
 
-/** Sends a value as JSON; what is said here of content wins over the headers given. */
+/** Sends a value as JSON; the content headers set here override those given. */
 export function postJson(
   tools: Pick<CheckTools, "outbound">,
   { value, ...call }: Omit<ServiceCall, "body" | "method"> & { value: unknown },
@@ -243,13 +243,13 @@ export function postJson(
   return callService(tools, { ...call, headers, body: JSON.stringify(value) });
 }
 
-/** The error of a service that answered with a failure: its status, and the beginning of what it said. */
+/** The error of a service that responded with a failure: its status and the beginning of its body. */
 export function toStatusError({ status, text, json }: ServiceAnswer): CheckError {
   const message = `Request failed with status ${status}`;
-  const isShort = text.length <= maxToldBody;
-  const body = isShort && json !== undefined ? json : text.slice(0, maxToldBody);
+  const isShort = text.length <= maxQuotedBody;
+  const body = isShort && json !== undefined ? json : text.slice(0, maxQuotedBody);
   return new CheckError(message, {
     name: "HttpError",
-    data: { explanation: `The service answered ${status}`, status, body },
+    data: { explanation: `The service returned ${status}`, status, body },
   });
 }

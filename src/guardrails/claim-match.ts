@@ -2,29 +2,29 @@ import { compilePattern, PatternSum } from "../lib/pattern.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
 import { maxCheckPatterns } from "./tenant-patterns.ts";
 
-/** How the value of a claim, or of a fact, is held against the values wanted. */
+/** How a claim or metadata value is compared with the expected values. */
 type MatchType = (typeof matchTypes)[number];
 
 export const matchTypes = ["exact", "contains", "containsAll", "regex"] as const;
 
-/** Says, step by step, whether a value fits. */
+/** Compares a value, in steps. */
 export type ClaimMatcher = (actual: unknown) => Steps<boolean>;
 
-/** Most steps of one comparison that is done at once. */
+/** Most steps of a comparison that runs synchronously. */
 const maxStepsAtOnce = 1_000_000;
 
-/** A value as the text it is compared as. */
+/** A value as the string it is compared as. */
 function toText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The values a claim holds: those of a list, or the one it is. Null and undefined are none. */
+/** The values of a claim: the items of a list, or the single value. Null and undefined yield no value. */
 function valuesOf(actual: unknown): string[] {
   const list: unknown[] = Array.isArray(actual) ? actual : [actual];
   return list.filter((value) => value !== null && value !== undefined).map(toText);
 }
 
-/** A matcher that decides at once. */
+/** A matcher that needs a single step. */
 function decide(test: (actual: unknown) => boolean): ClaimMatcher {
   return function* (actual) {
     yield 1;
@@ -46,9 +46,9 @@ function createPatternMatcher(expected: readonly string[], sum: PatternSum): Cla
 }
 
 /**
- * Prepares the comparison with the values wanted, so that patterns are compiled once.
+ * Prepares a comparison with the expected values; patterns are compiled once.
  *
- * @param sum Of the patterns of the check; it grows by those of this comparison.
+ * @param sum Size of the check's patterns so far; this comparison adds its own.
  * @returns The comparison, or what is wrong with a pattern.
  */
 export function createClaimMatcher(
@@ -76,15 +76,15 @@ export function createClaimMatcher(
 }
 
 /**
- * Whether a claim's value fits those wanted. Values are compared whole and as text: a role `super-admin` does not
- * hold `admin`.
+ * Whether a claim's value matches the expected ones. Values are compared whole and as strings: `super-admin` does
+ * not match `admin`.
  *
- * - `exact`: one value on each side, and they are equal; a list never fits.
- * - `contains`: at least one of those wanted is among the claim's.
- * - `containsAll`: all of those wanted, and at least one, are among the claim's.
- * - `regex`: any of the patterns is found in any value; where one of them is no pattern, nothing fits.
+ * - `exact`: one value on each side, and they are equal; a list never matches.
+ * - `contains`: the claim has at least one of the expected values.
+ * - `containsAll`: the claim has all of the expected values, of which there is at least one.
+ * - `regex`: any pattern matches any value; if one pattern is invalid, nothing matches.
  *
- * @param actual A list is taken as several values. A `scope` is to be split by the caller.
+ * @param actual A list counts as several values. Split a `scope` before the call.
  * @throws {StepsError} If it takes too many steps.
  */
 export function matchesClaim(actual: unknown, expected: readonly string[], matchType: MatchType): boolean {

@@ -1,13 +1,13 @@
-/** A fenced block of a Markdown text. */
+/** A fenced code block of a Markdown text. */
 interface Fence {
-  /** First word after the opening fence, in lower case; empty where there is none. */
+  /** First word after the opening fence, in lower case; empty without one. */
   readonly tag: string;
   readonly content: string;
 }
 
-/** What opens and closes a block: tildes at the beginning of a line mean the same as backticks anywhere. */
+/** Opening or closing fence: tildes at the start of a line, or backticks anywhere. */
 const fence = /```|^ {0,3}~~~/gm;
-/** What stands behind three backticks: more of them, blanks, the first word, also inside braces. */
+/** What may follow three backticks: more of them, blanks, the first word, also inside braces. */
 const opening = /^`*[ \t]*(?:\{\.)?([\w+#-]*)/;
 
 function toFence(part: string): Fence {
@@ -15,7 +15,7 @@ function toFence(part: string): Fence {
   return { tag: tag.toLowerCase(), content: part.slice(whole.length) };
 }
 
-/** The fenced blocks of a text, one after the other; one that is not closed goes on to the end. */
+/** The fenced blocks of a text in order; an unclosed block extends to the end. */
 export function* readFences(text: string): Generator<Fence, void> {
   let opened: number | undefined;
   for (const { index, 0: found } of text.matchAll(fence)) {

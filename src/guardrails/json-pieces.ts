@@ -5,7 +5,7 @@ import { readFences } from "./fences.ts";
 /** JSON objects and lists found in a text. */
 export interface JsonPieces {
   readonly pieces: readonly (Record<string, unknown> | readonly unknown[])[];
-  /** There may be more of them. */
+  /** The text may hold more of them. */
   readonly isCut: boolean;
 }
 
@@ -18,7 +18,7 @@ const close = 0x7d;
 const quote = 0x22;
 const backslash = 0x5c;
 
-/** Index behind the brace that closes the group at `start`; undefined where none does. */
+/** Index after the brace that closes the group at `start`; undefined where none does. */
 function* endOfGroup(text: string, start: number): Steps<number | undefined> {
   let depth = 0;
   let isInText = false;
@@ -39,14 +39,14 @@ function* endOfGroup(text: string, start: number): Steps<number | undefined> {
   return undefined;
 }
 
-/** The value of a JSON text; how long it took is told by its length. */
+/** Parses a JSON text; the steps it counts are its length. */
 function* parse(text: string): Steps<unknown> {
   const value = parseJson(text);
   yield text.length >> 2;
   return value;
 }
 
-/** The objects of a text that is not all JSON: what stands in balanced braces and parses. */
+/** The objects of a text that is not JSON as a whole: balanced braces that parse. */
 function* readGroups(text: string): Steps<JsonPieces> {
   const pieces: Record<string, unknown>[] = [];
   let starts = 0;
@@ -60,7 +60,7 @@ function* readGroups(text: string): Steps<JsonPieces> {
   return { pieces, isCut: false };
 }
 
-/** A text that cannot be JSON is not parsed: a failure takes long, too. */
+/** Skips text that cannot be JSON: a failing parse takes time, too. */
 function* readPiece(text: string): Steps<JsonPieces["pieces"][number] | undefined> {
   const trimmed = text.trim();
   if (!/^[[{]/.test(trimmed) || !/[\]}]$/.test(trimmed.slice(-1))) return undefined;
@@ -69,8 +69,8 @@ function* readPiece(text: string): Steps<JsonPieces["pieces"][number] | undefine
 }
 
 /**
- * The JSON objects and lists of a text: it is one, or else its fenced blocks hold some, or else they stand in it in braces.
- * A list counts only where nothing stands beside it.
+ * The JSON objects and lists of a text: the whole text, else its fenced blocks, else what stands in braces.
+ * A list counts only where nothing else surrounds it.
  */
 export function* readJsonPieces(text: string): Steps<JsonPieces> {
   const whole = yield* readPiece(text);

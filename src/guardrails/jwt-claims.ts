@@ -5,13 +5,13 @@ import type { Steps } from "../lib/steps.ts";
 import { isLatin } from "./call.ts";
 import type { ClaimMatcher } from "./claim-match.ts";
 
-/** What a token says, or the service that looked at it. */
+/** Claims of a token, or the introspection response about it. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A token is not valid; the message says why, in words a client may read. */
+/** A token is not valid. The message may be shown to a client. */
 export class TokenProblem extends Error {
   override readonly name = "TokenProblem";
-  /** Whether the token was proven to be its issuer's before. */
+  /** Whether the token was already proven to come from its issuer. */
   readonly isProven: boolean;
 
   constructor(message: string, isProven = false) {
@@ -20,15 +20,15 @@ export class TokenProblem extends Error {
   }
 }
 
-/** Bounds of a token's JSON texts. */
+/** Limits of a token's JSON. */
 const jsonLimits = { depth: 16, values: 5_000, keys: 500 };
-/** Longest value of a claim that becomes a header, in characters. */
+/** Longest claim value that becomes a header, in characters. */
 const maxHeaderValue = 4_096;
 
 /**
- * A part of a token, nothing of it proven: 0 is its header, 1 its claims.
+ * One part of a token, unverified: 0 is its header, 1 its claims.
  *
- * @throws {TokenProblem} If it cannot be read, or names a member twice: two readers could see different things.
+ * @throws {TokenProblem} If it cannot be read, or repeats a name: two readers could see different values.
  */
 export function readTokenPart(token: string, index: 0 | 1): Claims {
   const value = parsePart(token.split(".")[index] ?? "");
@@ -44,17 +44,17 @@ function parsePart(part: string): Claims | undefined {
     const value = parseJson(text);
     return isObject(value) && !hasRepeatedName(text) ? value : undefined;
   } catch {
-    return undefined; // no base64url, or no UTF-8
+    return undefined; // not base64url, or not UTF-8
   }
 }
 
-/** When claims hold. */
+/** Rules for the times of a token. */
 interface TimeRules {
   /** Unix milliseconds. */
   now: number;
-  /** Seconds clocks may differ. */
+  /** Clock tolerance, in seconds. */
   tolerance: number;
-  /** Seconds since a token was issued. */
+  /** Largest age of a token, in seconds. */
   maxAge: number;
 }
 
@@ -62,11 +62,11 @@ function readTime(claims: Claims, name: "exp" | "nbf" | "iat"): number | undefin
   const value = claims[name];
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw new TokenProblem(`The claim ${name} of the token is no time`, true);
+  throw new TokenProblem(`The claim ${name} of the token is not a time`, true);
 }
 
 /**
- * Holds the times of proven claims against the clock; what is absent is not looked at.
+ * Checks the times of verified claims; absent ones are not checked.
  *
  * @throws {TokenProblem}
  */
@@ -84,34 +84,34 @@ const secondsOf = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800, y: 31_557_600 
 const durationForm =
   /^(\d+(?:\.\d+)?) ?(?:(s)(?:ec(?:ond)?s?)?|(m)(?:in(?:ute)?s?)?|(h)(?:(?:ou)?rs?)?|(d)(?:ays?)?|(w)(?:eeks?)?|(y)(?:(?:ea)?rs?)?)$/i;
 
-/** Seconds of a duration such as `12h`, `1d` or `30 minutes`; undefined where it is none. */
+/** Seconds of a duration such as `12h`, `1d` or `30 minutes`; undefined where the text is not a duration. */
 export function readDuration(text: string): number | undefined {
   const [, amount, ...units] = durationForm.exec(text.trim()) ?? [];
   const unit = units.find((one) => one !== undefined)?.toLowerCase();
   if (amount === undefined || unit === undefined) return undefined;
-  return Number(amount) * secondsOf[unit as keyof typeof secondsOf]; // the pattern knows no other
+  return Number(amount) * secondsOf[unit as keyof typeof secondsOf]; // the pattern allows no other unit
 }
 
-/** What of the claims is wanted. */
+/** Rules for claims. */
 interface ClaimRules {
   requiredClaims: readonly string[];
   claimValues: readonly (readonly [claim: string, matches: ClaimMatcher])[];
   headerPayloadMatch: readonly string[];
 }
 
-/** What became of each rule. */
+/** The result of each rule. */
 export interface ClaimFindings {
   requiredClaims: { valid: boolean; missing: string[] };
   claimValues: { valid: boolean; failed: string[] };
   headerPayloadMatch: { valid: boolean; mismatched: string[] };
 }
 
-/** A claim's own value: null and what every object has are none. */
+/** The value of a claim; null and inherited properties count as absent. */
 function claimOf(claims: Claims, name: string): unknown {
   return Object.hasOwn(claims, name) ? (claims[name] ?? undefined) : undefined;
 }
 
-/** A claim as it is compared: the scopes of a `scope` are values of their own. */
+/** A claim as it is compared: a `scope` is split into its scopes. */
 function comparedOf(claims: Claims, name: string): unknown {
   const value = claimOf(claims, name);
   if (name !== "scope" || typeof value !== "string") return value;
@@ -119,7 +119,7 @@ function comparedOf(claims: Claims, name: string): unknown {
   return scopes.length === 1 ? scopes[0] : scopes;
 }
 
-/** Holds claims, and the header of their token, against the rules, step by step. */
+/** Compares claims, and the token's header, with the rules, in steps. */
 export function* findClaimProblems(
   claims: Claims,
   header: Claims | undefined,
@@ -141,7 +141,7 @@ export function* findClaimProblems(
   };
 }
 
-/** Name of the header a claim becomes. */
+/** Name of the header for a claim. */
 export function toHeaderName(prefix: string, claim: string): string {
   return `${prefix}${claim}`.replaceAll("_", "-").toLowerCase();
 }
@@ -151,8 +151,8 @@ function toPlain(value: unknown): string {
 }
 
 /**
- * Claims as headers. Null, so that no client can send it in the claim's place, for what is absent and for what no header can
- * hold: control characters, more than 4 KiB.
+ * Claims as headers. Claims that are absent or cannot be header values (control characters, more than 4 KiB) become
+ * null, so that no client can send that header instead.
  */
 export function toHeaders(claims: Claims, names: readonly string[], prefix: string): Record<string, string | null> {
   const headers: Record<string, string | null> = {};

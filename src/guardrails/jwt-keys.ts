@@ -6,22 +6,22 @@ import { fetchBytes } from "./call.ts";
 import { TokenProblem } from "./jwt-claims.ts";
 import type { CheckTools } from "./types.ts";
 
-/** Least time between two readings of an address for the sake of a key id it does not have. */
+/** Least time between two fetches of a key set because of an unknown key id. */
 const unknownKeyMs = 30_000;
-/** Least time between two readings of an address that gave no key set. */
+/** Least time between two fetches of an address that returned no key set. */
 const retryMs = 1_000;
 const fetchBounds = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
 const jsonLimits = { depth: 16, values: 10_000, keys: 500 };
 const maxKeys = 100;
-/** Most addresses whose keys are kept. */
+/** Most addresses whose keys are cached. */
 const maxSources = 1_000;
-/** Most choices of keys one set remembers. */
+/** Most key selections that one set caches. */
 const maxResolvers = 200;
 
-/** Members of private and symmetric keys (RFC 7518, section 6). */
+/** Fields of private and symmetric keys (RFC 7518, section 6). */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
 
-/** Finds the key of a token's header, for `jwtVerify`. */
+/** Finds the key for a token's header, for `jwtVerify`. */
 export type KeyResolver = ReturnType<typeof createLocalJWKSet>;
 
 /** Public keys of one source. */
@@ -34,8 +34,8 @@ export class VerificationKeys {
   }
 
   /**
-   * The keys of an id, each for one algorithm: its own, or where it names none the first of the allowed ones that fits its
-   * type. A token without an id means the only key of a set, if that has no id either. Undefined where there is no key.
+   * The keys with an id, each for one algorithm: its own, or the first allowed one that fits the key's type. A token
+   * without an id uses the only key of a set, if that has no id either. Undefined where there is no key.
    */
   find(kid: string | undefined, algorithms: readonly TokenAlgorithm[]): KeyResolver | undefined {
     const found = this.#keys.filter((key) => key.kid === kid);
@@ -60,7 +60,7 @@ const curves: Readonly<Record<string, string>> = {
   EdDSA: "Ed25519",
 };
 
-/** Whether a key's type is the one of an algorithm. */
+/** Whether a key's type fits an algorithm. */
 function fits({ kty, crv }: JWK, algorithm: TokenAlgorithm): boolean {
   return kty === "RSA" ? curves[algorithm] === undefined : curves[algorithm] === crv;
 }
@@ -68,34 +68,35 @@ function fits({ kty, crv }: JWK, algorithm: TokenAlgorithm): boolean {
 /**
  * Reads a key set (RFC 7517, section 5).
  *
- * @returns Its keys, or what is wrong with it: a set with private or symmetric keys is refused as a whole.
+ * @returns Its keys, or what is wrong with it: a set with private or symmetric keys is rejected as a whole.
  */
 export function readKeys(document: unknown): VerificationKeys | string {
   const keys = isObject(document) ? document.keys : undefined;
   if (!Array.isArray(keys) || !keys.every(isObject)) return "must be a key set: an object with a list of keys";
   if (keys.length > maxKeys) return `must have at most ${maxKeys} keys`;
   if (keys.some((key) => key.kty === "oct" || secretMembers.some((name) => key[name] !== undefined))) {
-    return "must hold public keys only";
+    return "must have public keys only";
   }
-  if (keys.some(({ kid }) => kid !== undefined && typeof kid !== "string")) return "must have keys whose ids are texts";
+  if (keys.some(({ kid }) => kid !== undefined && typeof kid !== "string"))
+    return "must have keys whose ids are strings";
   return new VerificationKeys(keys);
 }
 
-/** The keys at one address. */
+/** The key set of one address. */
 interface Source {
   keys: VerificationKeys | undefined;
-  /** Milliseconds of the monotonic clock; of the last set that was read, and of the last attempt. */
+  /** Monotonic milliseconds of the last successful fetch and of the last attempt. */
   readAt: number;
   triedAt: number;
   running: Promise<void> | undefined;
 }
 
-/** Key sets by tenant and address: what one tenant asks for does not use up the readings of another. */
+/** Key sets by tenant and address: one tenant's fetches do not use up another's. */
 export interface KeySources {
   /**
-   * The keys of an id. An id that is not there has the address read again, at most once in 30 seconds.
+   * The keys with an id. An unknown id fetches the address again, at most once in 30 seconds.
    *
-   * @param maxAgeMs How long a set counts after it was read.
+   * @param maxAgeMs How long a fetched set is valid.
    * @throws {TokenProblem} If the set cannot be read.
    */
   find(
@@ -105,7 +106,7 @@ export interface KeySources {
   ): Promise<KeyResolver | undefined>;
 }
 
-/** Creates what reads and keeps key sets; callers that want the same one share its reading. */
+/** Creates the cache of key sets; concurrent callers for the same set share one fetch. */
 export function createKeySources(tools: CheckTools): KeySources {
   const { clock } = tools;
   const sources = new BoundedMap<string, Source>(maxSources);
@@ -119,14 +120,14 @@ export function createKeySources(tools: CheckTools): KeySources {
   };
   const load = async (source: Source, url: string): Promise<void> => {
     source.triedAt = clock.monotonic();
-    // whatever goes wrong means that there is no new set
+    // any failure means that there is no new set
     const keys = await fetchKeys(url).catch(() => undefined);
     source.running = undefined;
     if (keys === undefined) return;
     source.keys = keys;
     source.readAt = clock.monotonic();
   };
-  /** Reads an address, unless it was tried less than so long ago. */
+  /** Fetches an address unless the last attempt is more recent than the pause. */
   const refresh = (source: Source, url: string, pauseMs: number): Promise<void> => {
     if (source.running) return source.running;
     if (clock.monotonic() - source.triedAt < pauseMs) return Promise.resolve();
@@ -149,9 +150,9 @@ export function createKeySources(tools: CheckTools): KeySources {
       const startedAt = clock.monotonic();
       const hasFailed = source.triedAt > source.readAt;
       if (startedAt - source.readAt >= maxAgeMs) await refresh(source, url, hasFailed ? retryMs : 0);
-      // a set read for this very question counts, however short its life
+      // a set fetched for this call is used, however short its lifetime
       const isUsable = source.readAt >= startedAt || startedAt - source.readAt < maxAgeMs;
-      if (!source.keys || !isUsable) throw new TokenProblem("The keys of the token's issuer cannot be read");
+      if (!source.keys || !isUsable) throw new TokenProblem("The keys of the token's issuer cannot be fetched");
       const found = source.keys.find(kid, algorithms);
       if (found) return found;
       await refresh(source, url, unknownKeyMs);

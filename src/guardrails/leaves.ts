@@ -1,15 +1,15 @@
 import { fromBase64Url } from "../lib/base64.ts";
 import { type DataUrl, readDataUrl } from "../lib/data-url.ts";
-import { isObject, isTooDeep, parseJson } from "../lib/json.ts";
+import { isObject, isTooDeep, parseJson, stringOf } from "../lib/json.ts";
 
-/** Every string of a request, as far as it can be read. */
+/** Every string of a request that can be read. */
 export interface Leaves {
   readonly texts: readonly string[];
-  /** It holds a document inside that is not text, such as a PDF. */
+  /** It contains a document that is not text, such as a PDF. */
   readonly hasOpaque: boolean;
 }
 
-/** Words APIs and JSON Schema have for kinds and roles: they say nothing of a caller's own. */
+/** Words of the APIs and of JSON Schema for kinds and roles; they carry no content of the caller. */
 const wireWords: ReadonlySet<string> = new Set([
   "system",
   "user",
@@ -85,26 +85,26 @@ const wireWords: ReadonlySet<string> = new Set([
   "mp3",
 ]);
 
-/** Members whose values are names of records, people or settings, and credentials. */
+/** Fields whose values are ids, names of users or settings, or credentials. */
 const nameForm =
   /^(?:id|model|user|safety_identifier|prompt_cache_key|service_tier|category|threshold|voice|format|response_format|size|quality|language)$|(?:_id|Id|_ids|Ids|[Tt]oken|authorization|api_key|apiKey|secret)$/;
-/** Members that hold what only the provider reads, in a coding of its own. */
+/** Fields that only the provider can read, in its own encoding. */
 const sealedForm = /^(?:signature|thought_?[sS]ignature|encrypted_\w+)$/;
-/** Members that hold the address of a file. */
+/** Fields that hold the address of a file. */
 const addressForm = /(?:url|URL|Url|uri|Uri)$/;
-/** Members that hold a file as base64. */
+/** Fields that hold a file as base64. */
 const fileForm = /^(?:data|file_data|fileData|bytes|image|images|mask|b64_json|audio|video)$/;
 
 const plainWord = /^[\w.:/@+=|~-]{1,256}$/;
 const address = /^(?:https?|gs|s3|file):\S+$/i;
 const base64 = /^[A-Za-z0-9+/_\r\n-]+={0,2}\s*$/;
 const wrappedBase64 = /^[A-Za-z0-9+/_\s-]+={0,2}\s*$/;
-/** What base64 has few of or none, and text has: marks of its URL-safe form, and line breaks. */
+/** Characters that text has and base64 rarely has: those of its URL-safe form, and line breaks. */
 const textMark = /[-_\r\n]/;
-/** Shorter texts in the letters of base64 are read as what they are: texts. */
+/** Shorter strings of base64 characters are treated as text. */
 const shortestFile = 64;
 
-/** Members of JSON Schema whose members have names of the caller's. */
+/** Fields of JSON Schema whose keys are chosen by the caller. */
 const namedMaps: ReadonlySet<string> = new Set([
   "properties",
   "patternProperties",
@@ -119,9 +119,9 @@ const namedMaps: ReadonlySet<string> = new Set([
   "variables",
   "metadata",
 ]);
-/** Members whose values a model reads as they are, whatever the caller calls what is in them. */
+/** Fields whose values reach the model unchanged, whatever keys they contain. */
 const ownValues: ReadonlySet<string> = new Set(["documents", "state"]);
-/** Names of members as APIs have them; others are texts. */
+/** Field names in the style of APIs; other keys count as text. */
 const memberName = /^[\w$.:-]{1,64}$/;
 
 const textType =
@@ -134,11 +134,11 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 const utf16 = new TextDecoder("utf-16le");
 const utf16be = new TextDecoder("utf-16be");
 
-/** What values of a member may be besides texts. */
+/** What the strings of a field may be besides text. */
 interface Member {
   isFile: boolean;
   isAddress: boolean;
-  /** Form of values that are no text of the caller's: addresses, names of records, what only the provider reads. */
+  /** Matches values that are not the caller's text: addresses, ids, data only the provider can read. */
   form: RegExp | undefined;
 }
 
@@ -148,7 +148,7 @@ function readMember(name: string): Member {
   return { isFile: fileForm.test(name), isAddress, form };
 }
 
-/** Whether lines are as long as each other, the last one aside, as those of coded bytes are (RFC 2045, section 6.8). */
+/** Whether all lines but the last are equally long, as in wrapped base64 (RFC 2045, section 6.8). */
 function isWrapped(lines: readonly string[]): boolean {
   const [{ length } = ""] = lines;
   return (
@@ -156,7 +156,7 @@ function isWrapped(lines: readonly string[]): boolean {
   );
 }
 
-/** Whether a text is coded bytes, and not words between which stands what base64 has letters for. */
+/** Whether a string is base64, and not words separated by characters that base64 also has. */
 function isCoded(text: string): boolean {
   if (text.length < shortestFile || !base64.test(text)) return false;
   if (!textMark.test(text)) return true;
@@ -167,16 +167,16 @@ function isCoded(text: string): boolean {
     const letter = text.charCodeAt(index);
     if (letter === 0x2d || letter === 0x5f) marks++;
   }
-  // two of the 64 letters are marks
+  // two of the 64 characters are punctuation
   return marks * 10 < text.length;
 }
 
-/** Whether the value of a member for files is one. */
+/** Whether the value of a file field is a file. */
 function holdsFile(text: string, type: string | undefined): boolean {
   return type === undefined || mediaType.test(type) ? isCoded(text) : wrappedBase64.test(text);
 }
 
-/** The text of bytes; undefined where they are none. */
+/** Decodes text; undefined where the bytes are not text. */
 function decodeText(bytes: Uint8Array): string | undefined {
   const [first, second] = bytes;
   if (first === 0xff && second === 0xfe) return utf16.decode(bytes);
@@ -189,7 +189,7 @@ function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The text that base64 stands for; undefined where it is none. */
+/** Decodes base64 text; undefined where it is not base64 or not text. */
 function decodeFile(data: string): string | undefined {
   try {
     return decodeText(fromBase64Url(data.replace(/\s/g, "")));
@@ -198,21 +198,17 @@ function decodeFile(data: string): string | undefined {
   }
 }
 
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
-}
-
-/** The media type an object states of the file in it, in lower case and without parameters. */
+/** The media type an object states for its file, in lower case and without parameters. */
 function statedType(holder: Readonly<Record<string, unknown>>): string | undefined {
-  const stated = textOf(holder.media_type) ?? textOf(holder.mimeType) ?? textOf(holder.mime_type);
+  const stated = stringOf(holder.media_type) ?? stringOf(holder.mimeType) ?? stringOf(holder.mime_type);
   return stated?.toLowerCase().split(";")[0]?.trim();
 }
 
-/** Kinds of parts that hold a document, and members of them that say which. */
+/** Types of parts that hold a document, and the fields that reference it. */
 const documentParts: ReadonlySet<unknown> = new Set(["document", "document_url", "file", "input_file"]);
 const documentReferences = ["file_id", "file_url", "document_url", "url"];
 
-/** Whether an object says where a document is that is not in the request. */
+/** Whether an object references a document outside the request. */
 function isReference(holder: Readonly<Record<string, unknown>>): boolean {
   return documentReferences.some((name) => {
     const value = holder[name];
@@ -220,9 +216,9 @@ function isReference(holder: Readonly<Record<string, unknown>>): boolean {
   });
 }
 
-/** Whether an object is a part that names a document kept elsewhere, which nobody here can read. */
+/** Whether an object is a part that references a document stored elsewhere, which the gateway cannot read. */
 function isRemoteDocument(part: Readonly<Record<string, unknown>>): boolean {
-  const uri = textOf(part.fileUri) ?? textOf(part.file_uri);
+  const uri = stringOf(part.fileUri) ?? stringOf(part.file_uri);
   // a link to a video has no type
   if (uri !== undefined) return !mediaType.test(statedType(part) ?? (isVideoLink(uri) ? "video/mp4" : ""));
   if (!documentParts.has(part.type)) return false;
@@ -233,7 +229,7 @@ function isVideoLink(uri: string): boolean {
   return /^https:\/\/(?:(?:www\.|m\.)?youtube\.com|youtu\.be)\//.test(uri);
 }
 
-/** Deepest nesting that is read: twice that of bodies, for JSON written inside a string. */
+/** Deepest nesting that is read: twice that of request bodies, for JSON inside strings. */
 const maxDepth = 128;
 
 /** Collects the strings of a JSON value. */
@@ -242,7 +238,7 @@ class LeafReader {
   hasOpaque = false;
   #depth = 0;
   #member: ({ name: string } & Member) | undefined;
-  /** How many values around the present one are the caller's own through and through. */
+  /** How many of the enclosing values belong entirely to the caller. */
   #ownValues = 0;
 
   read(value: unknown, name = "", holder: Readonly<Record<string, unknown>> = {}): void {
@@ -270,7 +266,7 @@ class LeafReader {
 
   #readText(text: string, name: string, holder: Readonly<Record<string, unknown>>): void {
     if (text === "" || wireWords.has(text)) return;
-    // lists hold many texts under one name
+    // lists hold many strings under one name
     if (this.#member?.name !== name) this.#member = { name, ...readMember(name) };
     const { isFile, isAddress, form } = this.#member;
     const url = isFile || isAddress ? readDataUrl(text) : undefined;
@@ -281,7 +277,7 @@ class LeafReader {
     else if (this.#ownValues > 0 || !form?.test(text) || (form === base64 && !isCoded(text))) this.#addText(text);
   }
 
-  /** Adds a text; what JSON in it writes in escapes stands there too. */
+  /** Adds a string; if it is JSON, its unescaped strings are added as well. */
   #addText(text: string): void {
     this.texts.push(text);
     if (!text.includes("\\u") || !/^\s*[{["]/.test(text)) return;
@@ -295,20 +291,20 @@ class LeafReader {
     else this.texts.push(decodePercent(written));
   }
 
-  /** A file that stands in the request itself: where nobody states its media type, it is an image or audio. */
+  /** A file inside the request: without a media type it is an image or audio. */
   #readFile(data: string, type: string | undefined): void {
     if (type === undefined || mediaType.test(type)) return;
     const text = textType.test(type) || type === "" ? decodeFile(data) : undefined;
     if (text !== undefined) this.texts.push(text);
-    // a text that only looks like base64 is seen as it is written
+    // text that only resembles base64 is added as it is
     else if (/\s/.test(data.trim())) this.texts.push(data);
     else this.hasOpaque = true;
   }
 }
 
-/** The kind of a file by its name; that of a document where it has one and it is not known. */
+/** The type of a file by its name; a document type where the name has an unknown extension. */
 function typeOfName(holder: Readonly<Record<string, unknown>>): string | undefined {
-  const name = textOf(holder.filename) ?? textOf(holder.file_name);
+  const name = stringOf(holder.filename) ?? stringOf(holder.file_name);
   if (name === undefined) return undefined;
   return textFile.test(name) ? "text/plain" : "application/octet-stream";
 }
@@ -321,13 +317,13 @@ function decodePercent(text: string): string {
   }
 }
 
-/** Whether an object is one of JSON: files of forms are not. */
+/** Whether an object comes from JSON: form files do not. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
 }
 
-/** The strings of a JSON value, names of the caller's among them, less words of the API, names of records, and media. */
+/** The strings of a JSON value and the caller's keys, without API words, ids and media. */
 export function readLeaves(value: unknown): Leaves {
   const reader = new LeafReader();
   reader.read(value);

@@ -6,13 +6,13 @@ const maxWords = 10_000;
 /** Words a check looks for. */
 export const WordList = v.pipe(v.array(v.string()), v.minLength(1), v.maxLength(maxWords));
 
-/** What is refused, and what alone is allowed. An empty list says nothing. */
+/** Blocked entries, and the only allowed ones. An empty list has no effect. */
 export interface Lists<Entry> {
   readonly blocked: readonly Entry[];
   readonly allowed: readonly Entry[];
 }
 
-/** Lists as they are asked, often and for much. */
+/** Lists as sets, for many lookups. */
 export interface ListSets<Entry> {
   readonly blocked: ReadonlySet<Entry>;
   readonly allowed: ReadonlySet<Entry>;
@@ -22,13 +22,13 @@ export function toSets<Entry>({ blocked, allowed }: Lists<Entry>): ListSets<Entr
   return { blocked: new Set(blocked), allowed: new Set(allowed) };
 }
 
-/** Entries that are blocked and allowed at once: such lists cannot be followed. */
+/** Entries that are both blocked and allowed; such lists contradict themselves. */
 export function findConflicts<Entry>({ blocked, allowed }: Lists<Entry>): Entry[] {
   const known = new Set(allowed);
   return blocked.filter((entry) => known.has(entry));
 }
 
-/** What stands against something that is known under each of the names; empty where nothing does. */
+/** Why something with these names is blocked; empty where it is allowed. */
 export function findObjections<Entry>(
   names: readonly Entry[],
   { blocked, allowed }: ListSets<Entry>,

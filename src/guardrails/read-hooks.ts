@@ -11,34 +11,34 @@ import type { AnyCheck, BoundCheck, Feedback, Hook, Phase } from "./types.ts";
 const maxHooks = 50;
 const maxChecks = 20;
 
-/** The checks there are. */
+/** The checks a gateway offers. */
 export interface KnownChecks {
   get(id: string): AnyCheck | undefined;
 }
 
-/** Something wrong with a hook, and where, such as `input_guardrails[0].default.contains.words`. */
+/** A problem with a hook, and where: `input_guardrails[0].default.contains.words`. */
 export interface HookProblem {
   path: string;
   message: string;
 }
 
-/** The hooks of a request, by phase, in the order they were written. */
+/** The hooks of a request, by phase, in the order of the config. */
 export interface Hooks<Entry = Hook> {
   readonly before: readonly Entry[];
   readonly after: readonly Entry[];
 }
 
-/** A saved guardrail a config names, and what it says of it in place of what was saved. */
+/** A saved guardrail that a config names, and what the config overrides. */
 export interface HookReference {
   /** Slug or id. */
   readonly name: string;
   readonly overrides: Readonly<Record<string, unknown>>;
 }
 
-/** What the members of a config that hold hooks say. */
+/** What the hook fields of a config contain. */
 export type ReadHooksResult = Hooks<Hook | HookReference> & { readonly problems: readonly HookProblem[] };
 
-/** Members of a config that hold hooks: when those run, and how they are written. */
+/** Hook fields of a config: their phase, and the form of their entries. */
 const members: readonly (readonly [name: string, phase: Phase, type: Hook["type"]])[] = [
   ["before_request_hooks", "beforeRequestHook", "guardrail"],
   ["input_guardrails", "beforeRequestHook", "guardrail"],
@@ -48,7 +48,7 @@ const members: readonly (readonly [name: string, phase: Phase, type: Hook["type"
   ["output_mutators", "afterRequestHook", "mutator"],
 ];
 
-/** Members of a hook that are not checks, by both of their spellings. */
+/** Fields of a hook that are not checks, in both spellings. */
 const reserved: Readonly<Record<string, string>> = {
   deny: "deny",
   async: "async",
@@ -94,26 +94,26 @@ const HookMembers = v.looseObject({
 });
 type HookMembers = v.InferOutput<typeof HookMembers>;
 
-/** What a saved guardrail does with its verdict; what examples in the wild hold besides is passed over. */
+/** What a saved guardrail does with its verdict. Other fields, which published examples contain, are ignored. */
 const Actions = v.omit(HookMembers, ["id", "type", "guardrail_version_id"]);
 
-/** The content of a guardrail that is saved under a name. */
+/** Content of a saved guardrail. */
 export interface SavedGuardrail {
-  /** As the `checks` of a hook in its long form. */
+  /** In the long form of a hook's `checks`. */
   readonly checks: readonly unknown[];
   readonly actions: Readonly<Record<string, unknown>>;
 }
 
-/** What any check may carry beside its own parameters. */
+/** Fields that any check may have beside its parameters. */
 const CommonParameters = v.looseObject({
   failOnError: v.optional(v.boolean()),
   soft_deny_200: v.optional(v.boolean(), false),
   scope: v.optional(v.picklist(["last", "user", "all"]), "all"),
 });
 
-/** A check as it was written, in whichever of the two forms. */
+/** A check as written, in either form. */
 interface WrittenCheck {
-  /** What stands in the config or the guardrail: the same object is the same check. */
+  /** Object in the config or guardrail; the same object is the same check. */
   source: object;
   id: string;
   parameters: Readonly<Record<string, unknown>>;
@@ -126,9 +126,9 @@ interface WrittenCheck {
 class HookReader {
   readonly problems: HookProblem[] = [];
   readonly #checks: KnownChecks;
-  /** They were saved before: what can no longer be saved goes on working. */
+  /** They were saved before: checks that can no longer be saved keep working. */
   readonly #isStored: boolean;
-  /** Of the patterns so far. */
+  /** Size of the patterns so far. */
   readonly #sum: PatternSum;
 
   constructor(checks: KnownChecks, sum: PatternSum, { isStored = false } = {}) {
@@ -141,7 +141,7 @@ class HookReader {
     this.problems.push({ path, message });
   }
 
-  /** Notes what does not fit a schema; undefined then. */
+  /** Records what does not match a schema, and returns undefined then. */
   #parse<Schema extends v.GenericSchema>(schema: Schema, value: unknown, path: string) {
     const { success, output, issues } = v.safeParse(schema, value, plainIssues);
     if (success) return output;
@@ -151,7 +151,7 @@ class HookReader {
 
   readHook(written: unknown, path: string, member: (typeof members)[number]): Hook | HookReference | undefined {
     if (typeof written === "string") return { name: written, overrides: {} };
-    if (!isObject(written)) return this.#note(path, "must be a guardrail: the slug of one, or an object");
+    if (!isObject(written)) return this.#note(path, "must be the slug of a guardrail, or an object");
     const own = reservedMembers(written);
     const facts = this.#parse(HookMembers, own, path);
     const isNamed = written.checks === undefined && Object.keys(written).every((key) => Object.hasOwn(reserved, key));
@@ -159,7 +159,7 @@ class HookReader {
     return facts && { name: own.id, overrides: own };
   }
 
-  /** A hook with checks of its own. */
+  /** A hook that contains its checks. */
   #readOwn(
     written: Record<string, unknown>,
     facts: HookMembers,
@@ -174,13 +174,13 @@ class HookReader {
     return toHook(facts, { id, type: facts.type ?? type, checks });
   }
 
-  /** What is wrong with the checks and actions of a saved guardrail. */
+  /** Problems with the checks and actions of a saved guardrail. */
   checkSaved({ checks, actions }: SavedGuardrail, phase: Phase | undefined): void {
     this.#parse(Actions, actions, "actions");
     for (const one of this.#listChecks({ checks }, "") ?? []) this.#readCheck(one, phase);
   }
 
-  /** The checks of a hook: a list of them, or each as a member of its own. */
+  /** The checks of a hook: a list, or one field per check. */
   #listChecks(written: Record<string, unknown>, path: string): WrittenCheck[] | undefined {
     const found = Array.isArray(written.checks)
       ? written.checks.map((check, index) => this.#readLong(check, `${path}.checks[${index}]`))
@@ -209,7 +209,7 @@ class HookReader {
   }
 
   #readShort(key: string, written: unknown, path: string): WrittenCheck | undefined {
-    if (!isObject(written)) return this.#note(path, "must be the parameters of a check, written as an object");
+    if (!isObject(written)) return this.#note(path, "must be an object with the parameters of a check");
     const { id, is_enabled: isEnabled, ...parameters } = written;
     return {
       source: written,
@@ -221,16 +221,16 @@ class HookReader {
     };
   }
 
-  /** @param phase When the check is to run; undefined where that is not known yet. */
+  /** @param phase When the check will run; undefined where that is not known yet. */
   #readCheck(written: WrittenCheck, phase: Phase | undefined): BoundCheck | undefined {
     const { id, path } = written;
     const check = this.#checks.get(id);
-    if (!check) return this.#note(path, `names no check there is: ${id}`);
+    if (!check) return this.#note(path, `is not a known check: ${id}`);
     if (phase !== undefined && !check.phases.includes(phase)) {
       const when = phase === "beforeRequestHook" ? "after" : "before";
-      return this.#note(path, `cannot be here: ${id} runs ${when} the call only`);
+      return this.#note(path, `cannot be used here: ${id} runs ${when} the call only`);
     }
-    // what is too much already is not read either: that would take time and memory, too
+    // checks above the limit are not even parsed, which would cost time and memory
     if (this.#sum.isOver()) return this.#note(path, tooManyPatterns);
     const known = knownChecks.get(written.source);
     const bound = known?.check === check ? known : this.#bind(written, check);
@@ -240,16 +240,16 @@ class HookReader {
     return this.#sum.isOver() ? this.#note(path, tooManyPatterns) : bound;
   }
 
-  /** A check with its parameters read. */
+  /** A check with its parameters parsed. */
   #bind({ source, parameters, path, softDeny }: WrittenCheck, check: AnyCheck): BoundCheck | undefined {
     const common = this.#parse(CommonParameters, parameters, path);
     const own = this.#parse(check.parameters, parameters, path);
     if (common === undefined || own === undefined) return undefined;
-    const problem = this.#isStored ? undefined : check.problem?.(own as never); // read by the check's own schema
+    const problem = this.#isStored ? undefined : check.problem?.(own as never); // parsed by the check's own schema
     if (problem !== undefined) return this.#note(path, problem);
     const bound: BoundCheck = {
       check,
-      parameters: own as never, // read by the check's own schema
+      parameters: own as never, // parsed by the check's own schema
       failOnError: common.failOnError,
       softDeny: softDeny || common.soft_deny_200,
       scope: common.scope,
@@ -259,15 +259,15 @@ class HookReader {
   }
 }
 
-const tooManyPatterns = "has, with those before it, too many and large patterns";
+const tooManyPatterns = "has, together with those before it, too many or too large patterns";
 
 /**
- * Checks by what they were read from, which never changes. Targets of a config share what stands above them, and every config
- * that names a saved guardrail shares its checks.
+ * Checks by the object they were read from, which never changes. Targets of a config share inherited hooks, and all
+ * configs that name a saved guardrail share its checks.
  */
 const knownChecks = new WeakMap<object, BoundCheck>();
 
-/** Members of a hook that are not checks, by their names in snake_case. */
+/** Fields of a hook that are not checks, by their snake_case names. */
 function reservedMembers(written: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(written).flatMap(([key, value]) =>
@@ -276,12 +276,12 @@ function reservedMembers(written: Readonly<Record<string, unknown>>): Record<str
   );
 }
 
-/** An id with its source: the built-in one where none is named. */
+/** An id with its source: `default` where it names no source. */
 function withSource(id: string): string {
   return id.includes(".") ? id : `default.${id}`;
 }
 
-/** Three letters or digits that stay the same for the same text. */
+/** Three letters or digits, a hash of a string. */
 function shortHash(text: string): string {
   return crc32(text).toString(36).slice(-3).padStart(3, "0");
 }
@@ -311,19 +311,19 @@ function toHook(facts: HookMembers, { id, type, checks }: Pick<Hook, "id" | "typ
   };
 }
 
-/** What is wrong with a saved guardrail: with its members, or with its use in a phase. */
+/** Problems of a saved guardrail: with its fields, or with its use in a phase. */
 export function findSavedProblems(saved: SavedGuardrail, checks: KnownChecks, phase?: Phase): HookProblem[] {
   const reader = new HookReader(checks, new PatternSum(maxSavedPatterns));
   reader.checkSaved(saved, phase);
   return reader.problems.map(({ path, message }) => ({ path: path.replace(/^\./, ""), message }));
 }
 
-/** A saved guardrail as the view of a workspace holds it. */
+/** A saved guardrail as a workspace's view stores it. */
 export interface StoredGuardrail extends SavedGuardrail {
   readonly row: { readonly id: string; readonly slug: string; readonly versionId: string };
 }
 
-/** The hook a saved guardrail is in a phase; undefined where it cannot be used there. */
+/** A saved guardrail as a hook of a phase; undefined where it cannot be used in that phase. */
 export function toSavedHook(
   { row, checks: written, actions }: StoredGuardrail,
   { overrides }: Pick<HookReference, "overrides">,
@@ -336,7 +336,7 @@ export function toSavedHook(
   return hook && "checks" in hook && reader.problems.length === 0 ? { ...hook, isSaved: true } : undefined;
 }
 
-/** What somebody who saves a guardrail should know of it. */
+/** Warnings for whoever saves a guardrail. */
 export function findSavedWarnings({ checks: written, actions }: SavedGuardrail, checks: KnownChecks): string[] {
   const reader = new HookReader(checks, new PatternSum(maxSavedPatterns));
   const hook = reader.readHook({ ...reservedMembers(actions), checks: written }, "", [
@@ -352,9 +352,9 @@ export function findSavedWarnings({ checks: written, actions }: SavedGuardrail, 
 }
 
 /**
- * Reads the members of a config that hold hooks, `input_guardrails` and the like, and what is wrong with them.
+ * Reads the hook fields of a config, such as `input_guardrails`, and reports problems.
  *
- * @param sum Of the patterns of the config; it grows by those of these hooks.
+ * @param sum Size of the config's patterns so far; these hooks add theirs.
  */
 export function readHooks(
   written: Readonly<Record<string, readonly unknown[]>>,
@@ -369,7 +369,7 @@ export function readHooks(
     if (found[phase].length + list.length > maxHooks) {
       reader.problems.push({
         path: name,
-        message: `must have, with the others of its phase, at most ${maxHooks} hooks`,
+        message: `must have, together with the other hooks of its phase, at most ${maxHooks} hooks`,
       });
       continue;
     }

@@ -25,12 +25,12 @@ import { wordCount } from "./checks/word-count.ts";
 import type { KnownChecks } from "./read-hooks.ts";
 import type { AnyCheck, Check, CheckTools } from "./types.ts";
 
-/** A check with its parameters' type hidden. */
+/** A check without the type of its parameters. */
 function hide<Parameters>(check: Check<Parameters>): AnyCheck {
-  return check as unknown as AnyCheck; // it is only ever run with what its own schema read
+  return check as unknown as AnyCheck; // it only runs with parameters from its own schema
 }
 
-/** Checks that need nothing but what they look at. */
+/** Checks that need nothing but their input. */
 const plainChecks: readonly AnyCheck[] = [
   hide(contains),
   hide(regexMatch),
@@ -54,7 +54,7 @@ const plainChecks: readonly AnyCheck[] = [
   hide(requestParametersCheck),
 ];
 
-/** Checks that use the outside, or remember something. */
+/** Checks that call services or hold state. */
 function createToolChecks(tools: CheckTools): AnyCheck[] {
   return [
     hide(createValidUrlsCheck(tools)),
@@ -65,7 +65,7 @@ function createToolChecks(tools: CheckTools): AnyCheck[] {
   ];
 }
 
-/** The checks a gateway has, by their ids. */
+/** The checks of a gateway, by id. */
 export function createChecks(tools: CheckTools): KnownChecks {
   const known = new Map<string, AnyCheck>();
   for (const check of [...plainChecks, ...createToolChecks(tools)]) {

@@ -8,15 +8,15 @@ import {
 } from "./read-hooks.ts";
 import type { Hook, Phase } from "./types.ts";
 
-/** Saved guardrails a workspace may use, and those that every request of it passes. */
+/** Saved guardrails of a workspace, and those that run for every request. */
 export interface SavedGuardrails {
   /** By slug and by id. */
   readonly guardrails: ReadonlyMap<string, StoredGuardrail>;
-  /** Ids, in the order they run behind a request's own. */
+  /** Ids, in the order they run after a request's own hooks. */
   readonly defaultGuardrails: { readonly input: readonly string[]; readonly output: readonly string[] };
 }
 
-/** Hooks with the saved ones among them found, or names that lead to none that can be used. */
+/** Hooks with their saved guardrails resolved, and names that could not be resolved. */
 export type ResolvedHooks = Hooks & {
   readonly unknown: readonly string[];
   readonly unknownDefaults: readonly string[];
@@ -27,17 +27,17 @@ interface Resolved {
   unknown: string[];
 }
 
-/** What hooks of one phase are found with. */
+/** Input for resolving the hooks of one phase. */
 interface PhaseParts {
   phase: Phase;
   checks: KnownChecks;
-  /** Ids of those found already. */
+  /** Ids resolved so far. */
   seen: Set<string>;
-  /** Ids of those that run as they were saved, whatever a config says beside their names. */
+  /** Ids that run as saved, whatever a config overrides. */
   fixed: ReadonlySet<string>;
 }
 
-/** The hooks of one phase; one that is named twice runs once. */
+/** Resolves the hooks of one phase; a guardrail that is named twice runs once. */
 function resolvePhase(
   entries: readonly (Hook | HookReference)[],
   saved: SavedGuardrails,
@@ -61,7 +61,7 @@ function resolvePhase(
   return resolved;
 }
 
-/** Finds the saved guardrails hooks name, and adds those that every request of the workspace passes. */
+/** Resolves the saved guardrails that hooks name, and adds the workspace's defaults. */
 export function resolveHooks(
   { before, after }: Pick<ReadHooksResult, "before" | "after">,
   saved: SavedGuardrails,
@@ -85,12 +85,12 @@ export function resolveHooks(
   };
 }
 
-/** Names of saved guardrails that hooks name. */
+/** Names of the saved guardrails that hooks refer to. */
 export function listReferences({ before, after }: Pick<ReadHooksResult, "before" | "after">): string[] {
   return [...before, ...after].flatMap((entry) => ("checks" in entry ? [] : [entry.name]));
 }
 
-/** What there is where nobody saved any. */
+/** For workspaces without saved guardrails. */
 export const noSavedGuardrails: SavedGuardrails = {
   guardrails: new Map(),
   defaultGuardrails: { input: [], output: [] },

@@ -3,7 +3,7 @@ import { turns } from "../lib/turns.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
 import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
 import type { Leaves } from "./leaves.ts";
-import { holdsTokens, readRest, readTexts, writeTexts } from "./texts.ts";
+import { holdsTokens, readRest, readText, writeText } from "./texts.ts";
 import {
   type Body,
   type BoundCheck,
@@ -15,83 +15,83 @@ import {
   type Work,
 } from "./types.ts";
 
-/** What the hooks of one phase look at. */
+/** What the hooks of one phase check. */
 export interface Subject extends Omit<CheckInput, "texts" | "text" | "rest" | "readPieces" | "mustSeeAll" | "work"> {
-  /** Why nothing of it can be changed, where that is so. */
+  /** Why the body cannot be changed; absent where it can. */
   readonly fixedBecause?: string;
-  /** It is out already: nothing of it can be denied. */
-  readonly isOut?: boolean;
-  /** Only its beginning is there. */
+  /** The response was already sent: it cannot be denied. */
+  readonly isSent?: boolean;
+  /** Only its beginning is available. */
   readonly isCut?: boolean;
 }
 
-/** What the hooks of one phase said. */
+/** Result of the hooks of one phase. */
 export interface PhaseOutcome {
-  /** In the order of the hooks; hooks that had nothing to check are left out. */
+  /** In the order of the hooks; hooks that skipped are left out. */
   readonly results: readonly HookResult[];
-  /** The request, or after the call the answer, as the hooks left it. */
+  /** The request, or after the call the response, with the changes of the hooks. */
   readonly body: Body;
   readonly isTransformed: boolean;
-  /** Headers for the provider's request, by their names in lower case; null for one it is not to have. */
+  /** Headers for the provider's request, by name in lower case; null removes a header. */
   readonly headers: Readonly<Record<string, string | null>>;
   /** A hook failed. */
   readonly isFailed: boolean;
-  /** A hook that denies failed. */
+  /** A denying hook failed. */
   readonly isDenied: boolean;
-  /** The denial is to be told in an answer with status 200. */
+  /** The denial is sent as a response with status 200. */
   readonly isSoft: boolean;
 }
 
 /** Longest text a check sees, in characters. */
 const maxTextLength = 1024 * 1024;
-/** Time checks have for patterns and the like, together, and the steps these may take. */
+/** Time limit and step limit of patterns and the like, shared by all checks. */
 const maxWorkMs = 1_000;
 const maxSteps = 48 * 1024 * 1024;
-/** Longest JSON of what a check found. */
+/** Longest JSON of a check's data. */
 const maxDataLength = 8 * 1024;
 
-/** Content of a phase while its hooks run: changes are seen by what runs later. */
+/** Body of a phase while its hooks run: later hooks see the changes of earlier ones. */
 interface State {
   body: Body;
   isTransformed: boolean;
   headers: Record<string, string | null>;
 }
 
-/** What a check said, and what that means for its hook. */
+/** A check's outcome, and what it means for its hook. */
 interface Checked {
   bound: BoundCheck;
   result: CheckResult;
   isBroken: boolean;
 }
 
-/** What is run with. */
+/** Context of one run of hooks. */
 interface Run {
   subject: Subject;
   state: State;
   clock: Clock;
   work: RunWork;
-  /** Texts of the body as it was when they were last read, by scope. */
+  /** Strings of the body when they were last read, by scope. */
   known: Map<Scope, KnownTexts>;
-  /** What else the body says, as it was when it was last read. */
+  /** The rest of the body when it was last read. */
   shared: { rest?: { body: Body; leaves: Leaves; length: number } };
 }
 
 interface RunWork extends Work {
-  /** Waits while the loop is somebody else's. */
+  /** Waits until the event loop has had time for other work. */
   waitForTurn(): Promise<void>;
 }
 
-/** What is found out once for all checks that look at the same texts. */
+/** Computed once for all checks that look at the same text. */
 interface KnownTexts {
   readonly body: Body;
   readonly texts: readonly string[];
   readonly length: number;
   readonly isInTokens: boolean;
-  sight?: Sight;
+  visible?: VisibleText;
   pieces?: Promise<JsonPieces>;
 }
 
-/** Milliseconds of its own after which work counts as long: what is shorter goes before it. */
+/** Milliseconds after which work counts as long; shorter work goes first. */
 const longWorkMs = 8;
 
 function createWork(clock: Clock): RunWork {
@@ -109,7 +109,7 @@ function createWork(clock: Clock): RunWork {
     }
   };
   const waitForTurn = async () => {
-    await undefined; // what began at the same time may have taken all of the turn
+    await undefined; // concurrent work may have used up the whole turn
     while (turns.isOver) await turns.next(spentMs < longWorkMs);
   };
   return {
@@ -127,7 +127,7 @@ function createWork(clock: Clock): RunWork {
   };
 }
 
-/** Does what takes a moment, which counts as part of the turn. */
+/** Does short work and counts it as part of the turn. */
 function hold<Result>(clock: Clock, piece: () => Result): Result {
   const startedAt = clock.monotonic();
   try {
@@ -145,38 +145,38 @@ function lengthOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length, 0);
 }
 
-/** The texts of the body as it is now, read once for all checks of a scope. */
+/** The strings of the current body, read once for all checks of a scope. */
 function readOnce({ subject, state: { body }, known, work }: Run, scope: Scope): KnownTexts {
   const found = known.get(scope);
   if (found?.body === body) return found;
   const read = work.spend((): KnownTexts => {
-    const texts = readTexts(subject, body, scope);
+    const texts = readText(subject, body, scope);
     return { body, texts, length: lengthOf(texts), isInTokens: holdsTokens(subject, body) };
   });
   known.set(scope, read);
   return read;
 }
 
-/** The texts as a check sees them. */
-interface Sight {
+/** The part of the text that a check sees. */
+interface VisibleText {
   texts: readonly string[];
   text: string;
-  /** What of each text is out of its sight; empty where it sees all of them. */
+  /** What each string holds beyond that part; empty where all of it is seen. */
   rests: readonly string[];
 }
 
-/** Looks at the texts as they are now; of long ones only at the beginning, which a hook that denies does not accept. */
-function look(run: Run, { deny }: Hook, { scope }: BoundCheck): Sight {
+/** Reads the current text; long text only at its beginning, which fails a denying hook. */
+function look(run: Run, { deny }: Hook, { scope }: BoundCheck): VisibleText {
   const known = readOnce(run, scope);
-  if (deny && known.isInTokens) throw new CheckError("Cannot check: the text is written in tokens");
+  if (deny && known.isInTokens) throw new CheckError("Cannot check: the text is given as tokens");
   if (deny && known.length > maxTextLength) {
     throw new CheckError(`Cannot check: the text is longer than ${maxTextLength} characters`);
   }
-  known.sight ??= run.work.spend(() => toSight(known));
-  return known.sight;
+  known.visible ??= run.work.spend(() => toVisibleText(known));
+  return known.visible;
 }
 
-function toSight({ texts: all, length }: KnownTexts): Sight {
+function toVisibleText({ texts: all, length }: KnownTexts): VisibleText {
   if (length <= maxTextLength) return { texts: all, text: all.join("\n"), rests: [] };
   let left = maxTextLength;
   const texts = all.map((text) => {
@@ -188,7 +188,7 @@ function toSight({ texts: all, length }: KnownTexts): Sight {
   return { texts, text: texts.join("\n").slice(0, maxTextLength), rests };
 }
 
-/** What else the request says, read once for all checks. */
+/** The rest of the request, read once for all checks. */
 function readRestOnce(run: Run) {
   const { subject, work } = run;
   const { body } = run.state;
@@ -201,7 +201,7 @@ function readRestOnce(run: Run) {
   return rest;
 }
 
-/** The rest as a check sees it: a hook that denies accepts no part of it, and nothing that cannot be read. */
+/** The rest as a check sees it; a denying hook fails where it is incomplete or unreadable. */
 function lookAtRest(run: Run, { deny, allowsUninspected }: Hook, { scope }: BoundCheck): readonly string[] {
   if (scope !== "all" || run.subject.response) return [];
   const { leaves, length } = readRestOnce(run);
@@ -218,7 +218,7 @@ function lookAtRest(run: Run, { deny, allowsUninspected }: Hook, { scope }: Boun
   });
 }
 
-/** The JSON in the text a check sees, looked for once for all checks that see it. */
+/** The JSON in the text, parsed once for all checks that see it. */
 async function readPieces(run: Run, hook: Hook, bound: BoundCheck): Promise<JsonPieces> {
   const { text } = look(run, hook, bound);
   const known = readOnce(run, bound.scope);
@@ -226,8 +226,8 @@ async function readPieces(run: Run, hook: Hook, bound: BoundCheck): Promise<Json
   return known.pieces;
 }
 
-/** What a check sees now. Texts are looked for when it asks for them, since many never do. */
-function toInput(run: Run, hook: Hook, { bound, see }: { bound: BoundCheck; see: () => Sight }): CheckInput {
+/** Input of a check. Its text is read on demand, since many checks never need it. */
+function toInput(run: Run, hook: Hook, { bound, see }: { bound: BoundCheck; see: () => VisibleText }): CheckInput {
   const { subject, state, work } = run;
   const { body, isTransformed } = state;
   const { response } = subject;
@@ -255,12 +255,12 @@ function toInput(run: Run, hook: Hook, { bound, see }: { bound: BoundCheck; see:
   };
 }
 
-/** Why a hook can change nothing; undefined where it can. */
+/** Why a hook cannot change anything; undefined where it can. */
 function fixedBecause({ subject }: Run, { async }: Hook): string | undefined {
-  return subject.fixedBecause ?? (async ? "Cannot change anything: the hook runs behind the answer" : undefined);
+  return subject.fixedBecause ?? (async ? "Cannot change anything: the hook runs after the response" : undefined);
 }
 
-/** Takes over what a check changed; what may not be changed becomes its error. */
+/** Applies a check's changes; a change that is not allowed becomes its error. */
 function apply(
   outcome: CheckOutcome,
   run: Run,
@@ -275,12 +275,12 @@ function apply(
   const problem = fixedBecause(run, hook);
   if (problem !== undefined) return { isChange: false, problem };
   const changed = body ?? state.body;
-  state.body = texts === undefined ? changed : run.work.spend(() => writeTexts(subject, changed, { scope, texts }));
+  state.body = texts === undefined ? changed : run.work.spend(() => writeText(subject, changed, { scope, texts }));
   state.isTransformed = true;
   return { isChange };
 }
 
-/** What a check found, in a size a log can keep; of a subject that was cut it says so. */
+/** A check's data, short enough for a log; marked where the subject was cut. */
 function toData(
   data: Readonly<Record<string, unknown>> | undefined,
   { isCut }: Subject,
@@ -291,22 +291,22 @@ function toData(
   return { explanation: String(data.explanation ?? "").slice(0, 1_000), isCut: true };
 }
 
-/** Whether a check that cannot decide counts as failed. */
+/** Whether a check without a decision counts as failed. */
 function failsOnError({ onError, deny }: Hook, { failOnError }: BoundCheck): boolean {
   return failOnError ?? (onError === undefined ? deny : onError === "fail");
 }
 
-/** Runs one check; undefined where there was nothing to check. */
+/** Runs one check; undefined where it skipped. */
 async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checked | undefined> {
   const { clock } = run;
   await run.work.waitForTurn();
   const startedAt = clock.monotonic();
   const created_at = new Date(clock.now()).toISOString();
-  const begun: Run = { ...run, state: { ...run.state } }; // later changes are not for this check to see
-  let sight: Sight | undefined;
+  const begun: Run = { ...run, state: { ...run.state } }; // later changes must not affect this check's input
+  let visible: VisibleText | undefined;
   const see = () => {
-    sight ??= look(begun, hook, bound);
-    return sight;
+    visible ??= look(begun, hook, bound);
+    return visible;
   };
   const finish = (rest: Pick<CheckResult, "verdict" | "data" | "error" | "transformed">, isBroken: boolean) => ({
     bound,
@@ -322,7 +322,7 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
   try {
     const outcome = await hold(clock, () => bound.check.run(toInput(begun, hook, { bound, see }), bound.parameters));
     if (outcome.isSkipped) return undefined;
-    const { rests } = sight ?? { rests: [] };
+    const { rests } = visible ?? { rests: [] };
     const { isChange, problem = outcome.error } = apply(outcome, run, { hook, scope: bound.scope, rests });
     const error = problem === undefined ? null : { name: "CheckError", message: problem };
     const data = rests.length > 0 ? { ...outcome.data, isCut: true } : outcome.data;
@@ -343,7 +343,7 @@ async function runChecks(run: Run, hook: Hook): Promise<(Checked | undefined)[]>
   return checked;
 }
 
-/** The feedback a verdict calls for, with the checks behind it. */
+/** The feedback for a verdict, with the checks that led to it. */
 function toFeedback(hook: Hook, verdict: boolean, checked: readonly Checked[]): Record<string, unknown> | null {
   const feedback = verdict ? hook.onSuccess : hook.onFail;
   if (!feedback) return null;
@@ -362,13 +362,13 @@ function toFeedback(hook: Hook, verdict: boolean, checked: readonly Checked[]): 
   return { ...feedback, metadata };
 }
 
-/** What a hook said, and whether its denial is a soft one. */
+/** Result of a hook, and whether its denial is soft. */
 interface HookOutcome {
   result: HookResult;
   isSoft: boolean;
 }
 
-/** Runs one hook; undefined where none of its checks had anything to check. */
+/** Runs one hook; undefined where all of its checks skipped. */
 async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined> {
   const { clock } = shared;
   const run = hook.isSaved ? { ...shared, work: createWork(clock) } : shared;
@@ -382,7 +382,7 @@ async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined
     id: hook.id,
     verdict,
     transformed: checked.some((one) => one.result.transformed),
-    deny: hook.deny && !hook.async && !verdict && run.subject.isOut !== true,
+    deny: hook.deny && !hook.async && !verdict && run.subject.isSent !== true,
     async: hook.async,
     type: hook.type,
     checks: checked.map((one) => one.result),
@@ -395,14 +395,14 @@ async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined
 }
 
 /**
- * Runs the hooks of one phase: those that may change something one after the other, in order, then the others side by side.
- * Never rejects: what breaks is told in the results.
+ * Runs the hooks of one phase: first those that may change something, in order, then the others concurrently.
+ * Never rejects: errors are part of the results.
  */
 export async function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Promise<PhaseOutcome> {
   const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
   const run: Run = { subject, state, clock, work: createWork(clock), known: new Map(), shared: {} };
   const outcomes = new Map<Hook, HookOutcome | undefined>();
-  const meant = hooks.filter(({ type, async }) => type !== "mutator" || !async); // a change behind the answer is none
+  const meant = hooks.filter(({ type, async }) => type !== "mutator" || !async); // too late after the response
   for (const hook of meant) if (hook.isOrdered) outcomes.set(hook, await runHook(run, hook));
   const others = meant.filter((hook) => !hook.isOrdered);
   await Promise.all(others.map(async (hook) => outcomes.set(hook, await runHook(run, hook))));

@@ -12,50 +12,50 @@ import { listReferences, type ResolvedHooks, resolveHooks, type SavedGuardrails 
 import type { Hook, Phase, Visibility } from "./types.ts";
 import { allVisible, toVisibleHooks } from "./visible-hooks.ts";
 
-/** Members of a config that hold hooks, as they were written. */
+/** Hook fields of a config, as written. */
 type Written = Readonly<Record<string, readonly unknown[]>>;
 
-/** Hooks of a target: those its caller waits for, and those that run behind the answer. */
+/** Hooks of a target: those the caller waits for, and those that run after the response. */
 export interface TargetHooks extends Hooks {
   readonly later: Hooks;
-  /** A streamed answer is held back until its hooks have seen all of it. */
+  /** A streamed response is held back until its hooks have seen all of it. */
   readonly holdsStreams: boolean;
 }
 
 /** Guardrails of a gateway. */
 export interface Guardrails {
   /**
-   * The hooks of a target's settings and of its workspace, found once; undefined where there is none.
+   * The hooks of a target's settings and its workspace, cached; undefined where there are no hooks.
    *
-   * @param visibility What can be seen of the request and its answer. Absent: all of both.
+   * @param visibility What is visible of the request and its response. Absent: everything.
    */
   of(written: Written, saved: SavedGuardrails, visibility?: Visibility): TargetHooks | undefined;
-  /** Names of guardrails that lead to none the workspace can use: those the settings name, and those of its defaults. */
+  /** Names of guardrails that the workspace cannot use: those in the settings, and its own defaults. */
   findUnknown(written: Written, saved: SavedGuardrails): Pick<ResolvedHooks, "unknown" | "unknownDefaults">;
-  /** Names of saved guardrails that settings name. */
+  /** Names of the saved guardrails in the settings. */
   listReferences(written: Written): readonly string[];
   /**
-   * What is wrong with hooks, before a config with them is used.
+   * Problems with the hooks of a config, before it is used.
    *
-   * @param sum Of the patterns of the config; it grows by those of these hooks.
+   * @param sum Size of the config's patterns so far; these hooks add theirs.
    */
   findProblems(written: Written, sum?: PatternSum): readonly HookProblem[];
   /**
-   * What is wrong with a guardrail before it is saved, or used.
+   * Problems with a guardrail, before it is saved or used.
    *
-   * @param phase When it is to run. Absent: its checks may be of either.
+   * @param phase When it will run. Absent: its checks may belong to either phase.
    */
   findSavedProblems(saved: SavedGuardrail, phase?: Phase): readonly HookProblem[];
-  /** What whoever saves a guardrail should know of it. */
+  /** Warnings for whoever saves a guardrail. */
   findSavedWarnings(saved: SavedGuardrail): readonly string[];
   /**
-   * Runs work behind an answer, some at a time; what comes while too much waits is left out, and that is told. Failures of it
-   * are told too.
+   * Runs work after a response, with limited concurrency. Work beyond the queue's limit is dropped and logged; failures
+   * are logged, too.
    *
-   * @param bytes What it keeps in memory, about.
+   * @param bytes Memory it occupies, roughly.
    */
   later(work: () => Promise<unknown>, bytes: number): Promise<void>;
-  /** Waits for what runs behind answers, at most this long. */
+  /** Waits for work that runs after responses, for a limited time. */
   close(timeoutMs: number): Promise<void>;
 }
 
@@ -71,14 +71,14 @@ function toTargetHooks({ before, after }: Hooks): TargetHooks | undefined {
   };
 }
 
-/** What is remembered of settings in a workspace. */
+/** Cached results for settings in a workspace. */
 interface Known {
   resolved: ResolvedHooks;
-  /** By what can be seen. */
+  /** By visibility. */
   hooks: Map<string, TargetHooks | undefined>;
 }
 
-/** Remembers what is made of settings and of a workspace's guardrails: neither of the two ever changes. */
+/** Caches results per settings and per set of saved guardrails, neither of which ever changes. */
 function rememberBy(make: (written: Written, saved: SavedGuardrails) => Known) {
   const known = new WeakMap<SavedGuardrails, WeakMap<Written, Known>>();
   return (written: Written, saved: SavedGuardrails): Known => {
@@ -92,14 +92,14 @@ function rememberBy(make: (written: Written, saved: SavedGuardrails) => Known) {
   };
 }
 
-/** Most pieces of work behind answers that run at once, and what those that wait may keep in memory, in bytes. */
+/** Most pieces of work that run at once, and the memory of waiting ones, in bytes. */
 const maxRunning = 64;
 const maxWaitingBytes = 64 * 1024 * 1024;
 
-/** Tells an operator what went wrong. */
+/** Logs a warning for the operator. */
 type Warn = (message: string, error?: unknown) => void;
 
-/** Runs work nobody waits for, within bounds. */
+/** Runs background work within limits. */
 class LaterWork {
   readonly #warn: Warn;
   readonly #waiting: { run: () => Promise<void>; bytes: number }[] = [];
@@ -114,7 +114,8 @@ class LaterWork {
 
   add(work: () => Promise<unknown>, bytes: number): Promise<void> {
     if (this.#running >= maxRunning && this.#waitingBytes + bytes > maxWaitingBytes) {
-      if (this.#leftOut++ === 0) this.#warn("Cannot run hooks behind answers: too many wait, and some are left out");
+      if (this.#leftOut++ === 0)
+        this.#warn("Cannot run all hooks after responses: too many are waiting, and some were dropped");
       return Promise.resolve();
     }
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -134,7 +135,7 @@ class LaterWork {
     try {
       await work();
     } catch (error) {
-      this.#warn("Cannot keep what hooks behind an answer said", error);
+      this.#warn("Cannot store the results of hooks after a response", error);
     }
     this.#running--;
     const next = this.#waiting.shift();
@@ -144,7 +145,7 @@ class LaterWork {
     } else this.#leftOut = 0;
   }
 
-  /** Waits until nothing runs or waits, at most this long. */
+  /** Waits until no work is left, for a limited time. */
   async settle(timeoutMs: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const outOfTime = new Promise<void>((resolve) => {

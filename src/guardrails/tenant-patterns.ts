@@ -2,15 +2,15 @@ import * as v from "valibot";
 import { compilePattern, type Pattern, PatternSum } from "../lib/pattern.ts";
 import { CheckError } from "./types.ts";
 
-/** Most instructions of the patterns of one check, and of the checks of a saved guardrail. */
+/** Most instructions of the patterns of one check, and of one saved guardrail. */
 export const maxCheckPatterns = 10_000;
 export const maxSavedPatterns = 25_000;
-/** Most steps of one look, each instruction at each character being one: about a second. */
+/** Most steps of one match (instructions times characters): about a second. */
 const maxSteps = 48 * 1024 * 1024;
-/** Longest text a tenant's pattern looks at, in characters. */
+/** Longest text a tenant's pattern is matched against, in characters. */
 const maxPatternTextLength = 256 * 1024;
 
-/** Adds to the problems of parameters what is wrong with a pattern; the pattern itself where nothing is. */
+/** Compiles a pattern, or adds its problem to those of the parameters. */
 export function toPattern(text: string, flags: string, addIssue: (info: { message: string }) => void) {
   const pattern = compilePattern(text, new PatternSum(maxCheckPatterns), flags);
   if (typeof pattern !== "string") return pattern;
@@ -18,7 +18,7 @@ export function toPattern(text: string, flags: string, addIssue: (info: { messag
   return undefined;
 }
 
-/** A pattern as tenants write it, compiled. */
+/** A pattern written by a tenant, compiled. */
 export const TenantPattern = v.pipe(
   v.string(),
   v.minLength(1),
@@ -26,13 +26,13 @@ export const TenantPattern = v.pipe(
 );
 
 /**
- * How much of a text a pattern looks at.
+ * How many characters of a text a pattern sees.
  *
- * @throws {CheckError} If they cannot look at all of it and must.
+ * @throws {CheckError} If it has to see all of the text and cannot.
  */
 export function lengthForPattern(pattern: Pattern, length: number, mustSeeAll: boolean): number {
   const longest = Math.min(maxPatternTextLength, Math.floor(maxSteps / Math.max(1, pattern.size)));
   if (length <= longest) return length;
   if (!mustSeeAll) return longest;
-  throw new CheckError(`Cannot check: patterns look at ${longest} characters at most`);
+  throw new CheckError(`Cannot check: patterns match at most ${longest} characters`);
 }

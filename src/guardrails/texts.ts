@@ -2,33 +2,33 @@ import { isObject } from "../lib/json.ts";
 import { type Leaves, readLeaves } from "./leaves.ts";
 import type { Body, Phase, RequestType, Scope } from "./types.ts";
 
-/** Which texts of a call are meant. */
+/** Identifies the strings of a call. */
 interface TextPlace {
   readonly phase: Phase;
   readonly requestType: RequestType;
 }
 
-/** Gives a text another one, or the same. */
+/** Returns a replacement for a string, or the same string. */
 type Replace = (text: string) => string;
 
-/** Rewrites the texts of a body: the same body where none changed. */
+/** Rewrites the strings of a body; returns the same body if nothing changed. */
 type Walk = (body: Body, replace: Replace, scope: Scope) => Body;
 
-/** An object with one member changed, or itself. */
+/** An object with one field changed, or the same object. */
 function withMember<Value extends Body>(value: Value, name: string, change: (member: unknown) => unknown): Value {
   const before = value[name];
   const after = change(before);
   return after === before ? value : { ...value, [name]: after };
 }
 
-/** A list with its items changed, or itself. */
+/** A list with its items changed, or the same list. */
 function mapItems(value: unknown, change: (item: unknown, index: number) => unknown): unknown {
   if (!Array.isArray(value)) return value;
   const changed = value.map(change);
   return changed.some((item, index) => item !== value[index]) ? changed : value;
 }
 
-/** A list with its items changed; an object stands for a list of one. */
+/** A list with its items changed; a single object counts as a list of one. */
 function mapListed(value: unknown, change: (item: unknown, index: number) => unknown): unknown {
   return isObject(value) ? change(value, 0) : mapItems(value, change);
 }
@@ -38,27 +38,27 @@ const onText =
   (value: unknown): unknown =>
     typeof value === "string" ? replace(value) : value;
 
-/** The text under a name of an object. */
+/** Walks the value of a field. */
 const onMember =
   (name: string, replace: Replace) =>
   (value: unknown): unknown =>
     isObject(value) ? withMember(value, name, onText(replace)) : value;
 
-/** Names under which parts and items hold texts of their own: one, or parts. */
+/** Fields of parts and items that hold text or parts. */
 const textMembers = ["text", "refusal", "input_text", "output_text", "thinking", "content", "stdout", "stderr"];
-/** Names under which documents say what they are. */
+/** Fields that describe a document. */
 const documentMembers = ["title", "context"];
-/** Names under which a message holds a text besides its content. */
+/** Fields of a message that hold text besides its content. */
 const messageMembers = ["refusal", "reasoning_content", "reasoning"];
 
-/** What a document is made from, where that is text (https://docs.claude.com/en/docs/build-with-claude/citations). */
+/** The source of a document, where it is text (https://docs.claude.com/en/docs/build-with-claude/citations). */
 function walkSource(source: unknown, replace: Replace): unknown {
   if (!isObject(source)) return source;
   if (source.type === "text") return withMember(source, "data", onText(replace));
   return source.type === "content" ? withMember(source, "content", (inner) => walkContent(inner, replace)) : source;
 }
 
-/** A part of a message's content: its text, or what is inside a tool's result. */
+/** A part of a message's content: its text, or the content of a tool result. */
 function walkPart(part: Body, replace: Replace): Body {
   const type = typeof part.type === "string" ? part.type : "";
   let changed = part;
@@ -69,17 +69,17 @@ function walkPart(part: Body, replace: Replace): Body {
   }
   if (type.startsWith("web_search_result")) changed = withMember(changed, "title", onText(replace));
   changed = withMember(changed, "annotations", (list) => mapItems(list, onMember("title", replace)));
-  // of the caller's tools and of those a provider runs itself
+  // for the caller's tools and the provider's own
   return type.endsWith("tool_use") ? withMember(changed, "input", (input) => walkValues(input, replace)) : changed;
 }
 
-/** A text, a part, or a list of either. */
+/** A string, a part, or a list of either. */
 function walkContent(content: unknown, replace: Replace): unknown {
   if (typeof content === "string") return replace(content);
   return isObject(content) ? walkPart(content, replace) : mapItems(content, (part) => walkContent(part, replace));
 }
 
-/** Every text inside a JSON value. */
+/** Every string of a JSON value. */
 function walkValues(value: unknown, replace: Replace): unknown {
   if (typeof value === "string") return replace(value);
   if (Array.isArray(value)) return mapItems(value, (item) => walkValues(item, replace));
@@ -89,21 +89,21 @@ function walkValues(value: unknown, replace: Replace): unknown {
   return changed;
 }
 
-/** What a function is given: a text, or from some providers the values it tells of. */
+/** Arguments of a function call: JSON text, or from some providers an object. */
 const onArguments =
   (replace: Replace) =>
   (call: unknown): unknown =>
     isObject(call) ? withMember(call, "arguments", (given) => walkValues(given, replace)) : call;
 
-/** A call in a chat. */
+/** A tool call of a chat. */
 function walkToolCall(call: unknown, replace: Replace): unknown {
   if (!isObject(call)) return call;
   const changed = withMember(call, "function", onArguments(replace));
   return withMember(changed, "custom", onMember("input", replace));
 }
 
-/** Kinds of blocks, and the members of a message that say what their texts say together. */
-const blockTexts = [
+/** Types of blocks, and the message fields that repeat their text. */
+const blockFields = [
   ["text", ["content"]],
   ["thinking", ["reasoning_content", "reasoning"]],
 ] as const;
@@ -111,16 +111,16 @@ const blockTexts = [
 const isBlockOf = (block: unknown, kind: string): block is Body =>
   isObject(block) && block.type === kind && typeof block[kind] === "string";
 
-/** What a message says beside its blocks, before and now. */
+/** A message, before and after its rewriting. */
 type Said = readonly [before: Body, now: Body];
 
 /**
- * The blocks of one kind. Where they say what the message says, they are no texts of their own and are made to say what it
- * says now.
+ * The blocks of one type. Blocks that repeat the text of the message are not read separately; they are set to its
+ * rewritten text.
  */
 function walkBlocksOf(
   blocks: readonly unknown[],
-  [kind, names]: (typeof blockTexts)[number],
+  [kind, names]: (typeof blockFields)[number],
   { said: [before, now], replace }: { said: Said; replace: Replace },
 ): readonly unknown[] {
   const own = blocks.filter((block) => isBlockOf(block, kind));
@@ -134,12 +134,12 @@ function walkBlocksOf(
   });
 }
 
-/** The blocks a message is made of. */
+/** The content blocks of a message. */
 function walkBlocks(blocks: unknown, said: Said, replace: Replace): unknown {
   if (!Array.isArray(blocks)) return blocks;
   let changed: readonly unknown[] = blocks;
-  for (const kind of blockTexts) changed = walkBlocksOf(changed, kind, { said, replace });
-  const isDone = (block: unknown) => blockTexts.some(([kind]) => isBlockOf(block, kind));
+  for (const kind of blockFields) changed = walkBlocksOf(changed, kind, { said, replace });
+  const isDone = (block: unknown) => blockFields.some(([kind]) => isBlockOf(block, kind));
   const all = changed.map((block) => (isDone(block) ? block : walkContent(block, replace)));
   return all.length === blocks.length && all.every((block, index) => block === blocks[index]) ? blocks : all;
 }
@@ -157,14 +157,14 @@ function walkMessage(message: unknown, replace: Replace): unknown {
 
 const roleOf = (message: unknown): unknown => (isObject(message) ? message.role : undefined);
 
-/** Where the last turn begins: results of tools that stand side by side are one turn. */
+/** Index of the last turn; adjacent tool results belong to the same turn. */
 function startOfTurn(items: readonly unknown[], isToolResult: (item: unknown) => boolean): number {
   let start = items.length - 1;
   while (start > 0 && isToolResult(items[start]) && isToolResult(items[start - 1])) start--;
   return start;
 }
 
-/** The messages a scope means. */
+/** The messages in a scope. */
 function walkMessages(messages: unknown, replace: Replace, scope: Scope): unknown {
   const start = Array.isArray(messages) ? startOfTurn(messages, (one) => roleOf(one) === "tool") : 0;
   return mapItems(messages, (message, index) => {
@@ -181,10 +181,10 @@ const messagesRequest: Walk = (body, replace, scope) => {
   return scope === "all" ? withMember(changed, "system", (system) => walkContent(system, replace)) : changed;
 };
 
-/** Names under which calls of tools that the API has itself hold what they are given, and what came of it. */
+/** Fields in which calls of built-in tools hold their input and output. */
 const callMembers = ["action", "operation", "code", "queries", "results", "outputs"];
 
-/** An item of a Responses request or answer. */
+/** An item of a Responses request or response. */
 function walkItem(item: unknown, replace: Replace): unknown {
   if (!isObject(item)) return walkContent(item, replace);
   const type = typeof item.type === "string" ? item.type : "";
@@ -207,7 +207,7 @@ function walkVariables(variables: unknown, replace: Replace): unknown {
   return changed;
 }
 
-/** What a prompt that is kept at the provider is filled with. */
+/** Variables of a prompt stored at the provider. */
 const onPrompt =
   (replace: Replace) =>
   (prompt: unknown): unknown =>
@@ -223,7 +223,7 @@ const responsesRequest: Walk = (body, replace, scope) => {
   return scope === "all" ? withMember(filled, "instructions", onText(replace)) : filled;
 };
 
-/** Members of a part of the Gemini API that hold JSON or code, and where in them; both spellings are the caller's to choose. */
+/** Fields of Gemini parts that hold JSON or code, and where; the caller may use either spelling. */
 const partMembers = [
   ["functionCall", "args"],
   ["function_call", "args"],
@@ -278,27 +278,27 @@ const choicesAnswer: Walk = (body, replace) =>
     }),
   );
 
-const noTexts: Walk = (body) => body;
+const noText: Walk = (body) => body;
 
 const completionRequest: Walk = (body, replace) => {
   const changed = withMember(body, "prompt", (prompt) => walkContent(prompt, replace));
   return withMember(changed, "suffix", onText(replace));
 };
 
-/** Requests for embeddings, in the shape of OpenAI or of the Gemini API. */
+/** Embeddings requests in the format of OpenAI or Gemini. */
 const embedRequest: Walk = (body, replace) => {
   const ofOne = (one: Body): Body => withMember(one, "content", (turn) => walkTurn(turn, replace));
   const changed = withMember(ofOne(body), "input", (input) => walkContent(input, replace));
   return withMember(changed, "requests", (list) => mapItems(list, (one) => (isObject(one) ? ofOne(one) : one)));
 };
 
-/** All strings of a request whose texts stand anywhere; it cannot be changed. */
+/** All strings of a request of unknown structure, read-only. */
 const anyRequest: Walk = (body, replace) => {
   for (const text of readLeaves(body).texts) replace(text);
   return body;
 };
 
-/** Walks by kind of request: over the request, over the answer. Those of other kinds are read whole. */
+/** Walks over requests and responses, by request type. Other types are read whole. */
 const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer: Walk] } = {
   chatComplete: [chatRequest, choicesAnswer],
   complete: [completionRequest, choicesAnswer],
@@ -319,21 +319,21 @@ const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer:
         ),
       ),
   ],
-  embed: [embedRequest, noTexts],
-  messagesCountTokens: [messagesRequest, noTexts],
-  proxy: [noTexts, noTexts],
+  embed: [embedRequest, noText],
+  messagesCountTokens: [messagesRequest, noText],
+  proxy: [noText, noText],
 };
 
 function walkOf({ phase, requestType }: TextPlace): Walk {
-  const [request, answer] = walks[requestType] ?? [anyRequest, noTexts];
+  const [request, answer] = walks[requestType] ?? [anyRequest, noText];
   return phase === "beforeRequestHook" ? request : answer;
 }
 
 /**
- * The texts of a request or an answer, part by part: of a request those of its last turn, or of what the scope names; of an
- * answer what it says and the arguments of the functions it calls, over all its choices.
+ * The strings of a request or response, part by part. Of a request: its last turn, or what the scope says. Of a
+ * response: its text and the arguments of its tool calls, over all choices.
  */
-export function readTexts(place: TextPlace, body: Body, scope: Scope): string[] {
+export function readText(place: TextPlace, body: Body, scope: Scope): string[] {
   const found: string[] = [];
   walkOf(place)(
     body,
@@ -346,7 +346,7 @@ export function readTexts(place: TextPlace, body: Body, scope: Scope): string[] 
   return found;
 }
 
-/** What a request says besides the texts that were read, and whether it holds what cannot be read. */
+/** The rest of a request beside the given strings, and whether it holds unreadable documents. */
 export function readRest({ phase }: TextPlace, body: Body, known: readonly string[]): Leaves {
   if (phase !== "beforeRequestHook") return { texts: [], hasOpaque: false };
   const seen = new Set(known);
@@ -355,10 +355,10 @@ export function readRest({ phase }: TextPlace, body: Body, known: readonly strin
 }
 
 /**
- * The body with other texts, place by place as `readTexts` gives them; null leaves one as it is. The body itself stays as
- * it is.
+ * The body with its strings replaced, in the order of `readText`; null leaves a string unchanged. The given body is
+ * not modified.
  */
-export function writeTexts(
+export function writeText(
   place: TextPlace,
   body: Body,
   { scope, texts }: { scope: Scope; texts: readonly (string | null)[] },
@@ -367,7 +367,7 @@ export function writeTexts(
   return walkOf(place)(body, (text) => texts[index++] ?? text, scope);
 }
 
-/** Whether a request says something in tokens instead of texts: those are of the provider's own, and cannot be read here. */
+/** Whether a request has token ids instead of text: they depend on the provider's tokenizer and cannot be read. */
 export function holdsTokens({ phase, requestType }: TextPlace, { prompt, input }: Body): boolean {
   if (phase !== "beforeRequestHook") return false;
   const said = requestType === "complete" ? prompt : requestType === "embed" ? input : undefined;

@@ -5,13 +5,13 @@ import type { PatternAmount } from "../lib/pattern.ts";
 import type { Steps } from "../lib/steps.ts";
 import type { JsonPieces } from "./json-pieces.ts";
 
-/** JSON object of a request or an answer. */
+/** JSON object of a request or a response. */
 export type Body = Readonly<Record<string, unknown>>;
 
 /** When a hook runs. */
 export type Phase = "beforeRequestHook" | "afterRequestHook";
 
-/** Kinds of request, by the names checks and webhooks know them under. */
+/** Request types, by the names that checks and webhooks use. */
 export const requestTypeNames = [
   "chatComplete",
   "complete",
@@ -55,16 +55,16 @@ export const requestTypeNames = [
 ] as const;
 export type RequestType = (typeof requestTypeNames)[number];
 
-/** What a check looks at, each more than the one before: no body, the model's name, members of the body, its texts. */
+/** What a check reads, in increasing order: no body, the model's name, body fields, text. */
 export type Reads = "facts" | "model" | "body" | "text";
 
-/** How much of a request checks can see, and whether its answer is seen, says nothing, or passes unseen. */
+/** How much of a request checks can see; its response is seen, has no text, or is not inspected. */
 export interface Visibility {
   readonly request: Reads;
   readonly answer: "seen" | "empty" | "unseen";
 }
 
-/** Time checks have for what takes longer the longer a text is; those a request brings share it. */
+/** Time limit for work that grows with the text; checks of one request share it. */
 export interface Work {
   /**
    * Does a piece of it.
@@ -73,105 +73,105 @@ export interface Work {
    */
   spend<Result>(piece: () => Result): Result;
   /**
-   * Does work that takes long, in slices: others have their turn between.
+   * Does long work in slices, so that other requests can proceed.
    *
    * @throws {CheckError} If there is no time left, or it takes too many steps.
    */
   run<Result>(work: Steps<Result>): Promise<Result>;
 }
 
-/** What a check sees of one call. Nothing of it may be changed in place. */
+/** Input of a check. It must not be modified in place. */
 export interface CheckInput {
   readonly phase: Phase;
   readonly requestType: RequestType;
-  /** Further kinds it counts as in lists of kinds. */
+  /** Further request types it counts as in lists. */
   readonly alsoTypes?: readonly RequestType[];
-  /** Further kinds it counts as in lists of what is refused. */
+  /** Further request types it counts as in lists of blocked types. */
   readonly leadsTo?: readonly RequestType[];
-  /** Organisation and workspace of the caller: what a check remembers for one is not shared with another. */
+  /** Organisation and workspace of the caller; checks do not share cached data between tenants. */
   readonly tenant: string;
-  /** Slug of the provider that is called, or is to be. */
+  /** Slug of the provider that is, or will be, called. */
   readonly provider: string;
   readonly request: {
-    /** The body, parameters of the config and changes of earlier checks applied; empty where it is not read. */
+    /** The body with the config's parameters and earlier checks' changes applied; empty where it was not read. */
     readonly body: Body;
-    /** A header of the client, whatever the case of its name. */
+    /** A header of the client; names are case-insensitive. */
     header(name: string): string | undefined;
     readonly isStreaming: boolean;
     /** An earlier check changed it. */
     readonly isTransformed: boolean;
-    /** It has no body and calls no model, such as one for a list of records. */
+    /** It has no body and calls no model, such as a request for a list. */
     readonly isBare?: boolean;
-    /** Models it names beside the `model` of its body, and whether something stands there that is no name. */
+    /** Models it names beside the body's `model`, and whether a field held something else than a name. */
     otherModels?(body: Body): { readonly names: readonly string[]; readonly isUnclear: boolean };
-    /** Headers of the gateway's own for services that get the request. */
+    /** The gateway's own headers for services that receive the request. */
     readonly ownHeaders?: Readonly<Record<string, string>>;
   };
-  /** The answer; undefined before the call. */
+  /** The response; undefined before the call. */
   readonly response: { readonly body: Body; readonly status: number; readonly isTransformed: boolean } | undefined;
-  /** What the check is about, part by part: of a request the last turn unless its `scope` says otherwise. */
+  /** Strings to check, part by part: of a request the last turn unless its `scope` says otherwise. */
   readonly texts: readonly string[];
-  /** The same as one text, its parts joined by line feeds. */
+  /** The same as one string, joined by line feeds. */
   readonly text: string;
   /**
-   * Whatever else a request says, such as its tools, formats of the answer and members nobody knows: to be looked through,
-   * not to be changed. Empty unless the scope is `all`.
+   * Other strings of the request, such as those of tools, response formats and unknown fields: read-only.
+   * Empty unless the scope is `all`.
    */
   readonly rest: readonly string[];
-  /** The JSON in that text; it is looked for once, however many checks ask. */
+  /** The JSON in that text, parsed once for all checks. */
   readPieces(): Promise<JsonPieces>;
-  /** Facts the caller and its key attached. */
+  /** Metadata of the request and of its key. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** The hook denies: a check that cannot look at all of a text throws instead of looking at its beginning. */
+  /** The hook denies: a check that cannot see all of a text throws instead of checking its beginning. */
   readonly mustSeeAll: boolean;
   readonly work: Work;
 }
 
-/** What a check says. */
+/** Result of a check. */
 export interface CheckOutcome {
-  /** True where nothing stands against the request or answer. */
+  /** False where the check objects to the request or response. */
   readonly pass: boolean;
-  /** What was found, for people; small. `explanation` says it in a sentence. */
+  /** Findings for readers of the log; small. `explanation` is a sentence. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** What was left undone, without a say in the verdict. */
+  /** What could not be done, without effect on the verdict. */
   readonly error?: string;
-  /** The texts changed, place by place as in the input; null leaves one as it is. */
+  /** Replacements for the input's strings, in order; null leaves a string unchanged. */
   readonly texts?: readonly (string | null)[];
-  /** A body in place of the request's, or after the call in place of the answer's. */
+  /** Replaces the request body, or after the call the response body. */
   readonly body?: Body;
-  /** Headers for the provider's request, by their names in lower case; null for one the client may not send either. */
+  /** Headers for the provider's request, by name in lower case; null also removes the client's. */
   readonly headers?: Readonly<Record<string, string | null>>;
-  /** There was nothing to check: no result is told. */
+  /** There was nothing to check: the check has no result. */
   readonly isSkipped?: boolean;
 }
 
-/** One kind of check. Throws `CheckError` where it cannot decide. */
+/** One kind of check. Throws `CheckError` if it cannot decide. */
 export interface Check<Parameters = unknown> {
   /** `source.name`, such as `default.contains`. */
   readonly id: string;
-  /** Other ids it is known under. */
+  /** Former or alternative ids. */
   readonly aliases?: readonly string[];
   /** When it may run. */
   readonly phases: readonly Phase[];
-  /** Shape of its parameters; what does not fit is refused where a config is read. */
+  /** Schema of its parameters, applied where a config is read. */
   readonly parameters: GenericSchema<unknown, Parameters>;
-  /** Whether it may change what it looks at; absent: it never does. */
+  /** Whether it may change its input. Absent: never. */
   changes?(parameters: Parameters): boolean;
-  /** How much the patterns among its parameters are; absent: it has none. */
+  /** Size of the patterns among its parameters. Absent: no patterns. */
   patterns?(parameters: Parameters): PatternAmount;
-  /** It looks for what must not be there: its text is all a request says, not only what is said in turns. Absent: never. */
+  /** It looks for forbidden content, so its text includes all strings of a request. Absent: never. */
   readsAll?(parameters: Parameters): boolean;
-  /** What it has to see; absent: texts. */
+  /** What it reads. Absent: text. */
   readonly reads?: Reads;
-  /** What is wrong with parameters that are to be saved; those that were saved before go on working. */
+  /** A problem that prevents saving these parameters; stored ones keep working. */
   problem?(parameters: Parameters): string | undefined;
   run(input: CheckInput, parameters: Parameters): CheckOutcome | Promise<CheckOutcome>;
 }
 
-/** A check cannot decide: its hook says what that means. */
+/** A check cannot decide; its hook decides what that means. */
 export class CheckError extends Error {
   override readonly name: string;
-  /** The verdict where failures of checks count. */
+  /** The verdict where errors of checks count. */
   readonly verdict: boolean;
   readonly data: Readonly<Record<string, unknown>> | undefined;
 
@@ -186,13 +186,13 @@ export class CheckError extends Error {
   }
 }
 
-/** What checks may use of the outside. */
+/** What checks may use of the outside world. */
 export interface CheckTools {
   readonly outbound: Outbound;
   readonly clock: Clock;
 }
 
-/** A check's kind hidden behind the registry: its parameters were read by its own schema. */
+/** A check whose parameter type is hidden by the registry: its own schema reads them. */
 export type AnyCheck = Check<never>;
 
 /** Both phases. */
@@ -202,22 +202,22 @@ export const beforeOnly: readonly Phase[] = ["beforeRequestHook"];
 /** After the call only. */
 export const afterOnly: readonly Phase[] = ["afterRequestHook"];
 
-/** Feedback a hook leaves, chosen by its verdict. */
+/** Feedback of a hook, by its verdict. */
 export interface Feedback {
   readonly value?: number;
   readonly weight?: number;
   readonly metadata?: unknown;
 }
 
-/** A check of a hook, its parameters read. */
+/** A check of a hook with its parsed parameters. */
 export interface BoundCheck {
   readonly check: AnyCheck;
   readonly parameters: never;
-  /** What its failures mean, where it says so itself. */
+  /** Whether its errors count as failures, if it says so itself. */
   readonly failOnError: boolean | undefined;
-  /** A denial of its hook becomes an answer with status 200. */
+  /** A denial by its hook becomes a response with status 200. */
   readonly softDeny: boolean;
-  /** Which turns of a request it looks at. */
+  /** Which turns of a request it checks. */
   readonly scope: Scope;
 }
 
@@ -231,21 +231,21 @@ export interface Hook {
   readonly checks: readonly BoundCheck[];
   /** A failed verdict denies the request. */
   readonly deny: boolean;
-  /** Runs behind the answer and is only logged. */
+  /** Runs after the response and is only logged. */
   readonly async: boolean;
-  /** Its checks run in order, each seeing what those before it changed. */
+  /** Its checks run in order, each seeing the changes of those before it. */
   readonly isOrdered: boolean;
-  /** What a check that cannot decide means; by default `fail` where the hook denies, else `pass`. */
+  /** The verdict of a check that cannot decide; by default `fail` where the hook denies, else `pass`. */
   readonly onError: "pass" | "fail" | undefined;
   readonly onSuccess: Feedback | undefined;
   readonly onFail: Feedback | undefined;
   readonly versionId: string | undefined;
-  /** It runs for every request of the workspace: where it cannot look, a hook that denies lets nothing through. */
+  /** It runs for every request of the workspace; if it denies, it rejects what it cannot inspect. */
   readonly isDefault?: boolean;
-  /** What it cannot look at passes although it denies. */
+  /** It lets uninspected content pass although it denies. */
   readonly allowsUninspected: boolean;
-  /** It was saved: its checks have time of their own, which those a request brings cannot use up. */
+  /** It was saved: its checks have a separate time limit, which hooks in the request cannot use up. */
   readonly isSaved?: boolean;
-  /** A streamed answer is held back until the hook has seen all of it, so that it can deny and change it. */
+  /** A streamed response is held back until the hook has seen all of it, so that it can deny or change it. */
   readonly holdsStreams: boolean;
 }

@@ -1,22 +1,22 @@
 import type { Hooks } from "./read-hooks.ts";
 import type { BoundCheck, CheckOutcome, Hook, Reads, Visibility } from "./types.ts";
 
-/** Requests and answers that checks see all of. */
+/** Requests and responses that are fully visible to checks. */
 export const allVisible: Visibility = { request: "text", answer: "seen" };
 
-/** From what is always there to what few requests show. */
+/** From what is always available to what few requests provide. */
 const order: readonly Reads[] = ["facts", "model", "body", "text"];
 
 function canLook({ check }: BoundCheck, seen: Reads): boolean {
   return order.indexOf(check.reads ?? "text") <= order.indexOf(seen);
 }
 
-/** A check in place of one that cannot look: it never passes, and says why. */
+/** Stands in for a check that cannot read its input: always fails, and says why. */
 function toClosed(bound: BoundCheck, what: string): BoundCheck {
   const run = (): CheckOutcome => ({
     pass: false,
     data: {
-      explanation: `Cannot look at the ${what} of this route, which the guardrail therefore closes`,
+      explanation: `Cannot inspect the ${what} of this route, so the guardrail blocks it`,
       closed: true,
     },
   });
@@ -24,12 +24,12 @@ function toClosed(bound: BoundCheck, what: string): BoundCheck {
   return { ...bound, check: { id, phases, parameters, reads: "facts", run }, softDeny: false };
 }
 
-/** Whether a hook lets through nothing that it cannot look at. */
+/** Whether a hook rejects what it cannot inspect. */
 function closes({ isDefault, deny, async, allowsUninspected }: Hook): boolean {
   return isDefault === true && deny && !async && !allowsUninspected;
 }
 
-/** A hook with those of its checks that can look; one that closes what it cannot see has others in place of the rest. */
+/** A hook with the checks that can read their input; if it rejects uninspected content, the others always fail. */
 function toVisible(hook: Hook, seen: Reads): Hook[] {
   const checks = hook.checks.flatMap((bound) => {
     if (canLook(bound, seen)) return [bound];
@@ -38,7 +38,7 @@ function toVisible(hook: Hook, seen: Reads): Hook[] {
   return checks.length > 0 ? [{ ...hook, checks }] : [];
 }
 
-/** The hooks of a kind of request: what cannot look is left out, or closes the route before anybody is called. */
+/** The hooks for a kind of request: checks without visible input are dropped, or deny the request before any call. */
 export function toVisibleHooks(hooks: Hooks, { request, answer }: Visibility): Hooks {
   if (request === "text" && answer === "seen") return hooks;
   const before = hooks.before.flatMap((hook) => toVisible(hook, request));

@@ -56,7 +56,7 @@ function checkCaller(endpoint: KeyedEndpoint, context: CallerContext): void | Pr
 }
 
 /**
- * Counts a request among those that run. The gateway's own work has bounds of its own.
+ * Counts a request among those that run. The gateway's own work has separate limits.
  *
  * @throws {UnavailableError} If as many run as may.
  */

@@ -1,10 +1,10 @@
 import ipaddr from "ipaddr.js";
 import { memoizeText } from "./bounded-map.ts";
 
-/** An address that data named may not be called. `reason` says why, without any resolved address. */
+/** The guard rejects an address named by a caller or a document. `reason` says why, without any resolved address. */
 export class AddressRefusedError extends Error {
   override readonly name = "AddressRefusedError";
-  /** What is wrong with the address and what the caller can change. */
+  /** What is wrong with the address, and what the caller can change. */
   readonly reason: string;
 
   constructor(reason: string) {
@@ -16,38 +16,38 @@ export class AddressRefusedError extends Error {
 /** Decides which addresses the gateway may call when a caller, a tenant or a document names them. */
 export interface AddressGuard {
   /**
-   * Checks an address as text, before anything is resolved. Remembers what it found, bounded.
+   * Checks an address before its name is resolved. Results are cached.
    *
-   * @returns A URL of its own for each call.
-   * @throws {AddressRefusedError} With a reason for the one who wrote the address.
+   * @returns A new URL for each call.
+   * @throws {AddressRefusedError} With a reason for the author of the address.
    */
   checkUrl(text: string): URL;
-  /** As `checkUrl`, for callers that need no more than where the call leads. */
+  /** As `checkUrl`, for callers that only need the destination. */
   checkTarget(text: string): Readonly<Target>;
-  /** Whether the socket of a call to a host may go to this resolved address. Trust opens private networks, never metadata services. */
+  /** Whether a call to a host may connect to this resolved address. Trust opens private networks, not metadata services. */
   allowsAddress(target: Readonly<Target>, address: string): boolean;
-  /** Whether the operator listed this host for this port. IPv6 literals may carry their brackets. */
+  /** Whether the operator trusts this host for this port. IPv6 literals may have brackets. */
   isTrusted(target: Readonly<Target>): boolean;
 }
 
-/** Where a call leads; a `URL` is one. */
+/** Destination of a call; a `URL` is one. */
 interface Target {
-  /** As `URL.hostname` writes it. */
+  /** In the form of `URL.hostname`. */
   hostname: string;
-  /** As `URL.protocol` writes it. */
+  /** In the form of `URL.protocol`. */
   protocol: string;
-  /** As `URL.port` writes it: empty for the port of the scheme. */
+  /** In the form of `URL.port`: empty for the scheme's default. */
   port: string;
 }
 
-/** Settings of an address guard. */
+/** Options of an address guard. */
 interface AddressGuardOptions {
   /**
-   * Exact names, exact literals, or `*.name` for a name and all below it. An entry with a port trusts that port only; paths
-   * and schemes are dropped.
+   * Exact names, exact literals, or `*.name` for a name and all of its subdomains. An entry with a port trusts that port
+   * only; paths and schemes are ignored.
    */
   trustedHosts: readonly string[];
-  /** Told about every entry that is dropped. */
+  /** Called for every entry that is ignored. */
   warn?: (message: string) => void;
 }
 
@@ -56,12 +56,12 @@ const maxHostLength = 253;
 const maxLabels = 10;
 const rememberedUrls = 1024;
 
-/** Printable ASCII without space, backslash, angle bracket, double quote, brace, bar, caret and backtick. */
+/** Printable ASCII except space, backslash, angle brackets, double quote, braces, bar, caret and backtick. */
 const plainText = /^[!#-;=?-[\]_a-z~]+$/;
 const urlForm = /^https?:\/\/(?<authority>[^/?#]+)(?<rest>.*)$/;
 const authorityForm = /^(?<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(?::(?<port>[1-9][0-9]{0,4}))?$/;
 
-/** Ranges of cloud metadata services and platform agents, each an address and a prefix length. */
+/** Ranges of cloud metadata services and platform agents: address and prefix length. */
 const metadataRanges = [
   "169.254.169.0/24",
   "169.254.170.2/32",
@@ -77,7 +77,7 @@ const metadataRanges = [
   "fe80::a9fe:a9fe/128",
 ].map((range) => ipaddr.parseCIDR(range));
 
-/** Names that are refused with everything below them, trusted or not: metadata, clusters, and DNS that answers any address. */
+/** Names that are rejected with all of their subdomains, even if trusted: metadata, clusters, and wildcard DNS services. */
 const refusedNames = new Set([
   "metadata",
   "instance-data",
@@ -144,8 +144,8 @@ const privateTopLevels = new Set([
 ]);
 
 /**
- * Ports of services that are not HTTP APIs for callers: what browsers refuse (https://fetch.spec.whatwg.org/#port-blocking),
- * then databases, brokers, directories, remote consoles and cluster control.
+ * Ports of services that are not HTTP APIs: those that browsers block (https://fetch.spec.whatwg.org/#port-blocking),
+ * databases, message brokers, directories, remote consoles and cluster control.
  */
 const servicePorts = new Set([
   1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
@@ -161,18 +161,18 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
 const publicIPv6 = ipaddr.parseCIDR("2000::/3");
 
-/** Whether a host, as `URL.hostname` writes it, is an IP address and not a name. */
+/** Whether a host, in the form of `URL.hostname`, is an IP address. */
 export const isLiteralHost: (host: string) => boolean = memoizeText(
   rememberedUrls,
   (host) => host.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(host),
 );
 
-/** A guard that trusts the listed hosts and no other private one. */
+/** A guard that trusts the listed hosts and no other private ones. */
 export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   const trusted = readTrustedHosts(options.trustedHosts, options.warn ?? (() => {}));
   const isTrusted = (target: Readonly<Target>): boolean => {
     const name = unbracketed(target.hostname.toLowerCase());
-    // without a port first: that entry stands for any port
+    // the host alone first: such an entry trusts any port
     for (const end of ["", ` ${portOf(target)}`]) {
       if (trusted.exact.has(name + end)) return true;
       if (trusted.above.size > 0 && isAtOrBelow(name + end, trusted.above)) return true;
@@ -206,48 +206,48 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
 }
 
 /**
- * Checks an address that paths will be appended to: like `checkUrl`, and without a query.
+ * Checks a base address: like `checkUrl`, and it may not have a query.
  *
- * @throws {AddressRefusedError} With a reason for the one who wrote the address.
+ * @throws {AddressRefusedError} With a reason for the author of the address.
  */
 export function requireBaseUrl(guard: AddressGuard, text: string): URL {
   requireBaseAddress(guard, text);
   return new URL(text);
 }
 
-/** As `requireBaseUrl`, for callers that need no more than its text. */
+/** As `requireBaseUrl`, for callers that only need the check. */
 export function requireBaseAddress(guard: AddressGuard, text: string): void {
   guard.checkTarget(text);
-  if (text.includes("?")) refuse("a base address has no query; remove the part from the question mark on");
+  if (text.includes("?")) refuse("a base address cannot have a query; remove the part from the question mark on");
 }
 
 function refuse(reason: string): never {
   throw new AddressRefusedError(reason);
 }
 
-/** An address whose text is in order; the host as written is the host that will be called. */
+/** A well-formed address whose host is exactly as written. */
 function requireTarget(text: string): URL {
   if (text.length > maxUrlLength) refuse(`it is longer than ${maxUrlLength} characters`);
-  if (!plainText.test(text)) refuse("it holds a character that must be percent-encoded or left out");
+  if (!plainText.test(text)) refuse("it has a character that must be percent-encoded or left out");
   const { authority, rest = "" } = urlForm.exec(text)?.groups ?? {};
   if (authority === undefined) refuse("it must start with http:// or https:// and a host");
-  if (authority.includes("@")) refuse("it holds a user name or password; send credentials in a header");
-  if (/^[^/]*@/.test(rest)) refuse("it holds an @ before the path");
+  if (authority.includes("@")) refuse("it has a user name or password; send credentials in a header");
+  if (/^[^/]*@/.test(rest)) refuse("it has an @ before the path");
   if (rest.includes("#")) refuse("it has a fragment; remove the part from the # on");
   const { host, port } = authorityForm.exec(authority)?.groups ?? {};
   if (host === undefined) {
-    refuse("its host or port is malformed: write letters, digits, dots and hyphens, and a port of 1 to 65535");
+    refuse("its host or port is malformed: use letters, digits, dots and hyphens, and a port of 1 to 65535");
   }
   if (port !== undefined) requirePort(Number(port));
   const url = URL.parse(text);
   if (url?.hostname !== host.toLowerCase()) {
-    refuse("its host is not in plain form: write a name, four decimal numbers, or the shortest IPv6 form in brackets");
+    refuse("its host is not in plain form: use a name, four decimal numbers, or the shortest IPv6 form in brackets");
   }
   if (!isLiteralHost(url.hostname)) requireName(url.hostname);
   return url;
 }
 
-/** The port a call leads to. */
+/** The port of a call. */
 function portOf({ port, protocol }: Readonly<Target>): string {
   if (port !== "") return port;
   return protocol === "https:" ? "443" : "80";
@@ -269,11 +269,11 @@ function requireName(name: string): void {
   }
 }
 
-/** Refuses what no trust opens, then what only trust opens. */
+/** Rejects hosts that can never be trusted, then private hosts that are not trusted. */
 function requireAllowedHost(host: string, trusted: boolean): void {
   const literal = parseAddress(unbracketed(host));
   if (literal ? isMetadata(literal) : isAtOrBelow(host, refusedNames)) {
-    refuse("the host is a metadata, cluster or wildcard DNS service, which is never called");
+    refuse("the host is a metadata, cluster or wildcard DNS service, which is never allowed");
   }
   if (trusted) return;
   const open = literal ? isPublic(literal) : !privateTopLevels.has(lastLabel(host));
@@ -290,7 +290,7 @@ function lastLabel(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }
 
-/** Whether a name, or a name it lies below, is in the set. */
+/** Whether a name or one of its parent domains is in the set. */
 function isAtOrBelow(name: string, names: ReadonlySet<string>): boolean {
   for (let rest = name; ; rest = rest.slice(rest.indexOf(".") + 1)) {
     if (names.has(rest)) return true;
@@ -298,7 +298,7 @@ function isAtOrBelow(name: string, names: ReadonlySet<string>): boolean {
   }
 }
 
-/** An address in plain form; undefined for names and for short, octal or hexadecimal IPv4. */
+/** An address in canonical form; undefined for names and for short, octal or hexadecimal IPv4. */
 function parseAddress(text: string): Address | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text);
   return text.includes(":") && ipaddr.IPv6.isValid(text) ? ipaddr.IPv6.parse(text) : undefined;
@@ -309,7 +309,7 @@ function isPublic(address: Address): boolean {
   return address.kind() === "ipv4" || address.match(publicIPv6);
 }
 
-/** Whether an address, or an IPv4 address hidden inside it, is that of a metadata service. */
+/** Whether an address, or an IPv4 address embedded in it, belongs to a metadata service. */
 function isMetadata(address: Address): boolean {
   const candidates = address instanceof ipaddr.IPv6 ? [address, ...hiddenIPv4(address)] : [address];
   return candidates.some((candidate) =>
@@ -318,8 +318,8 @@ function isMetadata(address: Address): boolean {
 }
 
 /**
- * IPv4 addresses that mapped, compatible, NAT64 (RFC 6052), 6to4, Teredo or ISATAP forms may carry.
- * Every place is tried for every address: a public address with such digits inside by chance is not worth a rule of its own.
+ * IPv4 addresses that mapped, compatible, NAT64 (RFC 6052), 6to4, Teredo or ISATAP forms may embed.
+ * Every form is tried for every address: it is acceptable to reject a public address that resembles one by chance.
  */
 function hiddenIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   const bytes = address.toByteArray();
@@ -338,10 +338,10 @@ function hiddenIPv4(address: ipaddr.IPv6): ipaddr.IPv4[] {
   ];
 }
 
-/** Hosts in their shortest form, with a space and the port where only that is trusted: behind a colon it could be part of an IPv6 address. */
+/** Hosts in canonical form, followed by a space and the port if only that is trusted: a colon could belong to IPv6. */
 interface TrustedHosts {
   exact: ReadonlySet<string>;
-  /** Names that are trusted with all below them. */
+  /** Names that are trusted with all of their subdomains. */
   above: ReadonlySet<string>;
 }
 
@@ -361,14 +361,14 @@ function readTrustedHosts(entries: readonly string[], warn: (message: string) =>
   return { exact, above };
 }
 
-/** An entry as it is trusted. */
+/** A trusted host. */
 interface TrustedHost {
   host: string;
-  /** Absent: any. */
+  /** Absent: any port. */
   port?: number;
 }
 
-/** Host and port of an entry, without scheme, path and brackets; IPv6 in its shortest form. */
+/** Host and port of an entry, without scheme, path and brackets; IPv6 in canonical form. */
 function readTrustedHost(text: string): TrustedHost | undefined {
   const scheme = /^[a-z][a-z0-9+.-]*:\/\//.exec(text)?.[0] ?? "";
   const rest = text.slice(scheme.length);
@@ -382,10 +382,10 @@ function readTrustedHost(text: string): TrustedHost | undefined {
 }
 
 function findTrustProblem({ host, port }: TrustedHost, wildcard: boolean): string | undefined {
-  if (port !== undefined && (port < 1 || port > 65_535)) return "there is no such port";
+  if (port !== undefined && (port < 1 || port > 65_535)) return "the port is not valid";
   if (port !== undefined && servicePorts.has(port)) return `port ${port} belongs to another kind of service`;
   const literal = parseAddress(host);
-  if (wildcard && literal) return "an address has nothing below it";
+  if (wildcard && literal) return "an IP address has no subdomains";
   const overlaps = literal
     ? isMetadata(literal)
     : isAtOrBelow(host, refusedNames) || (wildcard && [...refusedNames].some((name) => name.endsWith(`.${host}`)));

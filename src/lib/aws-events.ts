@@ -5,14 +5,14 @@ import { type EventCutter, EventTooLongError, encodeEvent, maxEventBytes } from 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Lengths, in bytes: of a message and its headers with their checksum, and of the checksum of the whole. */
+/** Lengths in bytes: of the prelude with its checksum, and of the message's checksum. */
 const preludeBytes = 12;
 const checksumBytes = 4;
-/** Bytes of header values by their type; those that are absent say their length themselves. */
+/** Sizes of header values by type; absent types are preceded by their size. */
 const valueBytes: Readonly<Record<number, number>> = { 0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16 };
 const textType = 7;
 
-/** A message is not what its checksums say. */
+/** A message does not match its checksums. */
 export class DamagedMessageError extends Error {
   override readonly name = "DamagedMessageError";
   constructor() {
@@ -20,7 +20,7 @@ export class DamagedMessageError extends Error {
   }
 }
 
-/** Statuses of what AWS' services tell of inside a stream, by the names of the failures in lower case. */
+/** HTTP statuses for the errors of AWS event streams, by their lower-case names. */
 const statusOfFailure: Readonly<Record<string, number>> = {
   validationexception: 400,
   accessdeniedexception: 403,
@@ -34,7 +34,7 @@ const statusOfFailure: Readonly<Record<string, number>> = {
   serviceunavailableexception: 503,
 };
 
-/** Headers whose values are texts; the others are passed over. */
+/** Headers with string values; others are ignored. */
 function readHeaders(bytes: Uint8Array): Map<string, string> {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const headers = new Map<string, string>();
@@ -52,15 +52,15 @@ function readHeaders(bytes: Uint8Array): Map<string, string> {
   return headers;
 }
 
-/** What a failure's payload says. */
+/** The message in an error's payload. */
 function messageOf(payload: string): string | undefined {
   const body = parseJson(payload);
   if (!isObject(body)) return undefined;
-  const told = body.message ?? body.Message ?? body.originalMessage;
-  return typeof told === "string" ? told : undefined;
+  const message = body.message ?? body.Message ?? body.originalMessage;
+  return typeof message === "string" ? message : undefined;
 }
 
-/** A whole message as a server-sent event: its type as the name, its payload as data; failures hold `error`. */
+/** A message as a server-sent event: its type is the name, its payload the data; errors have an `error` field. */
 function toEvent(message: Uint8Array, view: DataView): string {
   const end = message.length - checksumBytes;
   if (crc32OfBytes(message.subarray(0, end)) !== view.getUint32(end)) throw new DamagedMessageError();
@@ -79,7 +79,7 @@ function toEvent(message: Uint8Array, view: DataView): string {
   return encodeEvent({ error: { type, code: type, message: text, status } }, type);
 }
 
-/** The message as an event; whatever does not fit its own lengths is damage. */
+/** The message as an event; inconsistent lengths count as damage. */
 function readMessage(message: Uint8Array): string {
   try {
     return toEvent(message, new DataView(message.buffer, message.byteOffset, message.byteLength));
@@ -90,11 +90,11 @@ function readMessage(message: Uint8Array): string {
 }
 
 /**
- * Cuts AWS' binary event streams (application/vnd.amazon.eventstream) into messages and turns each into a server-sent event.
- * `push` throws where a message is damaged or too long, after the whole messages before it were handed out.
+ * Splits AWS binary event streams (application/vnd.amazon.eventstream) into messages, each as a server-sent event.
+ * `push` throws for a message that is damaged or too long, after it returned the messages before it.
  */
 export class AwsEventBlocks implements EventCutter {
-  /** Bytes that wait, with room behind them that doubles: a message in many small pieces is not copied with each. */
+  /** Unread bytes in a buffer that doubles when full, so that a message in many small pieces is not copied for each. */
   #room = new Uint8Array(0);
   #length = 0;
   #failure: Error | undefined;
@@ -125,7 +125,7 @@ export class AwsEventBlocks implements EventCutter {
     return undefined;
   }
 
-  /** The bytes that wait with a chunk behind them. */
+  /** The unread bytes followed by a chunk. */
   #append(chunk: Uint8Array): Uint8Array {
     const length = this.#length + chunk.length;
     if (length > this.#room.length) {
@@ -139,7 +139,7 @@ export class AwsEventBlocks implements EventCutter {
   }
 }
 
-/** Length of the message that begins at `start`; undefined while it is not whole. */
+/** Length of the message at `start`; undefined while it is incomplete. */
 function lengthOf(bytes: Uint8Array, start: number): number | undefined {
   const held = bytes.length - start;
   if (held < preludeBytes) return undefined;

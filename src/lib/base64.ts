@@ -1,4 +1,4 @@
-/** Bytes put into one call: as many arguments as a call takes everywhere. */
+/** Bytes per `String.fromCharCode` call: every engine accepts this many arguments. */
 const step = 8_192;
 
 /** Bytes as base64 (RFC 4648, section 4). */
@@ -6,7 +6,7 @@ export function toBase64(bytes: Uint8Array): string {
   let text = "";
   for (let start = 0; start < bytes.length; start += step) {
     const page: ArrayLike<number> = bytes.subarray(start, start + step);
-    // any list of numbers will do; spreading it would take ten times as long
+    // apply accepts typed arrays; spreading is ten times slower
     text += String.fromCharCode.apply(undefined, page as number[]);
   }
   return btoa(text);
@@ -15,7 +15,7 @@ export function toBase64(bytes: Uint8Array): string {
 /**
  * Bytes of a base64 text.
  *
- * @throws {DOMException} If it is none.
+ * @throws {DOMException} If it is not base64.
  */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text);
@@ -30,9 +30,9 @@ export function toBase64Url(bytes: Uint8Array): string {
 }
 
 /**
- * Bytes of a base64url text, padded or not; the other alphabet is read too.
+ * Bytes of a base64url text, padded or not; standard base64 is accepted, too.
  *
- * @throws {DOMException} If a character is not of the alphabet.
+ * @throws {DOMException} If a character is not in the alphabet.
  */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
   return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
@@ -44,9 +44,9 @@ export function toHex(bytes: Uint8Array): string {
 }
 
 /**
- * Bytes of a text of hexadecimal digits.
+ * Bytes of hexadecimal digits.
  *
- * @throws {TypeError} If it is none.
+ * @throws {TypeError} If the text is not hexadecimal.
  */
 export function fromHex(text: string): Uint8Array {
   if (text.length % 2 !== 0 || !/^[0-9a-f]*$/i.test(text)) throw new TypeError("Cannot read hexadecimal digits");

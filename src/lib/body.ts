@@ -16,36 +16,36 @@ export class BodyError extends Error {
   }
 }
 
-/** Bounds of reading. */
+/** Limits of reading a body. */
 export interface BodyBounds {
-  /** Most bytes. */
+  /** Largest size in bytes. */
   bytes: number;
-  /** Milliseconds for all of it; may be infinite. */
+  /** Time limit for the whole body in milliseconds; may be infinite. */
   totalMs: number;
-  /** Milliseconds without a byte; may be infinite. */
+  /** Idle limit between two chunks in milliseconds; may be infinite. */
   silenceMs: number;
-  /** Shared timers; without them each body has its own. */
+  /** Shared timers; without them each body has separate ones. */
   timers?: Timers;
-  /** Makes room for a body of this many bytes, asked before they are held; small bodies never ask. */
+  /** Reserves memory for a body of this many bytes, called before they are read; not called for small bodies. */
   reserve?: (bytes: number) => Promise<void> | undefined;
 }
 
-/** Times clients get to send a body. */
+/** Time limits for clients sending a body. */
 export const receiveTimes = { totalMs: 60_000, silenceMs: 15_000 };
 
-/** Times clients get to send a file. */
+/** Time limits for clients sending a file. */
 export const uploadTimes = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 
-/** A body this small is read in one go, and has to arrive within the time of one silence. */
+/** A body this small is read at once, within the idle limit. */
 const smallBody = 64 * 1024;
 
-/** A body this large takes milliseconds to be parsed. */
+/** Parsing a body this large takes milliseconds. */
 const largeBody = 1024 * 1024;
 
 const empty = new Uint8Array(0);
 
 /**
- * Bytes of a body, counted while they come, whatever its headers say.
+ * Reads the bytes of a body, counting them regardless of its headers.
  *
  * @throws {BodyError}
  */
@@ -53,13 +53,13 @@ export function readBytes(message: Request | Response, bounds: BodyBounds): Prom
   const declared = message.headers.get("content-length");
   const length = declared === null ? Number.NaN : Number(declared);
   if (length > bounds.bytes) return Promise.reject(new BodyError("too_large"));
-  // before anything asks for `body`: on Bun that alone turns the bytes at hand into a stream
+  // this comes before any access to `body`, which on Bun converts buffered bytes to a stream
   if (length <= smallBody) return readAtOnce(message, bounds);
   if (message.body === null) return Promise.resolve(empty);
   return readCounted(message.body, bounds, Number.isSafeInteger(length) ? length : undefined);
 }
 
-/** The first bytes of a text, at most `maxBytes`; what follows is not read. It does not end inside a letter. */
+/** The beginning of a text, at most `maxBytes` without a partial character; the rest is not read. */
 export async function readBeginning(message: Response, maxBytes: number): Promise<Uint8Array> {
   const reader = message.body?.getReader();
   const pieces: Uint8Array[] = [];
@@ -73,12 +73,12 @@ export async function readBeginning(message: Response, maxBytes: number): Promis
   reader?.cancel().catch(() => {});
   const bytes = joinBytes(pieces);
   let end = Math.min(maxBytes, length);
-  // the bytes that continue a letter in UTF-8 begin with the bits 10
+  // continuation bytes of UTF-8 begin with the bits 10
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.slice(0, end);
 }
 
-/** All of a small body; a client that does not send what it announced is not waited for. */
+/** Reads a small body at once; a client that stalls is not waited for. */
 function readAtOnce(message: Request | Response, { bytes, silenceMs, timers }: BodyBounds): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const isTimed = silenceMs !== Number.POSITIVE_INFINITY;
@@ -97,12 +97,12 @@ function readAtOnce(message: Request | Response, { bytes, silenceMs, timers }: B
   });
 }
 
-/** Starts a timer: a shared one where there are such. */
+/** Starts a timer, a shared one if available. */
 function start(timers: Timers | undefined, delayMs: number, action: () => void): () => void {
   return timers ? timers.start(delayMs, action) : startTimer(delayMs, action);
 }
 
-/** Bytes of a body of any length, each piece within the time of a silence and all of them within the whole time. */
+/** Reads a body of any length, within the idle limit and the total limit. */
 async function readCounted(
   body: ReadableStream<Uint8Array>,
   bounds: BodyBounds,
@@ -118,10 +118,10 @@ async function readCounted(
     for (;;) {
       const { done, value } = await reader.read();
       if (clock.expired) throw new BodyError("timeout");
-      // whoever keeps the body must not keep much more room than it takes
+      // the result may be stored, so it must not occupy much more memory than its size
       if (done) {
         reserve?.(length);
-        // what follows takes a while: several large bodies that are there at once do not follow one another without a pause
+        // parsing takes a while: several large bodies that are complete at once must not be parsed without a pause
         if (length > largeBody) await giveWay();
         return length * 2 < bytes.length ? bytes.slice(0, length) : bytes.subarray(0, length);
       }
@@ -145,7 +145,7 @@ async function readCounted(
   }
 }
 
-/** Waits for room; a body there is none for is not read on. */
+/** Waits for memory; a body that gets none is not read any further. */
 async function makeRoom(
   reserve: BodyBounds["reserve"],
   bytes: number,
@@ -161,7 +161,7 @@ async function makeRoom(
   }
 }
 
-/** Cancels a reader whose stream is silent, or goes on, for too long. */
+/** Cancels a reader when the idle limit or the total limit is exceeded. */
 function watchReader(reader: ReadableStreamDefaultReader<Uint8Array>, { totalMs, silenceMs, timers }: BodyBounds) {
   const startedAt = performance.now();
   let lastByteAt = startedAt;
@@ -186,7 +186,7 @@ function watchReader(reader: ReadableStreamDefaultReader<Uint8Array>, { totalMs,
   return watch;
 }
 
-/** The same bytes, pulled as they are wanted; fails with a `BodyError` when a bound is passed. */
+/** The same bytes on demand; fails with a `BodyError` when a limit is exceeded. */
 export function countBytes(body: ReadableStream<Uint8Array>, bounds: BodyBounds): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   const deadline = performance.now() + bounds.totalMs;
@@ -222,13 +222,13 @@ export function countBytes(body: ReadableStream<Uint8Array>, bounds: BodyBounds)
   );
 }
 
-/** How many times its size a compressed body may have once it is decoded, where it is larger than `freeExpansion`. */
+/** Largest expansion of a compressed body when decoded, above `freeExpansion`. */
 const maxExpansion = 20;
 const freeExpansion = 1024 * 1024;
 
 /**
- * The bytes of one gzip or deflate layer, decoded under the same bounds. JSON is seldom made ten times smaller; what becomes far
- * more than was sent is no message but a load.
+ * Decodes one gzip or deflate layer within the same limits. JSON seldom compresses to less than a tenth; a body that
+ * expands far more is treated as an attack.
  *
  * @throws {BodyError}
  */

@@ -1,12 +1,12 @@
 interface Entry<Value> {
   value: Value;
-  /** It was asked for since it was stored, or since it was spared last. */
+  /** It was read since it was stored or last spared. */
   isUsed: boolean;
 }
 
 /**
- * A map that forgets an entry when it is full, so that what callers send cannot grow memory: one that was not asked for
- * lately (the second-chance algorithm: nearly as good as least recently used, and asking moves nothing).
+ * A map of limited size, so that callers cannot grow memory: when full, it evicts an entry that was not read
+ * recently (the second-chance algorithm: nearly as good as least recently used, and reads move nothing).
  */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
@@ -39,7 +39,7 @@ export class BoundedMap<Key, Value> {
     this.#entries.set(key, { value, isUsed: false });
   }
 
-  /** Forgets the oldest entry that was not used; those that were are spared once, and are the youngest then. */
+  /** Evicts the oldest entry that was not used; used ones are spared once and become the newest. */
   #forgetOne(): void {
     for (const [key, entry] of this.#entries) {
       this.#entries.delete(key);
@@ -53,7 +53,7 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key);
   }
 
-  /** Entries, those first that are forgotten first unless they are used. */
+  /** Entries in the order of eviction, unless they are used. */
   *entries(): IterableIterator<[Key, Value]> {
     for (const [key, { value }] of this.#entries) yield [key, value];
   }
@@ -64,11 +64,11 @@ export class BoundedMap<Key, Value> {
 }
 
 /**
- * Remembers what `parse` made of a text, bounded.
+ * Caches the results of `parse` by text, bounded.
  *
  * @param limit Most results.
- * @param parse Pure; what it throws is not remembered.
- * @param maxLength Longer texts are parsed each time.
+ * @param parse Pure; if it throws, nothing is cached.
+ * @param maxLength Longer text is parsed every time.
  */
 export function memoizeText<Value>(
   limit: number,

@@ -1,41 +1,41 @@
 import type { Timers } from "./timers.ts";
 
-/** Who a body is held for, and how much of the budget is theirs at most. */
+/** Owner of a body, and its largest share of the budget. */
 export interface ByteOwner {
   name: string;
   bytes: number;
 }
 
-/** There was no room for a body within the time it could wait. */
+/** No memory became available for a body in time. */
 export class BudgetFullError extends Error {
   override readonly name = "BudgetFullError";
   constructor() {
-    super("Cannot hold more bodies: all room is taken");
+    super("Cannot hold more bodies: the memory budget is used up");
   }
 }
 
-/** What of the budget belongs to one owner. */
+/** An owner's part of the budget. */
 interface Share {
   readonly limit: number;
   used: number;
-  /** Bytes of bodies that wait for more room. */
+  /** Bytes of bodies that wait for more. */
   stalled: number;
   holds: number;
 }
 
-/** Bytes that are held, and asked for, for one body. */
+/** A body's bytes, held and requested. */
 interface Waiter {
   hold: ByteHold;
   more: number;
   grant(): void;
 }
 
-/** Longest a body waits for room. */
+/** Longest wait for memory. */
 const maxWaitMs = 10_000;
-/** Most bodies that wait; further ones are refused at once. */
+/** Most waiting bodies; further ones are rejected at once. */
 const maxWaiting = 1_000;
 
-/** Bounds the bytes of bodies that are held at once: in all, and for each owner. */
+/** Limits the bytes of bodies in memory: in total, and per owner. */
 export class ByteBudget {
   readonly #shares = new Map<string, Share>();
   readonly #all: Share;
@@ -47,17 +47,17 @@ export class ByteBudget {
     this.#timers = timers;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes currently held. */
   get used(): number {
     return this.#all.used;
   }
 
-  /** Bodies that wait for room. */
+  /** Bodies waiting for memory. */
   get waiting(): number {
     return this.#queue.length;
   }
 
-  /** Begins to hold a body, with no bytes yet. */
+  /** Registers a body, without any bytes yet. */
   open(owners: readonly ByteOwner[]): ByteHold {
     const shares = owners.map(({ name, bytes }) => {
       const share = this.#shares.get(name) ?? { limit: bytes, used: 0, stalled: 0, holds: 0 };
@@ -109,31 +109,42 @@ export class ByteBudget {
     });
   }
 
-  /** Gives room to those who wait, in their order; one whose owner has too much is passed over. */
+  /**
+   * Gives room to those who wait, in their order; a body waits while its owner has too much. If all of
+   * them wait, the one that holds most continues: if they took turns, all of them would grow.
+   */
   readonly #pump = (): void => {
     if (this.#queue.length === 0) return;
-    const waiting: Waiter[] = [];
-    for (const waiter of this.#queue) {
-      if (waiter.hold.fits(waiter.more)) waiter.grant();
-      else waiting.push(waiter);
-    }
-    this.#queue = waiting;
+    const granted = new Set<Waiter>();
+    const grantWhere = (waiters: readonly Waiter[], mayGoOn: (waiter: Waiter) => boolean) => {
+      for (const waiter of waiters) {
+        if (granted.has(waiter) || !mayGoOn(waiter)) continue;
+        granted.add(waiter);
+        waiter.grant();
+      }
+    };
+    grantWhere(this.#queue, ({ hold, more }) => hold.isWithin(more));
+    const byBytes = this.#queue.toSorted((one, other) => other.hold.bytes - one.hold.bytes);
+    grantWhere(byBytes, ({ hold, more }) => hold.fits(more));
+    this.#queue = this.#queue.filter((waiter) => !granted.has(waiter));
   };
 }
 
-/** What a hold asks of its budget. */
+/** What a hold uses of its budget. */
 interface HoldParts {
   ask(hold: ByteHold, more: number): Promise<void> | undefined;
   freed(): void;
   close(): void;
 }
 
-/** Room for one body. */
+/** Room for the bodies of one request: what waits for one of them keeps all of them. */
 export class ByteHold {
   readonly #shares: readonly Share[];
   readonly #parts: HoldParts;
   #bytes = 0;
   #stalls = 0;
+  /** What of the bytes is counted as stalled. */
+  #stalled = 0;
   #isOpen = true;
 
   constructor(shares: readonly Share[], parts: HoldParts) {
@@ -141,10 +152,15 @@ export class ByteHold {
     this.#parts = parts;
   }
 
+  /** Bytes that are held now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /**
-   * Makes the room as large as the body is to be; waits where there is none left.
+   * Changes how much memory is held. It waits while too little is free.
    *
-   * @throws {BudgetFullError} When none gets free in time.
+   * @throws {BudgetFullError} If too little is freed in time.
    */
   resize(bytes: number): Promise<void> | undefined {
     const more = bytes - this.#bytes;
@@ -155,20 +171,25 @@ export class ByteHold {
     return undefined;
   }
 
-  /** Gives all of it back, once. */
+  /** Releases all of it, once. */
   release(): void {
     if (!this.#isOpen) return;
     // it may wait for more: those who go on behind it must not count on bytes that are gone
-    while (this.#stalls > 0) this.stall(-1);
+    this.#stalls = 0;
     this.add(-this.#bytes);
     this.#isOpen = false;
     this.#parts.close();
     this.#parts.freed();
   }
 
+  /** Whether there is room for more within the limits. */
+  isWithin(more: number): boolean {
+    return this.#shares.every(({ limit, used }) => used + more <= limit);
+  }
+
   /**
    * Whether there is room for more. A body that is larger than a share has it alone; and where all who hold something wait
-   * for more, the first of them gets it: else none would ever go on.
+   * for more, one of them gets it: else none would ever go on.
    */
   fits(more: number): boolean {
     return this.#shares.every(({ limit, used, stalled }) => {
@@ -177,17 +198,24 @@ export class ByteHold {
     });
   }
 
-  /** Books bytes without asking. */
+  /** Adds bytes without a check. */
   add(bytes: number): void {
     if (!this.#isOpen) return;
     this.#bytes += bytes;
     for (const share of this.#shares) share.used += bytes;
+    this.#countStalled();
   }
 
-  /** Notes that this body begins, or ends, to wait. */
+  /** Notes that a body begins, or ends, to wait. */
   stall(change: 1 | -1): void {
     if (!this.#isOpen) return;
     this.#stalls += change;
-    for (const share of this.#shares) share.stalled += change * this.#bytes;
+    this.#countStalled();
+  }
+
+  #countStalled(): void {
+    const stalled = this.#stalls > 0 ? this.#bytes : 0;
+    for (const share of this.#shares) share.stalled += stalled - this.#stalled;
+    this.#stalled = stalled;
   }
 }

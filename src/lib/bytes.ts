@@ -1,4 +1,4 @@
-/** Pieces of bytes as one; a single piece is itself, not a copy. */
+/** Concatenates chunks; a single chunk is returned without a copy. */
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   const [only] = pieces;
   if (only && pieces.length === 1) return only;

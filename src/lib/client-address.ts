@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [Address, number];
 
-/** An address without brackets, port and zone; IPv4 where IPv6 only carries it. Undefined for anything else. */
+/** An address without brackets, port and zone; IPv4 for IPv4-mapped IPv6. Undefined for anything else. */
 function readAddress(text: string): Address | undefined {
   const bare = /^\[([^\]]+)\](?::[0-9]+)?$/.exec(text)?.[1] ?? /^([0-9.]+):[0-9]+$/.exec(text)?.[1] ?? text;
   const plain = bare.replace(/%.*$/, "");
@@ -13,7 +13,7 @@ function readAddress(text: string): Address | undefined {
   return address.isIPv4MappedAddress() ? address.toIPv4Address() : address;
 }
 
-/** A range as it is written: an address, or one with the length of its prefix. Undefined for anything else. */
+/** A range in text form: an address, optionally with a prefix length. Undefined for anything else. */
 function readRange(text: string): Range | undefined {
   const [host = "", prefix, ...rest] = text.split("/");
   const address = readAddress(host);
@@ -21,12 +21,12 @@ function readRange(text: string): Range | undefined {
   const bits = address.kind() === "ipv4" ? 32 : 128;
   if (prefix === undefined) return [address, bits];
   const length = /^[0-9]{1,3}$/.test(prefix) ? Number(prefix) : bits + 1;
-  // an IPv4 range written as IPv6 would have another length
+  // an IPv4 range in IPv6 notation would have another prefix length
   return length <= bits && !(bits === 32 && host.includes(":")) ? [address, length] : undefined;
 }
 
 /**
- * Reads which peers are the operator's own proxies.
+ * Reads the operator's trusted proxies.
  *
  * @throws {TypeError} If one is neither an address nor a range.
  */
@@ -34,16 +34,16 @@ function readProxies(proxies: readonly string[]): Range[] {
   return proxies.map((text) => {
     const range = readRange(text);
     if (range) return range;
-    throw new TypeError(`Cannot use TRUSTED_PROXIES: "${text}" is no address and no range such as 10.0.0.0/8`);
+    throw new TypeError(`Cannot use TRUSTED_PROXIES: "${text}" is neither an address nor a range such as 10.0.0.0/8`);
   });
 }
 
-/** Tells who sent a request: the peer, or who a trusted proxy says was its own. */
+/** The client address of a request: the peer, or the client a trusted proxy reports. */
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string;
 
 /**
- * Creates what tells who sent a request. Each proxy adds its peer at the end of `x-forwarded-for`, so the last address that is
- * no trusted proxy is the nearest one that nobody but a trusted proxy vouches for; what stands before it anybody can write.
+ * Creates the function that finds a request's client address. Each proxy appends its peer to `x-forwarded-for`, so the
+ * last address that is not a trusted proxy is the only one vouched for; everything before it can be forged.
  *
  * @param proxies Addresses and ranges of the operator's proxies.
  * @throws {TypeError} If one cannot be used.
@@ -65,7 +65,7 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress {
   };
 }
 
-/** What failures are counted by: an IPv4 address, and of IPv6 the network of 64 bits that one subscriber has (RFC 6177). */
+/** Key for counting failures: an IPv4 address, or the /64 network of IPv6, which is one subscriber (RFC 6177). */
 export function toSource(text: string): string {
   const address = readAddress(text);
   if (!(address instanceof ipaddr.IPv6)) return address?.toString() ?? text;

@@ -1,4 +1,4 @@
-/** Source of time. Records use `now`; timers and durations use `monotonic`, which no clock change moves. */
+/** Source of time. Records use `now`; timers and durations use `monotonic`, which clock changes do not affect. */
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
@@ -12,10 +12,10 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 };
 
-/** Largest delay a timer takes; more would fire at once. */
+/** Largest delay of a timer; longer ones would fire at once. */
 const maxTimerMs = 2 ** 31 - 1;
 
-/** Runs `action` after `delayMs`, clamped to what timers can hold; the result cancels it. */
+/** Runs `action` after `delayMs`, capped to the largest delay; the result cancels it. */
 export function startTimer(delayMs: number, action: () => void): () => void {
   const timer = setTimeout(action, Math.min(Math.max(0, delayMs), maxTimerMs));
   return () => clearTimeout(timer);

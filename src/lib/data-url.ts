@@ -1,13 +1,13 @@
-/** A data URL taken apart (RFC 2397). */
+/** A parsed data URL (RFC 2397). */
 export interface DataUrl {
-  /** Media type in lower case, without parameters; empty where it is not told. */
+  /** Media type in lower case, without parameters; empty if absent. */
   type: string;
   isBase64: boolean;
-  /** What stands behind the comma, as it is written. */
+  /** Everything after the comma, still encoded. */
   data: string;
 }
 
-/** Takes a data URL apart; undefined for other addresses. */
+/** Parses a data URL; undefined for other URLs. */
 export function readDataUrl(url: string): DataUrl | undefined {
   const comma = /^data:/i.test(url) ? url.indexOf(",") : -1;
   if (comma < 0) return undefined;

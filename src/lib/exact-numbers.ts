@@ -1,17 +1,17 @@
 import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, isTooDeep, longInteger } from "./json.ts";
 
 /**
- * Numbers of JSON texts that JavaScript cannot hold as they are written: integers beyond 2^53 and numbers that are not finite.
- * Before such a text is parsed each of them is replaced by a number near it that stands nowhere else in the text; behind the
- * serialiser the digits as they were written take its place again. In between it is a plain number: schemas and conversions
- * need to know nothing, and it may be moved, or written into a string.
+ * Numbers in JSON text that JavaScript cannot represent: integers beyond 2^53 and numbers that would be infinite.
+ * Before parsing, each of them is replaced by a nearby number that occurs nowhere else in the text; after serialising, the
+ * original digits are put back. In between it is an ordinary number: schemas and conversions need not know about it, and
+ * it may be moved, or written into a string.
  */
 
 const quote = 0x22;
 const dot = 0x2e;
-/** Tried for one number; where none is free it is rounded. */
+/** Candidates for one number; if none is free, the number is rounded. */
 const maxTries = 16;
-/** Longest number that is read, and most of them in one text. */
+/** Longest number that is preserved, and most of them in one text. */
 const maxDigits = 1_024;
 const maxNumbers = 20_000;
 /** A number without its sign (RFC 8259, section 6). */
@@ -20,50 +20,46 @@ const jsonNumber = /^(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Texts of numbers as JavaScript writes large ones, whatever stands around them. */
+/** Numbers in the notation JavaScript uses for large ones, in any context. */
 const largeNumber = /(?<![\d.])(?:\d(?:\.\d+)?e\+\d+|\d{16,})/g;
 
-/** A number near another one, some steps of its last binary digit nearer to zero. */
+/** A number near another one, by steps of its last binary digit towards zero. */
 function near(value: number, steps: number): number {
   const finite = Math.min(value, Number.MAX_VALUE);
   return finite - steps * 2 ** (Math.floor(Math.log2(finite)) - 52);
 }
 
-/** Whether a number is not what its text says. */
+/** Whether a number differs from its text. */
 function isInexact(text: string, value: number): boolean {
   if (!Number.isFinite(value)) return true;
   return Number.isInteger(value) && value > Number.MAX_SAFE_INTEGER && String(value) !== text;
 }
 
-/** Which numbers stand for which texts; both without a sign. */
+/** Replacement numbers by the text they replace, both without a sign. */
 export class ExactNumbers {
   readonly #texts = new Map<string, string>();
   readonly #standIns = new Map<string, string>();
-  /** What stands for a number that is not finite; undefined where all are. */
+  /** Replaces an infinite number; undefined without one. */
   infinite: string | undefined;
-  /** There were more than are looked after: they are rounded. */
-  isOverfull = false;
+  /** Why the text cannot be read: it has more of them than are looked after, or a longer one. */
+  excess: string | undefined;
 
   get size(): number {
     return this.#texts.size;
   }
 
   /**
-   * What stands for a text from now on; undefined where none is needed.
+   * The replacement for a text; undefined if it needs none.
    *
-   * @param taken Texts that mean themselves.
+   * @param taken Text of numbers that occur as themselves.
    */
   add(text: string, taken: ReadonlySet<string>): string | undefined {
-    if (text.length > maxDigits) {
-      this.infinite ??= "Infinity";
-      return undefined;
-    }
     const value = Number(text);
     if (!jsonNumber.test(text) || !isInexact(text, value)) return undefined;
     const known = this.#standIns.get(text);
     if (known !== undefined) return known;
     for (let attempt = 0; attempt < maxTries; attempt++) {
-      // the nearest first; consecutive ids share it, so the next ones keep away from those that were given out
+      // the nearest first; consecutive ids compete for the same ones, so later ids skip those already in use
       const steps = attempt === 0 ? 0 : this.#texts.size + attempt * 977;
       const standIn = String(near(value, steps));
       if (taken.has(standIn) || this.#texts.has(standIn)) continue;
@@ -75,7 +71,7 @@ export class ExactNumbers {
     return undefined;
   }
 
-  /** Takes over what others stand for, where it does not stand for something else already. */
+  /** Adopts the replacements of others, unless they conflict. */
   join(others: ExactNumbers | undefined, taken: ReadonlySet<string> = none): void {
     for (const [standIn, text] of others ? others.#texts : []) {
       if (this.#texts.has(standIn) || taken.has(standIn)) continue;
@@ -84,7 +80,7 @@ export class ExactNumbers {
     }
   }
 
-  /** A serialised text with the digits as they were written. */
+  /** Puts the original digits back into a serialised text. */
   restore(text: string): string {
     if (this.#texts.size === 0) return text;
     return text.replace(largeNumber, (found) => this.#texts.get(found) ?? found);
@@ -101,7 +97,7 @@ function isBlank(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 }
 
-/** Whether the string that opens at `index` is the JSON text of a tool's arguments: it is parsed where a dialect wants the value. */
+/** Whether the string that opens at `index` holds a tool's arguments as JSON: dialects may parse it. */
 function holdsArguments(bytes: Uint8Array, index: number): boolean {
   if (bytes[index + 1] !== 0x7b && bytes[index + 1] !== 0x5b) return false;
   let before = index - 1;
@@ -113,7 +109,7 @@ function holdsArguments(bytes: Uint8Array, index: number): boolean {
   return start >= 0 && name.every((byte, offset) => bytes[start + offset] === byte);
 }
 
-/** Long integers in the JSON text a string holds; those in its own strings stand behind a quote. */
+/** Long integers in the JSON text inside a string; its own strings begin with an escaped quote. */
 function findWithin(bytes: Uint8Array, [start, end]: Place, found: Place[]): void {
   for (let index = start; index < end && found.length <= maxNumbers; index++) {
     if (!isDigit(bytes[index])) continue;
@@ -125,7 +121,7 @@ function findWithin(bytes: Uint8Array, [start, end]: Place, found: Place[]): voi
   }
 }
 
-/** Where numbers stand that may not be held. */
+/** Positions of numbers that may lose precision. */
 function findSuspects(bytes: Uint8Array): Place[] {
   const found: Place[] = [];
   for (let index = 0; index < bytes.length && found.length <= maxNumbers; index++) {
@@ -142,7 +138,14 @@ function findSuspects(bytes: Uint8Array): Place[] {
   return found;
 }
 
-/** The bytes with other texts in some places. */
+/** What of the numbers is too much, if anything is. */
+function findExcess(suspects: readonly Place[]): string | undefined {
+  if (suspects.length > maxNumbers) return `more than ${maxNumbers} numbers beyond 2^53, or with exponents`;
+  if (suspects.some(([start, end]) => end - start > maxDigits)) return `a number of more than ${maxDigits} digits`;
+  return undefined;
+}
+
+/** The bytes with some ranges replaced. */
 function replaceAt(bytes: Uint8Array, places: readonly (readonly [start: number, end: number, text: string])[]) {
   const added = places.reduce((sum, [start, end, text]) => sum + text.length - (end - start), 0);
   const made = new Uint8Array(bytes.length + added);
@@ -160,7 +163,7 @@ function replaceAt(bytes: Uint8Array, places: readonly (readonly [start: number,
 
 const asciiEscape = /\\+u00([0-7][0-9a-f])/gi;
 
-/** Texts of large numbers that mean themselves, those that strings write in escapes too, however deep they stand in others. */
+/** Large numbers that occur as themselves, including those inside strings and nested JSON strings. */
 function findTaken(text: string): Set<string> {
   const taken = new Set(text.match(largeNumber));
   if (!text.includes("\\u00")) return taken;
@@ -169,27 +172,28 @@ function findTaken(text: string): Set<string> {
   return taken;
 }
 
-/** A text that can be parsed, and what its numbers stand for. */
+/** A text that can be parsed, and the replacements in it. */
 export interface ShelteredBytes {
   bytes: Uint8Array;
   numbers: ExactNumbers;
 }
 
 /**
- * The bytes of a JSON text, or of several, with numbers in place of those that cannot be held; undefined where there are none
+ * JSON text with replacements for numbers that lose precision; undefined without such numbers.
  * of them.
  *
- * @param known Numbers that may stand in what is made of it, too.
+ * @param known Numbers that may also occur in what is derived from the text.
  */
 export function shelterNumbers(bytes: Uint8Array, known?: ExactNumbers): ShelteredBytes | undefined {
   const suspects = findSuspects(bytes);
-  if (suspects.length > maxNumbers) {
+  const excess = findExcess(suspects);
+  if (excess !== undefined) {
     const numbers = new ExactNumbers();
-    numbers.isOverfull = true;
+    numbers.excess = excess;
     return { bytes, numbers };
   }
   if (suspects.length === 0 && known === undefined) return undefined;
-  // only texts with such digits are looked through a second time
+  // only text with such digits is scanned a second time
   const taken = findTaken(decoder.decode(bytes));
   const numbers = new ExactNumbers();
   numbers.join(known, taken);
@@ -202,7 +206,7 @@ export function shelterNumbers(bytes: Uint8Array, known?: ExactNumbers): Shelter
   return { bytes: places.length === 0 ? bytes : replaceAt(bytes, places), numbers };
 }
 
-/** Digits in a row that may be such a number: each sixteenth byte is looked at. */
+/** A run of digits that may be such a number: only every sixteenth byte is examined. */
 export function hasLongDigits(bytes: Uint8Array): boolean {
   for (let index = longInteger - 1; index < bytes.length; index += longInteger) {
     if (!isDigit(bytes[index])) continue;
@@ -215,21 +219,21 @@ export function hasLongDigits(bytes: Uint8Array): boolean {
   return false;
 }
 
-/** As `shelterNumbers`, for texts that seldom hold such numbers: integers alone are looked for. */
+/** As `shelterNumbers`, for text that seldom contains such numbers: only integers are looked for. */
 export function shelterIntegers(bytes: Uint8Array, known?: ExactNumbers): ShelteredBytes | undefined {
   return known === undefined && !hasLongDigits(bytes) ? undefined : shelterNumbers(bytes, known);
 }
 
-/** A JSON value whose numbers stay as they are written. */
+/** A JSON value whose numbers preserve their digits. */
 export interface ExactValue {
   value: unknown;
-  /** The text of a value that was made of it. */
+  /** Serialises a value derived from it. */
   write(value: unknown): string;
-  /** What stands for numbers that cannot be held; absent where there are none. */
+  /** Replacements for numbers that lose precision; absent without such numbers. */
   numbers?: ExactNumbers;
 }
 
-/** @throws {SyntaxError} Also for a text that is nested too deep: writing its value takes engines seconds. */
+/** @throws {SyntaxError} Also for text that is nested too deep: engines take seconds to serialise such a value. */
 function parseShallow(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError("Cannot parse the JSON: it is nested too deep");
   return JSON.parse(text);
@@ -238,10 +242,10 @@ function parseShallow(text: string): unknown {
 const plainWrite = (value: unknown): string => JSON.stringify(value);
 
 /**
- * Parses the bytes of a JSON text.
+ * Parses JSON bytes.
  *
- * @throws {SyntaxError} If it is none.
- * @throws {TypeError} If it is not UTF-8.
+ * @throws {SyntaxError} If they are not JSON.
+ * @throws {TypeError} If they are not UTF-8.
  */
 export function parseExactBytes(given: Uint8Array, known?: ExactNumbers): ExactValue {
   const sheltered = shelterIntegers(given, known);
@@ -254,13 +258,13 @@ export function parseExactBytes(given: Uint8Array, known?: ExactNumbers): ExactV
   };
 }
 
-/** As `parseExactBytes`, for a text. @throws {SyntaxError} If it is none. */
+/** As `parseExactBytes`, for a string. @throws {SyntaxError} If it is not JSON. */
 export function parseExact(text: string, known?: ExactNumbers): ExactValue {
   if (!known && !/\d{16}/.test(text)) return { value: parseShallow(text), write: plainWrite };
   return parseExactBytes(encoder.encode(text), known);
 }
 
-/** Whether a value holds a number that is not finite: JSON cannot tell it. */
+/** Whether a value contains an infinite number, which JSON cannot express. */
 export function holdsInfinite(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   if (typeof value !== "object" || value === null) return false;

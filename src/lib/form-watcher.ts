@@ -1,34 +1,34 @@
 import { joinBytes } from "./bytes.ts";
 import { BytePattern, readPart } from "./multipart.ts";
 
-/** Parts up to this many bytes are looked at. */
+/** Longer parts are ignored. */
 const maxPartBytes = 8 * 1024;
 const encoder = new TextEncoder();
 const lineEnd = encoder.encode("\r\n");
 
-/** Tells the short texts of a form while its bytes flow by. What it cannot read it passes over: others judge the form. */
+/** Reports the short text fields of a form while its bytes pass. Ignores malformed input, which the upstream rejects. */
 export class FieldWatcher {
   readonly #delimiter: BytePattern;
   readonly #note: (name: string, text: string) => void;
-  /** Bytes that may belong to what comes next. */
+  /** Bytes that may belong to the next boundary or part. */
   #rest: Uint8Array = lineEnd;
   #isInPart = false;
 
-  /** @param note Called with each short text, under its name as it was sent. */
+  /** @param note Called with each short text and its field name. */
   constructor(boundary: string, note: (name: string, text: string) => void) {
     this.#delimiter = new BytePattern(encoder.encode(`\r\n--${boundary}`));
     this.#note = note;
   }
 
-  /** Sees the next bytes; they stay as they are. */
+  /** Examines the next bytes without modifying them. */
   push(chunk: Uint8Array): void {
     let bytes = this.#isInPart ? joinBytes([this.#rest, chunk]) : this.#passEdge(chunk);
     while (bytes !== undefined) bytes = this.#isInPart ? this.#readPart(bytes) : this.#findPart(bytes);
   }
 
   /**
-   * What is to be looked at of the next bytes: what follows a boundary that began before them, else all. The bytes of a file
-   * are not copied for it.
+   * The bytes to examine: those after a boundary that began in an earlier chunk, else all. File contents are not
+   * copied for this.
    */
   #passEdge(chunk: Uint8Array): Uint8Array | undefined {
     const { length } = this.#delimiter.bytes;
@@ -43,7 +43,7 @@ export class FieldWatcher {
     return undefined;
   }
 
-  /** What follows the next boundary; undefined when that has not come. */
+  /** The bytes after the next boundary; undefined if it has not arrived. */
   #findPart(bytes: Uint8Array): Uint8Array | undefined {
     const at = this.#delimiter.indexIn(bytes, 0);
     const { length } = this.#delimiter.bytes;
@@ -53,7 +53,7 @@ export class FieldWatcher {
     return undefined;
   }
 
-  /** What follows a part that is short; a long one is passed over. */
+  /** The bytes after a short part; long parts are skipped. */
   #readPart(bytes: Uint8Array): Uint8Array | undefined {
     const end = this.#delimiter.indexIn(bytes.subarray(0, maxPartBytes), 0);
     if (end < 0 && bytes.length < maxPartBytes) {
@@ -61,16 +61,16 @@ export class FieldWatcher {
       return undefined;
     }
     this.#isInPart = false;
-    if (end >= 0) this.#tell(bytes.subarray(0, end));
+    if (end >= 0) this.#report(bytes.subarray(0, end));
     return bytes.subarray(Math.max(end, 0));
   }
 
-  #tell(part: Uint8Array): void {
+  #report(part: Uint8Array): void {
     try {
       const { name, value } = readPart(part.subarray(lineEnd.length));
       if (typeof value === "string") this.#note(name, value);
     } catch {
-      // the upstream tells what is wrong with it
+      // the upstream reports what is wrong with it
     }
   }
 }

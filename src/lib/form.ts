@@ -1,19 +1,19 @@
 import { FormFile, type FormPart } from "./multipart.ts";
 
-/** Fields of a form that are no texts. */
+/** Form fields that are not strings. */
 export interface FieldKinds {
-  /** Fields whose texts are numbers. */
+  /** Numeric fields. */
   readonly numbers?: readonly string[];
-  /** Fields whose texts are `true` or `false`. */
+  /** Boolean fields, `true` or `false`. */
   readonly flags?: readonly string[];
-  /** Fields that are lists also where one value was sent. */
+  /** Fields that are lists even with a single value. */
   readonly lists?: readonly string[];
 }
 
-/** Fields of a form as members of an object. */
+/** Form fields as an object. */
 interface FormFields {
   fields: Record<string, unknown>;
-  /** Names under which lists were sent, by their members. */
+  /** Names under which lists were sent, by field. */
   listNames: ReadonlyMap<string, string>;
 }
 
@@ -25,7 +25,7 @@ function convert(member: string, value: FormPart["value"], { numbers, flags }: F
   return Number.isFinite(number) ? number : value;
 }
 
-/** Parts as members: `name[]` and repeated names are lists. Texts that are not of their field's kind stay texts. */
+/** Form parts as an object: `name[]` and repeated names become lists. Values that do not fit their field's type stay strings. */
 export function readFields(parts: readonly FormPart[], kinds: FieldKinds): FormFields {
   const fields = new Map<string, unknown>();
   const listNames = new Map<string, string>();
@@ -49,7 +49,7 @@ function toValue(value: unknown): FormPart["value"] {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Members as parts; lists under the names they came with, else as `name[]`. Members that are absent or null are left out. */
+/** An object as form parts; lists use the names they were sent under, else `name[]`. Absent and null fields are left out. */
 export function toParts(members: object, listNames?: ReadonlyMap<string, string>): FormPart[] {
   return Object.entries(members).flatMap(([member, value]): FormPart[] => {
     if (value === undefined || value === null) return [];

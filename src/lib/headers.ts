@@ -2,12 +2,12 @@ import { memoizeText } from "./bounded-map.ts";
 
 const tokenForm = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Whether a text is a header name (RFC 9110, section 5.6.2). */
+/** Whether a string is a valid header name (RFC 9110, section 5.6.2). */
 export function isHeaderName(name: string): boolean {
   return tokenForm.test(name);
 }
 
-/** Whether a text can be sent as a header value (RFC 9110, section 5.5). */
+/** Whether a string is a valid header value (RFC 9110, section 5.5). */
 export function isHeaderValue(value: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this pattern looks for
   return !/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value);
@@ -36,8 +36,8 @@ export function readNameList(text: string): string[] | undefined {
 const hopByHop = new Set(["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"]);
 
 /**
- * Names the gateways a request came through, the latest last, as `CDN-Loop` does for content networks (RFC 8586). A name of
- * its own: what begins with a prefix of ours never leaves.
+ * Lists the gateways a request passed, the latest last, like `CDN-Loop` for content networks (RFC 8586). It has no
+ * gateway prefix, as such headers never leave the gateway.
  */
 export const hopHeader = "gateway-hops";
 
@@ -53,7 +53,7 @@ const neverSent = new Set([
   "metadata-flavor",
   "x-aws-ec2-metadata-token",
   "x-google-metadata-request",
-  // what a request does is decided by its method
+  // the method determines what a request does
   "x-http-method-override",
   "x-http-method",
   "x-method-override",
@@ -64,10 +64,10 @@ const neverSent = new Set([
 
 const neverSentPrefixes = ["proxy-", "x-forwarded-", "x-aws-ec2-metadata-token"];
 
-/** Dropped from every answer. */
+/** Dropped from every response. */
 const neverReturned = ["set-cookie", "alt-svc", "strict-transport-security"];
 
-/** Dropped too where the answer is ours and not the upstream's own: what tells about its body as it came, and about its server. */
+/** Also dropped from responses in the gateway's format: headers about the upstream's body and server. */
 const notUnified = [
   "content-length",
   "content-encoding",
@@ -80,7 +80,7 @@ const notUnified = [
   "cache-control",
 ];
 
-/** Names a `connection` header adds to the hop-by-hop ones. */
+/** Header names that a `connection` header marks as hop-by-hop. */
 function namedByConnection(value: string | null | undefined): readonly string[] {
   if (!value || value === "keep-alive" || value === "close") return noNames;
   return value
@@ -91,20 +91,20 @@ function namedByConnection(value: string | null | undefined): readonly string[] 
 
 const noNames: readonly string[] = [];
 
-/** Decides by a header's name. The same few names come with every request, so what was decided is remembered. */
+/** Decides by header name; decisions are cached, since every request has the same few names. */
 type NameFilter = (name: string) => boolean;
 
-/** Which headers pass. Made once for a gateway, from its own prefixes, such as `x-gateway-`. */
+/** Which headers pass. Created once per gateway, from its prefixes, such as `x-gateway-`. */
 export interface HeaderRules {
-  /** Headers of a client that may go upstream at all. */
+  /** Client headers that may be sent upstream. */
   readonly mayGoUpstream: NameFilter;
-  /** Headers of an upstream that go back with a passthrough answer. */
+  /** Upstream headers that are returned with a passthrough response. */
   readonly returned: NameFilter;
-  /** Headers of an upstream that go back with an answer in the gateway's own shape. */
+  /** Upstream headers that are returned with a response in the gateway's format. */
   readonly returnedUnified: NameFilter;
 }
 
-/** Rules that keep the gateway's own headers on its side. */
+/** Creates rules that keep the gateway's own headers inside. */
 export function createHeaderRules(ownPrefixes: readonly string[]): HeaderRules {
   const startsWithAny = (name: string, prefixes: readonly string[]) =>
     prefixes.some((prefix) => name.startsWith(prefix));
@@ -124,12 +124,12 @@ export function createHeaderRules(ownPrefixes: readonly string[]): HeaderRules {
   };
 }
 
-/** Members of `Headers` that some platforms have. */
+/** Methods of `Headers` that some platforms have. */
 interface ListedHeaders extends Headers {
   toJSON?(): Record<string, string | string[]>;
 }
 
-/** All headers by their names in lower case. Read once: asking the platform for each is slow. */
+/** All headers by lower-case name, read once: access through the platform is slow. */
 export class HeaderMap {
   readonly #values: Readonly<Record<string, string>>;
 
@@ -141,15 +141,15 @@ export class HeaderMap {
     return Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
   }
 
-  /** Their values by name; not to be written to. */
+  /** Values by name; read-only. */
   values(): Readonly<Record<string, string>> {
     return this.#values;
   }
 }
 
-/** Headers by their names in lower case, as a new object. */
+/** Headers by lower-case name, as a new object. */
 function listHeaders(headers: ListedHeaders): Record<string, string> {
-  // adapters of hosts make headers of their own, which inherit this method and cannot be asked by it
+  // subclasses of host adapters inherit this method, but it fails on them
   if (Object.getPrototypeOf(headers) === Headers.prototype && headers.toJSON) return joinRepeated(headers.toJSON());
   const listed: Record<string, string> = {};
   headers.forEach((value, name) => {
@@ -160,7 +160,7 @@ function listHeaders(headers: ListedHeaders): Record<string, string> {
 
 const listings = new WeakMap<Headers, Readonly<Record<string, string>>>();
 
-/** As `listHeaders`, for headers nobody writes to and several ask for: listed once. The result is not to be written to. */
+/** As `listHeaders`, cached for headers that nobody modifies. The result is read-only. */
 export function listOnce(headers: Headers): Readonly<Record<string, string>> {
   const known = listings.get(headers);
   if (known) return known;
@@ -181,7 +181,7 @@ function joinRepeated(listed: Record<string, string | string[]>): Record<string,
 /** Headers that platforms list value by value. */
 const repeatable = ["set-cookie"];
 
-/** Headers of a client's request that a passthrough call carries on. */
+/** Headers of a client's request that a passthrough call forwards. */
 export function passthroughRequestHeaders(
   headers: Readonly<Record<string, string>>,
   mayGoUpstream: NameFilter,
@@ -194,7 +194,7 @@ export function passthroughRequestHeaders(
   return kept;
 }
 
-/** Headers of an upstream's answer that a filter of `HeaderRules` lets go back to the client. */
+/** Headers of an upstream's response that pass a filter of `HeaderRules`. */
 export function answerHeaders(headers: Headers, passes: NameFilter): Record<string, string> {
   const kept: Record<string, string> = {};
   const listed = listOnce(headers);

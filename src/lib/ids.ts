@@ -1,19 +1,19 @@
 import { decodeTime, encodeTime } from "ulid";
 import { randomBytes } from "./hash.ts";
 
-/** Makes ids that sort by time (ULID); within a millisecond each is larger than the one before. */
+/** Generates ids that sort by time (ULID), strictly increasing within a millisecond. */
 export type IdFactory = () => string;
 
 const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/** Two letters for each ten bits. */
+/** Two characters for each ten bits. */
 const pairs: readonly string[] = Array.from(
   { length: 1024 },
   (_, bits) => letters.charAt(bits >> 5) + letters.charAt(bits & 31),
 );
-/** The last four letters of an id count up within a millisecond. */
+/** The last four characters of an id count up within a millisecond. */
 const countBits = 20;
 
-/** Ten random bits at a time, from a refilled pool: asking the platform for each is slow. */
+/** Random bits, ten at a time, from a pool: a platform call for each would be slow. */
 function createBitSource(): () => number {
   let pool = new Uint16Array(0);
   let position = 0;
@@ -26,18 +26,18 @@ function createBitSource(): () => number {
   };
 }
 
-/** An id factory over a clock. */
+/** Creates an id factory that uses a clock. */
 export function createIdFactory(now: () => number): IdFactory {
   const nextBits = createBitSource();
   let time = -1;
-  /** All of an id but its count. */
+  /** The id without its counter. */
   let head = "";
   let count = 0;
   const begin = (at: number) => {
     time = at;
     head = encodeTime(at, 10);
     for (let pair = 0; pair < 6; pair++) head += pairs[nextBits()];
-    // the first bit is free, so that there is room to count
+    // the first bit starts at 0, which leaves room for counting
     count = ((nextBits() << 10) | nextBits()) >> 1;
   };
   return () => {
@@ -53,14 +53,14 @@ export function timeOfId(id: string): number {
   return decodeTime(id);
 }
 
-/** The smallest ULID of a millisecond: the lower bound of a time range. */
+/** The smallest ULID of a millisecond, as the lower bound of a time range. */
 export function firstIdOf(time: number): string {
   return encodeTime(Math.max(0, time), 10) + "0".repeat(16);
 }
 
 const ulidForm = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
-/** Whether a text is a ULID. */
+/** Whether a string is a ULID. */
 export function isId(text: string): boolean {
   return ulidForm.test(text);
 }

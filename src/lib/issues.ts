@@ -1,6 +1,6 @@
 import type * as v from "valibot";
 
-/** Types of the schema library in the words of JSON. */
+/** Names of the schema library's types for users of JSON. */
 const typeNames: Readonly<Record<string, string>> = {
   string: "a string",
   number: "a number",
@@ -10,7 +10,7 @@ const typeNames: Readonly<Record<string, string>> = {
   null: "null",
 };
 
-/** The types and values of a union, as the schema library writes them: `(string | Array)`. */
+/** The types and values of a union in the schema library's notation: `(string | Array)`. */
 function readUnion(expected: string): readonly string[] {
   return expected.startsWith("(") && expected.endsWith(")") ? expected.slice(1, -1).split(" | ") : [expected];
 }
@@ -40,7 +40,7 @@ const valueSigns: Readonly<Record<string, string>> = {
   "<": "must be below",
 };
 
-/** What is wrong with a value, for issues of checks that have no words of their own. */
+/** Problems by the type of a failed check that has no message. */
 const checks: Readonly<Record<string, string>> = {
   integer: "must be a whole number",
   safe_integer: "must be a whole number up to 2^53",
@@ -60,17 +60,17 @@ function describeCheck(issue: v.BaseIssue<unknown>): string {
 }
 
 /**
- * An issue in plain words, to stand behind the name of its member. The value itself is left out: it may be long, or secret.
+ * Describes an issue, to follow the name of its field. The value is left out: it may be long, or secret.
  */
 function describeIssue(issue: v.BaseIssue<unknown>): string {
   const { kind, expected, received } = issue;
   if (kind !== "schema") return describeCheck(issue);
-  if (expected === "never") return "is not a known member";
+  if (expected === "never") return "is not a known field";
   if (received === "undefined") return "required";
   return describeExpected(expected) ?? "has a value that cannot be used";
 }
 
-/** Makes a schema that has no words of its own say what is wrong in plain ones. */
+/** Schema options that replace the library's messages by plain ones. */
 export const plainIssues = { message: describeIssue } as const;
 
 /** As `plainIssues`, and stops at the first issue. */

@@ -7,7 +7,7 @@ const dotAtomForm = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~
 const quotedForm = /^"(?:[\x20-\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*"$/;
 const pointerForm = /^(?:\/(?:[^~/]|~[01])*)*$/;
 const relativePointerForm = /^(?:0|[1-9]\d*)(?:#|(?:\/(?:[^~/]|~[01])*)*)$/;
-/** Characters of an address, whichever part they stand in (RFC 3986, section 2). */
+/** Characters of a URI, in any of its parts (RFC 3986, section 2). */
 const uriCharacters = /^(?:[a-z0-9\-._~!$&'()*+,;=:@/?]|%[0-9a-f]{2})*$/i;
 const schemeForm = /^[a-z][a-z0-9+.-]*:/i;
 const authorityForm = /^(?:[^@[\]]*@)?(?:\[([0-9a-f:.]+)\]|[^:@[\]]*)(?::\d*)?$/i;
@@ -25,7 +25,7 @@ function isTime(text: string): boolean {
   if (found === undefined || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return false;
   if (Number(offsetHour) > 23 || Number(offsetMinute) > 59) return false;
   if (Number(second) < 60) return true;
-  // a leap second is the last of a day in UTC
+  // a leap second is the last second of a day in UTC
   const offset = (sign === "-" ? -1 : 1) * (Number(offsetHour) * 60 + Number(offsetMinute));
   return (Number(hour) * 60 + Number(minute) - offset + 1_440) % 1_440 === 1_439;
 }
@@ -34,7 +34,7 @@ function isDateTime(text: string): boolean {
   return /^[tT ]$/.test(text[10] ?? "") && isDate(text.slice(0, 10)) && isTime(text.slice(11));
 }
 
-/** A duration (RFC 3339, appendix A): units from large to small, none left out in between, weeks alone. */
+/** A duration (RFC 3339, appendix A): units in descending order without gaps; weeks stand alone. */
 function isDuration(text: string): boolean {
   if (/^P\d+W$/.test(text)) return true;
   const [found, date = "", time] = /^P([^T]*)(?:T(.+))?$/s.exec(text) ?? [];
@@ -89,7 +89,7 @@ function isUriReference(text: string): boolean {
   return uriCharacters.test(authority.replace(/[[\]]/g, "")) && uriCharacters.test(end < 0 ? "" : rest.slice(2 + end));
 }
 
-/** Formats of texts a JSON schema can ask for (draft 2020-12, section 7.3); each is checked in time linear in the text. */
+/** String formats of JSON Schema (draft 2020-12, section 7.3); each check takes time linear in the text. */
 export const jsonFormats: Readonly<Record<string, (text: string) => boolean>> = {
   date: isDate,
   time: isTime,

@@ -3,19 +3,19 @@ import { type EventCutter, EventTooLongError, maxEventBytes } from "./sse.ts";
 const encoder = new TextEncoder();
 const lineFeed = 0x0a;
 
-/** A line as a server-sent event: JSON as its data; lines of server-sent events are taken too, others passed over. */
+/** A line as a server-sent event: JSON becomes its data, event stream lines are passed through, others are ignored. */
 function toEvent(line: string): string {
   if (line === "") return "";
   const text = line.replace(/^data:/, "").trim();
   return text.startsWith("{") || text === "[DONE]" ? `data: ${text}\n\n` : "";
 }
 
-/** Cuts a stream of JSON texts, one a line (https://jsonlines.org), and turns each into a server-sent event. */
+/** Splits a stream of JSON lines (https://jsonlines.org) into server-sent events. */
 export class JsonLineBlocks implements EventCutter {
   readonly #decoder = new TextDecoder();
   #rest = "";
 
-  /** @throws {EventTooLongError} If a line outgrows `maxEventBytes`. */
+  /** @throws {EventTooLongError} If a line exceeds `maxEventBytes`. */
   push(chunk: Uint8Array): Uint8Array | undefined {
     const text = this.#decoder.decode(chunk, { stream: true });
     if (!chunk.includes(lineFeed)) {

@@ -4,30 +4,30 @@ import { type JsonSchema, JsonSchemaError, type SchemaNode, toCanonical } from "
 import type { Pattern } from "./pattern.ts";
 import { runNow, type Steps, StepsError } from "./steps.ts";
 
-/** Something in a value that does not fit a schema. */
+/** A part of a value that does not match a schema. */
 export interface JsonSchemaProblem {
-  /** JSON pointer to it; empty for the value itself. */
+  /** JSON pointer to the part; empty for the value itself. */
   path: string;
   message: string;
 }
 
-/** Most levels of a value, and of schemas that are applied to it inside each other. */
+/** Deepest nesting of a value, and of schemas applied to it. */
 const maxValueDepth = 64;
 const maxDepth = 600;
-/** Most problems that are noted. */
+/** Most problems that are recorded. */
 const maxProblems = 1_000;
-/** Most times that schemas are applied, for one purpose. */
+/** Most schema applications for one purpose. */
 const maxApplications = 100_000;
-/** Applications between two moments at which the work may be interrupted. */
+/** Applications between two points at which the work can be interrupted. */
 const pieceSize = 500;
-/** Most steps when a value is checked at once. */
+/** Most steps of a synchronous check. */
 const maxStepsAtOnce = 50_000_000;
 
-/** Counts what checking costs, and ends it where that is too much: schemas that lead to each other could go on for ages. */
+/** Counts the cost of checking and ends it when it is too high: recursive schemas could run for ages. */
 export class JsonSchemaWork {
   #spent = 0;
 
-  /** @throws {JsonSchemaError} If it is too much. */
+  /** @throws {JsonSchemaError} If the limit is exceeded. */
   spend(applications: number): void {
     this.#spent += applications;
     if (this.#spent > maxApplications) throw tooMuch();
@@ -36,11 +36,11 @@ export class JsonSchemaWork {
 
 const tooMuch = () => new JsonSchemaError("Cannot check the value: it takes too many steps");
 
-/** Members and items of one value that a schema has said something about. */
+/** Properties and items of a value that a schema has evaluated. */
 interface Evaluated {
   readonly names: Set<string>;
   readonly items: Set<number>;
-  /** Items before this one, all of them. */
+  /** All items before this index. */
   itemsBefore: number;
   allNames: boolean;
 }
@@ -55,7 +55,7 @@ function merge(into: Evaluated | undefined, from: Evaluated | undefined): void {
   into.allNames ||= from.allNames;
 }
 
-/** A value and where it stands. */
+/** A value and its location. */
 interface Place {
   readonly value: unknown;
   readonly path: string;
@@ -77,7 +77,7 @@ function isMultiple(value: number, of: number): boolean {
   return Math.abs(quotient - Math.round(quotient)) <= Math.max(1, Math.abs(quotient)) * Number.EPSILON * 4;
 }
 
-/** How many characters a text has, halves of surrogate pairs that belong together counted once. */
+/** Length of a string in characters; a surrogate pair counts as one. */
 function lengthOf(text: string): number {
   let length = text.length;
   for (let index = 0; index < text.length - 1; index++) {
@@ -91,7 +91,7 @@ function lengthOf(text: string): number {
 
 const escapeName = (name: string): string => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
-/** One check of one value. */
+/** Checks one value. */
 class Checker {
   problems: JsonSchemaProblem[] = [];
   readonly #work: JsonSchemaWork;
@@ -106,7 +106,7 @@ class Checker {
     return false;
   }
 
-  /** Counts what one keyword costs. */
+  /** Counts the cost of one keyword. */
   #spend(applications: number): void {
     this.#work.spend(applications);
     this.#piece += applications;
@@ -118,7 +118,7 @@ class Checker {
     this.#piece = 0;
   }
 
-  /** Whether a schema fits, its problems left out. */
+  /** Whether a value matches a schema, without recording problems. */
   *#fits(node: SchemaNode, place: Place, evaluated?: Evaluated): Steps<boolean> {
     const { problems } = this;
     this.problems = [];
@@ -133,9 +133,9 @@ class Checker {
   }
 
   /**
-   * Whether a value fits a schema; what does not is noted.
+   * Checks a value against a schema and records problems.
    *
-   * @param evaluated What is noted of the value for a schema around this one.
+   * @param evaluated Collects what was evaluated, for the enclosing schema.
    */
   *apply(node: SchemaNode, at: Place, evaluated?: Evaluated): Steps<boolean> {
     this.#spend(node.cost);
@@ -198,7 +198,7 @@ class Checker {
     const { minLength, maxLength, format } = keywords;
     let fits = true;
     if (minLength !== undefined || maxLength !== undefined) {
-      // a text has at least half as many characters as it has code units
+      // a string has at least half as many characters as code units
       const isClear = text.length <= (maxLength ?? text.length) && text.length >= 2 * (minLength ?? 0);
       if (!isClear) this.#spend(text.length / 500);
       const length = isClear ? text.length : lengthOf(text);
@@ -219,7 +219,7 @@ class Checker {
     return fits;
   }
 
-  /** Schemas that are applied to the same value. */
+  /** Applies schemas to the same value. */
   *#applyInPlace({ target, single, listed }: SchemaNode, place: Place, evaluated?: Evaluated): Steps<boolean> {
     let fits = target === undefined || (yield* this.apply(target, place, evaluated));
     for (const one of listed.get("allOf") ?? []) fits = (yield* this.apply(one, place, evaluated)) && fits;
@@ -367,7 +367,7 @@ class Checker {
     return fits;
   }
 
-  /** What no schema has said anything about. */
+  /** Checks what no schema has evaluated. */
   *#checkUnevaluated({ single }: SchemaNode, place: Place, evaluated: Evaluated): Steps<boolean> {
     const { value } = place;
     const [members, items] = [single.get("unevaluatedProperties"), single.get("unevaluatedItems")];
@@ -390,7 +390,7 @@ class Checker {
   }
 }
 
-/** Levels of a value are looked at first: what is too deep is not checked at all. */
+/** Checks the depth first: a value that is too deep is not checked at all. */
 function requireDepth(value: unknown, depth = 1): void {
   if (typeof value !== "object" || value === null) return;
   if (depth > maxValueDepth) throw new JsonSchemaError(`Cannot check more than ${maxValueDepth} levels`);
@@ -398,10 +398,10 @@ function requireDepth(value: unknown, depth = 1): void {
 }
 
 /**
- * Finds, step by step, what in a value does not fit a schema; nothing where it fits.
+ * Finds, in steps, where a value does not match a schema; empty if it matches.
  *
- * @param work Shared by values that are checked for one purpose.
- * @throws {JsonSchemaError} If that takes too long to find out.
+ * @param work Shared by all values of one purpose.
+ * @throws {JsonSchemaError} If checking takes too long.
  */
 export function* checkJsonSteps(
   { root }: JsonSchema,
@@ -414,7 +414,7 @@ export function* checkJsonSteps(
   return fits ? [] : checker.problems;
 }
 
-/** As `checkJsonSteps`, all at once. */
+/** As `checkJsonSteps`, synchronously. */
 export function checkJson(schema: JsonSchema, value: unknown, work?: JsonSchemaWork): JsonSchemaProblem[] {
   try {
     return runNow(checkJsonSteps(schema, value, work), maxStepsAtOnce);

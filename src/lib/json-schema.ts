@@ -4,12 +4,12 @@ import { isObject } from "./json.ts";
 import { jsonFormats } from "./json-formats.ts";
 import { compilePattern, type Pattern, type PatternAmount, PatternSum } from "./pattern.ts";
 
-/** A JSON schema cannot be used, or a value is too large for it. The message is for the one who wrote the schema. */
+/** A JSON schema is unusable, or a value too large for it. The message is for the author of the schema. */
 export class JsonSchemaError extends Error {
   override readonly name = "JsonSchemaError";
-  /** What is wrong, without the place. */
+  /** What is wrong, without the location. */
   readonly problem: string;
-  /** Keywords and names that lead to the place in the schema. */
+  /** Keywords and names that lead to the location in the schema. */
   readonly path: readonly string[];
 
   constructor(problem: string, path: readonly string[] = []) {
@@ -19,19 +19,19 @@ export class JsonSchemaError extends Error {
   }
 }
 
-/** A JSON schema that was read: keywords that are known, all of the right types. */
+/** A parsed JSON schema: its known keywords, with values of the right types. */
 export interface JsonSchema {
   readonly root: SchemaNode;
-  /** How much its patterns are. */
+  /** Size of its patterns. */
   readonly patterns: PatternAmount;
 }
 
-/** One schema, with those inside it. */
+/** A schema and its subschemas. */
 export interface SchemaNode {
   readonly keywords: SchemaKeywords;
-  /** No value fits: the schema `false`. */
+  /** The schema `false`, which no value matches. */
   readonly isFalse: boolean;
-  /** The values of `const` and of `enum`, each as its canonical text. */
+  /** The values of `const` and of `enum`, in canonical form. */
   readonly constant: ReadonlySet<string> | undefined;
   readonly choices: ReadonlySet<string> | undefined;
   /** The same values as messages show them. */
@@ -41,13 +41,13 @@ export interface SchemaNode {
   readonly named: ReadonlyMap<string, ReadonlyMap<string, SchemaNode>>;
   readonly pattern: Pattern | undefined;
   readonly namePatterns: ReadonlyMap<string, Pattern>;
-  /** The schema `$ref` leads to. */
+  /** The target of `$ref`. */
   target?: SchemaNode;
-  /** How many steps it takes to apply it, what is inside it and the value aside. */
+  /** Steps for applying it, without its subschemas and the value. */
   readonly cost: number;
 }
 
-/** The same text for values that are equal, whatever the order of their members. */
+/** A text that is the same for equal values, whatever the order of their properties. */
 export function toCanonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toCanonical).join()}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? "null";
@@ -55,7 +55,7 @@ export function toCanonical(value: unknown): string {
   return `{${names.map((name) => `${JSON.stringify(name)}:${toCanonical(value[name])}`).join()}}`;
 }
 
-/** Longest schema, in characters of its JSON, and how deep and with how many patterns. */
+/** Limits of a schema: characters of its JSON, depth, and number of patterns. */
 const maxSchemaLength = 64 * 1024;
 const maxSchemaDepth = 32;
 const maxPatterns = 50;
@@ -64,7 +64,7 @@ const maxPatternSizes = 10_000;
 /** Longest `$id`, `$anchor` and `$ref`. */
 const maxReferenceLength = 1_000;
 
-/** Keywords that hold a schema, a list of schemas, schemas by name. */
+/** Keywords whose value is a schema, a list of schemas, or an object of schemas. */
 const singleKeywords: readonly string[] = [
   "additionalProperties",
   "unevaluatedProperties",
@@ -93,7 +93,7 @@ const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
 const Names = v.array(v.string());
 const Type = v.picklist(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
-/** Keywords that hold no schema. What is not listed says nothing about a value, or is of another draft: it is left out. */
+/** Keywords without subschemas. Unlisted keywords have no effect, or belong to other drafts: they are ignored. */
 const Keywords = v.object({
   $id: Reference,
   $anchor: Reference,
@@ -124,11 +124,11 @@ const Keywords = v.object({
 /** Keywords of one schema. */
 type SchemaKeywords = v.InferOutput<typeof Keywords>;
 
-/** What leads to schemas by name, and references that are yet to be followed. */
+/** Schemas by name, and unresolved references. */
 class SchemaReader {
   readonly sum = new PatternSum(maxPatternSizes);
   readonly #patterns = new Map<string, Pattern>();
-  /** Schemas by address: those that name one, and those an anchor marks. */
+  /** Schemas by address: those with an `$id`, and those with an anchor. */
   readonly #named: [address: string, node: SchemaNode][] = [];
   readonly #places = new Map<string, SchemaNode>();
   readonly #references: { node: SchemaNode; written: string; base: string }[] = [];
@@ -143,7 +143,7 @@ class SchemaReader {
     return pattern;
   }
 
-  /** Reads one schema and those inside it. */
+  /** Reads a schema and its subschemas. */
   read(written: unknown, base: string, depth = 1): SchemaNode {
     if (typeof written === "boolean") return toNode({}, { isFalse: !written });
     if (!isObject(written)) throw new JsonSchemaError("must be a schema: an object, true or false");
@@ -169,15 +169,15 @@ class SchemaReader {
     return node;
   }
 
-  /** Finds what references lead to. */
+  /** Resolves the references. */
   resolve(): void {
     for (const [address, node] of this.#named) {
-      if (this.#places.has(address)) throw new JsonSchemaError(`is no JSON schema: it has ${address} twice`);
+      if (this.#places.has(address)) throw new JsonSchemaError(`is not a JSON schema: it has ${address} twice`);
       this.#places.set(address, node);
     }
     for (const { node, written, base } of this.#references) {
       const target = this.#find(resolveAddress(written, base));
-      if (!target) throw new JsonSchemaError(`must hold what it refers to: ${written}`);
+      if (!target) throw new JsonSchemaError(`must contain the target of its reference: ${written}`);
       node.target = target;
     }
   }
@@ -200,18 +200,18 @@ class SchemaReader {
   }
 }
 
-/** A name of a JSON pointer in the fragment of an address (RFC 6901, section 6). */
+/** Decodes a name of a JSON pointer in a URI fragment (RFC 6901, section 6). */
 function decodeName(name: string): string {
   try {
     return decodeURIComponent(name).replaceAll("~1", "/").replaceAll("~0", "~");
   } catch {
-    return name; // what is not encoded leads to what it says
+    return name; // malformed escapes are taken literally
   }
 }
 
 function resolveAddress(written: string, base: string): string {
   const address = URL.parse(written, base);
-  if (!address) throw new JsonSchemaError(`is no JSON schema: ${written} is no address`);
+  if (!address) throw new JsonSchemaError(`is not a JSON schema: ${written} is not a valid address`);
   return address.href.replace(/#$/, "");
 }
 
@@ -226,12 +226,12 @@ function readInside<Result>(path: string, read: () => Result): Result {
 
 const none: ReadonlyMap<string, never> = new Map<string, never>();
 
-/** Most schemas have nothing of a kind: they share one map. */
+/** Most schemas have no entries of a kind, and share one map. */
 function toMap<Value>(entries: readonly (readonly [string, Value])[]): ReadonlyMap<string, Value> {
   return entries.length === 0 ? none : new Map(entries);
 }
 
-/** The schemas inside a schema, by their keywords. */
+/** The subschemas of a schema, by keyword. */
 function readSchemas(written: Record<string, unknown>, read: (value: unknown, path: string) => SchemaNode) {
   const of = (names: readonly string[]) => names.filter((name) => Object.hasOwn(written, name));
   const single = of(singleKeywords).map((name) => [name, read(written[name], name)] as const);
@@ -248,7 +248,7 @@ function readSchemas(written: Record<string, unknown>, read: (value: unknown, pa
   return { single: toMap(single), listed: toMap(listed), named: toMap(named) };
 }
 
-/** Most characters of a schema that a message shows. */
+/** Longest value that a message shows, in characters. */
 const maxShown = 200;
 
 function shorten(text: string): string {
@@ -276,13 +276,13 @@ function toNode(written: SchemaKeywords, rest: Partial<SchemaNode>): SchemaNode 
   };
 }
 
-/** Stands for the address of a schema that has none. */
+/** Address of a schema without one. */
 const ownAddress = "https://schema.invalid/";
 
 /**
- * Reads a JSON schema (draft 2020-12). References lead inside it only; nothing is fetched.
+ * Reads a JSON schema (draft 2020-12). References may only point inside it; nothing is fetched.
  *
- * @throws {JsonSchemaError} If it is none, is too large, or uses what cannot be checked.
+ * @throws {JsonSchemaError} If it is not a schema, is too large, or uses unsupported keywords.
  */
 export function readJsonSchema(written: unknown): JsonSchema {
   if (!isObject(written)) throw new JsonSchemaError("must be a JSON schema, written as an object");

@@ -1,16 +1,16 @@
-/** Bounds on the structure of a JSON text. */
+/** Limits on the structure of a JSON text. */
 export interface JsonLimits {
   /** Levels of nesting. */
   depth: number;
   /** Values in all. */
   values: number;
-  /** Members of one object. */
+  /** Fields of one object. */
   keys: number;
-  /** Shorter texts, in bytes, are not looked at; by default all are. */
+  /** Shorter text, in bytes, is not scanned; by default all is. */
   ignoredBelow?: number;
 }
 
-/** Bounds for request and answer bodies. No short one can nest deep enough to overflow a stack. */
+/** Limits for request and response bodies. A short body cannot nest deep enough to overflow a stack. */
 export const bodyLimits: JsonLimits = { depth: 64, values: 200_000, keys: 10_000, ignoredBelow: 2048 };
 
 const quote = 0x22;
@@ -18,15 +18,15 @@ const backslash = 0x5c;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * Text of UTF-8 bytes; a leading byte order mark is dropped.
+ * Decodes UTF-8 and drops a byte order mark.
  *
- * @throws {TypeError} If a byte is not UTF-8.
+ * @throws {TypeError} If the bytes are not UTF-8.
  */
 export function decodeUtf8(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
-/** Index of the quote that ends the string whose first character is at `start`; the length when none does. */
+/** Index of the quote that ends the string that starts at `start`; the length if it is unterminated. */
 export function endOfString(bytes: Uint8Array, start: number): number {
   let end = bytes.indexOf(quote, start);
   while (end > 0) {
@@ -38,14 +38,14 @@ export function endOfString(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
-/** Whether only blanks stand between the bracket that closes at `index` and the one that opened. */
+/** Whether the bracket at `index` closes an empty object or list. */
 function closesNothing(bytes: Uint8Array, index: number, opener: number): boolean {
   let before = index - 1;
   while (bytes[before] === 0x20 || bytes[before] === 0x0a || bytes[before] === 0x0d || bytes[before] === 0x09) before--;
   return bytes[before] === opener;
 }
 
-/** Digits of an integer that may be beyond 2^53. */
+/** Integers with this many digits may be beyond 2^53. */
 export const longInteger = 16;
 
 const minus = 0x2d;
@@ -57,7 +57,7 @@ export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-/** Index behind the digits that stand at `start`. */
+/** Index after the digits at `start`. */
 export function endOfDigits(bytes: Uint8Array, start: number): number {
   let end = start;
   while (isDigit(bytes[end])) end++;
@@ -65,8 +65,8 @@ export function endOfDigits(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * Index behind the number whose first digit is at `start`; below zero for one that JavaScript may not hold as it is written: by
- * its digits before the dot, or an exponent.
+ * Index after the number that starts at `start`; negative for one that JavaScript may not represent exactly: judged
+ * by its digits before the dot, or an exponent.
  */
 export function endOfNumber(bytes: Uint8Array, start: number): number {
   let end = endOfDigits(bytes, start);
@@ -80,18 +80,18 @@ export function endOfNumber(bytes: Uint8Array, start: number): number {
   return isSuspect ? -end : end;
 }
 
-/** What one look at a JSON text tells. */
+/** Result of scanning a JSON text. */
 interface JsonScan {
-  /** What is too large. */
+  /** The limit that is exceeded. */
   excess: string | undefined;
-  /** Whether it holds numbers that JavaScript may not hold as they are written. */
+  /** Whether it contains numbers that JavaScript may not represent exactly. */
   hasSuspects: boolean;
 }
 
 /**
- * Counts nesting, values and members in one pass, without parsing.
+ * Counts nesting, values and fields in one pass, without parsing.
  *
- * @returns What is too large, or undefined. Malformed texts may pass: the parser reports them.
+ * @returns The limit that is exceeded, or undefined. Malformed text may pass: the parser rejects it.
  */
 export function findJsonExcess(bytes: Uint8Array, limits: JsonLimits = bodyLimits): string | undefined {
   if (bytes.length < (limits.ignoredBelow ?? 0)) return undefined;
@@ -102,7 +102,7 @@ const sound: JsonScan = { excess: undefined, hasSuspects: false };
 const suspect: JsonScan = { excess: undefined, hasSuspects: true };
 const excessive = (excess: string): JsonScan => ({ excess, hasSuspects: false });
 
-/** As `findJsonExcess`, numbers included. */
+/** As `findJsonExcess`, and looks for inexact numbers. */
 export function scanJson(bytes: Uint8Array, limits: JsonLimits = bodyLimits): JsonScan {
   let hasSuspects = false;
   const keys = new Uint32Array(limits.depth + 1);
@@ -122,7 +122,7 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits = bodyLimits): Js
       case 0x7d: // }
       case 0x5d: // ]
         if (depth > 0) depth--;
-        // the value counted at its opening is not there; in ASCII each opener is two before its closer
+        // an empty bracket has no first value; in ASCII each opener is two before its closer
         if (closesNothing(bytes, index, (bytes[index] ?? 0) - 2)) values--;
         break;
       case 0x3a: // :
@@ -157,7 +157,7 @@ function excessOfValues(limits: JsonLimits): string {
   return `more than ${limits.values} values`;
 }
 
-/** Whether a value is a JSON object: not null, not an array. */
+/** Whether a value is a JSON object: neither null nor an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -177,20 +177,20 @@ export function finiteNumber(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** The objects of a list; none where it is no list. */
+/** The objects of a list; empty where it is not a list. */
 export function objectsIn(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Levels a text is parsed to: what is written into bodies may be nested deeper than the bodies themselves. */
+/** Deepest nesting that is parsed: JSON inside bodies may be nested deeper than the bodies themselves. */
 const maxTextDepth = 256;
-/** Shorter texts are not looked at: what they nest overflows no stack. */
+/** Shorter text is not checked: it cannot overflow a stack. */
 const shallowLength = 2048;
 const openers = /[[{]/;
 
 /**
- * Whether a JSON text is nested so deep that its value is a burden: engines take seconds to write one, and whoever walks it
- * overflows the stack. Malformed texts may be called so or not.
+ * Whether a JSON text is nested so deep that its value is dangerous: engines take seconds to serialise it, and recursive
+ * code overflows the stack. The result for malformed text is undefined.
  */
 export function isTooDeep(text: string): boolean {
   if (text.length < shallowLength || !openers.test(text)) return false;
@@ -205,7 +205,7 @@ export function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** As `endOfString`, for a text. */
+/** As `endOfString`, for a string. */
 function endOfText(text: string, start: number): number {
   for (let end = text.indexOf('"', start); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -215,7 +215,7 @@ function endOfText(text: string, start: number): number {
   return text.length;
 }
 
-/** The value of a JSON text, or undefined when it is none, or nested too deep to be of use. */
+/** Parses JSON; undefined for text that is not JSON, or is nested too deep. */
 export function parseJson(text: string): unknown {
   if (isTooDeep(text)) return undefined;
   try {
@@ -225,15 +225,15 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Texts and the signs that tell names from values. */
+/** Strings, and the characters that separate names from values. */
 const jsonSigns = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
 
 /**
- * Whether an object of a JSON text, at any depth, names a member twice. Parsers keep the last one, others the first:
- * two readers of such a text may see different things.
+ * Whether an object in a JSON text, at any depth, repeats a name. Some parsers use the last value, others the first, so
+ * two readers may see different data.
  *
- * @param text A text that parses.
- * @param fold What of a name tells it from others; default: all of it.
+ * @param text Valid JSON.
+ * @param fold Maps names that count as equal to the same string; default: the name itself.
  */
 export function hasRepeatedName(text: string, fold: (name: string) => string = (name) => name): boolean {
   const open: Set<string>[] = [];

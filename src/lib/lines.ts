@@ -1,22 +1,22 @@
 import { joinBytes } from "./bytes.ts";
 
-/** One line of a text of bytes. */
+/** One line of bytes. */
 export interface Line {
-  /** Without its line feed; empty when it is too long. */
+  /** Without its line feed; empty if it is too long. */
   bytes: Uint8Array;
-  /** Where the next line begins, in bytes from the start of the text. */
+  /** Offset of the next line from the start of the text. */
   end: number;
   isTooLong: boolean;
 }
 
-/** Bounds of lines, and where the first piece stands in the text. */
+/** Limits, and the offset of the first chunk in the text. */
 interface LineOptions {
   maxBytes: number;
   /** Default 0. */
   offset?: number;
 }
 
-/** Pieces of a line that is not over. */
+/** Pieces of an incomplete line. */
 class Pending {
   #pieces: Uint8Array[] = [];
   length = 0;
@@ -40,7 +40,7 @@ class Pending {
 
 const empty = new Uint8Array(0);
 
-/** Lines of a text that comes in pieces. What follows the last line feed is a line when there is anything. */
+/** Splits a stream into lines. Text after the last line feed is a line, unless empty. */
 export async function* readLines(
   pieces: AsyncIterable<Uint8Array>,
   { maxBytes, offset = 0 }: LineOptions,

@@ -1,19 +1,19 @@
 import { memoizeText } from "./bounded-map.ts";
 import { isObject, parseJson } from "./json.ts";
 
-/** Longest key or value that is kept; the rest is cut. */
+/** Longest key or value; the rest is cut off. */
 const maxLength = 128;
 const maxPairs = 64;
 
-/** Facts a caller attaches to a request. */
+/** Metadata that a caller attaches to a request. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** JSON text of an object, also when it was written with single quotes. */
+/** Parses JSON of an object, also with single quotes. */
 function parseLenient(text: string): unknown {
   return parseJson(text) ?? (text.includes('"') ? undefined : parseJson(text.replaceAll("'", '"')));
 }
 
-/** Metadata of a header text; undefined when it is no JSON object of plain values. */
+/** Metadata from a header; undefined unless it is a JSON object of plain values. */
 export const readMetadata: (text: string) => Metadata | undefined = memoizeText(1_000, (text) => {
   const value = parseLenient(text);
   if (!isObject(value)) return undefined;
@@ -28,7 +28,7 @@ export const readMetadata: (text: string) => Metadata | undefined = memoizeText(
   return metadata;
 });
 
-/** Members of a W3C `baggage` header; what cannot be read is left out. */
+/** Entries of a W3C `baggage` header; malformed ones are left out. */
 export function readBaggage(text: string): Metadata {
   const metadata: Record<string, string> = Object.create(null);
   for (const member of text.split(",").slice(0, maxPairs)) {
@@ -38,13 +38,13 @@ export function readBaggage(text: string): Metadata {
       const decoded = decodeURIComponent(value);
       if (key !== "" && !decoded.includes("\0")) metadata[key.slice(0, maxLength)] = decoded.slice(0, maxLength);
     } catch {
-      // a malformed percent sign: the member says nothing
+      // a malformed percent sign: the entry is ignored
     }
   }
   return metadata;
 }
 
-/** Trace and parent span of a W3C `traceparent` header; undefined when it is malformed or all zero. */
+/** Trace and parent span of a W3C `traceparent` header; undefined if malformed or all zero. */
 export function readTraceparent(text: string): { traceId: string; parentSpanId: string } | undefined {
   const [, traceId, parentSpanId] = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/.exec(text) ?? [];
   if (traceId === undefined || parentSpanId === undefined) return undefined;

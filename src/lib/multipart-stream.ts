@@ -1,7 +1,7 @@
 import { joinBytes } from "./bytes.ts";
 import { BytePattern, FormError, headEnd, maxHeadBytes, readPartHead, skipBlanks, unescapeName } from "./multipart.ts";
 
-/** A multipart body that cannot be read. */
+/** A malformed multipart body. */
 export class MultipartError extends Error {
   override readonly name = "MultipartError";
   /** @param problem What is wrong with it. */
@@ -14,11 +14,11 @@ export class MultipartError extends Error {
 export interface MultipartPart {
   /** Name of the form field. */
   name: string;
-  /** Undefined for fields that are no files. */
+  /** Undefined for fields that are not files. */
   filename: string | undefined;
-  /** Content type the part states. */
+  /** Content type of the part. */
   type: string | undefined;
-  /** Bytes of the part as they come. What is not read of them is skipped when the next part is asked for. */
+  /** Content of the part as it arrives. Unread content is skipped when the next part is requested. */
   body: AsyncGenerator<Uint8Array, void>;
 }
 
@@ -29,10 +29,10 @@ const encoder = new TextEncoder();
 const lineEnd = encoder.encode("\r\n");
 const none = new Uint8Array(0);
 
-/** Bytes that came and were not taken yet. */
+/** Bytes that arrived and were not consumed yet. */
 class Source {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  /** As if a line had ended before the body: its first boundary looks like the others then. */
+  /** Starts with a line end, so that the first boundary looks like the others. */
   bytes: Uint8Array = lineEnd;
 
   constructor(body: ReadableStream<Uint8Array>) {
@@ -46,12 +46,12 @@ class Source {
     this.bytes = this.bytes.length === 0 ? value : joinBytes([this.bytes, value]);
   }
 
-  /** What comes before a delimiter, piece by piece; the delimiter itself is taken too. */
+  /** Yields the bytes before a delimiter and consumes the delimiter. */
   async *until(delimiter: BytePattern): AsyncGenerator<Uint8Array, void> {
     for (;;) {
       const { bytes } = this;
       const index = delimiter.indexIn(bytes, 0);
-      // the delimiter may have begun in the last bytes
+      // the delimiter may begin in the last bytes
       const end = index >= 0 ? index : Math.max(0, bytes.length - delimiter.bytes.length + 1);
       this.bytes = bytes.subarray(index >= 0 ? index + delimiter.bytes.length : end);
       if (end > 0) yield bytes.subarray(0, end);
@@ -66,7 +66,7 @@ class Source {
 }
 
 /**
- * The head of the part that begins here, behind its boundary.
+ * Reads the headers of the part after a boundary.
  *
  * @throws {MultipartError}
  */
@@ -74,11 +74,11 @@ async function readHead(source: Source): Promise<Omit<MultipartPart, "body">> {
   let bytes: Uint8Array = none;
   for await (const piece of source.until(headEnd)) {
     bytes = joinBytes([bytes, piece]);
-    if (bytes.length > maxHeadBytes) throw new MultipartError("the head of a part is too long");
+    if (bytes.length > maxHeadBytes) throw new MultipartError("the headers of a part are too long");
   }
   const line = skipBlanks(bytes, 0);
   if (line < bytes.length && !lineEnd.every((byte, index) => bytes[line + index] === byte)) {
-    throw new MultipartError("a boundary is broken");
+    throw new MultipartError("a boundary is malformed");
   }
   try {
     const { name, fileName, type } = readPartHead(bytes.subarray(line + lineEnd.length));
@@ -89,9 +89,9 @@ async function readHead(source: Source): Promise<Omit<MultipartPart, "body">> {
 }
 
 /**
- * Parts of a form, in their order, without holding more of it than the piece that came last (RFC 7578).
+ * Parts of a form in order, with only the latest chunk in memory (RFC 7578).
  *
- * @throws {MultipartError} If it is cut off or malformed; what the body itself throws comes as it is.
+ * @throws {MultipartError} If the body is cut off or malformed; errors of the body's stream pass unchanged.
  */
 export async function* readMultipart(
   body: ReadableStream<Uint8Array>,
@@ -115,6 +115,6 @@ export async function* readMultipart(
       for await (const _rest of content);
     }
   } finally {
-    source.cancel(isWhole ? "the form is over" : "the form is not read on");
+    source.cancel(isWhole ? "the form is complete" : "the form is no longer read");
   }
 }

@@ -2,11 +2,11 @@ import { joinBytes } from "./bytes.ts";
 import { isHeaderName, isHeaderValue } from "./headers.ts";
 import { decodeUtf8 } from "./json.ts";
 
-/** A file of a form. */
+/** A file in a form. */
 export class FormFile {
-  /** Its name as it is written between the quotes of its part. */
+  /** The file name as written between the quotes. */
   readonly name: string;
-  /** Its content type; undefined where its part names none. */
+  /** Its content type; undefined if the part has none. */
   readonly type: string | undefined;
   readonly bytes: Uint8Array;
 
@@ -16,7 +16,7 @@ export class FormFile {
     this.bytes = bytes;
   }
 
-  /** What is shown of it where its bytes are not. */
+  /** Shown where the bytes are not. */
   toJSON(): object {
     return { filename: this.name, content_type: this.type ?? null, bytes: this.bytes.length };
   }
@@ -24,28 +24,28 @@ export class FormFile {
 
 /** One part of a form. */
 export interface FormPart {
-  /** Its name as it was sent, such as `image[]`. */
+  /** The field name as sent, such as `image[]`. */
   name: string;
   value: string | FormFile;
 }
 
-/** A form cannot be read. */
+/** A malformed form. */
 export class FormError extends Error {
   override readonly name = "FormError";
 }
 
 /** Most parts of one form. */
 const maxParts = 1_000;
-/** Most bytes of the head of one part. */
+/** Most bytes of the headers of a part. */
 export const maxHeadBytes = 16 * 1024;
-/** Most bytes of a part that is no file. */
+/** Most bytes of a part that is not a file. */
 const maxTextBytes = 4 * 1024 * 1024;
 
 const dash = 0x2d;
 const carriageReturn = 0x0d;
 const lineFeed = 0x0a;
 
-/** The boundary of a `multipart/form-data` content type; undefined for other types and those without one. */
+/** The boundary of a `multipart/form-data` content type; undefined for other types, and without one. */
 export function boundaryOf(type: string | undefined): string | undefined {
   if (type === undefined || !/^multipart\/form-data\s*(?:;|$)/i.test(type)) return undefined;
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]*)"|([^\s;"]+))/i.exec(type) ?? [];
@@ -55,12 +55,12 @@ export function boundaryOf(type: string | undefined): string | undefined {
 }
 
 /**
- * Bytes to look for. Most bytes are never looked at (Horspool). Where the first byte does not come again, as in delimiters,
- * the time is at worst in proportion to what is searched, whoever chose the bytes.
+ * A byte string to search for. Most bytes are skipped (Horspool). If the first byte does not recur, as in delimiters,
+ * the worst case is linear in the searched bytes, whoever chose them.
  */
 export class BytePattern {
   readonly bytes: Uint8Array;
-  /** How far the search moves on by the byte at its end. */
+  /** How far the search advances, by the byte at its end. */
   readonly #shifts: Uint8Array;
 
   /** @param bytes At most 255. */
@@ -70,7 +70,7 @@ export class BytePattern {
     for (const [index, byte] of bytes.subarray(0, -1).entries()) this.#shifts[byte] = bytes.length - 1 - index;
   }
 
-  /** Where the bytes stand at or behind `from`; -1 when they do not. */
+  /** Index of the bytes at or after `from`; -1 if absent. */
   indexIn(text: Uint8Array, from: number): number {
     const { bytes } = this;
     const shifts = this.#shifts;
@@ -89,27 +89,27 @@ export class BytePattern {
 const parameterForm = /\s*;\s*([\w-]+\*?)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/y;
 
 /**
- * Parameters of a `content-disposition`. Read strictly: a header two readers could understand in two ways is refused.
+ * Parameters of a `content-disposition`. Parsed strictly: ambiguous headers are rejected.
  *
  * @throws {FormError}
  */
 function readDisposition(given: string): Map<string, string> {
   const parameters = new Map<string, string>();
   const text = given.endsWith(";") ? given.slice(0, -1).trimEnd() : given;
-  if (!/^form-data(?=[\s;]|$)/i.test(text)) throw new FormError("a part is no form-data");
+  if (!/^form-data(?=[\s;]|$)/i.test(text)) throw new FormError("a part is not form-data");
   let position = "form-data".length;
   while (position < text.length) {
     parameterForm.lastIndex = position;
     const found = parameterForm.exec(text);
     const name = found?.[1]?.toLowerCase() ?? "";
-    if (!found || parameters.has(name)) throw new FormError("a part has a broken content-disposition");
+    if (!found || parameters.has(name)) throw new FormError("a part has a malformed content-disposition");
     parameters.set(name, found[2] ?? found[3] ?? "");
     position = parameterForm.lastIndex;
   }
   return parameters;
 }
 
-/** The name of a file in the extended form of RFC 8187. */
+/** A file name in the extended form of RFC 8187. */
 function readExtendedName(value: string): string {
   const [, encoded] = /^utf-8'[^']*'(.*)$/i.exec(value) ?? [];
   try {
@@ -120,13 +120,14 @@ function readExtendedName(value: string): string {
 }
 
 function readHead(bytes: Uint8Array): Map<string, string> {
-  if (bytes.length > maxHeadBytes) throw new FormError("the head of a part is too long");
+  if (bytes.length > maxHeadBytes) throw new FormError("the headers of a part are too long");
   const head = new Map<string, string>();
   for (const line of toText(bytes).split("\r\n")) {
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
     const value = line.slice(colon + 1).trim();
-    if (!isHeaderName(name) || !isHeaderValue(value) || head.has(name)) throw new FormError("a part has a broken head");
+    if (!isHeaderName(name) || !isHeaderValue(value) || head.has(name))
+      throw new FormError("a part has malformed headers");
     head.set(name, value);
   }
   return head;
@@ -136,22 +137,22 @@ function toText(bytes: Uint8Array): string {
   try {
     return decodeUtf8(bytes);
   } catch {
-    throw new FormError("a text in it is not UTF-8");
+    throw new FormError("a field is not UTF-8");
   }
 }
 
-/** What the head of a part says. */
+/** Headers of a part. */
 interface PartHead {
-  /** Its name as it was sent, such as `image[]`. */
+  /** The field name as sent, such as `image[]`. */
   name: string;
-  /** The file's name as it is written between the quotes; undefined for parts that are no files. */
+  /** The file name as written between the quotes; undefined for parts that are not files. */
   fileName: string | undefined;
-  /** The content type it names. */
+  /** Its content type. */
   type: string | undefined;
 }
 
 /**
- * Reads the head of a part, without the empty line that ends it.
+ * Reads the headers of a part, without the empty line after them.
  *
  * @throws {FormError}
  */
@@ -159,28 +160,28 @@ export function readPartHead(bytes: Uint8Array): PartHead {
   const head = readHead(bytes);
   const disposition = readDisposition(head.get("content-disposition") ?? "");
   const name = disposition.get("name") ?? "";
-  if (name === "" || name.includes("\\")) throw new FormError("a part has no name, or one that cannot be read");
+  if (name === "" || name.includes("\\")) throw new FormError("a part has no name, or a malformed one");
   const extended = disposition.get("filename*");
   const fileName = extended === undefined ? disposition.get("filename") : readExtendedName(extended);
   return { name, fileName, type: head.get("content-type") };
 }
 
 /**
- * Reads one part, head and content.
+ * Reads a part, headers and content.
  *
  * @throws {FormError}
  */
 export function readPart(bytes: Uint8Array): FormPart {
   const end = headEnd.indexIn(bytes, 0);
-  if (end < 0) throw new FormError("a part has no end of its head");
+  if (end < 0) throw new FormError("the headers of a part do not end");
   const { name, fileName, type } = readPartHead(bytes.subarray(0, end));
   const content = bytes.subarray(end + headEnd.bytes.length);
   if (fileName !== undefined) return { name, value: new FormFile(fileName, type, content) };
-  if (content.length > maxTextBytes) throw new FormError("a part that is no file is too long");
+  if (content.length > maxTextBytes) throw new FormError("a part that is not a file is too long");
   return { name, value: toText(content) };
 }
 
-/** Index behind the blanks that may follow a boundary. */
+/** Index after the blanks that may follow a boundary. */
 export function skipBlanks(bytes: Uint8Array, from: number): number {
   let index = from;
   while (bytes[index] === 0x20 || bytes[index] === 0x09) index++;
@@ -190,7 +191,7 @@ export function skipBlanks(bytes: Uint8Array, from: number): number {
 /**
  * Parts of a form (RFC 7578), in order. Files share the memory of `bytes`.
  *
- * @throws {FormError} If it is broken, has too many parts or too long ones.
+ * @throws {FormError} If it is malformed, or its parts are too many or too long.
  */
 export function readForm(bytes: Uint8Array, boundary: string): FormPart[] {
   const opener = encoder.encode(`--${boundary}`);
@@ -204,7 +205,7 @@ export function readForm(bytes: Uint8Array, boundary: string): FormPart[] {
   for (;;) {
     if (bytes[position] === dash && bytes[position + 1] === dash) return parts;
     const line = skipBlanks(bytes, position);
-    if (bytes[line] !== carriageReturn || bytes[line + 1] !== lineFeed) throw new FormError("a boundary is broken");
+    if (bytes[line] !== carriageReturn || bytes[line + 1] !== lineFeed) throw new FormError("a boundary is malformed");
     const end = delimiter.indexIn(bytes, line + 2);
     if (end < 0) throw new FormError("it is cut off");
     if (parts.length === maxParts) throw new FormError(`it has more than ${maxParts} parts`);
@@ -214,24 +215,24 @@ export function readForm(bytes: Uint8Array, boundary: string): FormPart[] {
 }
 
 const encoder = new TextEncoder();
-/** What ends the head of a part. */
+/** Ends the headers of a part. */
 export const headEnd = new BytePattern(encoder.encode("\r\n\r\n"));
 const lineEnd = encoder.encode("\r\n");
 
-/** Text as it can stand between the quotes of a part's head (WHATWG HTML, multipart/form-data encoding). */
+/** Escapes text for the quotes of a part's headers (WHATWG HTML, multipart/form-data encoding). */
 function escapeName(text: string): string {
   return text.replaceAll('"', "%22").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
 
-/** The text that stands between the quotes of a part's head, whichever way it was escaped. */
+/** Decodes text between the quotes of a part's headers, in either escaping. */
 export function unescapeName(text: string): string {
   const escaped = { "%22": '"', "%0d": "\r", "%0a": "\n" };
   return text
     .replace(/\\(["\\])/g, "$1")
-    .replace(/%(?:22|0d|0a)/gi, (code) => escaped[code.toLowerCase() as keyof typeof escaped]); // only these match
+    .replace(/%(?:22|0d|0a)/gi, (code) => escaped[code.toLowerCase() as keyof typeof escaped]); // no other match is possible
 }
 
-/** Bytes of a form; a file's name is written as it is. */
+/** Serialises a form; file names are written unchanged. */
 export function writeForm(parts: readonly FormPart[], boundary: string): Uint8Array {
   const pieces: Uint8Array[] = [];
   for (const { name, value } of parts) {

@@ -1,7 +1,7 @@
 /** Longer names are not compared. */
 const maxLength = 64;
 
-/** Letters to add, take away or change to make one name the other (Levenshtein). */
+/** Edit distance of two names (Levenshtein). */
 function distanceOf(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...one].entries()) {
@@ -15,7 +15,7 @@ function distanceOf(one: string, other: string): number {
   return row[other.length] ?? 0;
 }
 
-/** Known names that one may have been meant to be, the nearest first, at most three; none where none is near. */
+/** Known names similar to one, nearest first, at most three. */
 export function findNearest(name: string, known: Iterable<string>): string[] {
   const wanted = name.trim().toLowerCase();
   if (wanted === "" || wanted.length > maxLength) return [];

@@ -2,44 +2,44 @@ import { type AddressGuard, AddressRefusedError, createAddressGuard, isLiteralHo
 import { listOnce } from "./headers.ts";
 import type { SocketEnd } from "./websocket.ts";
 
-/** One request as a transport sends it. */
+/** A request for a transport. */
 export interface TransportInit {
   /** HTTP method in capitals. */
   method: string;
-  /** Headers to send; a `content-length` tells the length of a streamed body. */
+  /** Request headers; a `content-length` states the length of a streamed body. */
   headers: Record<string, string>;
-  /** Streams are pulled only as fast as the upstream reads. */
+  /** Streams are read only as fast as the upstream accepts them. */
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
-  /** Closes the upstream socket, also while the answer's body is read. */
+  /** Closes the upstream socket, also while the response body is read. */
   signal?: AbortSignal;
-  /** Answer bytes as received, content codings untouched. Default false. */
+  /** Return the response body as received, without decoding. Default false. */
   raw?: boolean;
 }
 
-/** One WebSocket handshake as a transport sends it. */
+/** A WebSocket handshake for a transport. */
 export interface SocketInit {
   /** Headers besides those of the handshake. */
   headers: Readonly<Record<string, string>>;
   /** Subprotocols to offer, in order. */
   protocols: readonly string[];
-  /** Largest message that is read, in bytes. */
+  /** Largest message that is accepted, in bytes. */
   maxMessageBytes: number;
-  /** Time for resolving, connecting, TLS and the handshake together. Default 10,000. */
+  /** Time limit for DNS, connection, TLS and handshake together. Default 10,000. */
   connectTimeoutMs?: number;
-  /** Ends the attempt; not heeded once the WebSocket stands. */
+  /** Aborts the attempt; ignored once the WebSocket is open. */
   signal?: AbortSignal;
 }
 
-/** A server that accepted a handshake. */
+/** The server accepted the handshake. */
 export interface OpenedSocket {
   status: 101;
   headers: Headers;
-  /** The subprotocol it chose. */
+  /** The chosen subprotocol. */
   protocol: string | undefined;
   end: SocketEnd;
 }
 
-/** A server that answered a handshake with something else. */
+/** The server refused the handshake. */
 export interface RefusedSocket {
   status: number;
   headers: Headers;
@@ -48,32 +48,32 @@ export interface RefusedSocket {
   end?: never;
 }
 
-/** What a server answers a handshake. */
+/** A server's response to a handshake. */
 export type SocketAnswer = OpenedSocket | RefusedSocket;
 
-/** What a runtime offers to send requests with. Follows no redirect. Rejects with any error; `createOutbound` classifies it. */
+/** A runtime's way to send requests. Does not follow redirects. Rejects with any error; `createOutbound` classifies it. */
 export interface Transport {
-  /** Plain sender, for hosts fixed by the gateway and for literal addresses. */
+  /** Sends without checks, for fixed hosts and literal addresses. */
   send(url: string, init: TransportInit): Promise<Response>;
   /**
-   * Resolves the name once and connects only to an address `allows` accepts; one address it does not accept refuses the
-   * name. Absent where the runtime has no sockets.
+   * Resolves the name once and connects only to an address that `allows` accepts; if it rejects one of them, the call
+   * fails. Absent where the runtime has no sockets.
    *
-   * @throws {AddressRefusedError} If an address is not accepted.
+   * @throws {AddressRefusedError} If an address is rejected.
    */
   sendChecked?(url: string, init: TransportInit, allows: (address: string) => boolean): Promise<Response>;
   /**
    * Opens a WebSocket to an `http:` or `https:` address. With `allows` it resolves the name once and connects only to an
-   * address that is accepted, like `sendChecked`. Absent where the runtime has no sockets.
+   * accepted address, like `sendChecked`. Absent where the runtime has no sockets.
    *
-   * @throws {AddressRefusedError} If an address is not accepted.
+   * @throws {AddressRefusedError} If an address is rejected.
    */
   openSocket?(url: string, init: SocketInit, allows?: (address: string) => boolean): Promise<SocketAnswer>;
 }
 
 /**
- * Why there is no usable answer: the address is not allowed, no connection came about, it took too long, it ended before
- * the answer did, the caller gave up, the request cannot be sent, the answer is not valid HTTP.
+ * Why there is no usable response: the address is not allowed, connecting failed or timed out, the connection closed
+ * early, the caller aborted, the request is invalid, or the response is not valid HTTP.
  */
 export type OutboundErrorKind =
   | "refused_address"
@@ -84,7 +84,7 @@ export type OutboundErrorKind =
   | "invalid_request"
   | "bad_answer";
 
-/** A request that got no usable answer. `cause` is what the runtime threw, or the reason of the signal. */
+/** A request without a usable response. `cause` is the runtime's error, or the reason of the signal. */
 export class OutboundError extends Error {
   override readonly name = "OutboundError";
   /** Class of the failure. */
@@ -96,24 +96,24 @@ export class OutboundError extends Error {
   }
 }
 
-/** One request of the gateway's own code. */
+/** An outbound request of the gateway. */
 export interface OutboundInit extends TransportInit {
-  /** "fixed": the address is part of the gateway's own code; "influenced": a caller, tenant or document named it. */
+  /** "fixed": the address is part of the gateway's code; "influenced": a caller, tenant or document named it. */
   origin: "fixed" | "influenced";
 }
 
 /**
- * Sends one request and resolves when the answer's headers are there. Never follows redirects: a 3xx is an answer.
- * An error while the body is read is the runtime's; `toOutboundError` classifies it.
+ * Sends one request and resolves with the response headers. Redirects are not followed: a 3xx is a response.
+ * An error while reading the body is the runtime's; `toOutboundError` classifies it.
  *
- * @throws {OutboundError} Whatever went wrong.
+ * @throws {OutboundError} For every failure.
  */
 export type Outbound = (url: string, init: OutboundInit) => Promise<Response>;
 
-/** Largest header section of an answer, in characters. */
+/** Largest header section of a response, in characters. */
 export const maxAnswerHeaderLength = 65_536;
 
-/** Sends with the global `fetch`: for hosts that offer nothing better. */
+/** Sends with the global `fetch`, for hosts without anything better. */
 export const webTransport: Transport = {
   send(url, { raw: _raw, ...init }) {
     // `duplex` is required for streamed bodies and missing in the DOM types
@@ -122,7 +122,7 @@ export const webTransport: Transport = {
   },
 };
 
-/** The function all outbound requests of a gateway go through. */
+/** Creates the function that sends all outbound requests of a gateway. */
 export function createOutbound(options: { transport: Transport; guard: AddressGuard }): Outbound {
   const { transport, guard } = options;
   const untrusting = createAddressGuard({ trustedHosts: [] });
@@ -130,21 +130,21 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
   const start = (url: string, init: TransportInit, origin: OutboundInit["origin"]): Promise<Response> => {
     if (origin === "fixed") return transport.send(url, init);
     const target = guard.checkTarget(url);
-    if (isLiteralHost(target.hostname)) return transport.send(url, init); // no look-up happens, so the text check was the whole check
+    if (isLiteralHost(target.hostname)) return transport.send(url, init); // nothing to resolve: the check of the text was enough
     if (transport.sendChecked) {
       return transport.sendChecked(url, init, (address) => guard.allowsAddress(target, address));
     }
-    untrusting.checkTarget(url); // without sockets nobody can tell where a private name leads
+    untrusting.checkTarget(url); // without sockets nothing shows where a private name leads
     return transport.send(url, init);
   };
 
   const check = (response: Response): Response => {
     if (response.status < 200 || response.status > 599) {
-      throw new OutboundError("bad_answer", `Cannot use the answer: there is no status ${response.status}`);
+      throw new OutboundError("bad_answer", `Cannot use the response: there is no status ${response.status}`);
     }
     if (headerLength(response.headers) <= maxAnswerHeaderLength) return response;
     response.body?.cancel().catch(() => {});
-    throw new OutboundError("bad_answer", "Cannot use the answer: its headers are too large");
+    throw new OutboundError("bad_answer", "Cannot use the response: its headers are too large");
   };
   return (url, init) => {
     const fail = (error: unknown): never => {
@@ -159,10 +159,10 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
   };
 }
 
-/** Opens a WebSocket as `Outbound` sends a request. */
+/** Opens a WebSocket, with the same rules as `Outbound`. */
 export type SocketOutbound = (url: string, init: SocketInit & Pick<OutboundInit, "origin">) => Promise<SocketAnswer>;
 
-/** The function all outbound WebSockets of a gateway go through; undefined where the transport has no sockets. */
+/** Creates the function that opens all outbound WebSockets of a gateway; undefined where the transport has no sockets. */
 export function createSocketOutbound(options: {
   transport: Transport;
   guard: AddressGuard;
@@ -175,7 +175,7 @@ export function createSocketOutbound(options: {
       init.signal?.throwIfAborted();
       if (origin === "fixed") return await open(url, init);
       const target = guard.checkTarget(url);
-      // literals are not resolved: the check of the text was the whole check
+      // literals are not resolved: checking the text was enough
       const isLiteral = isLiteralHost(target.hostname);
       return await open(url, init, isLiteral ? undefined : (address) => guard.allowsAddress(target, address));
     } catch (error) {
@@ -195,13 +195,13 @@ const messages: Record<OutboundErrorKind, string> = {
   refused_address: "Cannot call this address",
   unreachable: "Cannot reach the upstream: no connection could be made",
   connect_timeout: "Cannot reach the upstream: connecting took too long",
-  reset: "Cannot read the answer: the upstream closed the connection",
+  reset: "Cannot read the response: the upstream closed the connection",
   aborted: "Cannot finish the request: it was aborted",
   invalid_request: "Cannot send the request: it is not valid HTTP",
-  bad_answer: "Cannot read the answer: it is not valid HTTP",
+  bad_answer: "Cannot read the response: it is not valid HTTP",
 };
 
-/** Codes of Node, Bun and undici errors that mean something else than "no connection", which is the rest. */
+/** Codes of Node, Bun and undici errors; other codes mean that no connection could be made. */
 const kindOfCode: Readonly<Record<string, OutboundErrorKind>> = {
   ETIMEDOUT: "connect_timeout",
   UND_ERR_CONNECT_TIMEOUT: "connect_timeout",
@@ -224,7 +224,7 @@ const kindOfCode: Readonly<Record<string, OutboundErrorKind>> = {
   UND_ERR_RES_EXCEEDED_MAX_SIZE: "bad_answer",
 };
 
-/** Runs of codes that share a beginning. */
+/** Prefixes of related codes. */
 const kindOfCodePrefix: readonly (readonly [string, OutboundErrorKind])[] = [
   ["HPE_", "bad_answer"],
   ["Malformed_HTTP", "bad_answer"],
@@ -236,9 +236,9 @@ const kindOfCodePrefix: readonly (readonly [string, OutboundErrorKind])[] = [
   ["ERR_HTTP_", "invalid_request"],
 ];
 
-/** What errors without a code say, most telling first: Deno's fetch, and parsers. */
+/** Messages of errors without a code, most specific first: Deno's fetch, and parsers. */
 const kindOfMessage: readonly (readonly [RegExp, OutboundErrorKind])[] = [
-  [/its body broke off/, "aborted"], // ours: Deno copies the text of a body's error into one of its own
+  [/its body broke off/, "aborted"], // the gateway's own: Deno copies a body error's message into its own error
   [/connection reset|broken pipe|connection closed before|reading a body from connection|socket hang up/i, "reset"],
   [/unexpected eof|connection aborted|early eof/i, "reset"],
   [/client error \(connect\).*timed out|connect timeout/i, "connect_timeout"],
@@ -247,9 +247,9 @@ const kindOfMessage: readonly (readonly [RegExp, OutboundErrorKind])[] = [
 ];
 
 /**
- * The error with its class, whichever runtime threw it.
+ * Classifies an error of any runtime.
  *
- * @param signal Signal of the request; once it has fired, every failure is an abort and its reason the cause.
+ * @param signal Signal of the request; once aborted, every failure is an abort with its reason as the cause.
  */
 export function toOutboundError(error: unknown, signal?: AbortSignal): OutboundError {
   if (error instanceof OutboundError) return error;
@@ -261,7 +261,7 @@ export function toOutboundError(error: unknown, signal?: AbortSignal): OutboundE
   return new OutboundError(kind, messages[kind], { cause: error });
 }
 
-/** Follows the causes of an error to the first that says what happened. */
+/** Follows the causes of an error to the first one that is known. */
 function kindOf(error: unknown): OutboundErrorKind {
   let current: unknown = error;
   for (let depth = 0; depth < 5 && current instanceof Error; depth++) {

@@ -1,18 +1,35 @@
 import { startTimer } from "./clock.ts";
+import { type Steps, stepsPerPiece } from "./steps.ts";
 
-/** Bytes that are worked on in one go: a few milliseconds at most. */
+/** Bytes processed without a break: a few milliseconds at most. */
 const sliceBytes = 256 * 1024;
 
-/** Lets others have a turn of the event loop in long work whose pieces are all there at once. */
+/** Yields to the event loop during long work whose input is complete. */
 export class Pace {
   #bytes = 0;
 
-  /** Notes work that is done; a promise to wait for where it is somebody else's turn. */
+  /** Counts finished work; returns a promise to await when it is time to yield. */
   note(bytes: number): Promise<void> | undefined {
     this.#bytes += bytes;
     if (this.#bytes < sliceBytes) return undefined;
     this.#bytes = 0;
     return giveWay();
+  }
+}
+
+/** Steps that are taken in one go: a few milliseconds. */
+const sliceSteps = 5 * stepsPerPiece;
+
+/** Does work in pieces, and lets others have a turn of the event loop between them. */
+export async function runPaced<Result>(work: Steps<Result>): Promise<Result> {
+  let spent = 0;
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    spent += value;
+    if (spent < sliceSteps) continue;
+    spent = 0;
+    await giveWay();
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * What `work` makes of each item, in their order, with at most `limit` under way at once. After a failure no more is begun,
- * and what is under way is waited for: nothing goes on once this has ended.
+ * Maps items in order, with at most `limit` concurrent calls. After a failure no further call starts, and running ones
+ * are awaited: nothing continues after this function.
  *
  * @throws The first failure.
  */
@@ -11,7 +11,7 @@ export async function mapParallel<Item, Made>(
 ): Promise<Made[]> {
   const made: Made[] = [];
   const failures: unknown[] = [];
-  // one iterator for all: each item is taken once
+  // a shared iterator: each item is taken once
   const waiting = items.entries();
   const run = async () => {
     for (const [index, item] of waiting) {

@@ -1,6 +1,6 @@
 import type { RE2JS } from "re2js";
 
-/** Kinds of instructions, by the numbers the compiler gives them. */
+/** Instruction types, with the compiler's numbers. */
 export const op = {
   alt: 1,
   altMatch: 2,
@@ -15,7 +15,7 @@ export const op = {
   anyButLine: 11,
 } as const;
 
-/** What an instruction of the compiler is. */
+/** An instruction of the compiler. */
 interface Instruction {
   readonly op: number;
   readonly out: number;
@@ -24,42 +24,42 @@ interface Instruction {
   matchRune(rune: number): boolean;
 }
 
-/** Places in a text an instruction may ask for, as the compiler names them. */
+/** Positions that an instruction may assert, by the compiler's numbers. */
 export const place = { beginLine: 1, endLine: 2, beginText: 4, endText: 8, word: 16, noWord: 32 } as const;
 
-/** A compiled pattern, in arrays of numbers: as small as it can be, since thousands are remembered. */
+/** A compiled pattern in typed arrays: as small as possible, since thousands are cached. */
 export interface Program {
   readonly ops: Uint8Array;
-  /** Where each instruction leads to. */
+  /** Next instruction, per instruction. */
   readonly outs: Int32Array;
-  /** The other way of an `alt`, the slot of a `capture`, the places of an `emptyWidth`, the character of a `rune1`. */
+  /** Second branch of an `alt`, slot of a `capture`, positions of an `emptyWidth`, character of a `rune1`. */
   readonly args: Int32Array;
-  /** What a `rune` takes. Instructions that take the same share it. */
+  /** Characters a `rune` accepts; equal sets are shared. */
   readonly runes: readonly (CharacterSet | undefined)[];
   readonly start: number;
-  /** Two for each group, and two for the match. */
+  /** Two per group, and two for the match. */
   readonly slots: number;
   readonly names: Readonly<Record<string, number>>;
-  /** Characters a match can begin with, of the first 256; undefined where a match can be empty. */
+  /** First characters of possible matches, of the first 256; undefined if a match can be empty. */
   readonly first: Uint8Array | undefined;
-  /** Characters that are in every match. */
+  /** Characters that occur in every match. */
   readonly required: readonly string[];
-  /** Matches begin where the text does. */
+  /** Matches begin at the start of the text. */
   readonly isAnchored: boolean;
-  /** Bytes in memory, about. */
+  /** Memory in bytes, roughly. */
   readonly weight: number;
 }
 
-/** Characters an instruction takes. */
+/** A set of characters. */
 interface CharacterSet {
   /** A bit for each of the first 256. */
   readonly latin: Uint8Array;
-  /** Whether it takes one, whichever. */
+  /** Whether a character is in the set. */
   has(rune: number): boolean;
   readonly weight: number;
 }
 
-/** The other forms of a letter, as far as they can be among the first 256 characters. */
+/** The other cases of a letter among the first 256 characters. */
 function casesOf(rune: number): number[] {
   const letter = String.fromCodePoint(rune);
   const [lower, upper] = [letter.toLowerCase(), letter.toUpperCase()];
@@ -82,14 +82,14 @@ function createSet(instruction: Instruction): CharacterSet {
   return { latin, has: (rune) => instruction.matchRune(rune), weight: 500 + 4 * runes.length };
 }
 
-/** The characters of each instruction; instructions that take the same have one set. */
+/** The character set of each instruction; equal sets are shared. */
 function createSets(instructions: readonly Instruction[]): (CharacterSet | undefined)[] {
   const known = new Map<Int32Array, CharacterSet>();
   const folded = new Map<number | undefined, CharacterSet>();
   return instructions.map((instruction) => {
     if (instruction.op !== op.rune) return undefined;
     const { runes } = instruction;
-    // of one character, letters of both cases; copies of a repeated class hold the same array
+    // single characters are letters in both cases; copies of a repeated class share their array
     const found = runes.length === 1 ? folded.get(runes[0]) : known.get(runes);
     const set = found ?? createSet(instruction);
     if (runes.length === 1) folded.set(runes[0], set);
@@ -98,7 +98,7 @@ function createSets(instructions: readonly Instruction[]): (CharacterSet | undef
   });
 }
 
-/** Instructions that can be the first to take a character; undefined where there may be none to take. */
+/** Instructions that can accept the first character; undefined if a match may be empty. */
 function findFirst(instructions: readonly Instruction[], start: number): Set<number> | undefined {
   const seen = new Set<number>();
   const left = [start];
@@ -114,7 +114,7 @@ function findFirst(instructions: readonly Instruction[], start: number): Set<num
   return seen;
 }
 
-/** Characters a match can begin with. */
+/** Characters that can start a match. */
 function findFirstCharacters(
   instructions: readonly Instruction[],
   sets: readonly (CharacterSet | undefined)[],
@@ -138,7 +138,7 @@ function findFirstCharacters(
   return first;
 }
 
-/** Largest program, in instructions, and most of its characters of which it is found out whether they are required. */
+/** Limits for finding required characters: instructions of the program, and candidates. */
 const maxSought = 60;
 const maxRequired = 4;
 
@@ -157,7 +157,7 @@ function matchesWithout(left: number, instructions: readonly Instruction[], star
   return false;
 }
 
-/** Characters without which there is no match: texts that lack one need not be looked at. */
+/** Characters that every match contains: a text without one of them need not be searched. */
 function findRequired(instructions: readonly Instruction[], start: number): string[] {
   if (instructions.length > maxSought) return [];
   const required = new Set<string>();
@@ -165,7 +165,7 @@ function findRequired(instructions: readonly Instruction[], start: number): stri
     if (required.size === maxRequired) break;
     if (kind !== op.rune1 || matchesWithout(index, instructions, start)) continue;
     const [rune = 0] = runes;
-    // halves of surrogate pairs cannot be looked for
+    // halves of surrogate pairs cannot be searched for
     if (rune < 0xd800 || rune > 0xdfff) required.add(String.fromCodePoint(rune));
   }
   return [...required];
@@ -179,10 +179,10 @@ function isAnchored(instructions: readonly Instruction[], start: number): boolea
   return instruction?.op === op.emptyWidth && (instruction.arg & place.beginText) !== 0;
 }
 
-/** Takes over what the compiler made of a pattern. */
+/** Converts the compiler's program. */
 export function createProgram(compiled: RE2JS): Program {
   const { prog, namedGroups } = compiled.re2();
-  const instructions: readonly Instruction[] = prog.inst; // its types say nothing of it
+  const instructions: readonly Instruction[] = prog.inst; // its types do not declare it
   const start: number = prog.start;
   const sets = createSets(instructions);
   const weights = [...new Set(sets)].reduce((sum, set) => sum + (set?.weight ?? 0), 0);

@@ -1,16 +1,16 @@
 import { op, type Program, place } from "./pattern-program.ts";
 
-/** A match: from its first character to behind its last. */
+/** A match: index of its first character, and index after its last. */
 export interface Found {
   readonly start: number;
   readonly end: number;
 }
 
-/** Ways through a program that are followed side by side at one place of a text, those that come first going before. */
+/** Concurrent paths through a program at one position, in order of priority. */
 class Threads {
   readonly #sparse: Int32Array;
   readonly instructions: Int32Array;
-  /** Where the groups of each way begin and end. */
+  /** Group positions of each path. */
   readonly captures: Int32Array;
   size = 0;
 
@@ -33,11 +33,11 @@ class Threads {
   }
 }
 
-/** What a search looks for. */
+/** Options of a search. */
 interface SearchOptions {
-  /** Where a match may begin at the earliest. */
+  /** First index at which a match may begin. */
   from: number;
-  /** How many ends of groups are noted: two for the match alone. */
+  /** Number of recorded positions: two for the match alone. */
   slots: number;
   /** The match is known to begin at `from` and to end here. */
   until?: number;
@@ -46,7 +46,7 @@ interface SearchOptions {
 const isWord = (code: number): boolean =>
   (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 95;
 
-/** What a place between two characters is; -1 stands for none. */
+/** Assertions that hold between two characters; -1 is the end of the text. */
 function placeOf(before: number, after: number): number {
   let found = isWord(before) === isWord(after) ? place.noWord : place.word;
   if (before < 0) found |= place.beginText | place.beginLine;
@@ -57,13 +57,13 @@ function placeOf(before: number, after: number): number {
 }
 
 /**
- * A search for the first match, as RE2 defines it (leftmost, and of those the one a backtracking engine finds first), that
- * can be interrupted after any number of steps (https://swtch.com/~rsc/regexp/regexp2.html, Pike's machine).
+ * A search for the first match as RE2 defines it: the leftmost, with the priorities of a backtracking engine. It can be
+ * interrupted after any number of steps (https://swtch.com/~rsc/regexp/regexp2.html, Pike's machine).
  */
 export class PatternSearch {
-  /** The match, once one is known and the search is over. */
+  /** The match, once the search has finished with one. */
   found: Found | undefined;
-  /** Ends of the groups of the match. */
+  /** Group positions of the match. */
   readonly captures: Int32Array;
   readonly #program: Program;
   readonly #text: string;
@@ -75,7 +75,7 @@ export class PatternSearch {
   #now: Threads;
   #next: Threads;
   #index: number;
-  /** The character behind the place that is looked at. */
+  /** The character after the current position. */
   #after = -1;
   #isMatched = false;
   #steps = 0;
@@ -93,17 +93,17 @@ export class PatternSearch {
     this.#stack = new Int32Array(2 * (size + 1));
     this.captures = new Int32Array(slots).fill(-1);
     this.#begun = new Int32Array(slots).fill(-1);
-    this.#steps = (size * (slots + 3)) >> 3; // room for that takes time, too
+    this.#steps = (size * (slots + 3)) >> 3; // allocating takes time, too
   }
 
-  /** How many steps it took since it was asked last. */
+  /** Steps since the last call. */
   takeSteps(): number {
     const steps = this.#steps;
     this.#steps = 0;
     return steps;
   }
 
-  /** Goes on for about so many steps. True once the search is over. */
+  /** Runs for roughly so many steps. True once the search has finished. */
   run(steps: number): boolean {
     const end = this.#steps + steps;
     while (this.#steps < end) if (this.#look()) return true;
@@ -116,13 +116,13 @@ export class PatternSearch {
     return (this.#program.isAnchored || this.#until !== undefined) && this.#index > this.#from;
   }
 
-  /** Passes over characters no match can begin with. */
+  /** Skips characters that cannot start a match. */
   #skip(): void {
     const { first } = this.#program;
     if (first === undefined) return;
     const text = this.#text;
     const begun = this.#index;
-    // a bounded way at once, so that the steps are counted
+    // a limited distance at a time, so that the steps are counted
     const end = Math.min(text.length, begun + 100_000);
     let index = begun;
     while (index < end) {
@@ -134,7 +134,7 @@ export class PatternSearch {
     this.#steps += (index - begun) >> 3;
   }
 
-  /** Looks at one character. True once the search is over. */
+  /** Processes one character. True once the search has finished. */
   #look(): boolean {
     this.#steps++;
     if (this.#now.size === 0) {
@@ -169,7 +169,7 @@ export class PatternSearch {
     return code < 256 ? ((set.latin[code >> 3] ?? 0) & (1 << (code & 7))) !== 0 : set.has(code);
   }
 
-  /** Every way takes the character at `index`, or ends; the search stands at `nextIndex` then. */
+  /** Every path accepts the character at `index`, or ends; the search continues at `nextIndex`. */
   #step(code: number, index: number, nextIndex: number): void {
     const { ops, outs } = this.#program;
     const now = this.#now;
@@ -186,7 +186,7 @@ export class PatternSearch {
         this.captures.set(now.captures.subarray(thread * slots, (thread + 1) * slots));
         this.captures[1] = index;
         this.found = { start: this.captures[0] ?? 0, end: index };
-        break; // ways behind this one come after it
+        break; // paths after this one have lower priority
       }
       if (code < 0 || kind < op.rune || !this.#takes(instruction, kind, code)) continue;
       this.#follow(this.#next, outs[instruction] ?? 0, now.captures, thread * slots);
@@ -198,7 +198,7 @@ export class PatternSearch {
     return index >= this.#text.length ? -1 : (this.#text.codePointAt(index) ?? -1);
   }
 
-  /** Adds a way, and all it splits into before it takes a character. */
+  /** Adds a path with all of its branches up to the next character. */
   #follow(threads: Threads, start: number, captures: Int32Array, offset: number): void {
     const index = this.#index;
     const { ops, outs, args } = this.#program;

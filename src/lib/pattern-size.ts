@@ -1,23 +1,23 @@
-/** A group of a pattern while it is read: instructions of all of it, and of what a repetition behind would repeat. */
+/** A group under construction: its instructions, and those a following repetition would repeat. */
 interface Group {
   total: number;
   last: number;
-  /** Instructions the group itself adds. */
+  /** Instructions of the group itself. */
   own: number;
 }
 
-/** Instructions the ranges of a Unicode class weigh as much as. */
+/** Instructions that a Unicode class counts as. */
 const unicodeClassSize = 20;
 const repetition = /\{(\d{1,6})(,(\d{0,6}))?\}/y;
-/** What makes a group another one than a capturing one, or names it. */
+/** Prefix of a non-capturing or named group. */
 const groupForm = /\?(?:[a-zA-Z-]*:|P?<\w+>)/y;
 const flagsAlone = /\(\?[a-zA-Z-]*\)/y;
 const escapedName = /\\[pP](?:\{[^}]*\}|.)|\\x\{[^}]*\}|\\./suy;
 
-/** Index behind the class that begins at `start`. */
+/** Index after the class at `start`. */
 function endOfClass(text: string, start: number): number {
   let index = text[start + 1] === "^" ? start + 2 : start + 1;
-  // a bracket that comes first is a character
+  // a leading bracket is a literal character
   if (text[index] === "]") index++;
   while (index < text.length && text[index] !== "]") {
     const posixEnd = text.startsWith("[:", index) ? text.indexOf(":]", index + 2) : -1;
@@ -27,7 +27,7 @@ function endOfClass(text: string, start: number): number {
   return index + 1;
 }
 
-/** Reads one pattern from its beginning to its end. */
+/** Reads one pattern from start to end. */
 class SizeReader {
   readonly #text: string;
   readonly #groups: Group[] = [{ total: 4, last: 0, own: 0 }];
@@ -46,7 +46,7 @@ class SizeReader {
     this.#group.last = size;
   }
 
-  /** Makes what stands before occur again. */
+  /** Repeats the preceding element. */
   #repeat(least: number, most: number, own = 2): void {
     const { last } = this.#group;
     const repeated = least * last + Math.max(0, most - least) * (last + 1) + own;
@@ -73,7 +73,7 @@ class SizeReader {
     this.#add(1 + unicode * unicodeClassSize);
   }
 
-  /** Reads how often what stands before may occur; false where the brace is a character. */
+  /** Reads a repetition count; false if the brace is a literal character. */
   #readCount(): boolean {
     const [, least, more, most] = this.#match(repetition) ?? [];
     if (least === undefined) return false;
@@ -83,7 +83,7 @@ class SizeReader {
   }
 
   #readOne(letter: string): void {
-    // flags alone are no group: what stands behind them repeats what stands before
+    // flags alone are not a group: a repetition after them applies to what precedes them
     if (letter === "(" && this.#match(flagsAlone)) return;
     if (letter === "{" && this.#readCount()) return;
     if (letter === "\\") this.#readEscape();
@@ -124,8 +124,8 @@ class SizeReader {
 }
 
 /**
- * How many instructions a pattern compiles to at most, seen from its text alone: whatever repeats is compiled as often as it
- * may occur, so that a thousand characters can mean nearly a million instructions.
+ * An upper bound for the instructions a pattern compiles to, from its text alone: repetitions are compiled as often as they
+ * may occur, so a thousand characters can mean nearly a million instructions.
  */
 export function estimatePatternSize(text: string): number {
   return new SizeReader(text).read();

@@ -4,20 +4,20 @@ import { type Found, PatternSearch } from "./pattern-search.ts";
 import { estimatePatternSize } from "./pattern-size.ts";
 import { type Steps, stepsPerPiece } from "./steps.ts";
 
-/** Longest pattern a tenant may write, and the largest, in instructions: what may occur often counts as often. */
+/** Limits of a tenant's pattern: characters, and instructions, which repetitions multiply. */
 const maxPatternLength = 1_000;
 const maxPatternSize = 2_500;
-/** Most instructions of all patterns of a config: in its guardrails, and in its conditions. */
+/** Most instructions of all patterns of a config, separately for guardrails and conditions. */
 export const maxConfigPatterns = 10_000;
 export const maxConditionPatterns = 30_000;
 
-/** How much patterns are: instructions, and bytes in memory, about. */
+/** Size of patterns: instructions, and memory in bytes, roughly. */
 export interface PatternAmount {
   readonly size: number;
   readonly weight: number;
 }
 
-/** Patterns that are read together, and the most instructions of all of them. */
+/** Patterns with a shared limit of instructions. */
 export class PatternSum implements PatternAmount {
   size = 0;
   weight = 0;
@@ -32,13 +32,13 @@ export class PatternSum implements PatternAmount {
     this.weight += weight;
   }
 
-  /** Whether so many more are too many. */
+  /** Whether so many more exceed the limit. */
   isOver(more = 0): boolean {
     return this.size + more > this.#most;
   }
 }
 
-/** A pattern of a tenant; looking at a text takes at most as many steps as it has instructions, for each character. */
+/** A tenant's pattern; matching takes at most as many steps per character as it has instructions. */
 export class Pattern implements PatternAmount {
   readonly #program: Program;
 
@@ -51,20 +51,20 @@ export class Pattern implements PatternAmount {
     return this.#program.ops.length;
   }
 
-  /** Bytes it takes in memory, about. */
+  /** Memory in bytes, roughly. */
   get weight(): number {
     return this.#program.weight;
   }
 
-  /** Finds the first match at or behind an index, step by step. */
+  /** Finds the first match at or after an index, in steps. */
   *find(text: string, from = 0): Steps<Found | undefined> {
     const { required } = this.#program;
-    // once for each text: matches behind the first would look at all that is left
+    // once per text: a search for each further match would scan the rest again
     if (from === 0 && !required.every((character) => text.includes(character))) return undefined;
     return yield* runSearch(new PatternSearch(this.#program, text, { from, slots: 2 }));
   }
 
-  /** The groups of a match that `find` found, by number, the match itself first: undefined for one that took no part. */
+  /** The groups of a match that `find` found, by number, starting with the match; undefined for unused groups. */
   *findGroups(text: string, { start, end }: Found): Steps<(string | undefined)[]> {
     const search = new PatternSearch(this.#program, text, { from: start, slots: this.#program.slots, until: end });
     yield* runSearch(search);
@@ -75,7 +75,7 @@ export class Pattern implements PatternAmount {
     });
   }
 
-  /** Numbers of the groups that have names. */
+  /** Numbers of named groups. */
   get names(): Readonly<Record<string, number>> {
     return this.#program.names;
   }
@@ -87,7 +87,7 @@ function* runSearch(search: PatternSearch): Steps<Found | undefined> {
   return search.found;
 }
 
-const tooLarge = "must repeat less: what may occur often takes long";
+const tooLarge = "must repeat less: repetitions with large counts take too long";
 
 function toFlags(flags: string): number {
   const known = { i: RE2JS.CASE_INSENSITIVE, m: RE2JS.MULTILINE, s: RE2JS.DOTALL };
@@ -95,25 +95,25 @@ function toFlags(flags: string): number {
 }
 
 /**
- * Compiles a pattern a tenant wrote (https://github.com/google/re2/wiki/Syntax). The only way to do so: what is too large is
- * refused before it takes time and memory.
+ * Compiles a tenant's pattern (https://github.com/google/re2/wiki/Syntax). The only way to do so: oversized patterns are
+ * rejected before they take time and memory.
  *
- * @param sum Of the patterns it is read with; it grows by this one.
- * @param flags Letters `i`, `m` and `s`.
+ * @param sum Patterns with the same limit; this one is added.
+ * @param flags `i`, `m` and `s`.
  * @returns The pattern, or what is wrong with it.
  */
 export function compilePattern(text: string, sum: PatternSum, flags = ""): Pattern | string {
   if (text.length > maxPatternLength) return `must have at most ${maxPatternLength} characters`;
   // the estimate is never too low and seldom twice too high
   if (estimatePatternSize(text) > 2 * maxPatternSize) return tooLarge;
-  if (sum.isOver()) return "has, with those before it, too many and large patterns";
+  if (sum.isOver()) return "has, together with those before it, too many or too large patterns";
   try {
     const pattern = new Pattern(createProgram(RE2JS.compile(text, toFlags(flags))));
     if (pattern.size > maxPatternSize) return tooLarge;
-    if (sum.isOver(pattern.size)) return "has, with those before it, too many and large patterns";
+    if (sum.isOver(pattern.size)) return "has, together with those before it, too many or too large patterns";
     sum.add(pattern);
     return pattern;
   } catch (error) {
-    return `is no pattern: ${error instanceof Error ? error.message : String(error)}`;
+    return `is not a valid regular expression: ${error instanceof Error ? error.message : String(error)}`;
   }
 }

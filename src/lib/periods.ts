@@ -1,15 +1,15 @@
 /** Milliseconds of a day. */
 export const dayMs = 86_400_000;
 
-/** The midnight (UTC) a time's day begins with. */
+/** Midnight (UTC) at the start of a time's day. */
 export function startOfDay(time: number): number {
   return Math.floor(time / dayMs) * dayMs;
 }
 
-/** A period that repeats: weeks from Monday, calendar months, or a number of days. */
+/** A repeating period: weeks from Monday, calendar months, or a number of days. */
 export type Period = "weekly" | "monthly" | number;
 
-/** The midnight (UTC) the next period begins with: Monday, the first of the month, or so many days from today. */
+/** Midnight (UTC) at the start of the next period: Monday, the first of the month, or so many days from today. */
 export function nextPeriodStart(time: number, period: Period): number {
   const today = startOfDay(time);
   const date = new Date(today);

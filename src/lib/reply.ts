@@ -1,37 +1,37 @@
 import type { SocketAcceptance } from "./websocket.ts";
 
-/** What becomes of a request that is a WebSocket handshake. */
+/** Outcome of a request that is a WebSocket handshake. */
 interface SocketUpgrade extends Omit<SocketAcceptance, "headers"> {
-  /** The host could not accept the handshake. */
+  /** Called if the host could not accept the handshake. */
   failed(error: unknown): void;
 }
 
-/** How a response ended that was still under way when it was given. */
+/** How a response ended that was still being sent when it was returned. */
 export interface Ending {
   status: number;
   error?: unknown;
-  /** Notes what its end made known; called once, where it was the response of its request. Never rejects. */
+  /** Records what is known at the end; called once, if it was the response of its request. Never rejects. */
   note?(): void | Promise<void>;
 }
 
-/** An answer until it leaves: plain members, so that adding to it costs nothing. Header names are in lower case. */
+/** A response before it leaves the gateway: plain properties, so that changes are cheap. Header names are in lower case. */
 export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: string | Uint8Array | ReadableStream<Uint8Array> | null;
-  /** Set when a WebSocket handshake is accepted: the host answers with the headers and hands the socket over. */
+  /** Set when a WebSocket handshake is accepted: the host sends the headers and hands over the socket. */
   upgrade?: SocketUpgrade;
-  /** Set while the response goes on: resolves, and never rejects, once it is over. */
+  /** Set for a streaming response: resolves at its end, and never rejects. */
   finished?: Promise<Ending>;
 }
 
-/** A JSON answer. */
+/** A JSON response. */
 export function jsonReply(value: unknown, status = 200): Reply {
   return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
 }
 
-/** The answer as hosts carry it. */
+/** Converts to the platform's `Response`. */
 export function toResponse({ status, headers, body }: Reply): Response {
-  // the DOM types want bytes that are not shared with other threads, which nothing here makes
+  // the DOM types exclude shared memory, which the gateway does not use
   return new Response(body as BodyInit | null, { status, headers });
 }

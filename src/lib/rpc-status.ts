@@ -1,4 +1,4 @@
-/** Names of failures by their HTTP status, the usual one first (https://cloud.google.com/apis/design/errors#handling_errors). */
+/** Error names by HTTP status, the most common one first (https://cloud.google.com/apis/design/errors#handling_errors). */
 const namesOf: Readonly<Record<number, readonly string[]>> = {
   400: ["INVALID_ARGUMENT", "FAILED_PRECONDITION", "OUT_OF_RANGE"],
   401: ["UNAUTHENTICATED"],
@@ -13,7 +13,7 @@ const namesOf: Readonly<Record<number, readonly string[]>> = {
   504: ["DEADLINE_EXCEEDED"],
 };
 
-/** Names for statuses of ours that are not among those. */
+/** Names for further statuses of the gateway. */
 const nearest: Readonly<Record<number, string>> = {
   408: "DEADLINE_EXCEEDED",
   412: "FAILED_PRECONDITION",
@@ -27,12 +27,12 @@ export const rpcStatuses: ReadonlyMap<string, number> = new Map(
   Object.entries(namesOf).flatMap(([status, names]) => names.map((name) => [name, Number(status)] as const)),
 );
 
-/** Whether a text is the name of a failure. */
+/** Whether a string is an error name. */
 export function isRpcStatus(name: string): boolean {
   return rpcStatuses.has(name);
 }
 
-/** The name of a failure by its HTTP status. */
+/** The error name for an HTTP status. */
 export function rpcStatusOf(status: number): string {
   return namesOf[status]?.[0] ?? nearest[status] ?? (status >= 500 ? "INTERNAL" : "INVALID_ARGUMENT");
 }

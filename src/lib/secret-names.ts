@@ -1,19 +1,19 @@
 import { memoizeText } from "./bounded-map.ts";
 
-/** A name without what separates its words, in lower case: `clientSecret`, `client-secret` and `client_secret` are one. */
+/** A name in lower case without separators: `clientSecret`, `client-secret` and `client_secret` become equal. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[_.\s-]/g, "");
 }
 
-/** Last words of names whose values are secrets wherever they stand, separators left out. */
+/** Last words of names whose values are always secret, without separators. */
 const secretEndings =
   /(?:secret|password|passwd|passphrase|pwd|credentials?|authorization|cookie|(?:private|api|access|secret|account|signing|encryption|ssh|subscription|shared|master)key|clientassertion)$/;
 
-/** Words before `token` that make it a credential; alone it may be a piece of text. */
+/** Words before `token` that make it a credential; `token` alone may be text. */
 const tokenEndings =
   /(?:access|refresh|sas|id|auth|session|bearer|api|security|secret|client|bot|user|vault|oauth|personal|gateway|jwt|admin|scim|service|deploy|upload|push)token$/;
 
-/** What the value of a member is by its name: a secret, one only where it looks like one, or anything. */
+/** What a field's name says about its value: secret, secret only if it looks like a token, or anything. */
 export const kindOfMember: (name: string) => "secret" | "token" | "plain" = memoizeText(
   2_000,
   (name) => {
@@ -24,15 +24,15 @@ export const kindOfMember: (name: string) => "secret" | "token" | "plain" = memo
   64,
 );
 
-/** Headers that end like credentials and are none. */
+/** Header names that resemble credentials and are harmless. */
 const harmlessHeaders =
   /(?:^|-)(?:idempotency|cache|partition|sort|group|routing|affinity|public|websocket|object|surrogate)-key$/;
 
-/** Last words of headers that carry credentials, and names that do without such a word. */
+/** Last words of headers that carry credentials, and names without such a word. */
 const secretHeaders =
   /(?:^|[-_])(?:[a-z]*key|[a-z]*key-id|[a-z]*token|[a-z]*secret|password|passwd|passphrase|pwd|credentials?|auth|authorization|authentication|[a-z]*cookie|session|session-id|signature|assertion|jwt|pat|key-md5)$|^x-functions-code$/;
 
-/** Whether a header carries a credential, by its name in lower case. */
+/** Whether a header (in lower case) carries a credential. */
 export const isSecretHeader: (name: string) => boolean = memoizeText(
   2_000,
   (name) => secretHeaders.test(name) && !harmlessHeaders.test(name),

@@ -1,18 +1,18 @@
 /** One server-sent event (WHATWG HTML, section 9.2.6). */
 export interface SseEvent {
-  /** Its `event` field; empty when it has none. */
+  /** Its `event` field; empty if absent. */
   event: string;
   /** Its `data` lines, joined by line feeds. */
   data: string;
 }
 
-/** Most bytes one event may take; more ends the stream. */
+/** Largest event in bytes; a larger one ends the stream. */
 export const maxEventBytes = 4 * 1024 * 1024;
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** An event was longer than `maxEventBytes`. */
+/** An event exceeds `maxEventBytes`. */
 export class EventTooLongError extends Error {
   override readonly name = "EventTooLongError";
   constructor(maxBytes: number = maxEventBytes) {
@@ -20,7 +20,7 @@ export class EventTooLongError extends Error {
   }
 }
 
-/** Index after the last blank line that ends at `from` or behind; 0 when there is none. */
+/** Index after the last blank line that ends at or after `from`; 0 without one. */
 function endOfLastEvent(bytes: Uint8Array, from: number): number {
   for (let index = bytes.length - 1; index > 0 && index >= from; index--) {
     const byte = bytes[index];
@@ -32,19 +32,19 @@ function endOfLastEvent(bytes: Uint8Array, from: number): number {
   return 0;
 }
 
-/** Cuts a byte stream into blocks that hold whole server-sent events. */
+/** Splits a byte stream into blocks of complete server-sent events. */
 export interface EventCutter {
-  /** Whole events that `chunk` completes; undefined while none is complete. */
+  /** Events that `chunk` completes; undefined if none. */
   push(chunk: Uint8Array): Uint8Array | undefined;
-  /** What was left when the stream ended. */
+  /** The incomplete rest at the end of the stream. */
   takeRest(): Uint8Array | undefined;
 }
 
-/** Cuts a byte stream into blocks of whole events and keeps the unfinished rest. */
+/** Splits a byte stream into blocks of complete events and buffers the incomplete rest. */
 export class EventBlocks implements EventCutter {
   readonly #maxBytes: number;
   #rest: Uint8Array | undefined;
-  /** Where the rest grows: it begins with `#rest` and has room behind it. Absent while the rest is part of a chunk. */
+  /** Growing buffer of the rest, which is at its start. Absent while the rest is part of a chunk. */
   #room: Uint8Array | undefined;
 
   /** @param maxBytes Most bytes of one event. */
@@ -52,13 +52,13 @@ export class EventBlocks implements EventCutter {
     this.#maxBytes = maxBytes;
   }
 
-  /** Bytes of the event that has not ended yet. */
+  /** Bytes of the incomplete event. */
   get pending(): number {
     return this.#rest?.length ?? 0;
   }
 
   /**
-   * Whole events that `chunk` completes; undefined while none is complete. Bytes are not copied where a chunk ends with an event.
+   * Events that `chunk` completes; undefined if none. Bytes are not copied if a chunk ends with an event.
    *
    * @throws {EventTooLongError} If an event is too long.
    */
@@ -73,12 +73,12 @@ export class EventBlocks implements EventCutter {
     this.#rest = bytes.subarray(end);
     if (this.#rest.length > this.#maxBytes) throw new EventTooLongError(this.#maxBytes);
     if (end === 0) return undefined;
-    // what is handed out must not be written to
+    // returned memory must not be written to
     this.#room = undefined;
     return bytes.subarray(0, end);
   }
 
-  /** The rest with a chunk behind it. Its room doubles, so that an event in many small pieces is not copied with each. */
+  /** The rest followed by a chunk. The buffer doubles, so that an event in many small pieces is not copied for each. */
   #append(rest: Uint8Array, chunk: Uint8Array): Uint8Array {
     const length = rest.length + chunk.length;
     if (this.#room === undefined || this.#room.length < length) {
@@ -89,7 +89,7 @@ export class EventBlocks implements EventCutter {
     return this.#room.subarray(0, length);
   }
 
-  /** What was left when the stream ended. */
+  /** The incomplete rest at the end of the stream. */
   takeRest(): Uint8Array | undefined {
     const rest = this.#rest;
     this.#rest = undefined;
@@ -98,7 +98,7 @@ export class EventBlocks implements EventCutter {
   }
 }
 
-/** One event from the lines between two blank lines; undefined for comments and empty blocks. */
+/** An event from the lines between two blank lines; undefined for comments and empty blocks. */
 export function readEvent(block: string): SseEvent | undefined {
   if (block.startsWith(":") && !block.includes("\n")) return undefined;
   let event = "";
@@ -114,12 +114,12 @@ export function readEvent(block: string): SseEvent | undefined {
   return data === undefined ? undefined : { event, data };
 }
 
-/** Events of a text that holds whole events; line ends of every kind are read, a leading byte order mark is skipped. */
+/** Events of a complete text, with any line ends; a leading byte order mark is skipped. */
 export function readEvents(text: string): SseEvent[] {
   const events: SseEvent[] = [];
   const marked = text.startsWith("\ufeff") ? text.slice(1) : text;
   const plain = marked.includes("\r") ? marked.replace(/\r\n?/g, "\n") : marked;
-  // many blank lines in a row are one end
+  // consecutive blank lines are one separator
   for (const block of plain.split(/\n{2,}/)) {
     const event = readEvent(block);
     if (event) events.push(event);
@@ -127,10 +127,10 @@ export function readEvents(text: string): SseEvent[] {
   return events;
 }
 
-/** The first event of a text that holds whole events. */
+/** The first event of a complete text. */
 export function readFirstEvent(text: string): SseEvent | undefined {
   let start = text.startsWith("\ufeff") ? 1 : 0;
-  // blocks are cut at the blank line of plain line feeds; texts with other line ends are read whole
+  // blocks end at a blank line of plain line feeds; text with other line ends is parsed as a whole
   for (let end = text.indexOf("\n\n", start); end >= 0; end = text.indexOf("\n\n", start)) {
     const block = text.slice(start, end);
     if (block.includes("\r")) break;
@@ -145,7 +145,7 @@ const decoder = new TextDecoder();
 
 const colon = 0x3a;
 
-/** Index behind the blank lines and comments that stand at the start; what is no plain line feed ends them. */
+/** Index after leading blank lines and comments; other line ends than line feeds stop the search. */
 function endOfComments(bytes: Uint8Array): number {
   let index = 0;
   for (;;) {
@@ -159,7 +159,7 @@ function endOfComments(bytes: Uint8Array): number {
   }
 }
 
-/** The first event of bytes that hold whole events; what follows it is not decoded. */
+/** The first event of complete events in bytes; the rest is not decoded. */
 export function readFirstEventOf(given: Uint8Array): SseEvent | undefined {
   const bytes = given.subarray(endOfComments(given));
   if (bytes.length === 0) return undefined;
@@ -167,7 +167,7 @@ export function readFirstEventOf(given: Uint8Array): SseEvent | undefined {
   return (head.includes("\r") ? undefined : readFirstEvent(head)) ?? readFirstEvent(decoder.decode(bytes));
 }
 
-/** Index after the first blank line of plain line feeds; the length when there is none. */
+/** Index after the first blank line of plain line feeds; the length without one. */
 function endOfFirstBlock(bytes: Uint8Array): number {
   for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, end + 1)) {
     if (bytes[end + 1] === lineFeed) return end + 2;
@@ -175,14 +175,14 @@ function endOfFirstBlock(bytes: Uint8Array): number {
   return bytes.length;
 }
 
-/** Text of an event whose payload is a JSON value: always one line of data. */
+/** Serialises an event with a JSON payload, in one `data` line. */
 export function encodeEvent(payload: unknown, event?: string): string {
   const data = JSON.stringify(payload);
   return event === undefined ? `data: ${data}\n\n` : `event: ${event.replace(/[\r\n\0]/g, " ")}\ndata: ${data}\n\n`;
 }
 
-/** What ends a chat or completions stream that came to its right end. */
+/** Ends a chat or completions stream that completed. */
 export const doneEvent = "data: [DONE]\n\n";
 
-/** A comment that keeps connections open while the upstream is silent. */
+/** A comment that keeps connections open while the upstream is idle. */
 export const keepAliveComment = ": keep-alive\n\n";

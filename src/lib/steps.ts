@@ -1,19 +1,19 @@
 /**
- * Work in small pieces: it yields how many steps it took since it yielded last, and whoever runs it decides whether it goes on
- * at once, later or not at all. A step is about as much as looking at one character.
+ * Interruptible work: it yields the number of steps since the last yield, and its runner decides whether to continue now,
+ * later or not at all. A step is roughly the work for one character.
  */
 export type Steps<Result> = Generator<number, Result, void>;
 
-/** Steps between two yields, about: a millisecond at most. */
+/** Steps between two yields, roughly: a millisecond at most. */
 export const stepsPerPiece = 25_000;
 
-/** Work took more steps than it may. */
+/** Work exceeded its limit of steps. */
 export class StepsError extends Error {
   override readonly name = "StepsError";
 }
 
 /**
- * Does all of the work at once.
+ * Runs all of the work synchronously.
  *
  * @throws {StepsError} If it takes more steps than `most`.
  */

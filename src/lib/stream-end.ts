@@ -1,5 +1,5 @@
 /**
- * A body that reports its end once: it was read, failed or was cancelled.
+ * A body that reports its end once, whether it was read, failed or was cancelled.
  *
  * @param strategy How much is read ahead; default: nothing.
  */

@@ -2,19 +2,19 @@ import type { Steps } from "./steps.ts";
 
 const encoder = new TextEncoder();
 
-/** Texts that are looked for in bytes at once, without decoding them. */
-interface SoughtTexts {
-  /** Bytes at the end of each text by which it is looked for: as many as the shortest has. */
+/** Byte strings that are searched for in one pass, without decoding. */
+interface SoughtStrings {
+  /** Length of the window, which is compared with the ends of the strings: that of the shortest one. */
   readonly windowLength: number;
   /**
-   * How far the window moves on by its last byte (Horspool, for several texts at once). Most bytes are in none of the texts,
-   * so most bytes are never looked at.
+   * How far the window advances by its last byte (Horspool, for several strings). Most bytes occur in none of the strings
+   * and are skipped.
    */
   readonly shifts: Uint8Array;
 }
 
-/** Gets texts of less than 256 bytes ready to be looked for. */
-export function seek(texts: readonly Uint8Array[]): SoughtTexts {
+/** Prepares a search for strings of less than 256 bytes. */
+export function seek(texts: readonly Uint8Array[]): SoughtStrings {
   const windowLength = Math.min(...texts.map(({ length }) => length));
   const shifts = new Uint8Array(256).fill(windowLength);
   for (const text of texts) {
@@ -34,12 +34,12 @@ export function endsWith(bytes: Uint8Array, end: number, text: Uint8Array): bool
   return true;
 }
 
-/** Tells whether one of some texts of 2 to 255 bytes, all with the same last character, stands in bytes. */
+/** Creates a test whether bytes contain one of several strings of 2 to 255 bytes, all with the same last character. */
 export function createTextFinder(texts: readonly string[]): (bytes: Uint8Array) => boolean {
   const sought = texts.map((text) => encoder.encode(text));
   const { windowLength, shifts } = seek(sought);
   const last = sought[0]?.at(-1);
-  /** 1 for the bytes that stand before the last of a text: the last alone is too common to compare all texts at each. */
+  /** 1 for the bytes that precede the last one of a string: the last one alone is too common for comparing all strings. */
   const before = new Uint8Array(256);
   for (const text of sought) before[text.at(-2) ?? 0] = 1;
   return (bytes) => {
@@ -51,12 +51,12 @@ export function createTextFinder(texts: readonly string[]): (bytes: Uint8Array) 
   };
 }
 
-/** Longest word that is left to the engine, whose search takes as many steps as word and text have characters, multiplied. */
+/** Longest word for the engine's own search, whose worst case is the product of both lengths. */
 const maxNativeWord = 32;
-/** Characters of a text the engine looks at at once. */
+/** Characters that the engine searches at a time. */
 const nativePiece = 64 * 1024;
 
-/** How much of a word's beginning is also its end, up to each of its characters (Knuth, Morris and Pratt). */
+/** Length of the border of each prefix of a word (Knuth, Morris and Pratt). */
 function* findBorders(word: string): Steps<Int32Array> {
   const borders = new Int32Array(word.length);
   for (let index = 1, border = 0; index < word.length; index++) {
@@ -81,7 +81,7 @@ function* includesLong(text: string, word: string): Steps<boolean> {
   return false;
 }
 
-/** Whether a text holds a word, found out step by step in time linear in both. */
+/** Whether a text contains a word, in steps and in linear time. */
 export function* includesWord(text: string, word: string): Steps<boolean> {
   if (word.length > text.length) return false;
   if (word.length > maxNativeWord) return yield* includesLong(text, word);

@@ -1,23 +1,23 @@
 import { startTimer } from "./clock.ts";
 
-/** How finely shared timers run. */
+/** Resolution of shared timers. */
 const tickMs = 250;
-/** Shorter delays get a timer of their own. */
+/** Shorter delays get a separate timer. */
 const exactBelowMs = 10_000;
-/** Ticks without a delay before the shared timer stops. */
+/** Ticks without any delay before the shared timer stops. */
 const idleTicks = 8;
 
-/** Timers of requests: most are cancelled long before they fire, so the long ones share one. */
+/** Timers of requests: most are cancelled long before they fire, so long ones share one timer. */
 export interface Timers {
-  /** Runs `action` after `delayMs`, a quarter of a second late at most; the result cancels it. */
+  /** Runs `action` after `delayMs`, at most a quarter of a second late; the result cancels it. */
   start(delayMs: number, action: () => void): () => void;
-  /** Forgets all of them. */
+  /** Cancels all of them. */
   close(): void;
 }
 
 /**
- * Something that waits, in a ring with the others; alone it waits for nothing. Entering and leaving cost the same however
- * many came before.
+ * An entry in a ring of waiting entries, or alone. Entering and leaving take constant
+ * time.
  */
 class Entry {
   readonly at: number;
@@ -30,7 +30,7 @@ class Entry {
     this.action = action;
   }
 
-  /** Enters a ring before one of its members. */
+  /** Enters a ring before one of its entries. */
   enter(member: Entry): void {
     this.#previous = member.#previous;
     this.next = member;
@@ -38,7 +38,7 @@ class Entry {
     member.#previous = this;
   }
 
-  /** Leaves its ring; tells whether it was in one. */
+  /** Leaves its ring; returns whether it was in one. */
   leave(): boolean {
     if (this.next === this) return false;
     this.#previous.next = this.next;
@@ -62,7 +62,7 @@ export function createTimers(): Timers {
     const now = performance.now();
     const due: Entry[] = [];
     for (let entry = waiting.next; entry !== waiting; entry = entry.next) if (entry.at <= now) due.push(entry);
-    // the one before may have cancelled it
+    // the action before may have cancelled it
     for (const entry of due) if (entry.leave()) entry.action();
     idle = waiting.next === waiting ? idle + 1 : 0;
     if (idle >= idleTicks) stop();

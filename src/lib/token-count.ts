@@ -1,12 +1,12 @@
 import { giveWay } from "./pace.ts";
 
-/** Longer texts are counted by their bytes. */
+/** Most characters that are counted. Longer text is estimated from its bytes. */
 const maxCounted = 64 * 1024;
 /** Bytes of a token, roughly. */
 const bytesOfToken = 4;
 /** The time of a word grows with the square of its length, so long ones are cut. */
 const maxPiece = 128;
-/** Pieces between two turns of the event loop: a few milliseconds of the slowest texts. */
+/** Pieces between two turns of the event loop: a few milliseconds of the slowest text. */
 const piecesOfTurn = 16;
 
 const encoder = new TextEncoder();
@@ -45,7 +45,7 @@ function estimateByBytes(texts: readonly string[]): number {
 }
 
 /**
- * Tokens of texts in the vocabulary of OpenAI's current models (`o200k_base`). Texts that together have more than 65,536
+ * Tokens of strings in the vocabulary of OpenAI's current models (`o200k_base`). Strings that together have more than 65,536
  * characters count one token for four bytes. Others get turns of the event loop in between.
  */
 export async function estimateTokens(texts: readonly string[]): Promise<number> {

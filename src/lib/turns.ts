@@ -1,9 +1,9 @@
-/** Milliseconds long work goes on before others have their turn. */
+/** Longest slice of work in milliseconds. */
 const sliceMs = 8;
 
 /**
- * Turns of work that takes long on the event loop: one slice, then everything else that is ready, then the next slice. Who
- * waits longest goes next, so work of many requests goes on side by side and none of it holds the loop for longer than a slice.
+ * Schedules long work on the event loop: one slice, then everything else that is ready, then the next slice. The longest
+ * waiting work goes next, so the work of many requests proceeds concurrently, and none blocks the loop longer than a slice.
  */
 class Turns {
   readonly #short: (() => void)[] = [];
@@ -11,12 +11,12 @@ class Turns {
   #busyMs = 0;
   #isTimerSet = false;
 
-  /** Counts time the loop was held. */
+  /** Adds time during which the loop was blocked. */
   spend(ms: number): void {
     this.#busyMs += ms;
   }
 
-  /** Whether the slice is over: what is not done yet has to wait. */
+  /** Whether the slice is used up and unfinished work has to wait. */
   get isOver(): boolean {
     return this.#busyMs >= sliceMs;
   }
@@ -24,7 +24,7 @@ class Turns {
   /**
    * Waits for a turn.
    *
-   * @param isShort It has taken little so far, and goes before what has taken long.
+   * @param isShort It has taken little time so far, and goes before longer work.
    */
   next(isShort: boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -39,14 +39,14 @@ class Turns {
     setTimeout(() => void this.#begin(), 0);
   }
 
-  /** One slice: whoever waits goes on, one after the other, until it is over. */
+  /** Runs one slice: waiting work continues, one after the other, until the slice is used up. */
   async #begin(): Promise<void> {
     this.#busyMs = 0;
     while (!this.isOver) {
       const resolve = this.#short.shift() ?? this.#long.shift();
       if (!resolve) break;
       resolve();
-      // what waited goes on in the microtasks before these
+      // the released work ran in the microtasks before these
       for (let round = 0; round < 4; round++) await undefined;
     }
     this.#isTimerSet = false;
@@ -54,5 +54,5 @@ class Turns {
   }
 }
 
-/** The turns of this process: it has one event loop, however many gateways it holds. */
+/** Shared by all gateways of the process, as it has one event loop. */
 export const turns: Pick<Turns, "spend" | "isOver" | "next"> = new Turns();

@@ -1,15 +1,15 @@
 import type { SocketClose, SocketMessage } from "./websocket.ts";
 
-/** Kinds of frames (RFC 6455, section 5.2). */
+/** Opcodes (RFC 6455, section 5.2). */
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** What a frame, or several that belong together, say. */
+/** A complete message or control frame. */
 export type SocketEvent =
   | { kind: "message"; message: SocketMessage }
   | { kind: "ping" | "pong"; payload: Uint8Array }
   | { kind: "close"; close: SocketClose };
 
-/** The peer broke the protocol; `close` says how it is told. */
+/** The peer violated the protocol; `close` is the close frame to send. */
 export class SocketProtocolError extends Error {
   override readonly name = "SocketProtocolError";
   readonly close: SocketClose;
@@ -22,13 +22,13 @@ export class SocketProtocolError extends Error {
 
 const maxControlBytes = 125;
 const encoder = new TextEncoder();
-// a text may begin with a byte order mark: it is part of it
+// a message may begin with a byte order mark, which belongs to it
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * One frame that stands for itself.
+ * Encodes an unfragmented frame.
  *
- * @param mask Four random bytes; clients must give them, servers must not (RFC 6455, section 5.1).
+ * @param mask Four random bytes; required for clients, forbidden for servers (RFC 6455, section 5.1).
  */
 export function encodeFrame(opcode: number, payload: Uint8Array, mask?: Uint8Array): Uint8Array {
   const { length } = payload;
@@ -48,14 +48,14 @@ export function encodeFrame(opcode: number, payload: Uint8Array, mask?: Uint8Arr
   return frame;
 }
 
-/** The frame of a message. */
+/** Encodes a message. */
 export function encodeMessage(message: SocketMessage, mask?: Uint8Array): Uint8Array {
   return typeof message === "string"
     ? encodeFrame(opcodes.text, encoder.encode(message), mask)
     : encodeFrame(opcodes.binary, message, mask);
 }
 
-/** The frame of a close; one without a code has no payload. */
+/** Encodes a close frame; without a code its payload is empty. */
 export function encodeClose({ code, reason }: SocketClose, mask?: Uint8Array): Uint8Array {
   if (code === 1005) return encodeFrame(opcodes.close, new Uint8Array(0), mask);
   const text = encoder.encode(reason);
@@ -65,17 +65,17 @@ export function encodeClose({ code, reason }: SocketClose, mask?: Uint8Array): U
   return encodeFrame(opcodes.close, payload, mask);
 }
 
-/** Masks or unmasks bytes in place: both are the same (RFC 6455, section 5.3). */
+/** Masks or unmasks bytes in place; both are the same operation (RFC 6455, section 5.3). */
 function applyMask(bytes: Uint8Array, mask: Uint8Array): void {
   const [a = 0, b = 0, c = 0, d = 0] = mask;
   const four = [a, b, c, d] as const;
   for (let index = 0; index < bytes.length; index++) bytes[index] = (bytes[index] ?? 0) ^ (four[index & 3] ?? 0);
 }
 
-/** Memory that is given back once it is not needed. */
+/** Larger memory is released when it is empty. */
 const keptBytes = 64 * 1024;
 
-/** Bytes that gather at one end and are taken at the other. What it holds costs its bytes, however small the pieces were. */
+/** A byte queue. Its memory is that of the bytes, however small the chunks were. */
 class ByteBuffer {
   #bytes = new Uint8Array(0);
   #start = 0;
@@ -101,12 +101,12 @@ class ByteBuffer {
     this.#bytes = bytes;
   }
 
-  /** The first bytes, left where they are; valid until bytes are added. */
+  /** The first bytes, not removed; valid until bytes are added. */
   peek(count: number): Uint8Array {
     return this.#bytes.subarray(this.#start, this.#start + count);
   }
 
-  /** The first bytes, taken out: a copy that may be written to. */
+  /** Removes the first bytes; the returned copy may be modified. */
   take(count: number): Uint8Array {
     const bytes = this.#bytes.slice(this.#start, this.#start + count);
     this.#start += count;
@@ -127,12 +127,12 @@ interface FrameHead {
   headBytes: number;
 }
 
-/** Reads the frames of one direction of a WebSocket. */
+/** Decodes the frames of one direction of a WebSocket. */
 export class FrameReader {
   readonly #queue = new ByteBuffer();
   readonly #expectsMask: boolean;
   readonly #maxMessageBytes: number;
-  /** Frames of a message that is not whole yet. */
+  /** Frames of an incomplete message. */
   readonly #parts = new ByteBuffer();
   #kind: number | undefined;
 
@@ -143,9 +143,9 @@ export class FrameReader {
   }
 
   /**
-   * What became whole with these bytes, in order.
+   * Events that these bytes complete, in order.
    *
-   * @throws {SocketProtocolError} Once the events before the fault were handed out.
+   * @throws {SocketProtocolError} After the events before the violation.
    */
   *push(bytes: Uint8Array): Generator<SocketEvent> {
     this.#queue.add(bytes);
@@ -160,7 +160,7 @@ export class FrameReader {
     }
   }
 
-  /** The head of the next frame, once all of it is there. */
+  /** The header of the next frame, once complete. */
   #readHead(): FrameHead | undefined {
     if (this.#queue.length < 2) return undefined;
     const [first = 0, second = 0] = this.#queue.peek(2);
@@ -169,7 +169,7 @@ export class FrameReader {
     const short = second & 0x7f;
     const extended = short < 126 ? 0 : short === 126 ? 2 : 8;
     if ((first & 0x70) !== 0) throw new SocketProtocolError(1002, "a reserved bit is set");
-    if (isMasked !== this.#expectsMask) throw new SocketProtocolError(1002, "a frame is not masked as it must be");
+    if (isMasked !== this.#expectsMask) throw new SocketProtocolError(1002, "the masking of a frame is wrong");
     const isLast = (first & 0x80) !== 0;
     if (opcode >= 8 && (!isLast || short > maxControlBytes)) {
       throw new SocketProtocolError(1002, "a control frame is too long");
@@ -197,7 +197,7 @@ export class FrameReader {
         this.#kind = opcode;
         return this.#addPart(payload, isLast);
       case opcodes.continuation:
-        if (this.#kind === undefined) throw new SocketProtocolError(1002, "a message has no beginning");
+        if (this.#kind === undefined) throw new SocketProtocolError(1002, "a continuation frame has no message");
         return this.#addPart(payload, isLast);
       case opcodes.close:
         return { kind: "close", close: readClose(payload) };
@@ -205,7 +205,7 @@ export class FrameReader {
       case opcodes.pong:
         return { kind: opcode === opcodes.ping ? "ping" : "pong", payload };
       default:
-        throw new SocketProtocolError(1002, "a frame is of an unknown kind");
+        throw new SocketProtocolError(1002, "a frame has an unknown opcode");
     }
   }
 
@@ -224,13 +224,13 @@ function readText(bytes: Uint8Array): string {
   try {
     return decoder.decode(bytes);
   } catch {
-    throw new SocketProtocolError(1007, "a text is not UTF-8");
+    throw new SocketProtocolError(1007, "a text message is not UTF-8");
   }
 }
 
 function readClose(payload: Uint8Array): SocketClose {
   if (payload.length === 0) return { code: 1005, reason: "" };
-  if (payload.length === 1) throw new SocketProtocolError(1002, "a close has half a code");
+  if (payload.length === 1) throw new SocketProtocolError(1002, "a close frame has an incomplete code");
   const code = new DataView(payload.buffer, payload.byteOffset).getUint16(0);
   return { code, reason: readText(payload.subarray(2)) };
 }

@@ -1,19 +1,19 @@
 interface Entry<Value> {
   readonly value: Value;
   readonly weight: number;
-  /** It was asked for since it was stored, or since it was spared last. */
+  /** It was read since it was stored or last spared. */
   isUsed: boolean;
 }
 
-/** What is remembered for one owner. */
+/** Cached values of one owner. */
 interface Share<Value> {
   readonly entries: Map<string, Entry<Value>>;
   weight: number;
 }
 
 /**
- * Values by their texts, bounded by how much memory they take together. Where it is too much, the owner who has most loses
- * what it did not use lately: nobody can push out what others have with more than these have themselves.
+ * Values by text, limited by their total memory. When full, the owner with the most memory loses values it has not
+ * used recently, so an owner cannot evict the values of owners with less.
  */
 export class WeightedCache<Value> {
   readonly #shares = new Map<string, Share<Value>>();
@@ -21,12 +21,12 @@ export class WeightedCache<Value> {
   readonly #limit: number;
   #weight = 0;
 
-  /** @param limit Most bytes, about. */
+  /** @param limit Most bytes, roughly. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Bytes of all values, about. */
+  /** Bytes of all values, roughly. */
   get weight(): number {
     return this.#weight;
   }
@@ -43,7 +43,7 @@ export class WeightedCache<Value> {
     return entry?.value;
   }
 
-  /** Remembers a value, if it is not too heavy for that. */
+  /** Caches a value, unless it is too large. */
   set(text: string, value: Value, { owner, weight }: { owner: string; weight: number }): void {
     this.delete(text);
     if (weight > this.#limit / 4) return;
@@ -68,7 +68,7 @@ export class WeightedCache<Value> {
     if (share.entries.size === 0) this.#shares.delete(owner);
   }
 
-  /** Forgets of the heaviest owner the oldest value that was not used; those that were are spared once. */
+  /** Evicts the heaviest owner's oldest unused value; used ones are spared once. */
   #forgetOne(): void {
     let heaviest: Share<Value> | undefined;
     for (const share of this.#shares.values()) if (share.weight > (heaviest?.weight ?? -1)) heaviest = share;

@@ -7,15 +7,15 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Puts the pieces of a stream of one kind together. */
+/** Assembles the pieces of one kind of stream. */
 interface Assembly {
-  /** Takes what the data of one event holds; false where it belongs to a stream of another kind. */
+  /** Adds the data of one event; false where it belongs to another kind of stream. */
   push(chunk: Item): boolean;
-  /** The answer so far. */
+  /** The response so far. */
   result(): Item;
 }
 
-/** A call of a tool while its pieces are put together. */
+/** A tool call under construction. */
 interface ToolCall {
   id: unknown;
   type: unknown;
@@ -23,24 +23,24 @@ interface ToolCall {
   custom?: Item;
 }
 
-/** A choice while its pieces are put together. */
+/** A choice under construction. */
 interface Choice {
   text: string;
-  /** Members of the message that come in pieces, besides its content. */
+  /** Fields of the message, besides its content, that arrive in pieces. */
   members: Item;
   toolCalls: Map<number, ToolCall>;
   finishReason: unknown;
 }
 
-/** Members of a message whose pieces are texts, and those whose pieces hold texts. */
+/** Message fields whose pieces are strings, and those whose pieces contain strings. */
 const textMembers = ["reasoning_content", "reasoning", "refusal"];
 const heldMembers: Readonly<Record<string, readonly string[]>> = {
   audio: ["transcript"],
   function_call: ["name", "arguments"],
 };
 
-/** An object with the texts of a piece behind its own. */
-function joinTexts(known: Item, piece: Item, names: readonly string[]): Item {
+/** An object with the strings of a piece appended to its own. */
+function joinStrings(known: Item, piece: Item, names: readonly string[]): Item {
   const joined = { ...known };
   for (const name of names) joined[name] = textOf(known[name]) + textOf(piece[name]);
   return joined;
@@ -52,7 +52,7 @@ function addMembers({ members }: Choice, delta: Item): void {
   }
   for (const [name, inner] of Object.entries(heldMembers)) {
     const [known, piece] = [members[name], delta[name]];
-    if (isObject(piece)) members[name] = joinTexts(isObject(known) ? known : {}, piece, inner);
+    if (isObject(piece)) members[name] = joinStrings(isObject(known) ? known : {}, piece, inner);
   }
 }
 
@@ -63,13 +63,13 @@ function addToolCalls(choice: Choice, pieces: unknown): void {
     const index = Number(piece.index ?? 0);
     const call: ToolCall = choice.toolCalls.get(index) ?? { id: piece.id, type: piece.type };
     const { function: named, custom } = piece;
-    if (isObject(custom)) call.custom = joinTexts(call.custom ?? {}, custom, ["name", "input"]);
-    else call.function = joinTexts(call.function ?? {}, isObject(named) ? named : {}, ["name", "arguments"]);
+    if (isObject(custom)) call.custom = joinStrings(call.custom ?? {}, custom, ["name", "input"]);
+    else call.function = joinStrings(call.function ?? {}, isObject(named) ? named : {}, ["name", "arguments"]);
     choice.toolCalls.set(index, call);
   }
 }
 
-/** What a content adds under a name: a text, or those of its parts. */
+/** Text that content adds under a name, directly or in its parts. */
 function saidIn(content: unknown, name: "text" | "thinking"): string {
   if (typeof content === "string") return name === "text" ? content : "";
   return objectsIn(content)
@@ -80,7 +80,7 @@ function saidIn(content: unknown, name: "text" | "thinking"): string {
     .join("");
 }
 
-/** Adds what a choice says, whichever members it is told in. */
+/** Adds a choice's text, whichever fields hold it. */
 function addSaid(choice: Choice, delta: Item): void {
   const { content, content_blocks: blocks } = delta;
   choice.text += saidIn(content, "text") || saidIn(blocks, "text");
@@ -114,7 +114,7 @@ function toChoice(index: number, choice: Choice, isChat: boolean): object {
   return { index, message, finish_reason };
 }
 
-/** Chunks of chats and text completions. */
+/** Chunks of chat and text completions. */
 function assembleChoices(): Assembly {
   const choices = new Map<number, Choice>();
   let head: Item = {};
@@ -143,7 +143,7 @@ function assembleChoices(): Assembly {
 
 const endings = new Set(["response.completed", "response.incomplete", "response.failed"]);
 
-/** Events of the Responses API: the last one holds the answer; of a stream that was cut, the items that came. */
+/** Events of the Responses API: the last one holds the response; a cut stream yields the items that arrived. */
 function assembleResponse(): Assembly {
   let response: Item = {};
   let isDone = false;
@@ -171,7 +171,7 @@ function assembleResponse(): Assembly {
   };
 }
 
-/** What the events of a content block add to it, by the kind of their delta. */
+/** Adds an event's delta to a content block, by the type of the delta. */
 function addToBlock(block: Item, delta: Item): void {
   const { type, text, thinking, signature, partial_json: json } = delta;
   if (type === "text_delta") block.text = textOf(block.text) + textOf(text);
@@ -180,7 +180,7 @@ function addToBlock(block: Item, delta: Item): void {
   else if (type === "input_json_delta") block.input = textOf(block.input) + textOf(json);
 }
 
-/** A block whose input came as the text of a JSON value; none is an empty object. */
+/** A block whose input arrived as JSON text; no input is an empty object. */
 function toBlock(block: Item): Item {
   const { input } = block;
   if (typeof input === "string") return { ...block, input: parseJson(input) ?? input };
@@ -211,7 +211,7 @@ function assembleMessage(): Assembly {
   };
 }
 
-/** Parts of an answer of the Gemini API, texts that follow one another as one. */
+/** Adds the parts of a Gemini response; adjacent text is merged. */
 function addParts(parts: Item[], content: unknown): void {
   const added = isObject(content) && Array.isArray(content.parts) ? content.parts.filter(isObject) : [];
   for (const part of added) {
@@ -222,7 +222,7 @@ function addParts(parts: Item[], content: unknown): void {
   }
 }
 
-/** Slices of an answer of the Gemini API. */
+/** Events of a Gemini stream. */
 function assembleCandidates(): Assembly {
   const candidates = new Map<number, { head: Item; parts: Item[] }>();
   let last: Item = {};
@@ -248,13 +248,13 @@ function assembleCandidates(): Assembly {
 
 const kinds = [assembleResponse, assembleChoices, assembleMessage, assembleCandidates];
 
-/** Puts a streamed answer together while its events go by, whichever API they are of. */
+/** Assembles a streamed response from its events, for every API. */
 export class StreamAssembler {
   readonly #candidates = kinds.map((create) => create());
   #kind: Assembly | undefined;
   #error: unknown;
 
-  /** Takes text of whole events. */
+  /** Adds the text of complete events. */
   push(text: string): void {
     for (const { data } of readEvents(text)) {
       const chunk = parseJson(data);
@@ -265,7 +265,7 @@ export class StreamAssembler {
     }
   }
 
-  /** The answer so far; undefined where no event belonged to one. */
+  /** The response so far; undefined where no event belonged to a response. */
   result(): Item | undefined {
     const error = this.#error ?? undefined;
     if (!this.#kind) return error === undefined ? undefined : { error };
@@ -274,9 +274,9 @@ export class StreamAssembler {
 }
 
 /**
- * The answer a stored stream adds up to, so that a reader of logs sees one body.
+ * The response that a stored stream adds up to, so that log readers see one body.
  *
- * @returns Undefined when the text is no such stream.
+ * @returns Undefined when the text is not a stream of a known API.
  */
 export function assembleStream(text: string): object | undefined {
   if (!/^(?:event|data|:)/.test(text)) return undefined;

@@ -1,23 +1,23 @@
-/** A body as it was held: its text, its bytes in UTF-8, or those as they flowed by. */
+/** A body as it is held: as text, as UTF-8 bytes, or as the pieces of a stream. */
 export type HeldBody = string | Uint8Array | BodyPieces;
 
 /** Most characters or bytes of a body that are stored. */
 export const maxLoggedBody = 1024 * 1024;
 
-/** Smaller pieces are put together: each one costs more than its bytes. */
+/** Smaller pieces are merged: every piece has overhead. */
 const smallPiece = 2048;
 const pageBytes = 16 * 1024;
 
-/** The first bytes of a body that flows by, up to what is stored. */
+/** The first bytes of a streamed body, up to the storage limit. */
 export class BodyPieces {
   readonly #pieces: Uint8Array[] = [];
-  /** Where small pieces are gathered, and how much of it is used. */
+  /** Buffer for small pieces, and how much of it is used. */
   #page: Uint8Array | undefined;
   #used = 0;
-  /** Bytes that were kept. */
+  /** Stored bytes. */
   length = 0;
 
-  /** Keeps a piece that nobody writes to from now on. */
+  /** Stores a piece, which must not be modified afterwards. */
   add(piece: Uint8Array): void {
     const bytes = piece.length <= maxLoggedBody - this.length ? piece : piece.subarray(0, maxLoggedBody - this.length);
     if (bytes.length === 0) return;
@@ -43,12 +43,12 @@ export class BodyPieces {
     this.#used = 0;
   }
 
-  /** What was kept, in order. */
+  /** The stored pieces, in order. */
   pieces(): readonly Uint8Array[] {
     return this.#page ? [...this.#pieces, this.#page.subarray(0, this.#used)] : this.#pieces;
   }
 
-  /** Writes what was kept behind `offset`; the room must be there. */
+  /** Copies the stored bytes to `target` at `offset`; there must be enough room. */
   copyTo(target: Uint8Array, offset: number): void {
     let position = offset;
     for (const piece of this.pieces()) {
@@ -61,12 +61,12 @@ export class BodyPieces {
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** A body as text, cut to what is stored. */
+/** A body as text, cut to the storage limit. */
 export function textOfBody(body: HeldBody): string {
   return typeof body === "string" ? body.slice(0, maxLoggedBody) : decoder.decode(bytesOf(body));
 }
 
-/** Bytes of a body, cut to what is stored. */
+/** Bytes of a body, cut to the storage limit. */
 function bytesOf(body: Uint8Array | BodyPieces): Uint8Array {
   if (body instanceof Uint8Array) return body.subarray(0, maxLoggedBody);
   const bytes = new Uint8Array(body.length);
@@ -74,21 +74,21 @@ function bytesOf(body: Uint8Array | BodyPieces): Uint8Array {
   return bytes;
 }
 
-/** A body as something that can be written into one piece of memory, cut to what is stored. */
+/** A body that can be copied into a buffer, cut to the storage limit. */
 export function toBytes(body: HeldBody): Uint8Array | BodyPieces {
   if (body instanceof BodyPieces) return body;
   const bytes = typeof body === "string" ? encoder.encode(body.slice(0, maxLoggedBody)) : body;
   return bytes.length <= maxLoggedBody ? bytes : bytes.subarray(0, maxLoggedBody);
 }
 
-/** The beginning of a body that is stored, without what it was cut from; a short body is itself. */
+/** The stored beginning of a body, as a copy that lets the rest be freed; a short body is returned as it is. */
 export function beginningOf<Body extends HeldBody | null>(body: Body): Body | Uint8Array {
   if (body === null || body.length <= maxLoggedBody || body instanceof BodyPieces) return body;
   if (body instanceof Uint8Array) return body.slice(0, maxLoggedBody);
   return encoder.encode(body.slice(0, maxLoggedBody)).slice(0, maxLoggedBody);
 }
 
-/** Whether a body was cut: what is gathered while it flows by stops at the limit itself. */
+/** Whether a body was cut; `BodyPieces` itself stops at the limit. */
 export function isCut(body: HeldBody | null): boolean {
   return body !== null && body.length >= maxLoggedBody;
 }

@@ -4,9 +4,9 @@ import { cutsOf, type LogRecord, type RecordContent } from "./record.ts";
 import type { Redactor } from "./redact.ts";
 
 /**
- * Records of one tenant on their way to where they are written: a few texts and one piece of memory, since every object that
- * is handed to another thread is copied member by member. Sensitive headers are hidden; what else may hold a secret is
- * masked by `sealBatch`.
+ * Records of one tenant on their way to the log writer: a few strings and one buffer, because objects that are posted to
+ * another thread are copied field by field. Sensitive headers are already hidden; other secrets are masked by
+ * `sealBatch`.
  */
 export interface PackedBatch {
   organisationId: string;
@@ -19,29 +19,29 @@ export interface PackedBatch {
   heads: string;
   /** JSON array of `BodyLengths` in bytes, null for rows without content. */
   lengths: string;
-  /** The bodies one after the other. */
+  /** The concatenated bodies. */
   bodies: Uint8Array<ArrayBuffer>;
   secrets: PackedSecrets;
 }
 
-/** Credentials of the rows of a batch; most rows have the same. */
+/** Credentials of the rows of a batch; rows usually share them. */
 interface PackedSecrets {
   lists: readonly (readonly string[])[];
-  /** For each row the index of its list. */
+  /** Index into the lists, per row. */
   rows: readonly number[];
 }
 
-/** Headers of a row, and which of its bodies are cut. */
+/** Headers of a row, and which of its bodies were cut. */
 type ContentHead = [
   request: Readonly<Record<string, string>>,
   response: Readonly<Record<string, string>>,
   truncated: [boolean, boolean],
 ];
 
-/** Lengths of the body of a request and of its answer; null where there is none. */
+/** Lengths of request and response body; null without a body. */
 export type BodyLengths = [sent: number | null, answered: number | null];
 
-/** A record and its head. */
+/** A record with its content head. */
 interface Row {
   details: LogDetails;
   secrets: readonly string[];
@@ -49,14 +49,14 @@ interface Row {
   head: ContentHead | null;
 }
 
-/** Puts records together by tenant, in order. */
+/** Groups records by tenant, in order. */
 export function packRecords(
   records: readonly LogRecord[],
   redactor: Redactor,
 ): readonly PackedBatch[] | Promise<readonly PackedBatch[]> {
   const rows = records.map((record) => toRow(record, redactor));
   if (rows.some((row) => row instanceof Promise)) return Promise.all(rows).then(packRows);
-  return packRows(rows as Row[]); // none is a promise
+  return packRows(rows as Row[]); // none of them is a promise
 }
 
 function toRow({ details, content, secrets = noSecrets }: LogRecord, redactor: Redactor): Row | Promise<Row> {
@@ -98,7 +98,7 @@ function packRows(rows: readonly Row[]): PackedBatch[] {
   let previous: { row: Row; list: Row[] } | undefined;
   for (const row of rows) {
     const { organisation_id, workspace_id } = row.details;
-    // a tuple as JSON: no id can be written so that two tenants become one
+    // a tuple as JSON: no two tenants can share a key
     const tenant = () => JSON.stringify([organisation_id, workspace_id]);
     const list: Row[] = previous && isSameTenant(previous.row, row) ? previous.list : (tenants.get(tenant()) ?? []);
     if (list.length === 0) tenants.set(tenant(), list);

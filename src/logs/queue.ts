@@ -1,34 +1,34 @@
 import { startTimer } from "../lib/clock.ts";
 import type { LogRecord } from "./record.ts";
 
-/** Rows of one write, small enough not to hold the event loop. */
+/** Rows of one write, few enough not to block the event loop. */
 const batchRows = 64;
 const batchBytes = 1024 * 1024;
-/** Longest a row waits for others, unless set. */
+/** Longest time a row waits for others, unless configured. */
 const defaultFlushMs = 250;
 const maxRows = 10_000;
 const maxBytes = 64 * 1024 * 1024;
 const maxPauseMs = 5_000;
 
-/** What the queue needs of the outside. */
+/** Dependencies of the queue. */
 export interface LogQueueOptions {
   /** Stores rows, all or none. */
   store(entries: readonly LogRecord[]): Promise<void>;
-  /** The row that tells a tenant how many of its rows were lost. */
+  /** A row that reports how many rows of a tenant were lost. */
   describeLoss(sample: LogRecord, rows: number): LogRecord;
-  /** Whether an error means that the rows will never be stored; absent: they are tried again. */
+  /** Whether an error means that the rows can never be stored. Absent: they are retried. */
   isPermanent?(error: unknown): boolean;
-  /** Told once for each failing series of writes. */
+  /** Called once for each series of failing writes. */
   warn(message: string, error: unknown): void;
-  /** Most bytes that are written together, if not one row alone has more; default 1 MiB, which holds an event loop shortly. */
+  /** Most bytes of one write, unless a single row has more; default 1 MiB, a short time on the event loop. */
   batchBytes?: number | undefined;
-  /** Longest a row waits for others, in milliseconds; default 250. */
+  /** Longest time a row waits for others, in milliseconds; default 250. */
   flushAfterMs?: number | undefined;
-  /** For tests; by default the figures of the module. */
+  /** For tests; by default the constants of the module. */
   limits?: { rows: number; bytes: number };
 }
 
-/** What the queue holds and has lost. */
+/** Rows the queue holds and has lost. */
 interface LogQueueState {
   rows: number;
   bytes: number;
@@ -36,15 +36,15 @@ interface LogQueueState {
   lostBodies: number;
 }
 
-/** Takes rows without making the caller wait and stores them in batches. */
+/** Accepts rows without blocking the caller, and stores them in batches. */
 export interface LogQueue {
   add(entry: LogRecord): void;
   state(): LogQueueState;
-  /** Stores what is waiting; gives up after one failed try of each batch. */
+  /** Stores waiting rows; each batch is attempted once. */
   close(): Promise<void>;
 }
 
-/** What a record takes besides its bodies and headers, about. */
+/** Size of a record without bodies and headers, roughly. */
 const plainSize = 1024;
 
 function sizeOf(entry: LogRecord): number {
@@ -56,11 +56,11 @@ function contentSizeOf({ content }: LogRecord): number {
   return plainSize + (content.requestBody?.length ?? 0) + (content.responseBody?.length ?? 0);
 }
 
-/** Rows that wait, in order, with their size; drops bodies, then rows, when too much waits. */
+/** Waiting rows in order, with their size; drops bodies, then rows, when there are too many. */
 class WaitingRows {
   #rows: LogRecord[] = [];
   #bytes = 0;
-  /** Rows before this one have lost their bodies already. */
+  /** Rows before this index have lost their bodies already. */
   #bodiless = 0;
   readonly #limits: { rows: number; bytes: number };
   lostBodies = 0;
@@ -106,7 +106,7 @@ class WaitingRows {
     this.countLost(entry);
   }
 
-  /** Notes a row that is not kept. */
+  /** Counts a row that is not stored. */
   countLost(entry: LogRecord): void {
     const tenant = JSON.stringify([entry.details.organisation_id, entry.details.workspace_id]);
     const counted = this.#lost.get(tenant);
@@ -137,7 +137,7 @@ class WaitingRows {
     for (const entry of [...entries, ...later]) this.push(entry);
   }
 
-  /** Rows that tell of losses, at most `limit`; `confirm` says that they were stored. */
+  /** Rows that report losses, at most `limit`; call `confirm` once they are stored. */
   describeLosses(describe: LogQueueOptions["describeLoss"], limit: number): { entries: LogRecord[]; confirm(): void } {
     const told = [...this.#lost].slice(0, limit).map(([tenant, { sample, rows }]) => ({ tenant, sample, rows }));
     return {
@@ -158,7 +158,7 @@ class WaitingRows {
   }
 }
 
-/** Batches rows, and writes them again when the store failed. */
+/** Stores rows in batches, and retries after failures. */
 class BatchingQueue implements LogQueue {
   readonly #options: LogQueueOptions;
   readonly #waiting: WaitingRows;
@@ -166,7 +166,7 @@ class BatchingQueue implements LogQueue {
   #cancelTimer: (() => void) | undefined;
   #writing: Promise<void> | undefined;
   #failures = 0;
-  /** Rows of the next batch: one by one after a batch the store will never take. */
+  /** Rows of the next batch: a single one after a batch was rejected for good. */
   #nextRows = batchRows;
 
   constructor(options: LogQueueOptions) {
@@ -217,14 +217,14 @@ class BatchingQueue implements LogQueue {
     return this.#failures === 0 ? this.#flushAfterMs : Math.min(this.#flushAfterMs * 2 ** this.#failures, maxPauseMs);
   }
 
-  /** Writes what waited long enough, then as long as full batches wait. */
+  /** Writes rows that waited long enough, then full batches. */
   async #drain(): Promise<void> {
     do {
       if (!(await this.#writeBatch())) return;
     } while (this.#waiting.length >= batchRows || (this.#waiting.length > 0 && this.#nextRows < batchRows));
   }
 
-  /** Writes one batch, losses first; false when the store failed. */
+  /** Writes one batch, losses first; false if the write failed. */
   async #writeBatch(): Promise<boolean> {
     const { describeLoss, store, batchBytes: bytes = batchBytes } = this.#options;
     const losses = this.#waiting.describeLosses(describeLoss, Math.min(this.#nextRows, batchRows / 2));
@@ -244,13 +244,13 @@ class BatchingQueue implements LogQueue {
     return true;
   }
 
-  /** After a failure: what can be stored later waits, a row that never can is counted as lost. */
+  /** After a failure: retryable rows wait, others count as lost. */
   #handleFailure(rows: readonly LogRecord[], error: unknown): void {
     const { isPermanent, warn } = this.#options;
     const hopeless = isPermanent?.(error) === true;
     const [only] = rows;
     if (hopeless && rows.length === 1 && only) {
-      warn("Cannot write a log row: the store does not take it", error);
+      warn("Cannot write a log row: the store rejected it", error);
       this.#waiting.countLost(only);
       return;
     }
@@ -260,7 +260,7 @@ class BatchingQueue implements LogQueue {
   }
 }
 
-/** The queue between requests and the log store. */
+/** Creates the queue between requests and the log store. */
 export function createLogQueue(options: LogQueueOptions): LogQueue {
   return new BatchingQueue(options);
 }

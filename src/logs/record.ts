@@ -1,18 +1,18 @@
 import type { LogDetails } from "../schemas/logs.ts";
 import { type HeldBody, isCut } from "./body.ts";
 
-/** What is known of a request when it is over, as it was; secrets are taken out on the way to where it is stored. */
+/** A finished request, unredacted; secrets are removed before it is stored. */
 export interface LogRecord {
   details: LogDetails;
-  /** Null when it could not be kept. */
+  /** Null when it could not be stored. */
   content: RecordContent | null;
-  /** Credentials of the request: they are masked by their value. */
+  /** Credentials of the request, masked wherever they occur. */
   secrets?: readonly string[];
 }
 
-/** Headers and bodies of a request. Bodies are null where there is none or it is not text. */
+/** Headers and bodies of a request. Bodies are null where absent or not text. */
 export interface RecordContent {
-  /** Lower-case names the caller wants hidden; null when its list could not be read. */
+  /** Lower-case names that the caller wants hidden; null when the list was unreadable. */
   sensitiveHeaders: readonly string[] | null;
   requestHeaders: Readonly<Record<string, string>>;
   responseHeaders: Readonly<Record<string, string>>;
@@ -20,12 +20,12 @@ export interface RecordContent {
   responseBody: HeldBody | null;
 }
 
-/** Which bodies of a content are cut when it is stored. */
+/** Which bodies are cut when stored. */
 export function cutsOf({ requestBody, responseBody }: RecordContent): [boolean, boolean] {
   return [isCut(requestBody), isCut(responseBody)];
 }
 
-/** The record that tells a tenant how many of its records could not be kept. */
+/** A record that reports how many records of a tenant were lost. */
 export function describeLoss(sample: LogRecord, rows: number, id: string): LogRecord {
   const { organisation_id, workspace_id } = sample.details;
   const details: LogDetails = {
@@ -53,7 +53,7 @@ export function describeLoss(sample: LogRecord, rows: number, id: string): LogRe
     usage: null,
     cost: 0,
     cost_currency: "USD",
-    error: { type: "rows_lost", code: null, message: `${rows} log rows could not be kept` },
+    error: { type: "rows_lost", code: null, message: `${rows} log rows could not be stored` },
   };
   return { details, content: null };
 }

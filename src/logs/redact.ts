@@ -2,10 +2,11 @@ import { fromBase64Url, toHex } from "../lib/base64.ts";
 import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isSecretHeader } from "../lib/secret-names.ts";
+import { runNow, type Steps } from "../lib/steps.ts";
 import { createSecretForms } from "./secret-forms.ts";
 import { createMemberMask, masked } from "./secret-members.ts";
 
-/** Headers whose values are never stored, whatever a caller says. */
+/** Headers whose values are never stored, regardless of the caller. */
 const alwaysSensitive = [
   "authorization",
   "proxy-authorization",
@@ -20,38 +21,40 @@ const alwaysSensitive = [
   "x-amz-security-token",
 ];
 
-/** No form fits a shorter text. */
+/** No pattern matches a shorter text. */
 const shortestSecret = 16;
 
-/** Longest a value that is a credential stays in memory for the sake of its digest. */
+/** How long a credential stays in memory to reuse its digest. */
 const rememberDigestsMs = 5 * 60_000;
 
-/** Most header names whose kind is remembered. */
+/** Most header names whose kind is cached. */
 const rememberedNames = 1_000;
 
-/** Takes secrets out of what is stored. */
+/** Removes secrets from what is stored. */
 export interface Redactor {
   /**
-   * Header values as they may be stored: those of sensitive names become `hmac:<12 hex>`, the rest is masked by form.
+   * Header values as they may be stored: sensitive ones become `hmac:<12 hex>`, others are masked by pattern.
    *
-   * @param extra Lower-case names a caller wants hidden; null hides every header that is not common.
+   * @param extra Lower-case names that the caller wants hidden; null hides all but common headers.
    */
   headers(
     headers: Readonly<Record<string, string>>,
     extra: readonly string[] | null,
   ): Record<string, string> | Promise<Record<string, string>>;
-  /** As `headers`, with the rest as it is: for whoever masks the text the headers become part of. */
+  /** As `headers` without masking others: for callers that mask the text the headers become part of. */
   hide(
     headers: Readonly<Record<string, string>>,
     extra: readonly string[] | null,
   ): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
-  /** A text without anything that has the form of a credential, or stands in JSON under the name of one. */
+  /** A text without anything that looks like a credential, and without JSON values whose names mark them as secret. */
   text(text: string): string;
+  /** As `text`, for long strings on the request loop. */
+  textSteps(text: string): Steps<string>;
   /** False where `text` would change nothing. */
   mayHoldSecret(text: string): boolean;
 }
 
-/** Headers that stay readable when a caller's list of sensitive names cannot be read. */
+/** Headers that stay readable when the caller's list of sensitive names is unreadable. */
 const commonHeaders = new Set([
   "accept",
   "accept-encoding",
@@ -63,18 +66,18 @@ const commonHeaders = new Set([
   "date",
 ]);
 
-/** Prefix of tokens of identity providers. */
+/** Prefix of SCIM tokens, which identity providers use. */
 const scimPrefix = "scim";
 
-/** Settings of a redactor that can be handed to another thread. */
+/** Settings of a redactor that can be posted to another thread. */
 export interface RedactionSettings extends Omit<RedactorOptions, "mac"> {
-  /** Key of the digest for sensitive values. */
+  /** Key for digests of sensitive values. */
   key: Uint8Array<ArrayBuffer>;
 }
 
-/** What a redactor is made from. */
+/** Options of a redactor. */
 export interface RedactorOptions {
-  /** Digest for sensitive values, under a key of its own. */
+  /** Digest for sensitive values, with a separate key. */
   mac: Mac;
   /** Prefix of gateway keys. */
   keyPrefix: string;
@@ -82,7 +85,7 @@ export interface RedactorOptions {
   sensitiveNames: readonly string[];
   /** Settings of providers that are credentials, in snake_case: members of these names are masked in JSON. Default: none. */
   secretMembers?: readonly string[];
-  /** Prefixes that are read like `x-gateway-`. */
+  /** Header prefixes that are equivalent to `x-gateway-`. */
   aliasPrefixes: readonly string[];
 }
 
@@ -102,10 +105,13 @@ export function createRedactor(options: RedactorOptions): Redactor {
     128,
   );
   const members = createMemberMask(options.secretMembers);
-  const text = (value: string): string => {
-    const shown = members.mayStandIn(value) ? members.mask(value) : value;
-    return forms.mayStandIn(shown) ? forms.mask(shown) : shown;
-  };
+  const mayHoldSecret = (value: string): boolean => forms.mayStandIn(value) || members.mayStandIn(value);
+  function* textSteps(value: string): Steps<string> {
+    const shown = members.mayStandIn(value) ? yield* members.mask(value) : value;
+    return forms.mayStandIn(shown) ? yield* forms.mask(shown) : shown;
+  }
+  const text = (value: string): string =>
+    mayHoldSecret(value) ? runNow(textSteps(value), Number.POSITIVE_INFINITY) : value;
   const digests = new BoundedMap<string, string>(2_000);
   let digestsSince = performance.now();
   const remember = (value: string, digest: string): string => {
@@ -143,7 +149,8 @@ export function createRedactor(options: RedactorOptions): Redactor {
   };
   return {
     text,
-    mayHoldSecret: (value) => forms.mayStandIn(value) || members.mayStandIn(value),
+    textSteps,
+    mayHoldSecret,
     headers: (headers, extra) =>
       hideNamed(headers, extra, (value) => (value.length < shortestSecret ? value : text(value))),
     hide: (headers, extra) => hideNamed(headers, extra, asIs),
@@ -152,7 +159,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
 
 const asIs = (value: string): string => value;
 
-/** A config may hold credentials of any form; the slug of a saved one holds none, and some are hidden already. */
+/** An inline config may hold any credentials; the slug of a saved one holds none, and hidden ones need no masking. */
 function isInlineConfig(value: string): boolean {
   return !value.startsWith("pc-") && !/^hmac:[0-9a-f]{12}$/.test(value);
 }

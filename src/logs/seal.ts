@@ -1,5 +1,6 @@
 import { isObject } from "../lib/json.ts";
 import { createValueMask, type ValueMask } from "../lib/secret-values.ts";
+import { runNow, type Steps } from "../lib/steps.ts";
 import type { LogBatch } from "../schemas/logs.ts";
 import { textOfBody } from "./body.ts";
 import type { BodyLengths, PackedBatch } from "./pack.ts";
@@ -9,84 +10,99 @@ import { masked } from "./secret-members.ts";
 
 const decoder = new TextDecoder();
 
-/** What masks the rows of a batch: anything with the form of a credential, and the credentials of each row. */
+/** Masks the rows of a batch: anything that looks like a credential, and the credentials of each row. */
 interface Masks {
   redactor: Redactor;
   values: readonly ValueMask[];
-  /** For each row the index of its values. */
+  /** Index into the values, per row. */
   rows: readonly number[];
 }
 
 /** The batch as it is stored: without the credentials of its requests, and without anything that has the form of one. */
-export function sealBatch({ heads, lengths, bodies, secrets, ...batch }: PackedBatch, redactor: Redactor): LogBatch {
+export function sealBatch(batch: PackedBatch, redactor: Redactor): LogBatch {
+  return runNow(sealInSteps(batch, redactor), Number.POSITIVE_INFINITY);
+}
+
+/** As `sealBatch`, where requests are answered. */
+export function* sealInSteps(
+  { heads, lengths, bodies, secrets, ...batch }: PackedBatch,
+  redactor: Redactor,
+): Steps<LogBatch> {
   const { lists, rows } = secrets;
   const values = lists.map((list) => createValueMask(list, () => masked));
   const masks: Masks = { redactor, values, rows };
-  const sealed = sealBodies(bodies, lengths, masks);
-  return {
-    ...batch,
-    details: sealRows(batch.details, masks),
-    content: `${sealed.lengths}\n${sealRows(heads, masks)}\n${sealed.text}`,
-  };
+  const sealed = yield* sealBodies(bodies, lengths, masks);
+  const details = yield* sealRows(batch.details, masks);
+  const shownHeads = yield* sealRows(heads, masks);
+  return { ...batch, details, content: `${sealed.lengths}\n${shownHeads}\n${sealed.text}` };
 }
 
-/** Members that say whose row it is and where it stands: what stands there is chosen by no caller. */
+/** Fields with ids of the gateway: no caller can choose their values. */
 const ownMembers = new Set(["id", "organisation_id", "workspace_id", "api_key_id", "method", "operation", "type"]);
 
-/** A value with what its texts hold masked; names of members stay. */
-export function maskTexts(value: unknown, mask: (text: string) => string): unknown {
+/** A value with its strings masked; field names stay. */
+export function maskStrings(value: unknown, mask: (text: string) => string): unknown {
   if (typeof value === "string") return mask(value);
-  if (Array.isArray(value)) return value.map((item) => maskTexts(item, mask));
+  if (Array.isArray(value)) return value.map((item) => maskStrings(item, mask));
   if (!isObject(value)) return value;
   const shown = Object.entries(value).map(([name, member]) => [
     name,
-    ownMembers.has(name) ? member : maskTexts(member, mask),
+    ownMembers.has(name) ? member : maskStrings(member, mask),
   ]);
   return Object.fromEntries(shown);
 }
 
 /** A JSON array with one value for each row. */
-function sealRows(text: string, { redactor, values, rows }: Masks): string {
-  if (!values.some((one) => one.mayStandIn(text))) return redactor.text(text);
+function* sealRows(text: string, { redactor, values, rows }: Masks): Steps<string> {
+  if (!values.some((one) => one.mayStandIn(text))) return yield* redactor.textSteps(text);
   // written by `packRecords`
   const parsed = JSON.parse(text) as unknown[];
   const shown = parsed.map((row, index) => {
     const own = values[rows[index] ?? 0];
-    return own ? maskTexts(row, own.mask) : row;
+    return own ? maskStrings(row, own.mask) : row;
   });
-  return redactor.text(JSON.stringify(shown));
+  return yield* redactor.textSteps(JSON.stringify(shown));
 }
 
 /** Bodies as one text, and their lengths in characters. */
-function sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): { text: string; lengths: string } {
+function* sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): Steps<{ text: string; lengths: string }> {
   const { redactor, values, rows } = masks;
   const isFine = (text: string) =>
     !(text.includes("\0") || text.includes("data:") || redactor.mayHoldSecret(text)) &&
     !values.some((one) => one.mayStandIn(text));
   const whole = decoder.decode(bodies);
-  // in plain ASCII, which is usual, a body has as many characters as bytes
+  // in ASCII, the usual case, a body has as many characters as bytes
   if (whole.length === bodies.length && isFine(whole)) return { text: whole, lengths };
-  const texts = readTexts(bodies, lengths);
+  const texts = readBodies(bodies, lengths);
   const text = texts.flat().join("");
   if (isFine(text)) return { text, lengths: toLengths(texts) };
-  const sealed = texts.map((row, index) => {
+  const sealed: BodyText = [];
+  for (const [index, row] of texts.entries()) {
     const own = values[rows[index] ?? 0];
-    const mask = (body: string) => redactor.text(own?.mayStandIn(body) ? own.mask(body) : body);
-    return row?.map((body) => body && storedText(sealBody(body, mask))) ?? null;
-  });
+    const mask = (body: string) => redactor.textSteps(own?.mayStandIn(body) ? own.mask(body) : body);
+    sealed.push(row && (yield* sealRow(row, mask)));
+  }
   return { text: sealed.flat().join(""), lengths: toLengths(sealed) };
 }
 
-/** What is masked is looked for in each event first, then in what the events add up to. */
-function sealBody(body: string, mask: (text: string) => string): string {
-  const shown = mask(body);
-  return isEventText(shown) ? maskAcrossPieces(shown, mask) : shown;
+/** The bodies of one row. */
+function* sealRow(row: readonly (string | null)[], mask: (text: string) => Steps<string>): Steps<(string | null)[]> {
+  const sealed: (string | null)[] = [];
+  for (const body of row) sealed.push(body && storedText(yield* sealBody(body, mask)));
+  return sealed;
 }
 
-type Texts = (readonly (string | null)[] | null)[];
+/** What is masked is looked for in each event first, then in what the events add up to. */
+function* sealBody(body: string, mask: (text: string) => Steps<string>): Steps<string> {
+  yield body.length >> 3;
+  const shown = yield* mask(body);
+  return isEventText(shown) ? yield* maskAcrossPieces(shown, mask) : shown;
+}
+
+type BodyText = (readonly (string | null)[] | null)[];
 
 /** Each body as text. */
-function readTexts(bodies: Uint8Array, lengths: string): Texts {
+function readBodies(bodies: Uint8Array, lengths: string): BodyText {
   let position = 0;
   const read = (length: number | null): string | null => {
     if (length === null) return null;
@@ -99,11 +115,11 @@ function readTexts(bodies: Uint8Array, lengths: string): Texts {
   return rows.map((row) => row && [read(row[0]), read(row[1])]);
 }
 
-function toLengths(texts: Texts): string {
+function toLengths(texts: BodyText): string {
   return JSON.stringify(texts.map((row) => row?.map((body) => body?.length ?? null) ?? null));
 }
 
-/** Text the database keeps whole: it would cut it at U+0000. */
+/** Text that the database stores completely: it would cut it at U+0000. */
 function storedText(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\\u0000") : text;
 }

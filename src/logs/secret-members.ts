@@ -1,42 +1,43 @@
 import { kindOfMember, plainName } from "../lib/secret-names.ts";
+import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 
-// Works on the text of JSON, not on its value: stored bodies are not parsed for it, and may be cut, events of a stream, or
-// JSON inside of strings.
+// Works on JSON text, not on its value: stored bodies are not parsed, and may be cut, event streams, or JSON
+// inside strings.
 
 /** The last three letters of the names `kindOfMember` knows, as alternatives of a pattern. */
 const knownEndings =
   "key|KEY|Key|ret|RET|ord|ORD|swd|pwd|(?<=phr)ase|(?<=ent)ial|(?<=enti)als|(?<=izat)ion|(?<=sert)ion|(?<=IZAT)ION|(?<=[Cc]oo)kie|(?<=COO)KIE|ken|KEN";
 /**
- * What stands between a name and its value. The quote, or the escape before it, stands fourth: engines skip three letters at
- * a time where there is none.
+ * What separates a name from its value. The quote, or the escape before it, is the fourth character: engines then skip
+ * three characters at a time.
  */
 const behindName = '[\\\\"](?:[\\\\"]|\\s)*:';
 
 const lettersOfHint = 3;
 const backslash = 0x5c;
-/** What stands where a secret stood. */
+/** Replaces a secret. */
 export const masked = "[masked]";
 
 const longestName = 64;
 
-/** Shortest value under a bare `token` that is no piece of a text, as log probabilities list them. */
+/** Shortest value of a bare `token` field that is not text, such as the tokens that log probabilities list. */
 const bareToken = /^(?=\S*[A-Za-z0-9]{4})\S{16,}$/;
 
-/** What stands there already where a digest or a mask replaced a secret. */
+/** A digest or mask that already replaces a secret. */
 const hiddenAlready = /^(?:hmac:[0-9a-f]{12}|\[masked\]|\*+)$/;
 
-/** The string of JSON that begins behind an opening quote. */
+/** A JSON string after its opening quote. */
 interface Quoted {
-  /** Where its closing quote begins, escapes included; the end of the text where it was cut. */
+  /** Index of its closing quote, preceding escapes included; the end of the text where it was cut. */
   end: number;
-  /** Where what follows begins. */
+  /** Index of what follows. */
   next: number;
 }
 
-/** A text, and where its lines end: no string of JSON reaches over one. */
+/** A text and its line ends: no JSON string crosses one. */
 interface Lines {
   text: string;
-  /** Asked for places that do not go back: each line is looked through once. */
+  /** Call with ascending positions: each line is scanned once. */
   lineEnd(from: number): number;
 }
 
@@ -52,7 +53,7 @@ function readLines(text: string): Lines {
   };
 }
 
-/** Backslashes right before a place, not further back than `from`. */
+/** Number of backslashes before a position, not further back than `from`. */
 function countBackslashes(text: string, place: number, from: number): number {
   let count = 0;
   while (place - count > from && text.charCodeAt(place - count - 1) === backslash) count++;
@@ -62,13 +63,13 @@ function countBackslashes(text: string, place: number, from: number): number {
 /**
  * Finds the end of a string.
  *
- * @param escapes Backslashes before its opening quote: 0 in JSON, 1 in JSON inside of a string, 3 one level deeper.
+ * @param escapes Backslashes before its opening quote: 0 in JSON, 1 in JSON inside a string, 3 one level deeper.
  */
 function readQuoted({ text, lineEnd }: Lines, from: number, escapes: number): Quoted {
   const end = lineEnd(from);
   for (let quote = text.indexOf('"', from); quote >= 0 && quote < end; quote = text.indexOf('"', quote + 1)) {
     const count = countBackslashes(text, quote, from);
-    // fewer than its own: the string around it ends
+    // fewer than its own: the surrounding string ends
     if (count < escapes) return { end: quote - count, next: quote - count };
     const inner = Math.floor((count - escapes) / (escapes + 1));
     if (inner % 2 === 0) return { end: quote - escapes, next: quote + 1 };
@@ -83,20 +84,20 @@ function skipSpace(text: string, from: number): number {
   return place;
 }
 
-/** Where a name begins that ends at a place. A text that has few quotes is not looked through for each of them. */
+/** Start of the name that ends at a position. The search is bounded, as a text may have few quotes. */
 function startOfName(text: string, nameEnd: number): number | undefined {
   const least = Math.max(0, nameEnd - longestName);
   for (let start = nameEnd; start > least; start--) if (text[start - 1] === '"') return start;
   return undefined;
 }
 
-/** A name with its letters in plain: JSON may write any of them as an escape, readers of stored bodies undo it. */
+/** A name without JSON escapes, which readers of stored bodies would decode. */
 function unescaped(name: string): string {
   if (!name.includes("\\u")) return name;
   return name.replace(/\\+u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-/** The member whose name ends behind a place: its name, the quotes around it and where its value may begin. */
+/** The field whose name ends at a position: its name, its quotes and the start of its value. */
 function memberAt(text: string, nameEnd: number): { name: string; quote: string; from: number } | undefined {
   let place = nameEnd;
   while (text.charCodeAt(place) === backslash) place++;
@@ -107,7 +108,7 @@ function memberAt(text: string, nameEnd: number): { name: string; quote: string;
   return { name: unescaped(text.slice(start, nameEnd)), quote: text.slice(nameEnd, place + 1), from: colon + 1 };
 }
 
-/** Where a number ends that begins at a place; the place itself where none does. */
+/** End of the number that begins at a position; the position itself without a number. */
 function skipNumber(text: string, from: number): number {
   const isDigit = (code: number) => code >= 0x30 && code <= 0x39;
   const start = text.charCodeAt(from) === 0x2d ? from + 1 : from;
@@ -117,7 +118,7 @@ function skipNumber(text: string, from: number): number {
   return place;
 }
 
-/** Puts a text together again with some of its pieces replaced, in order. */
+/** Rebuilds a text with some pieces replaced, in order. */
 class Replaced {
   readonly #text: string;
   readonly #pieces: string[] = [];
@@ -139,14 +140,14 @@ class Replaced {
   }
 }
 
-/** Where the value of a secret member stands, and what it is worth. */
+/** Position and kind of a secret field's value. */
 interface Value {
   from: number;
   quote: string;
   isToken: boolean;
 }
 
-/** Masks the string, the number or the list of strings that begins at a place; tells where it ends. */
+/** Masks the string, number or list of strings at a position; returns where it ends. */
 function maskValue(lines: Lines, { from, quote, isToken }: Value, replaced: Replaced): number {
   const { text } = lines;
   let place = skipSpace(text, from);
@@ -173,11 +174,27 @@ function isSecretValue(shown: string, isToken: boolean): boolean {
   return !isToken || bareToken.test(shown);
 }
 
-/** Masks the values of members that are named like secrets, in texts of JSON of any kind. */
+/** Masks the member whose name may end at a place, if it is a secret. Returns where the search continues. */
+function maskMember(
+  lines: Lines,
+  nameEnd: number,
+  { replaced, kindOf }: { replaced: Replaced; kindOf: typeof kindOfMember },
+): number {
+  const member = memberAt(lines.text, nameEnd);
+  if (!member) return nameEnd + 1;
+  const { name, from, quote } = member;
+  const kind = kindOf(name);
+  return kind === "plain" ? from : maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);
+}
+
+/** Steps that one member takes, its name and its value aside. */
+const stepsPerMember = 40;
+
+/** Masks the values of fields that are named like secrets, in any JSON text. */
 interface MemberMask {
   /** False where `mask` would change nothing. */
   mayStandIn(text: string): boolean;
-  mask(text: string): string;
+  mask(text: string): Steps<string>;
 }
 
 /** The spellings of a name in snake_case. */
@@ -206,20 +223,23 @@ export function createMemberMask(names: readonly string[] = []): MemberMask {
   const kindOf = (name: string) => (secretNames.has(plainName(name)) ? "secret" : kindOfMember(name));
   return {
     mayStandIn: (text) => anywhere.test(text),
-    mask(text) {
+    *mask(text) {
       const lines = readLines(text);
       const replaced = new Replaced(text);
-      candidate.lastIndex = 0;
-      for (let match = candidate.exec(text); match; match = candidate.exec(text)) {
-        const nameEnd = match.index + lettersOfHint;
-        const member = memberAt(text, nameEnd);
-        candidate.lastIndex = member?.from ?? nameEnd + 1;
-        const kind = member ? kindOf(member.name) : "plain";
-        if (!member || kind === "plain") continue;
-        const { from, quote } = member;
-        candidate.lastIndex = maskValue(lines, { from, quote, isToken: kind === "token" }, replaced);
+      let from = 0;
+      let steps = 0;
+      for (;;) {
+        // the pattern is shared: another call may have used it between two steps
+        candidate.lastIndex = from;
+        const match = candidate.exec(text);
+        if (!match) return replaced.result();
+        const next = maskMember(lines, match.index + lettersOfHint, { replaced, kindOf });
+        steps += stepsPerMember + ((next - from) >> 3);
+        from = next;
+        if (steps < stepsPerPiece) continue;
+        yield steps;
+        steps = 0;
       }
-      return replaced.result();
     },
   };
 }

@@ -3,7 +3,7 @@ import type { LoggedUsage } from "../schemas/logs.ts";
 
 type Counts = Record<string, unknown>;
 
-/** Counts of a row that tells of none. */
+/** Counts of a row without token counts. */
 const noTokens = {
   input_tokens: 0,
   output_tokens: 0,
@@ -15,24 +15,24 @@ const noTokens = {
   audio_output_tokens: 0,
 };
 
-/** A stored usage with all counts rows have; rows of earlier versions lack some. */
+/** Stored usage with all counts; rows of earlier versions lack some. */
 export function withAllCounts(usage: Partial<LoggedUsage> | null): LoggedUsage | null {
   return usage && { ...noTokens, ...usage };
 }
 
-/** What is counted of an answer besides its tokens. */
+/** Counts of a response besides its tokens. */
 export type FurtherCounts = Pick<LoggedUsage, "units" | "image">;
 
-/** Counts with further ones. */
+/** Adds further counts. */
 export function withUnits(usage: LoggedUsage | null, { units, image }: FurtherCounts): LoggedUsage | null {
   if (!units) return usage;
   return { ...(usage ?? noTokens), units: { ...usage?.units, ...units }, ...(image && { image }) };
 }
 
-/** The counts of two answers together. */
+/** The sum of two usages. */
 export function addUsage(one: LoggedUsage | null, other: LoggedUsage | null): LoggedUsage | null {
   if (!one || !other) return one ?? other;
-  const names = Object.keys(noTokens) as (keyof typeof noTokens)[]; // it is made of these
+  const names = Object.keys(noTokens) as (keyof typeof noTokens)[]; // Object.keys loses the type of the names
   const units = { ...one.units };
   for (const [name, value] of Object.entries(other.units ?? {})) units[name] = (units[name] ?? 0) + value;
   return {
@@ -52,7 +52,7 @@ export function withTier(usage: LoggedUsage | null, tier: unknown): LoggedUsage 
   return { ...usage, service_tier: tier };
 }
 
-/** The first of these members that is a count; what is no whole, non-negative number counts as nothing. */
+/** The first of these fields that is a count; anything but a non-negative integer counts as 0. */
 function count(holder: unknown, ...names: readonly string[]): number {
   if (!isObject(holder)) return 0;
   for (const name of names) {
@@ -62,7 +62,7 @@ function count(holder: unknown, ...names: readonly string[]): number {
   return 0;
 }
 
-/** Tokens written to a cache: a count, or one for each time they are kept. */
+/** Tokens written to a cache: a count, or one per time to live. */
 function cacheWrites(usage: Counts, sent: unknown): number {
   const told = count(sent, "cache_write_tokens") || count(usage, "cache_creation_input_tokens", "cache_write_tokens");
   if (told > 0) return told;
@@ -70,7 +70,7 @@ function cacheWrites(usage: Counts, sent: unknown): number {
   return count(kept, "ephemeral_5m_input_tokens") + count(kept, "ephemeral_1h_input_tokens");
 }
 
-/** Counts most answers do not have; undefined where there is none. */
+/** Counts that few responses have; undefined without any. */
 function rareCounts(usage: Counts, sent: unknown, made: unknown): LoggedUsage["units"] {
   let units: LoggedUsage["units"];
   const note = (name: string, value: number) => {
@@ -87,11 +87,11 @@ function rareCounts(usage: Counts, sent: unknown, made: unknown): LoggedUsage["u
 }
 
 /**
- * Token counts of an upstream's usage object. It is that of a chat, a completion or embeddings
+ * Token counts of an upstream's usage object: of a chat, a completion or embeddings
  * (https://platform.openai.com/docs/api-reference/chat/object), of a response, images, a transcription or a realtime session
- * (https://platform.openai.com/docs/api-reference/responses/object), or of a message, whose input does not hold what a cache
- * read or wrote (https://docs.claude.com/en/docs/build-with-claude/prompt-caching). A transcription that tells only how long
- * it is counts no tokens.
+ * (https://platform.openai.com/docs/api-reference/responses/object), or of a message, whose input excludes cached tokens
+ * (https://docs.claude.com/en/docs/build-with-claude/prompt-caching). A transcription that only states its duration has
+ * no tokens.
  */
 export function toLoggedUsage(usage: unknown): LoggedUsage | null {
   if (!isObject(usage)) return null;
@@ -104,7 +104,7 @@ export function toLoggedUsage(usage: unknown): LoggedUsage | null {
   let input = count(usage, "prompt_tokens", "input_tokens");
   const isMessage = usage.prompt_tokens === undefined && usage.total_tokens === undefined && !isObject(sent);
   if (isMessage) input += cached + written;
-  // some that embed count all tokens and nothing else
+  // some embedding models report the total only
   if (input + output === 0) input = total;
   const units = rareCounts(usage, sent, made);
   const counts = {

@@ -1,22 +1,22 @@
-import { giveWay } from "../lib/pace.ts";
+import { giveWay, runPaced } from "../lib/pace.ts";
 import type { LogBatch } from "../schemas/logs.ts";
 import { packRecords } from "./pack.ts";
 import type { LogRecord } from "./record.ts";
 import type { Redactor } from "./redact.ts";
-import { sealBatch } from "./seal.ts";
+import { sealInSteps } from "./seal.ts";
 
-/** The writing half of the log. Hosts may run it on another thread, where it does not hold the event loop. */
+/** Writes the log. Hosts may run it on another thread, where it does not block the event loop. */
 export interface LogWriter {
-  /** Takes secrets out of records and stores them, all or none. */
+  /** Redacts records and stores them, all or none. */
   append(records: readonly LogRecord[]): Promise<void>;
-  /** Removes at most `limit` batches made before `time` (Unix milliseconds); tells how many went. */
+  /** Removes at most `limit` batches made before `time` (Unix milliseconds); returns how many were removed. */
   purge(time: number, limit: number): Promise<number>;
   close(): Promise<void>;
-  /** Most bytes it wants at once, where that is not the default of the queue. */
+  /** Preferred bytes per write, where that differs from the queue's default. */
   readonly batchBytes?: number;
 }
 
-/** A writer that runs where it is called. */
+/** A writer that runs on the calling thread. */
 export function createLogWriter(
   store: { append(batches: readonly LogBatch[]): Promise<void>; purge: LogWriter["purge"] },
   redactor: Redactor,
@@ -26,9 +26,9 @@ export function createLogWriter(
       const packed = await packRecords(records, redactor);
       const sealed: LogBatch[] = [];
       for (const batch of packed) {
-        // each may be long, and this is where requests are answered
+        // each may take long, and this thread serves requests
         if (sealed.length > 0) await giveWay();
-        sealed.push(sealBatch(batch, redactor));
+        sealed.push(await runPaced(sealInSteps(batch, redactor)));
       }
       await store.append(sealed);
     },

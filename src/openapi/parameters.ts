@@ -5,7 +5,7 @@ const text = { type: "string" };
 const traceId = { type: "string", maxLength: 256 };
 const flag = { type: "string", enum: ["true", "false"] };
 
-/** Headers of requests that reach a provider, by their names behind `x-gateway-`. */
+/** Headers of requests to a provider, by name without `x-gateway-`. */
 const requestHeaders: Readonly<Record<string, readonly [description: string, schema: object]>> = {
   provider: ["Slug of a provider, or @slug of a stored one", text],
   "virtual-key": ["Slug of a stored provider", text],
@@ -25,7 +25,7 @@ const requestHeaders: Readonly<Record<string, readonly [description: string, sch
   beta: ["Names of opt-in behaviour, separated by commas", text],
 };
 
-/** Components the parameters of operations refer to. */
+/** Components that operations reference. */
 export const parameterComponents: Readonly<Record<string, object>> = Object.fromEntries(
   Object.entries(requestHeaders).map(([name, [description, schema]]) => [
     name,
@@ -35,14 +35,14 @@ export const parameterComponents: Readonly<Record<string, object>> = Object.from
 
 const references = Object.keys(requestHeaders).map((name) => ({ $ref: `#/components/parameters/${name}` }));
 
-/** Parameters of an operation: of its path, its query and its headers. */
+/** Parameters of an operation: path, query and headers. */
 export function parametersOf(endpoint: Endpoint): object[] {
   const inPath = pathParameters(endpoint.path).map((name) => ({ name, in: "path", required: true, schema: text }));
-  const rest = { name: "path", in: "path", required: true, description: "Rest of the path, slashes included" };
+  const rest = { name: "path", in: "path", required: true, description: "Rest of the path, including slashes" };
   return [
     ...inPath,
     ...(endpoint.path.endsWith("*") ? [{ ...rest, schema: text }] : []),
-    ...(endpoint.query ?? []).map((query) => ({ ...query, in: "query", schema: text })),
+    ...(endpoint.query ?? []).map(({ name, description }) => ({ name, description, in: "query", schema: text })),
     // headers that say which provider, and how it is asked
     ...(operationNameOf(endpoint) === undefined ? [] : references),
   ];

@@ -120,7 +120,7 @@ export class ConditionIndex<Entry extends Conditional> {
 
   #add(indexed: Indexed<Entry>): void {
     const exact = indexed.conditions.filter(({ patterns }) => patterns.length === 0);
-    // keys and metadata tell requests apart better than the workspace, which most of them share
+    // keys and metadata distinguish requests better than the workspace, which most of them share
     const chosen = exact.find(({ key }) => !["workspace_id", "organisation_id"].includes(key)) ?? exact[0];
     if (!chosen) {
       this.#others.push(indexed);

@@ -1,21 +1,21 @@
 import type { LoggedUsage } from "../schemas/logs.ts";
 import { toDigits } from "./decimals.ts";
-import { type ModelPrice, type PriceLadder, priceAt, type TokenKind } from "./prices.ts";
+import { type ModelPrice, type PriceTiers, priceAt, type TokenKind } from "./prices.ts";
 
-/** What was counted of a request. */
+/** Counts of a request. */
 export type Counts = Partial<LoggedUsage>;
 
 /** Prices of calls, and of batches. The others are service tiers. */
 const callMode = "call";
 const batchMode = "batch";
 
-/** Which of a model's prices count. */
+/** Selects among a model's prices. */
 interface CostOptions {
-  /** Those of batches: the model's own, else half of each price. Default: false. */
+  /** Batch prices: the model's own, else half of each price. Default: false. */
   batch?: boolean | undefined;
 }
 
-/** The price of one token, picture or other thing: `nanos` + `parts` / 10^9 nano-dollars, both whole. */
+/** The price of one token, image or other unit: `nanos` + `parts` / 10^9 nano-dollars, both integers. */
 interface Rate {
   nanos: number;
   parts: number;
@@ -23,11 +23,11 @@ interface Rate {
 
 const partsOfNano = 1_000_000_000;
 
-/** Decimal places to 10^-18 US dollars from dollars, and from dollars per million tokens. */
+/** Decimal places to 10^-18 US dollars, from dollars and from dollars per million tokens. */
 const fromDollars = 18;
 const fromMillions = 12;
 
-/** A price as a rate, exactly; what is below 10^-18 dollars is rounded, half up. */
+/** A price as an exact rate; below 10^-18 dollars it is rounded half up. */
 function toRate(price: number, places: number): Rate {
   const [all, decimals] = toDigits(price);
   const shift = places - decimals;
@@ -36,7 +36,7 @@ function toRate(price: number, places: number): Rate {
   return { nanos: Number(scaled / BigInt(partsOfNano)), parts: Number(scaled % BigInt(partsOfNano)) };
 }
 
-/** Prices of a model as they are calculated with; undefined where it has none. */
+/** Prices of a model as rates; undefined where there is no price. */
 interface Rates {
   input: Rate | undefined;
   output: Rate | undefined;
@@ -47,21 +47,21 @@ interface Rates {
   audioOutput: Rate | undefined;
   imageInput: Rate | undefined;
   imageOutput: Rate | undefined;
-  /** What is counted in pages, searches or characters and stands in the list as a price of tokens. */
+  /** The price of pages, searches or characters, which the list states as a price of tokens. */
   thing: Rate | undefined;
-  /** Further things by their name. */
+  /** Further units by name. */
   units: ReadonlyMap<string, Rate>;
   images: ReadonlyMap<string, ReadonlyMap<string, Rate>>;
-  /** Of each call. */
+  /** Per call. */
   fixed: readonly Rate[];
 }
 
-/** A minute of sound is 1,000 tokens in the lists of those who tell the price of both. */
+/** Providers that publish both prices count a minute of audio as 1,000 tokens. */
 const tokensOfMinute = 1_000;
 
 /**
- * The price of a million tokens of sound that is sent. Where the list has the price of a minute, its price of tokens is that
- * of minutes too.
+ * The price of a million tokens of audio input. Where the list has a price per minute, its token price is derived from
+ * minutes too.
  */
 function audioInputOf({ tokens, units }: ModelPrice): number | undefined {
   const minute = units.get("request_audio_token");
@@ -106,7 +106,7 @@ function toRates(price: ModelPrice, mode: string): Rates {
   };
 }
 
-/** Rates of prices that were calculated with: a price is read once and never changed. */
+/** Cached rates: a price is read once and never changes. */
 const known = new WeakMap<ModelPrice, Rates>();
 /** The same for batches and for service tiers that the price has, by their name. */
 const knownOfModes = new WeakMap<ModelPrice, Map<string, Rates>>();
@@ -135,7 +135,7 @@ function modeOf({ service_tier: tier }: Counts, { tiers }: ModelPrice, batch: bo
   return tier !== undefined && tiers?.has(tier) ? tier : callMode;
 }
 
-/** Counts above it are taken for it, so that no product loses a digit. */
+/** Larger counts are capped, so that no product loses a digit. */
 const maxCount = 1e12;
 const countStep = 1_000_000;
 
@@ -150,7 +150,7 @@ class Sum {
     const low = count % countStep;
     const high = (count - low) / countStep;
     this.#addParts(parts * low);
-    // a step of counts is a thousandth of a nano-dollar's parts
+    // a step of a count is a thousandth of a unit of `parts`
     const thousandths = parts * high;
     this.nanos += Math.floor(thousandths / 1_000);
     this.#addParts((thousandths % 1_000) * countStep);
@@ -163,19 +163,19 @@ class Sum {
   }
 }
 
-/** What is counted in parts: thousandths of things, and milliseconds of what is paid by the minute. */
+/** Counts with fractions: thousandths of units, and milliseconds of what is paid by the minute. */
 const thingParts = 1_000;
 const minuteParts = 60_000;
 
 const noSum: Rate = { nanos: 0, parts: 0 };
 
-/** The sum of one request: of whole things, and of parts of them. */
+/** The cost of one request: whole units, and fractions of them. */
 class Bill {
   readonly #whole = new Sum();
-  /** Most requests have none of these two. */
+  /** Most requests need neither. */
   #things: Sum | undefined;
   #minutes: Sum | undefined;
-  /** Whether anything that was counted has a price. */
+  /** Whether any count has a price. */
   isPriced = false;
 
   #note(rate: Rate | undefined, count: number): rate is Rate {
@@ -224,7 +224,7 @@ class Bill {
 
 const noUnits: Readonly<Record<string, number>> = {};
 
-/** Takes up to `count` of what is left. */
+/** Takes up to `count` of the remaining tokens. */
 function take(left: { tokens: number }, count = 0): number {
   const taken = Math.min(Math.max(count, 0), left.tokens);
   left.tokens -= taken;
@@ -246,7 +246,7 @@ function addInput(bill: Bill, counts: Counts, rates: Rates): void {
   bill.tokens(rates.input, left.tokens);
 }
 
-/** The price of a picture, by what it is or by what there is for any. */
+/** The price of an image by quality and size, else the general one. */
 function imageRate({ images, units }: Rates, { image }: Counts): Rate | undefined {
   const { quality = "default", size = "default" } = image ?? {};
   for (const sizes of [images.get(quality), images.get("default")]) {
@@ -262,7 +262,7 @@ function addOutput(bill: Bill, counts: Counts, rates: Rates): void {
   const image = units.images === undefined ? undefined : imageRate(rates, counts);
   if (image && (units.images ?? 0) > 0) {
     bill.things(image, units.images ?? 0);
-    // they are the pictures
+    // they are the images' tokens
     return;
   }
   bill.tokens(rates.audioOutput, take(left, counts.audio_output_tokens));
@@ -270,7 +270,7 @@ function addOutput(bill: Bill, counts: Counts, rates: Rates): void {
   bill.tokens(rates.output, left.tokens);
 }
 
-/** Counts that say more of the tokens, or of the pictures. */
+/** Counts that break down the tokens or images. */
 const partsOfTokens: ReadonlySet<string> = new Set([
   "cached_audio_tokens",
   "cache_write_1h",
@@ -297,13 +297,13 @@ function addUnits(bill: Bill, counts: Counts, rates: Rates): void {
 /**
  * What a request costs, in nano-dollars, rounded half up once; undefined when nothing was counted that has a price.
  *
- * - Input less what a cache read or wrote, sound and pictures at `request_token`, these at their own prices; without one, what
- *   a cache read or wrote costs as input, sound and pictures as text. Output likewise; reasoning is output.
- * - Pictures that have a price of their own cost that, by quality and size, and their tokens nothing.
- * - `units` of which the model has a price cost that. Without tokens, pages, searches and characters cost `request_token`,
- *   which is how the list has them, and seconds the price of their minutes.
+ * - Input tokens that are neither cached nor audio nor images cost `request_token`; cached, audio and image tokens have
+ *   their own prices, and without one cost as much as input or text. The same holds for output; reasoning is output.
+ * - Images with a price by quality and size cost that, and their tokens nothing.
+ * - `units` with a price cost that. Without tokens, pages, searches and characters cost `request_token`, as in the list,
+ *   and seconds the price per minute.
  *
- * Every figure is exact for prices of up to 18 decimals of a dollar and counts of up to 10^12.
+ * Exact for prices of up to 18 decimals of a dollar and counts of up to 10^12.
  */
 export function costOf(counts: Counts, price: ModelPrice, { batch = false }: CostOptions = {}): number | undefined {
   const rates = ratesOf(price, modeOf(counts, price, batch));
@@ -315,9 +315,9 @@ export function costOf(counts: Counts, price: ModelPrice, { batch = false }: Cos
   return bill.isPriced ? bill.total() : undefined;
 }
 
-/** As `costOf`, at the price of a prompt of this length; undefined without a price. */
-export function costAt(counts: Counts, ladder: PriceLadder | undefined, options?: CostOptions): number | undefined {
-  const price = ladder && priceAt(ladder, counts.input_tokens ?? 0);
+/** As `costOf`, at the price tier of the prompt's length; undefined without a price. */
+export function costAt(counts: Counts, priceTiers: PriceTiers | undefined, options?: CostOptions): number | undefined {
+  const price = priceTiers && priceAt(priceTiers, counts.input_tokens ?? 0);
   return price && costOf(counts, price, options);
 }
 

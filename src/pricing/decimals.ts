@@ -1,5 +1,5 @@
 /**
- * A decimal that is not negative as a whole number and the places behind its point: 0.15 is 15 and 2. Places are negative for
+ * A non-negative decimal as an integer and its decimal places: 0.15 is 15 and 2. Places are negative for
  * large numbers.
  */
 export function toDigits(value: number): [digits: bigint, places: number] {
@@ -8,13 +8,13 @@ export function toDigits(value: number): [digits: bigint, places: number] {
   return [BigInt(before + behind), behind.length - Number(exponent)];
 }
 
-/** The product of two decimals that are not negative, without the noise of a multiplication. */
+/** The exact product of two non-negative decimals, without floating-point error. */
 export function multiplyDecimals(one: number, other: number): number {
   const [[a, placesOfA], [b, placesOfB]] = [toDigits(one), toDigits(other)];
   return Number(`${a * b}e${-(placesOfA + placesOfB)}`);
 }
 
-/** A number times a power of ten, without the noise of a multiplication. */
+/** A number times a power of ten, without floating-point error. */
 export function shiftDecimal(value: number, places: number): number {
   const [digits, exponent = "0"] = String(value).split("e");
   return Number(`${digits}e${Number(exponent) + places}`);

@@ -1,20 +1,20 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { isObject } from "../lib/json.ts";
 import { multiplyDecimals, shiftDecimal } from "./decimals.ts";
-import { findLadder, type ModelPrice, type PriceLadder, type TokenKind, tokenKinds } from "./prices.ts";
+import { findPriceTiers, type ModelPrice, type PriceTiers, type TokenKind, tokenKinds } from "./prices.ts";
 
-/** What an integration says of prices, as it is stored. */
+/** An integration's price settings, as stored. */
 export interface OwnPricing {
   /** Slug of the provider. */
   provider: string;
-  /** `{multiplier: {...}}`; null where there is none. */
+  /** `{multiplier: {...}}`; null without adjustments. */
   adjustments: unknown;
-  /** Models with settings of their own, by slug. */
+  /** Models with settings, by slug. */
   models: ReadonlyMap<string, { pricingConfig: unknown; baseModelSlug: string | null }>;
 }
 
-/** Finds what a model costs; undefined when nothing is known. */
-export type PriceBook = (model: string) => PriceLadder | undefined;
+/** Finds the prices of a model; undefined when unknown. */
+export type PriceList = (model: string) => PriceTiers | undefined;
 
 /** Decimal places from US cents per token to dollars per million tokens, and from cents to dollars. */
 const perToken = 4;
@@ -43,7 +43,7 @@ function readPrices(holder: unknown): Map<string, number> {
 }
 
 /** The price of an integration's model, of `pay_as_you_go` in cents; undefined where it has none. */
-function readOwnPrice(slug: string, config: unknown): ModelPrice | undefined {
+function readCustomPrice(slug: string, config: unknown): ModelPrice | undefined {
   const own = isObject(config) ? config.pay_as_you_go : undefined;
   if (!isObject(own)) return undefined;
   const tokens = kinds.flatMap((kind): [TokenKind, number][] => {
@@ -62,7 +62,7 @@ function readOwnPrice(slug: string, config: unknown): ModelPrice | undefined {
   };
 }
 
-/** What a kind of token costs that has no price of its own. */
+/** The kind of token whose price applies where a kind has no price. */
 const standIns: ReadonlyMap<TokenKind, TokenKind> = new Map([
   ["cache_read_input_token", "request_token"],
   ["cache_write_input_token", "request_token"],
@@ -77,7 +77,7 @@ function scale<Key>(prices: ReadonlyMap<Key, number>, factorOf: (key: Key) => nu
   return new Map(Array.from(prices, ([key, price]) => [key, multiplyDecimals(price, factorOf(key))]));
 }
 
-/** A price with an integration's factors on it: that of the kind, else `default`. */
+/** A price multiplied by the integration's factor for each kind of token, else by its `default`. */
 function adjustPrice(price: ModelPrice, adjustments: unknown): ModelPrice {
   const multiplier = isObject(adjustments) ? adjustments.multiplier : undefined;
   if (!isObject(multiplier)) return price;
@@ -85,7 +85,7 @@ function adjustPrice(price: ModelPrice, adjustments: unknown): ModelPrice {
   const image = isObject(multiplier.image) ? (numberOf(multiplier.image.default) ?? usual) : usual;
   const ofUnits = isObject(multiplier.additional_units) ? multiplier.additional_units : {};
   const ofKind = (kind: string): number => numberOf(multiplier[kind]) ?? usual;
-  // a factor on what has no price of its own is one on the price that stands in
+  // a factor on a kind without a price applies to the price that stands in
   const withStandIns = new Map(price.tokens);
   for (const [kind, other] of standIns) {
     const standIn = price.tokens.get(other);
@@ -103,28 +103,29 @@ function adjustPrice(price: ModelPrice, adjustments: unknown): ModelPrice {
   };
 }
 
-function findOwn({ provider, models, adjustments }: OwnPricing, model: string): PriceLadder | undefined {
+function findCustomTiers({ provider, models, adjustments }: OwnPricing, model: string): PriceTiers | undefined {
   const { pricingConfig, baseModelSlug } = models.get(model) ?? {};
-  const own = readOwnPrice(model, pricingConfig);
-  const base = baseModelSlug === null || baseModelSlug === undefined ? undefined : findLadder(provider, baseModelSlug);
-  const ladder = own ? { bounds: [], prices: [own] } : (findLadder(provider, model) ?? base);
-  return ladder && { ...ladder, prices: ladder.prices.map((price) => adjustPrice(price, adjustments)) };
+  const own = readCustomPrice(model, pricingConfig);
+  const base =
+    baseModelSlug === null || baseModelSlug === undefined ? undefined : findPriceTiers(provider, baseModelSlug);
+  const priceTiers = own ? { bounds: [], prices: [own] } : (findPriceTiers(provider, model) ?? base);
+  return priceTiers && { ...priceTiers, prices: priceTiers.prices.map((price) => adjustPrice(price, adjustments)) };
 }
 
-/** Most models of one integration whose prices are kept. */
+/** Most models of one integration whose prices are cached. */
 const maxModels = 1_000;
 
 /**
- * The prices of an integration: its model's own before the list's, that of the model it is made of where it has none, and the
- * integration's factors on top. What was found is kept as long as the book.
+ * The prices of an integration: the model's custom price first, else the list price of the model or its base model, and
+ * the integration's factors on top. Results are cached as long as the list.
  */
-export function createPriceBook(pricing: OwnPricing): PriceBook {
-  const known = new BoundedMap<string, PriceLadder | null>(maxModels);
+export function createPriceList(pricing: OwnPricing): PriceList {
+  const known = new BoundedMap<string, PriceTiers | null>(maxModels);
   return (model) => {
     const kept = known.get(model);
     if (kept !== undefined) return kept ?? undefined;
-    const ladder = findOwn(pricing, model);
-    if (model.length <= 256) known.set(model, ladder ?? null);
-    return ladder;
+    const priceTiers = findCustomTiers(pricing, model);
+    if (model.length <= 256) known.set(model, priceTiers ?? null);
+    return priceTiers;
   };
 }

@@ -2,7 +2,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import { nameBeginnings } from "./tables/name-beginnings.ts";
 import { priceList } from "./tables/price-list.ts";
 
-/** Kinds of token that have a price, and their names on the wire. */
+/** Kinds of priced tokens, and their names on the wire. */
 export const tokenKinds = {
   in: "request_token",
   out: "response_token",
@@ -15,40 +15,40 @@ export const tokenKinds = {
   "image-out": "response_image_token",
 } as const;
 
-/** A kind of token by its name on the wire. */
+/** Wire name of a kind of token. */
 export type TokenKind = (typeof tokenKinds)[keyof typeof tokenKinds];
 
-/** What a model costs. */
+/** Prices of a model. */
 export interface ModelPrice {
-  /** Name of the list's entry: the model's, with a bound of the prompt's length where prices depend on it. */
+  /** Name of the list's entry: the model's, with a prompt length where the price depends on it. */
   name: string;
   /** US dollars per million tokens. */
   tokens: ReadonlyMap<TokenKind, number>;
-  /** US dollars per million tokens in batches; a kind that is missing has no price of its own there. */
+  /** US dollars per million tokens in batches; absent kinds have no separate batch price. */
   batch: ReadonlyMap<TokenKind, number>;
   /** US dollars per million tokens by service tier and kind; a kind that is missing costs what it costs otherwise. */
   tiers?: ReadonlyMap<string, ReadonlyMap<TokenKind, number>>;
-  /** US dollars each. */
+  /** US dollars per unit. */
   units: ReadonlyMap<string, number>;
   /** US dollars per image, by quality and then by size. */
   images: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** US dollars of each call, besides what is counted; all of them are paid. */
+  /** US dollars per call, in addition to what is counted; all of them apply. */
   fixed?: readonly number[];
 }
 
-/** What a model costs by the length of its prompt. */
-export interface PriceLadder {
-  /** Lengths in tokens, ascending: the price of a prompt is the one at the first bound that is not below it. */
+/** Prices of a model by prompt length. */
+export interface PriceTiers {
+  /** Prompt lengths in tokens, ascending: a prompt has the price of the first bound that is not below its length. */
   bounds: readonly number[];
-  /** One more than there are bounds; the last is that of longer prompts. */
+  /** One more than there are bounds; the last is for longer prompts. */
   prices: readonly ModelPrice[];
 }
 
 /** Prices of one provider. */
 interface ProviderPrices {
-  /** Text of an entry, without its name, by its name. */
+  /** Text of an entry without its name, by name. */
   entries: ReadonlyMap<string, string>;
-  /** Bounds of prompts, in tokens, of models whose price depends on them, ascending. */
+  /** Prompt length bounds, in tokens and ascending, of models whose price depends on them. */
   tiers: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -78,7 +78,7 @@ function readList(list: string): ReadonlyMap<string, ProviderPrices> {
 
 let loaded: ReadonlyMap<string, ProviderPrices> | undefined;
 
-/** The list, read on first use and never changed. */
+/** The list, parsed on first use. */
 function prices(): ReadonlyMap<string, ProviderPrices> {
   loaded ??= readList(priceList);
   return loaded;
@@ -98,7 +98,7 @@ function toPrice(name: string, text: string): ModelPrice {
     const [group = "", first = "", second = ""] = what.split(".");
     if (group === "unit") units.set(first, value);
     else if (group === "image") images.set(first, new Map([...(images.get(first) ?? []), [second, value]]));
-    // the list names no other kinds: a test reads all of it
+    // the list has no other kinds: a test reads all of it
     else if (group === "batch") batch.set(tokenKinds[first as keyof typeof tokenKinds], value);
     else if (serviceTiers.has(group)) {
       const tier = tiers.get(group) ?? new Map<TokenKind, number>();
@@ -117,7 +117,7 @@ function tunedNamesOf(model: string): string[] {
   return base === undefined ? [] : [`ft:${base}`, `${base}.ft`, base];
 }
 
-/** Names a model may stand under: as it is, without such a beginning, then what it was tuned from. */
+/** Names under which a model may be listed: its name, then the name without such a prefix. */
 function namesOf(provider: string, model: string): string[] {
   const beginning = nameBeginnings.get(provider);
   const names = beginning ? [model, model.replace(beginning, "")] : [model];
@@ -126,7 +126,7 @@ function namesOf(provider: string, model: string): string[] {
 }
 
 /**
- * What a model costs at list price; undefined when nothing is known.
+ * List price of a model; undefined when unknown.
  *
  * @param promptTokens Length of the prompt, where the price depends on it. Default: the shortest.
  */
@@ -143,13 +143,13 @@ export function findPrice(provider: string, model: string, promptTokens = 0): Mo
   return undefined;
 }
 
-/** No name of the list is as long. */
+/** No name in the list is longer. */
 const maxNameLength = 256;
 
-/** Ladders that were asked for, and null for names without a price; callers choose the names, so it is bounded. */
-const ladders = new BoundedMap<string, PriceLadder | null>(4_096);
+/** Cached tiers, null for names without a price; bounded because callers choose the names. */
+const cachedTiers = new BoundedMap<string, PriceTiers | null>(4_096);
 
-function readLadder(provider: string, model: string): PriceLadder | null {
+function readPriceTiers(provider: string, model: string): PriceTiers | null {
   const known = prices().get(provider);
   const tiers = namesOf(provider, model).map((name) => known?.tiers.get(name) ?? []);
   const bounds = (tiers.find((some) => some.length > 0) ?? []).map((thousands) => thousands * 1_000);
@@ -158,25 +158,25 @@ function readLadder(provider: string, model: string): PriceLadder | null {
   return whole.length === found.length ? { bounds, prices: whole } : null;
 }
 
-/** What a model costs at list price, at all lengths of the prompt; undefined when nothing is known. Read once and kept. */
-export function findLadder(provider: string, model: string): PriceLadder | undefined {
+/** List prices of a model for all prompt lengths; undefined when unknown. Cached. */
+export function findPriceTiers(provider: string, model: string): PriceTiers | undefined {
   if (model.length > maxNameLength) return undefined;
   const key = `${provider} ${model}`;
-  let ladder = ladders.get(key);
-  if (ladder === undefined) {
-    ladder = readLadder(provider, model);
-    ladders.set(key, ladder);
+  let priceTiers = cachedTiers.get(key);
+  if (priceTiers === undefined) {
+    priceTiers = readPriceTiers(provider, model);
+    cachedTiers.set(key, priceTiers);
   }
-  return ladder ?? undefined;
+  return priceTiers ?? undefined;
 }
 
-/** The price of a prompt of so many tokens. */
-export function priceAt({ bounds, prices }: PriceLadder, promptTokens: number): ModelPrice | undefined {
+/** The price for a prompt length. */
+export function priceAt({ bounds, prices }: PriceTiers, promptTokens: number): ModelPrice | undefined {
   const at = bounds.findIndex((bound) => promptTokens <= bound);
   return prices[at < 0 ? bounds.length : at];
 }
 
-/** Names of a provider's models that have a price, in alphabetical order. */
+/** Names of a provider's priced models, in alphabetical order. */
 export function listModels(provider: string): string[] {
   const names = [...(prices().get(provider)?.entries.keys() ?? [])];
   return [...new Set(names.map((name) => name.replace(tierEnd, "")))].sort();

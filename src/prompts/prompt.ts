@@ -2,7 +2,7 @@ import { findJsonExcess, isObject, parseJson } from "../lib/json.ts";
 import { Renderer, withinBounds } from "./render.ts";
 import { namesOf, parseTemplate, type Template, type TemplateNames, type TemplateProblem } from "./template.ts";
 
-/** A text with tags inside messages. */
+/** A string with tags inside a message. */
 class TemplateText {
   readonly template: Template;
 
@@ -11,27 +11,27 @@ class TemplateText {
   }
 }
 
-/** A saved prompt that was parsed: messages whose texts are templates, or one template. */
+/** A parsed prompt: messages whose strings are templates, or a single template. */
 export type PromptTemplate =
   | { readonly kind: "chat"; readonly messages: readonly unknown[]; readonly templates: readonly Template[] }
   | { readonly kind: "complete"; readonly template: Template; readonly templates: readonly Template[] };
 
-/** What a prompt says once it is filled. */
+/** A prompt after rendering. */
 type RenderedPrompt = { messages: unknown[] } | { prompt: string };
 
-/** Messages, where a text is JSON of a list of objects. */
+/** Messages, if the text is JSON of a list of objects. */
 function readMessages(text: string): Record<string, unknown>[] | undefined {
   if (!/^\s*\[/.test(text)) return undefined;
   const value = parseJson(text);
   return Array.isArray(value) && value.length > 0 && value.every(isObject) ? value : undefined;
 }
 
-/** A value with its texts parsed; templates are noted, the first problem too. */
-function parseTexts(value: unknown, templates: Template[], problems: TemplateProblem[]): unknown {
-  if (Array.isArray(value)) return value.map((item) => parseTexts(item, templates, problems));
+/** A value with its strings parsed; collects the templates and problems. */
+function parseStrings(value: unknown, templates: Template[], problems: TemplateProblem[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => parseStrings(item, templates, problems));
   if (isObject(value)) {
     return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [name, parseTexts(member, templates, problems)]),
+      Object.entries(value).map(([name, member]) => [name, parseStrings(member, templates, problems)]),
     );
   }
   if (typeof value !== "string" || !value.includes("{{")) return value;
@@ -45,8 +45,8 @@ function parseTexts(value: unknown, templates: Template[], problems: TemplatePro
 }
 
 /**
- * Parses the text of a saved prompt. JSON of a list of messages becomes messages whose texts are templates: a value never
- * leaves the text it is put into. Anything else is one text.
+ * Parses a saved prompt. JSON of a list of messages becomes messages whose strings are templates, so that a value cannot
+ * break out of its string. Anything else is a single template.
  */
 export function readPromptTemplate(text: string): PromptTemplate | TemplateProblem {
   const excess = /^\s*\[/.test(text) ? findJsonExcess(new TextEncoder().encode(text)) : undefined;
@@ -60,28 +60,28 @@ export function readPromptTemplate(text: string): PromptTemplate | TemplateProbl
   if (nameless >= 0) return { problem: `message ${nameless} has no role` };
   const templates: Template[] = [];
   const problems: TemplateProblem[] = [];
-  const parsed = messages.map((message) => parseTexts(message, templates, problems));
+  const parsed = messages.map((message) => parseStrings(message, templates, problems));
   const [problem] = problems;
   return problem ?? { kind: "chat", messages: parsed, templates };
 }
 
-/** Names a prompt uses. */
+/** Names that a prompt uses. */
 export function namesOfPrompt({ templates }: PromptTemplate): TemplateNames {
   return namesOf(templates);
 }
 
-function fillTexts(value: unknown, renderer: Renderer): unknown {
+function fillStrings(value: unknown, renderer: Renderer): unknown {
   if (value instanceof TemplateText) return renderer.fill(value.template);
-  if (Array.isArray(value)) return value.map((item) => fillTexts(item, renderer));
+  if (Array.isArray(value)) return value.map((item) => fillStrings(item, renderer));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillTexts(member, renderer)]));
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillStrings(member, renderer)]));
 }
 
 /**
- * Fills a prompt. Never throws: what leaves the bounds of `render.ts` is told.
+ * Renders a prompt. Never throws: exceeding the limits of `render.ts` is returned as a problem.
  *
- * @param variables Values by name; a name without one is empty.
- * @param partials By the name they are included with.
+ * @param variables Values by name; unknown names are empty.
+ * @param partials By the name in the template.
  */
 export function renderPrompt(
   prompt: PromptTemplate,
@@ -91,7 +91,7 @@ export function renderPrompt(
   const renderer = new Renderer(variables, partials);
   return withinBounds(() =>
     prompt.kind === "chat"
-      ? { messages: prompt.messages.map((message) => fillTexts(message, renderer)) }
+      ? { messages: prompt.messages.map((message) => fillStrings(message, renderer)) }
       : { prompt: renderer.fill(prompt.template) },
   );
 }

@@ -1,4 +1,4 @@
-/** How a saved prompt or partial is named. */
+/** A reference to a saved prompt or partial. */
 interface PromptReference {
   /** Its id or slug. */
   name: string;
@@ -12,7 +12,7 @@ export function readPromptReference(text: string): PromptReference {
   return end < 0 ? { name: text, version: "default" } : { name: text.slice(0, end), version: text.slice(end + 1) };
 }
 
-/** The number a version is named by; undefined for names of another kind. */
+/** The number of a numbered version; undefined for other versions. */
 export function readVersionNumber(version: string): number | undefined {
   return /^[1-9][0-9]{0,8}$/.test(version) ? Number(version) : undefined;
 }

@@ -3,31 +3,31 @@ import type { SectionNode, Template, TemplateNode, TemplateProblem } from "./tem
 
 /** Deepest nesting of partials. */
 export const maxPartialDepth = 8;
-/** Most characters all texts of one prompt may have. */
+/** Most characters of a rendered prompt. */
 export const maxRenderedLength = 4 * 1024 * 1024;
-/** Most nodes, items and places that are looked at for one prompt. */
+/** Most nodes, list items and path lookups of one rendering. */
 const maxRenderSteps = 1_000_000;
 
-/** Ends a rendering that leaves its bounds. */
+/** Ends a rendering that exceeds a limit. */
 class RenderLimit extends Error {}
 
-/** Values by name, the nearest last. */
+/** Values by name, innermost last. */
 type Frames = readonly unknown[];
 
-/** Fills the templates of one prompt; all of them share its bounds. Names are looked for among own members only. */
+/** Renders the templates of one prompt, which share the limits. Names refer to own properties only. */
 export class Renderer {
   readonly #partials: ReadonlyMap<string, Template>;
   readonly #frames: Frames;
   #steps = 0;
   #length = 0;
 
-  /** @param partials By the name they are included with; one that is not there is empty. */
+  /** @param partials By the name in the template; unknown ones are empty. */
   constructor(variables: Readonly<Record<string, unknown>>, partials: ReadonlyMap<string, Template>) {
     this.#frames = [variables];
     this.#partials = partials;
   }
 
-  /** The filled text. @throws {RenderLimit} Which `withinBounds` catches. */
+  /** The rendered text. @throws {RenderLimit} Caught by `withinBounds`. */
   fill(template: Template): string {
     const pieces: string[] = [];
     this.#write(template, this.#frames, 0, pieces);
@@ -75,7 +75,7 @@ export class Renderer {
     }
   }
 
-  /** The value of a name: its first part is looked for from the nearest place outwards, the rest inside what is found. */
+  /** The value at a path: its first name is looked up from the innermost frame outwards, the rest inside that value. */
   #find([first, ...rest]: readonly string[], frames: Frames): unknown {
     if (first === undefined) return frames.at(-1);
     let found: unknown;
@@ -95,18 +95,18 @@ export class Renderer {
   }
 }
 
-/** Whether a value is an object or a list with this member of its own. */
+/** Whether a value is an object or a list with this own property. */
 function hasMember(value: unknown, name: string): value is Record<string, unknown> {
   return (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, name);
 }
 
-/** A value as text: objects and lists as JSON, what is missing as nothing. */
+/** A value as text: objects and lists as JSON, missing values as an empty string. */
 function toText(value: unknown): string {
   if (value === undefined || value === null) return "";
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The result of a rendering, or what kept it from one. */
+/** The result of a rendering, or why it failed. */
 export function withinBounds<Result>(render: () => Result): Result | TemplateProblem {
   try {
     return render();

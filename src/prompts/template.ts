@@ -1,10 +1,10 @@
-/** A tag that stands for a value; an empty path is the value at hand. */
+/** A tag for a value; an empty path is the current value. */
 interface VariableNode {
   readonly kind: "variable";
   readonly path: readonly string[];
 }
 
-/** What is written for each item of a list, once with a value, or, inverted, once without one. */
+/** Rendered for each item of a list, once for a value or, if inverted, once without one. */
 export interface SectionNode {
   readonly kind: "section";
   readonly path: readonly string[];
@@ -12,25 +12,25 @@ export interface SectionNode {
   readonly nodes: readonly TemplateNode[];
 }
 
-/** Where a saved partial is included. */
+/** Includes a saved partial. */
 interface PartialNode {
   readonly kind: "partial";
-  /** As it is written: a slug or an id, a version after `@`. */
+  /** As written: a slug or an id, optionally with `@version`. */
   readonly name: string;
 }
 
-/** A piece of a template; texts stand for themselves. */
+/** A piece of a template; strings are literal text. */
 export type TemplateNode = string | VariableNode | SectionNode | PartialNode;
 
-/** A template that was parsed. */
+/** A parsed template. */
 export type Template = readonly TemplateNode[];
 
-/** What is wrong with a template, as the end of a sentence about it. */
+/** A problem of a template, phrased as the end of a sentence. */
 export interface TemplateProblem {
   readonly problem: string;
 }
 
-/** Whether a result is what kept it from being one. */
+/** Whether a result is a problem. */
 export function isProblem(result: object): result is TemplateProblem {
   return "problem" in result;
 }
@@ -48,7 +48,7 @@ interface Tag {
 
 const signs = "#^/>!&=";
 
-/** The tag that begins at `start`, or what is wrong with it. */
+/** The tag at `start`, or what is wrong with it. */
 function readTag(text: string, start: number): Tag | TemplateProblem {
   const place = `the tag at character ${start + 1}`;
   const isTriple = text[start + 2] === "{";
@@ -68,8 +68,8 @@ function readTag(text: string, start: number): Tag | TemplateProblem {
 }
 
 /**
- * The line of a tag that stands alone on it: sections and comments there leave no empty line behind. Undefined where the tag
- * has company.
+ * The line of a tag that stands alone on it: standalone sections and comments leave no empty line. Undefined where the
+ * line has other content.
  */
 function lineOf(text: string, { sign, start, end }: Tag): { start: number; end: number } | undefined {
   if (!"#^/!".includes(sign) || sign === "") return undefined;
@@ -87,14 +87,14 @@ function toPath(name: string): string[] {
   return name === "." ? [] : name.split(".").map((part) => part.trim());
 }
 
-/** A section that is being read. */
+/** A section that is still open. */
 interface Open {
   name: string;
   inverted: boolean;
   nodes: TemplateNode[];
 }
 
-/** Puts a tag where it belongs; answers what is wrong, if anything is. */
+/** Adds a tag to the open section; returns a problem, if there is one. */
 function addTag({ sign, name, start }: Tag, open: Open[]): TemplateProblem | undefined {
   const nodes = open.at(-1)?.nodes;
   switch (sign) {
@@ -124,7 +124,7 @@ function addTag({ sign, name, start }: Tag, open: Open[]): TemplateProblem | und
 
 /**
  * Parses the logic-less templates of https://mustache.github.io/mustache.5.html: variables, sections, partials, comments.
- * Nothing is escaped, `{{{name}}}` and `{{&name}}` mean `{{name}}`, and delimiters stay as they are.
+ * Nothing is escaped, `{{{name}}}` and `{{&name}}` mean `{{name}}`, and delimiters cannot be changed.
  */
 export function parseTemplate(text: string): Template | TemplateProblem {
   const root: TemplateNode[] = [];
@@ -146,17 +146,17 @@ export function parseTemplate(text: string): Template | TemplateProblem {
   return root;
 }
 
-/** Names a template uses. */
+/** Names that a template uses. */
 export interface TemplateNames {
-  /** Of values outside sections. */
+  /** Variables outside sections. */
   variables: string[];
   sections: string[];
   partials: string[];
-  /** Of values inside sections. */
+  /** Variables inside sections. */
   sectionVariables: string[];
 }
 
-/** The names templates use, each once. */
+/** The names that templates use, without duplicates. */
 export function namesOf(templates: readonly Template[]): TemplateNames {
   const variables = new Set<string>();
   const sections = new Set<string>();

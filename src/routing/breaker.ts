@@ -1,35 +1,35 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { BreakerSettings } from "./config.ts";
 
-/** `closed`: calls go through. `open`: none does. `half-open`: one does, to see whether the target is back. */
+/** `closed`: calls pass. `open`: calls are rejected. `half-open`: one call passes, to probe the target. */
 type BreakerState = "closed" | "open" | "half-open";
 
-/** How a call that was let through ended. */
+/** How an admitted call ended. */
 export type CallOutcome = { status: number } | "abandoned";
 
-/** A call that was let through; tells the breaker once how it ended. */
+/** Reports, once, how an admitted call ended. */
 export type Admission = (outcome: CallOutcome) => void;
 
-/** Keeps calls away from targets that fail. */
+/** Circuit breakers: keep calls away from failing targets. */
 export interface Breakers {
   state(key: string, settings: BreakerSettings): BreakerState;
-  /** Lets a call through, or not: undefined. While half-open, one call at a time. */
+  /** Admits a call; undefined if the circuit is open. While half-open, one call at a time. */
   admit(key: string, settings: BreakerSettings): Admission | undefined;
 }
 
-/** What is known of one target. */
+/** State of one target. */
 interface Record {
   failures: number;
   successes: number;
-  /** When the counts began; they are thrown away after the cooldown. */
+  /** Start of the counts; they are reset after the cooldown. */
   since: number;
   openedAt: number | undefined;
   isProbing: boolean;
 }
 
-/** After this time without news a target is thought of as new. */
+/** A target without calls for this long is forgotten. */
 const maxAgeMs = 24 * 60 * 60 * 1_000;
-/** Most targets that are watched. */
+/** Most targets with a circuit breaker. */
 const maxTargets = 20_000;
 
 function isFailure(status: number, { failureStatusCodes }: BreakerSettings): boolean {
@@ -49,7 +49,7 @@ function isReached({ failures, successes }: Record, settings: BreakerSettings): 
 }
 
 /**
- * Creates the breakers of a gateway.
+ * Creates the circuit breakers of a gateway.
  *
  * @param now Milliseconds of a monotonic clock.
  */
@@ -73,7 +73,7 @@ export function createBreakers(now: () => number): Breakers {
   };
   const start = (): Record => ({ failures: 0, successes: 0, since: now(), openedAt: undefined, isProbing: false });
 
-  /** A probe decides: the target is back, or left alone for another cooldown. What is neither leaves it to the next. */
+  /** The probe decides whether the circuit closes or stays open for another cooldown; an abandoned one leaves it to the next. */
   const settleProbe = (key: string, record: Record, settings: BreakerSettings, outcome: CallOutcome) => {
     record.isProbing = false;
     if (outcome === "abandoned") return;
@@ -86,10 +86,10 @@ export function createBreakers(now: () => number): Breakers {
     const failed = isFailure(status, settings);
     if (!failed && !isSuccess(status)) return;
     const known = find(key, settings);
-    // counts begin with the first failure
+    // counts start with the first failure
     if (!known && !failed) return;
     const record = known ?? start();
-    if (record.openedAt !== undefined) return; // it was let through before the breaker opened
+    if (record.openedAt !== undefined) return; // the call was admitted before the circuit opened
     if (failed) record.failures++;
     else record.successes++;
     if (isReached(record, settings)) record.openedAt = now();

@@ -3,24 +3,24 @@ import { compilePattern, maxConditionPatterns, PatternSum } from "../lib/pattern
 import type { Steps } from "../lib/steps.ts";
 import type { ConfigProblem } from "./problem.ts";
 
-/** What of a request conditions can ask. */
+/** The parts of a request that conditions can query. */
 export interface RequestFacts {
   metadata: Readonly<Record<string, unknown>>;
-  /** Top-level members of the JSON body. */
+  /** Top-level fields of the JSON body. */
   params: Readonly<Record<string, unknown>>;
   /** Path of the request. */
   pathname: string;
 }
 
-/** Work on the conditions of one request was too much. */
+/** Evaluating the conditions of a request took too many steps. */
 export class ConditionError extends Error {
   override readonly name = "ConditionError";
 }
 
-/** Most steps patterns take to find out which conditions hold for one request: nothing else runs meanwhile. */
+/** Most steps for evaluating the patterns of one request: the event loop is blocked meanwhile. */
 const maxSteps = 1_000_000;
 
-/** Counts what finding out costs for one request. */
+/** Counts the steps for one request. */
 export class ConditionWork {
   #spent = 0;
 
@@ -31,7 +31,7 @@ export class ConditionWork {
       if (done) return value;
       this.#spent += value;
       if (this.#spent > maxSteps) {
-        throw new ConditionError("Cannot decide between the conditions: their patterns take too many steps");
+        throw new ConditionError("Cannot evaluate the conditions: their patterns take too many steps");
       }
     }
   }
@@ -39,18 +39,18 @@ export class ConditionWork {
 
 type Test = (value: unknown, work: ConditionWork) => boolean;
 
-/** A query that was checked. */
+/** A validated query. */
 export type Query =
   | { kind: "all" | "any"; queries: readonly Query[] }
   | { kind: "field"; root: "metadata" | "params" | "url"; key: string; test: Test };
 
-/** Characters of all patterns of a config. */
+/** Characters of all patterns of a config together. */
 const maxPatternsLength = 25_000;
-/** Characters of a text a pattern sees, and what all patterns of a config see together as long as each sees the least. */
+/** Characters of a text that a pattern sees, and that all patterns of a config see together, each at least a minimum. */
 const maxTextLength = 256 * 1024;
 const maxTextsLength = 1024 * 1024;
 const leastTextLength = 1024;
-/** Most characters of a text that are read as a number. */
+/** Longest text that is parsed as a number. */
 const maxNumberLength = 1_000;
 /** Deepest nesting of `$and` and `$or`. */
 const maxDepth = 16;
@@ -59,7 +59,7 @@ function isPlain(value: unknown): value is string | number | boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-/** A test that compares as numbers; what is no number never holds. */
+/** A comparison of numbers; never true for anything but numbers. */
 function compareNumbers(wanted: unknown, holds: (value: number, wanted: number) => boolean): Test {
   const bound = isPlain(wanted) ? Number.parseFloat(String(wanted)) : Number.NaN;
   return (value) => isPlain(value) && holds(Number.parseFloat(String(value).slice(0, maxNumberLength)), bound);
@@ -71,7 +71,7 @@ function toList(wanted: unknown, isIn: boolean): Test | string {
   return (value) => isPlain(value) && known.has(value) === isIn;
 }
 
-/** Operators on one value, besides `$regex`: the test they make, or what is wrong with what was written. A missing value never passes. */
+/** Operators besides `$regex`: they return a test, or a problem with the operand. A missing value never passes. */
 const operators: Readonly<Record<string, (wanted: unknown) => Test | string>> = {
   $eq: (wanted) => (value) => isPlain(value) && value === wanted,
   $ne: (wanted) => (value) => isPlain(value) && value !== wanted,
@@ -85,7 +85,7 @@ const operators: Readonly<Record<string, (wanted: unknown) => Test | string>> = 
 
 const fieldForm = /^(metadata|params|url)\.([^\0]+)$/;
 
-/** Reads queries, noting what is wrong with them. */
+/** Reads queries and records their problems. */
 class QueryReader {
   readonly #problems: ConfigProblem[];
   readonly #sum: PatternSum;
@@ -101,7 +101,7 @@ class QueryReader {
     this.#problems.push({ path, message });
   }
 
-  /** The query written at `path`. */
+  /** Reads the query at `path`. */
   read(written: unknown, path: string, depth = 0): Query | undefined {
     if (!isObject(written)) return this.#note(path, "must be an object");
     const entries = Object.entries(written);
@@ -119,7 +119,7 @@ class QueryReader {
       return this.#note(path, "must be metadata.<name>, params.<name> or url.pathname");
     }
     const tests = isObject(value) ? this.#readOperators(value, path) : this.#readValue(value, path);
-    // the form above allows no other root
+    // the pattern above allows no other root
     return {
       kind: "field",
       root: root as "metadata",
@@ -139,10 +139,10 @@ class QueryReader {
   }
 
   #toPattern(wanted: unknown): Test | string {
-    if (typeof wanted !== "string") return "must be a pattern";
+    if (typeof wanted !== "string") return "must be a regular expression";
     this.#patternsLength += wanted.length;
     if (this.#patternsLength > maxPatternsLength) {
-      return `must, with all other patterns, have at most ${maxPatternsLength} characters`;
+      return `must have, together with all other patterns, at most ${maxPatternsLength} characters`;
     }
     const pattern = compilePattern(wanted, this.#sum);
     if (typeof pattern === "string") return pattern;
@@ -155,7 +155,7 @@ class QueryReader {
 
   #readValue(value: unknown, path: string): Test[] {
     if (isPlain(value)) return [(found) => found === value];
-    this.#note(path, "must be a text, a number, true, false or an object of operators");
+    this.#note(path, "must be a string, a number, true, false or an object of operators");
     return [];
   }
 
@@ -177,13 +177,13 @@ class QueryReader {
   }
 }
 
-/** Reads the query written at a path of a config. */
+/** Reads the query at a path of a config. */
 export type ReadQuery = (written: unknown, path: string) => Query | undefined;
 
 /**
- * Creates the reader of all queries of one config; what is wrong with them is added to `problems`.
+ * Creates the reader of all queries of one config; problems are added to `problems`.
  *
- * @param sum Of the patterns of the queries; it grows by them.
+ * @param sum Size of the config's patterns so far; these queries add theirs.
  */
 export function createQueryReader(problems: ConfigProblem[], sum = new PatternSum(maxConditionPatterns)): ReadQuery {
   const reader = new QueryReader(problems, sum);
@@ -197,10 +197,10 @@ function factOf({ root, key }: Extract<Query, { kind: "field" }>, facts: Request
 }
 
 /**
- * Whether a query holds for a request.
+ * Whether a query matches a request.
  *
- * @param work Shared by the queries that are asked for one request.
- * @throws {ConditionError} If that takes too long to find out.
+ * @param work Shared by all queries of one request.
+ * @throws {ConditionError} If evaluating takes too many steps.
  */
 export function holds(query: Query, facts: RequestFacts, work = new ConditionWork()): boolean {
   if (query.kind === "field") return query.test(factOf(query, facts), work);

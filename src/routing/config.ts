@@ -1,42 +1,42 @@
 import type { Query } from "./conditions.ts";
 
-/** How often a call is tried again, and after which answers. */
+/** How often a call is retried, and after which statuses. */
 export interface RetrySettings {
-  /** Tries after the first, 0 to 5. */
+  /** Retries, 0 to 5. */
   attempts: number;
   onStatusCodes: readonly number[];
-  /** Wait as long as a 429 asks for instead of the own pauses. */
+  /** Wait as long as a 429 asks for instead of backing off. */
   useRetryAfter: boolean;
 }
 
-/** Reuse of answers; read here, used by the cache. */
+/** Reuse of responses; read here, applied by the cache. */
 export interface CacheSettings {
   mode: "simple" | "semantic";
   /** Seconds; undefined means the default. */
   maxAgeSeconds: number | undefined;
 }
 
-/** When a target counts as broken. */
+/** When the circuit of a target opens. */
 export interface BreakerSettings {
   failureThreshold: number | undefined;
   failureThresholdPercentage: number | undefined;
   minimumRequests: number;
   cooldownMs: number;
-  /** Undefined: every status from 500 on. */
+  /** Undefined: every status of at least 500. */
   failureStatusCodes: readonly number[] | undefined;
 }
 
-/** Requests with equal fields keep to one target. */
+/** Requests with equal fields go to the same target. */
 export interface StickySettings {
   /** `metadata.x`, `params.x.y` or `headers.x`. */
   hashFields: readonly string[];
   ttlSeconds: number;
 }
 
-/** One condition: the target it leads to when its query holds. */
+/** One condition and its target. */
 export interface Condition {
   query: Query;
-  /** The query as it was written. */
+  /** The query as written. */
   written: unknown;
   then: string;
 }
@@ -54,7 +54,7 @@ export type Strategy = StrategyBase &
     | { mode: "conditional"; conditions: readonly Condition[]; default: string | undefined }
   );
 
-/** Settings that go down to the leaves; what is undefined comes from above. */
+/** Settings that leaves inherit; undefined values come from the parent. */
 export interface InheritedSettings {
   retry: RetrySettings | undefined;
   cache: CacheSettings | undefined;
@@ -64,16 +64,16 @@ export interface InheritedSettings {
   customHost: string | undefined;
   forwardHeaders: readonly string[] | undefined;
   strict: boolean | undefined;
-  /** Hooks and guardrails as they were written, by their member's name; the nearest level that names a phase counts. */
+  /** Hooks and guardrails as written, by field name; the innermost node that sets a phase wins. */
   hooks: Readonly<Record<string, readonly unknown[]>>;
   overrideParams: Readonly<Record<string, unknown>>;
   defaultParams: Readonly<Record<string, unknown>>;
   dropParams: readonly string[];
 }
 
-/** A node of a routing config: a group with a strategy and targets, or a leaf, which is one call. */
+/** A node of a routing config: a group with a strategy and targets, or a leaf, which is a single call. */
 export interface ConfigNode extends InheritedSettings {
-  /** Place in the config, such as `config.targets[1]`. */
+  /** Path in the config, such as `config.targets[1]`. */
   path: string;
   name: string | undefined;
   provider: string | undefined;
@@ -85,23 +85,23 @@ export interface ConfigNode extends InheritedSettings {
   passthrough: boolean;
   fetchIntegratedModels: boolean;
   metadata: Readonly<Record<string, unknown>> | undefined;
-  /** Members that belong to one provider, such as `azure_region`. */
+  /** Settings of one provider, such as `azure_region`. */
   providerSettings: Readonly<Record<string, unknown>>;
   strategy: Strategy | undefined;
   targets: readonly ConfigNode[];
-  /** Its settings with what it inherits. */
+  /** Its settings merged with those it inherits. */
   merged: InheritedSettings;
 }
 
-/** How many targets a config may have. */
+/** Most targets of a config. */
 export interface TargetLimits {
   /** At the root. */
   root: number;
   /** At the root of a conditional config. */
   conditional: number;
-  /** Below one target of the root, in all. */
+  /** Below one target of the root, all levels together. */
   nested: number;
 }
 
-/** Limits when the operator sets none. */
+/** Limits unless the operator sets others. */
 export const defaultTargetLimits: TargetLimits = { root: 100, conditional: 1_000, nested: 50 };

@@ -1,6 +1,6 @@
 import type { InheritedSettings } from "./config.ts";
 
-/** Members that hold hooks, by the phase they belong to. */
+/** Hook fields, by phase. */
 export const hookPhases = [
   ["before_request_hooks", "input_guardrails", "input_mutators"],
   ["after_request_hooks", "output_guardrails", "output_mutators"],
@@ -8,7 +8,7 @@ export const hookPhases = [
 
 const isEmpty = (members: object): boolean => Object.keys(members).length === 0;
 
-/** Parameters by name; where one side has none, the other is shared, however many targets inherit it. */
+/** Merges parameters by name; if one side is empty, the other is shared by reference. */
 function mergeParams(
   parent: InheritedSettings["overrideParams"],
   own: InheritedSettings["overrideParams"],
@@ -17,7 +17,7 @@ function mergeParams(
   return isEmpty(parent) ? own : { ...parent, ...own };
 }
 
-/** Hooks of a node: the nearest level that names a phase by any of its members decides all of it. */
+/** Hooks of a node: the innermost node that sets a field of a phase decides the whole phase. */
 function inheritHooks(parent: InheritedSettings["hooks"], own: InheritedSettings["hooks"]): InheritedSettings["hooks"] {
   if (isEmpty(own)) return parent;
   const members = hookPhases.flatMap((names) => {
@@ -30,7 +30,7 @@ function inheritHooks(parent: InheritedSettings["hooks"], own: InheritedSettings
   return Object.fromEntries(members);
 }
 
-/** Settings of a config that says nothing. */
+/** Settings of an empty config. */
 export const noSettings: InheritedSettings = {
   retry: undefined,
   cache: undefined,
@@ -47,8 +47,8 @@ export const noSettings: InheritedSettings = {
 };
 
 /**
- * Settings of a node below another: the nearer level wins as a whole, except for parameters, which are merged by name, and
- * parameters to drop, which add up. Of hooks, each phase counts as one.
+ * Settings of a node below another: the inner value replaces the outer one, except that parameters are merged by name and
+ * dropped parameters add up. Each phase of hooks is one value.
  */
 export function inherit(parent: InheritedSettings, own: InheritedSettings): InheritedSettings {
   return {

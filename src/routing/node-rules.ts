@@ -2,12 +2,12 @@ import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "./config.ts";
 import type { ConfigProblem } from "./problem.ts";
 
-/** Whether a member of a node belongs to one provider. */
+/** Whether a field of a node is a setting of one provider. */
 export function isProviderMember(name: string, known: KnownProviders): boolean {
   return name === "oauth" || known.hasSetting(name);
 }
 
-/** Members each of which is enough for a node: its credential, or its provider too, comes from elsewhere. */
+/** Fields each of which makes a node complete: its credential or provider comes from elsewhere. */
 const enoughMembers = [
   "cache",
   "retry",
@@ -24,7 +24,7 @@ const enoughMembers = [
   "input_mutators",
   "output_mutators",
 ];
-/** Members each of which is enough for a node whose provider comes from the request. */
+/** Fields each of which makes a node complete whose provider comes from the request. */
 const settingsMembers = [
   ...enoughMembers,
   "total_timeout",
@@ -34,7 +34,7 @@ const settingsMembers = [
   "fetch_integrated_models",
   "metadata",
 ];
-/** What cannot stand beside `passthrough` at the root. */
+/** Fields that cannot be combined with `passthrough` at the root. */
 const exclusiveMembers = ["override_params", "input_guardrails", "output_guardrails"];
 
 type Members = Readonly<Record<string, unknown>>;
@@ -81,7 +81,7 @@ function findProviderProblem(provider: string, members: Members, known: KnownPro
   if (missing) return missing;
   const isServed = known.needsNoKey(provider) || hasAny(members, ["custom_host", ...enoughMembers]);
   if (isServed || hasOwnCredential(members, known)) return undefined;
-  return { path: "api_key", message: `must be given for ${provider}; or name a stored provider as @slug` };
+  return { path: "api_key", message: `must be given for ${provider}, or name a stored provider as @slug` };
 }
 
 function findNameProblems({ targets }: ConfigNode, strategy: Members): ConfigProblem[] {
@@ -106,7 +106,7 @@ function findGroupProblems(node: ConfigNode, members: Members): ConfigProblem[] 
   if (members.targets === undefined) {
     problems.push({ path: "targets", message: "must be given where there is a strategy" });
   }
-  if (passthrough) problems.push({ path: "passthrough", message: "cannot stand beside targets" });
+  if (passthrough) problems.push({ path: "passthrough", message: "cannot be combined with targets" });
   if (strategy?.mode === "loadbalance" && targets.length > 0 && targets.every(({ weight }) => weight === 0)) {
     problems.push({ path: "targets", message: "must have a target with weight" });
   }
@@ -115,14 +115,14 @@ function findGroupProblems(node: ConfigNode, members: Members): ConfigProblem[] 
 }
 
 /**
- * What makes a node unusable as a whole: nothing says where its call goes, or its strategy and targets do not fit.
+ * Why a node is unusable: its destination is missing, or its strategy and targets do not fit together.
  *
- * @param members By their names in snake_case, as they were written; of those that are wrong only the name counts.
+ * @param members By snake_case name, as written; of invalid ones only the name matters.
  */
 export function findNodeProblems(node: ConfigNode, members: Members, known: KnownProviders): ConfigProblem[] {
   const isRoot = node.path === "config";
   const excluded = isRoot && node.passthrough ? exclusiveMembers.filter((name) => has(members, name)) : [];
-  const problems = excluded.map((path) => ({ path, message: "cannot stand beside passthrough" }));
+  const problems = excluded.map((path) => ({ path, message: "cannot be combined with passthrough" }));
   if (members.strategy !== undefined || members.targets !== undefined) {
     return [...problems, ...findGroupProblems(node, members)];
   }

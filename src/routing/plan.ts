@@ -2,60 +2,60 @@ import { ConditionError, ConditionWork, holds, type RequestFacts } from "./condi
 import type { BreakerSettings, ConfigNode, InheritedSettings, StickySettings } from "./config.ts";
 import { conversationOf, pickByAffinity, type StickyStore, stickyFields } from "./sticky.ts";
 
-/** One call that may be made. */
+/** A call that may be made. */
 export interface PlannedAttempt {
-  /** The leaf it comes from; its `path` is the label of the attempt. */
+  /** Its leaf, whose `path` labels the attempt. */
   node: ConfigNode;
-  /** The leaf's settings with what it inherits. */
+  /** The leaf's settings, including inherited ones. */
   settings: InheritedSettings;
-  /** When the leaf counts as broken; undefined when nothing watches it. */
+  /** The leaf's circuit breaker settings; undefined without a circuit breaker. */
   breaker: BreakerSettings | undefined;
-  /** Why it is in the plan, for people. */
+  /** Why it is in the plan, as readable text. */
   why: string;
 }
 
-/** What is tried, in which order, and when the next one is. */
+/** What is called in which order, and when the next one is. */
 export type PlanNode =
   | { kind: "attempt"; attempt: PlannedAttempt }
   | { kind: "fallback"; onStatusCodes: readonly number[] | undefined; children: readonly PlanNode[] };
 
-/** A condition that was looked at. */
+/** An evaluated condition. */
 interface ConditionResult {
-  /** The group it belongs to. */
+  /** Its group. */
   label: string;
   query: unknown;
   matched: boolean;
   why: string;
 }
 
-/** What a config means for one request. */
+/** The plan of a config for one request. */
 export interface Plan {
   root: PlanNode;
   conditions: readonly ConditionResult[];
-  /** Labels that were left out because their breaker is open. */
+  /** Labels that were skipped because their circuit is open. */
   skipped: readonly string[];
 }
 
-/** What of the request and the world a plan depends on. */
+/** Input of a plan besides the config. */
 export interface PlanInput {
   facts: RequestFacts;
-  /** By their names in lower case. */
+  /** By lower-case name. */
   headers: { get(name: string): string | undefined };
-  /** The key or token behind the request. */
+  /** The caller's key or token. */
   identity: string;
-  /** Version of the config: what was remembered for another one does not count. */
+  /** Version of the config: sticky choices of other versions are ignored. */
   configId: string;
   /** A number in [0, 1). */
   random(): number;
   sticky: StickyStore;
-  /** Whether the breaker of a leaf lets no call through now. */
+  /** Whether the circuit of a leaf is open. */
   isOpen(leaf: ConfigNode, breaker: BreakerSettings): boolean;
 }
 
-/** A config leads to no target: the request cannot be served by it. */
+/** The config has no target for this request. */
 export class PlanError extends Error {
   override readonly name = "PlanError";
-  /** Place in the config. */
+  /** Path in the config. */
   readonly path: string;
   constructor(path: string, message: string) {
     super(message);
@@ -81,21 +81,21 @@ export function pickWeighted(weights: readonly number[], random: () => number): 
     rest -= weight;
     last = index;
   }
-  return last; // rounding ate the rest
+  return last; // the rest is lost to rounding
 }
 
-/** What a node gets from the groups above it. */
+/** What a node inherits from its groups. */
 interface Above {
   breaker: BreakerSettings | undefined;
   why: string;
 }
 
-/** The targets of a group that can be chosen: of a load balancer, those with weight. */
+/** The targets that can be chosen; for a load balancer, those with weight. */
 function candidatesOf({ strategy, targets }: ConfigNode): readonly ConfigNode[] {
   return strategy?.mode === "loadbalance" ? targets.filter(({ weight }) => weight > 0) : targets;
 }
 
-/** One walk through a config. */
+/** One traversal of a config. */
 class Planner {
   readonly #input: PlanInput;
   readonly #work = new ConditionWork();
@@ -111,10 +111,10 @@ class Planner {
     if (!strategy) return { kind: "attempt", attempt: { node, settings: merged, ...above } };
     if (targets.length === 0) throw new PlanError(node.path, "Invalid config passed: there are no targets");
     const isConditional = strategy.mode === "conditional";
-    // conditions choose by what the request is, not by how targets fare
+    // conditions choose by request, regardless of open circuits
     const watching = isConditional ? undefined : (strategy.breaker ?? above.breaker);
     const closed = isConditional ? targets : this.#closed(candidatesOf(node), watching);
-    // where every target is open the breaker is passed by
+    // if the circuits of all targets are open, they are ignored
     const isBypassed = closed.length === 0;
     const usable = isBypassed ? candidatesOf(node) : closed;
     const breaker = isBypassed ? undefined : watching;
@@ -138,7 +138,7 @@ class Planner {
     }
   }
 
-  /** Plans of the targets of a fallback, without those that lead nowhere. */
+  /** Plans of the targets of a fallback, without dead ends. */
   #planAll(targets: readonly ConfigNode[], below: (why: string) => Above): PlanNode[] {
     const children: PlanNode[] = [];
     let failure: PlanError | undefined;
@@ -160,7 +160,7 @@ class Planner {
     throw new PlanError(node.path, "Invalid config passed: there are no targets");
   }
 
-  /** Whether every call below a node would meet an open breaker. */
+  /** Whether the circuits of all calls below a node are open. */
   #isOpen(node: ConfigNode, breaker: BreakerSettings | undefined): boolean {
     const { strategy } = node;
     if (!strategy) return breaker !== undefined && this.#input.isOpen(node, breaker);
@@ -170,7 +170,7 @@ class Planner {
     return candidates.length > 0 && candidates.every((target) => this.#isOpen(target, own));
   }
 
-  /** The targets whose breakers are not open. */
+  /** The targets whose circuits are not open. */
   #closed(targets: readonly ConfigNode[], breaker: BreakerSettings | undefined): readonly ConfigNode[] {
     const closed = targets.filter((target) => !this.#isOpen(target, breaker));
     if (closed.length === 0 || closed.length === targets.length) return closed;
@@ -216,7 +216,7 @@ class Planner {
     const known = index === undefined ? undefined : node.targets[index];
     if (known && usable.includes(known)) return { target: known, why: "remembered (sticky)" };
     const target = this.#draw(usable);
-    // an open target keeps its requests for when it is back
+    // the choice is remembered: requests return once its circuit closes
     if (known) return { target, why: `${this.#shareOf(usable)}, while the remembered one is open` };
     sticky.set(key, node.targets.indexOf(target), ttlSeconds);
     return { target, why: `${this.#shareOf(usable)}, remembered from now on` };
@@ -233,7 +233,7 @@ class Planner {
     };
     for (const { query, written, then } of strategy.conditions) {
       const matched = holds(query, this.#input.facts, this.#work);
-      const why = matched ? `every part of the query holds: ${then}` : "a part of the query does not hold";
+      const why = matched ? `every part of the query matches: ${then}` : "a part of the query does not match";
       this.conditions.push({ label: node.path, query: written, matched, why });
       if (matched) return { target: find(then), why: `condition for ${then} matched` };
     }
@@ -245,10 +245,10 @@ class Planner {
 }
 
 /**
- * What a config means for one request: which calls may be made, in which order, with what. Pure: chance, time and memory come
- * in.
+ * Plans the calls for one request: which, in which order and with which settings. Pure: randomness, time and state are
+ * passed in.
  *
- * @throws {PlanError} If the config leads to no target.
+ * @throws {PlanError} If the config has no target for this request.
  */
 export function planAttempts(config: ConfigNode, input: PlanInput): Plan {
   const planner = new Planner(input);
@@ -262,14 +262,14 @@ export function planAttempts(config: ConfigNode, input: PlanInput): Plan {
   }
 }
 
-/** Whether a config means the same for every request: nothing in it depends on chance, on the request or on how targets fare. */
+/** Whether the plan of a config is the same for every request: no randomness, conditions, or circuit breakers. */
 export function isFixed({ strategy, targets }: ConfigNode): boolean {
   if (!strategy) return true;
   const isChoice = strategy.mode === "loadbalance" || strategy.mode === "conditional";
   return !isChoice && !strategy.breaker && targets.every(isFixed);
 }
 
-/** Every attempt of a plan, in the order they would be made if each failed. */
+/** Every attempt of a plan, in the order they are made if each fails. */
 export function listAttempts(node: PlanNode): PlannedAttempt[] {
   return node.kind === "attempt" ? [node.attempt] : node.children.flatMap(listAttempts);
 }

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { plainIssues } from "../lib/issues.ts";
-import { isObject } from "../lib/json.ts";
+import { isObject, stringOf } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import { maxConditionPatterns, maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
 import {
@@ -27,43 +27,43 @@ import { hookPhases, inherit, noSettings } from "./inherit.ts";
 import { findNodeProblems, isProviderMember, type KnownProviders } from "./node-rules.ts";
 import type { ConfigProblem } from "./problem.ts";
 
-/** What reading a config depends on. */
+/** Context of reading a config. */
 export interface ReadConfigOptions {
   limits: TargetLimits;
   /** The gateway's providers. */
   providers: KnownProviders;
-  /** Before a config is saved: members nobody knows and spellings that clash are refused, not passed over. */
+  /** Before a config is saved: unknown fields and conflicting spellings are rejected instead of ignored. */
   strict: boolean;
-  /** What is wrong with the hooks of a node, by member; absent: they are not looked at. */
+  /** Problems with the hooks of a node, by field. Absent: hooks are not validated. */
   findHookProblems?(hooks: InheritedSettings["hooks"], sum: PatternSum): readonly ConfigProblem[];
 }
 
-/** A config that can be used, or all that is wrong with it. */
+/** A usable config, or all of its problems. */
 export type ReadConfigResult = (
   | { config: ConfigNode; problems?: never }
   | { config?: never; problems: ConfigProblem[] }
 ) & {
-  /** Bytes it takes in memory, about, the JSON value it was read from aside. */
+  /** Its memory in bytes, roughly, without the JSON value it was read from. */
   weight: number;
 };
 
 /** Deepest nesting of strategies. */
 const maxDepth = 16;
-/** Codes after which a call is tried again when a config names none. */
+/** Status codes that are retried by default. */
 const defaultRetryCodes = [429, 500, 502, 503, 504, 529];
 const maxRetries = 5;
-/** Shortest time a broken target is left alone. */
+/** Shortest cooldown of a circuit breaker. */
 const minCooldownMs = 30_000;
 const defaultStickySeconds = 3_600;
 
-/** Bytes of a node, with what is remembered of it. */
+/** Bytes of a node, including what is cached for it. */
 const nodeWeight = 2_000;
-/** Most parameters all targets of a config inherit and have, each counted where it counts. */
+/** Most parameters of all targets of a config, inherited ones counted at each target. */
 const maxMergedParams = 100_000;
 
-/** Most problems that are told. */
+/** Most problems that are reported. */
 const maxProblems = 1_000;
-/** Stands for a member whose value is wrong: it is there, and is nothing. */
+/** Replaces a field whose value is invalid: the field is present, without a value. */
 const refused = Symbol("refused");
 
 type Members = Record<string, unknown>;
@@ -74,7 +74,7 @@ const otherSpellings: Readonly<Record<string, string>> = {
   strict_openai_compliance: "strict_open_ai_compliance",
 };
 
-/** One reading of one config. */
+/** Reads one config. */
 class ConfigReader {
   readonly problems: ConfigProblem[] = [];
   readonly #options: ReadConfigOptions;
@@ -87,7 +87,7 @@ class ConfigReader {
     this.#options = options;
   }
 
-  /** Bytes what was read takes in memory, the JSON value aside. */
+  /** Bytes of memory of the result, without the JSON value. */
   get weight(): number {
     return this.#nodes * nodeWeight + this.#patterns.weight + this.#queryPatterns.weight;
   }
@@ -96,14 +96,14 @@ class ConfigReader {
     this.problems.push({ path, message });
   }
 
-  /** Members by their snake_case names; where both spellings stand, that one counts. */
+  /** Fields by their snake_case names, which win over camelCase ones. */
   #normalise(value: Members, path: string): Members {
     const members: Members = {};
     for (const [written, member] of Object.entries(value)) {
       const snake = toSnake(written);
       const name = otherSpellings[snake] ?? snake;
       if (Object.hasOwn(members, name)) {
-        if (this.#options.strict) this.note(join(path, name), "is given in two spellings");
+        if (this.#options.strict) this.note(join(path, name), "is written in two spellings");
         if (written !== name) continue;
       }
       Object.defineProperty(members, name, { value: member, enumerable: true, configurable: true, writable: true });
@@ -111,7 +111,7 @@ class ConfigReader {
     return members;
   }
 
-  /** The members of an object, checked by their schemas; what they refuse is `refused`, and null counts as absent. */
+  /** The fields of an object, validated by their schemas; invalid ones become `refused`, and null counts as absent. */
   #check(value: unknown, path: string, schemas: Schemas, others: (name: string) => boolean = () => false): Members {
     if (!isObject(value)) {
       this.note(path, "must be an object");
@@ -137,7 +137,7 @@ class ConfigReader {
   #readRetry(value: unknown, path: string): RetrySettings | undefined {
     if (value === undefined) return undefined;
     const { attempts } = isObject(value) ? value : {};
-    // older saved configs may ask for more than is ever done
+    // older saved configs may exceed today's limit
     const clamp = !this.#options.strict && typeof attempts === "number" && attempts > maxRetries;
     const members = this.#check(clamp ? { ...(value as Members), attempts: maxRetries } : value, path, retryMembers);
     if (isObject(value) && (attempts ?? undefined) === undefined) this.note(`${path}.attempts`, "must be given");
@@ -200,7 +200,7 @@ class ConfigReader {
     });
   }
 
-  /** @param outerBreaker What stands beside the strategy, used when it has none itself. */
+  /** @param outerBreaker Circuit breaker beside the strategy, used when the strategy has none. */
   #readStrategy(value: unknown, path: string, outerBreaker: BreakerSettings | undefined): Strategy | undefined {
     if (value === undefined) return undefined;
     const apart = ["conditions", "sticky", "cb_config"];
@@ -216,7 +216,7 @@ class ConfigReader {
         return { mode: "loadbalance", breaker, sticky, affinity: members.affinity === true };
       case "conditional": {
         const conditions = this.#readConditions(members.conditions, `${path}.conditions`);
-        return { mode: "conditional", breaker, conditions, default: textOf(members.default) };
+        return { mode: "conditional", breaker, conditions, default: stringOf(members.default) };
       }
       default:
         if (isObject(value) && members.mode === undefined) this.note(`${path}.mode`, "must be given");
@@ -235,12 +235,12 @@ class ConfigReader {
       return [];
     }
     const { root, conditional, nested } = this.#options.limits;
-    // one more than may be there is enough to see that there are too many
+    // reading one more than allowed is enough to detect an excess
     const most = depth === 0 ? Math.max(root, conditional) : nested;
     return value.slice(0, most + 1).map((target, index) => this.readNode(target, `${path}[${index}]`, depth + 1));
   }
 
-  /** The node at `path`; what is wrong with it is noted. */
+  /** Reads the node at `path` and records its problems. */
   readNode(value: unknown, path: string, depth = 0): ConfigNode {
     this.#nodes++;
     const apart = ["strategy", "targets", "retry", "cache", "cb_config"];
@@ -259,11 +259,11 @@ class ConfigReader {
     }
     const node: ConfigNode = {
       path: path === "" ? "config" : `config.${path}`,
-      name: textOf(members.name),
-      provider: textOf(members.provider),
-      virtualKey: textOf(members.virtual_key),
-      apiKey: textOf(members.api_key),
-      promptId: textOf(members.prompt_id),
+      name: stringOf(members.name),
+      provider: stringOf(members.provider),
+      virtualKey: stringOf(members.virtual_key),
+      apiKey: stringOf(members.api_key),
+      promptId: stringOf(members.prompt_id),
       weight: numberOf(members.weight) ?? 1,
       passthrough: members.passthrough === true,
       fetchIntegratedModels: members.fetch_integrated_models === true,
@@ -280,13 +280,13 @@ class ConfigReader {
     return node;
   }
 
-  /** Before a config is saved: members that would choose nothing. */
+  /** Before a config is saved: rejects fields without any effect. */
   #refuseUnused(members: Members, path: string): void {
     for (const name of ["prompt_id", "metadata"]) {
       if (members[name] !== undefined) this.note(join(path, name), "has no effect yet: leave it out");
     }
     if (path !== "" && members.fetch_integrated_models !== undefined) {
-      this.note(join(path, "fetch_integrated_models"), "must stand at the root");
+      this.note(join(path, "fetch_integrated_models"), "must be at the root");
     }
   }
 
@@ -296,11 +296,11 @@ class ConfigReader {
     return {
       retry: this.#readRetry(members.retry, join(path, "retry")),
       cache: this.#readCache(members.cache, join(path, "cache")),
-      // zero means no limit of its own
+      // zero means no separate limit
       requestTimeoutMs: numberOf(members.request_timeout) || undefined,
       totalTimeoutMs: numberOf(members.total_timeout) || undefined,
       streamIdleTimeoutMs: numberOf(members.stream_idle_timeout) || undefined,
-      customHost: textOf(members.custom_host),
+      customHost: stringOf(members.custom_host),
       forwardHeaders: Array.isArray(forwarded) ? forwarded.map((name) => String(name).toLowerCase()) : undefined,
       strict: typeof strict === "boolean" ? strict : undefined,
       overrideParams: isObject(members.override_params) ? members.override_params : {},
@@ -319,17 +319,13 @@ function join(path: string, name: string): string {
   return [path, name].filter((part) => part !== "").join(".");
 }
 
-/** Where inside a member an issue lies, such as `[2].name`. */
+/** Path of an issue inside a field, such as `[2].name`. */
 function pathOf({ path }: v.BaseIssue<unknown>): string {
   return (path ?? []).map(({ type, key }) => (type === "array" ? `[${key}]` : `.${key}`)).join("");
 }
 
 function numberOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }
 
 function codesOf(value: unknown): number[] | undefined {
@@ -340,7 +336,7 @@ function countBelow(node: ConfigNode): number {
   return node.targets.reduce((sum, target) => sum + 1 + countBelow(target), 0);
 }
 
-/** What of a config is more than its limits allow; each message names the limit's variable. */
+/** Where a config exceeds its target limits; each message names the limit's variable. */
 export function findTargetExcess(config: ConfigNode, limits: TargetLimits): ConfigProblem[] {
   const isConditional = config.strategy?.mode === "conditional";
   const most = isConditional ? limits.conditional : limits.root;
@@ -357,7 +353,7 @@ export function findTargetExcess(config: ConfigNode, limits: TargetLimits): Conf
   return found;
 }
 
-/** How many parameters the nodes of a config have once each has those it inherits: shared ones count once. */
+/** Number of parameters of all nodes including inherited ones; those shared by reference count once. */
 function countParams({ overrideParams, defaultParams, dropParams, targets }: ConfigNode, above: number): number {
   const own = Object.keys(overrideParams).length + Object.keys(defaultParams).length + dropParams.length;
   const here = above + own;
@@ -368,13 +364,13 @@ function weigh(problems: readonly ConfigProblem[]): number {
   return problems.slice(0, maxProblems).reduce((sum, { path, message }) => sum + 200 + path.length + message.length, 0);
 }
 
-/** The same config, each node with its settings and what it inherits. */
+/** The same config with inherited settings merged into every node. */
 function mergeDown(node: ConfigNode, above: InheritedSettings): ConfigNode {
   const merged = inherit(above, node);
   return { ...node, merged, targets: node.targets.map((target) => mergeDown(target, merged)) };
 }
 
-/** A routing config from its JSON value: what it says, or everything that is wrong with it, each with its path. */
+/** Reads a routing config from its JSON value: the config, or all of its problems with their paths. */
 export function readConfig(value: unknown, options: ReadConfigOptions): ReadConfigResult {
   const reader = new ConfigReader(options);
   const config = reader.readNode(value, "");

@@ -1,20 +1,20 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { RetrySettings } from "./config.ts";
 
-/** Longest all waits of a call may take together. */
+/** Longest total wait between the attempts of a call. */
 const maxWaitMs = 60_000;
 
-/** Beginning of the three forms of a date (RFC 9110, section 5.6.7), with its time of day. */
+/** Start of the three date formats (RFC 9110, section 5.6.7), with the time of day. */
 const dateForm = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? [^:]{6,12} \d\d:\d\d:\d\d /;
 
-/** Milliseconds a header asks for; undefined for what is negative, past or unreadable. */
+/** Milliseconds that a header asks to wait; undefined for negative, past or unreadable values. */
 function readMilliseconds(text: string | null): number | undefined {
   return text !== null && /^\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
 }
 
 /**
- * How long an answer asks to wait: `retry-after-ms`, `x-ms-retry-after-ms`, then `retry-after` in seconds or as a date
- * (RFC 9110, section 10.2.3). Milliseconds; undefined when it does not say.
+ * How long a response asks to wait: `retry-after-ms`, `x-ms-retry-after-ms`, then `retry-after` in seconds or as a date
+ * (RFC 9110, section 10.2.3). Milliseconds; undefined without such a header.
  *
  * @param now Unix milliseconds.
  */
@@ -25,27 +25,27 @@ export function readRetryAfter(headers: Headers, now: number): number | undefine
   const seconds = readMilliseconds(text);
   if (seconds !== undefined) return seconds * 1_000;
   const date = text !== null && dateForm.test(text) ? text : "";
-  // the oldest form of a date names no zone and means UTC
+  // the oldest date format has no time zone and means UTC
   const time = Date.parse(date.endsWith("GMT") ? date : `${date} GMT`);
   return time > now ? time - now : undefined;
 }
 
-/** Pause before the n-th retry: up to 1, 2, 4, 8, 16 seconds, drawn evenly (full jitter). Milliseconds. */
+/** Milliseconds before the n-th retry: random, up to 1, 2, 4, 8, 16 seconds (exponential backoff with full jitter). */
 export function backoffMs(retry: number, random: () => number): number {
   return random() * 1_000 * 2 ** Math.min(retry, 4);
 }
 
-/** What is decided after a try: to wait and try again, or why not. */
+/** Decision after an attempt: the delay before the next one, or why no retry follows. */
 type RetryDecision = { waitMs: number } | "done" | "exhausted" | "too-long";
 
-/** Whether a call is tried again. */
+/** Input for the decision whether a call is retried. */
 export interface RetryInput {
   settings: RetrySettings | undefined;
-  /** What the try ended with. */
+  /** Status of the attempt. */
   status: number;
-  /** Of the answer, where there was one. */
+  /** Headers of the response, if there was one. */
   headers: Headers | undefined;
-  /** Retries made so far. */
+  /** Retries so far. */
   retries: number;
   /** Milliseconds waited so far. */
   waitedMs: number;
@@ -54,7 +54,7 @@ export interface RetryInput {
   now: number;
 }
 
-/** Decides after a try. Pure. */
+/** Decides after an attempt whether to retry. Pure. */
 export function decideRetry(input: RetryInput): RetryDecision {
   const { settings, status, headers, retries, waitedMs, random, now } = input;
   if (!settings || settings.attempts === 0 || !settings.onStatusCodes.includes(status)) return "done";
@@ -64,29 +64,29 @@ export function decideRetry(input: RetryInput): RetryDecision {
   return waitedMs + waitMs > maxWaitMs ? "too-long" : { waitMs };
 }
 
-/** Keeps retries a small part of all calls to a host. */
+/** Limits retries to a small share of the calls to a host. */
 export interface RetryBudget {
-  /** Notes a first try. */
+  /** Counts a first attempt. */
   noteCall(key: string): void;
-  /** Books a retry; false when there were too many lately. */
+  /** Counts a retry; false when there were too many recently. */
   book(key: string): boolean;
 }
 
-/** Seconds that are looked back at. */
+/** Length of the sliding window. */
 const windowSeconds = 10;
-/** Retries in a second that are always allowed. */
+/** Retries per second that are always allowed. */
 const freePerSecond = 3;
 const maxShare = 0.2;
 
 interface Counts {
-  /** The second the last slot stands for. */
+  /** The second of the newest slot. */
   second: number;
   calls: number[];
   retries: number[];
 }
 
 /**
- * Creates the budget: retries are at most a fifth of the calls of the last ten seconds, and at least three a second.
+ * Creates the budget: at most one retry per five calls of the last ten seconds, and at least three per second.
  *
  * @param now Milliseconds of a monotonic clock.
  */

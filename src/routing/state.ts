@@ -8,33 +8,33 @@ import { type ReadConfigOptions, type ReadConfigResult, readConfig } from "./rea
 import { createRetryBudget, type RetryBudget } from "./retry.ts";
 import { createStickyStore, type StickyStore } from "./sticky.ts";
 
-/** What routing remembers between requests. */
+/** State of routing between requests. */
 export interface RoutingState {
   readonly breakers: Breakers;
   readonly budget: RetryBudget;
   readonly sticky: StickyStore;
   readonly limits: TargetLimits;
-  /** How a config is read before it is saved. */
+  /** Options for reading a config before it is saved. */
   readonly strictOptions: ReadConfigOptions;
   /** A number in [0, 1). */
   random(): number;
   /**
-   * What a config's JSON text says; read once for each distinct text. Undefined when it is no JSON.
+   * Reads the JSON text of a config, cached by text. Undefined when it is not JSON.
    *
-   * @param tenant Whose memory it takes.
+   * @param tenant Whose share of the cache it uses.
    */
   read(text: string, tenant?: string): ReadConfigResult | undefined;
-  /** The config that says nothing: one attempt, which is not repeated. */
+  /** The empty config: one attempt without retries. */
   readonly plainConfig: ConfigNode;
-  /** How many texts are remembered, and bytes they take, about. */
+  /** How many configs are cached, and their bytes, roughly. */
   readonly remembered: { readonly size: number; readonly weight: number };
-  /** Plans of configs that mean the same for every request. */
+  /** Plans of configs that are the same for every request. */
   readonly fixedPlans: WeakMap<ConfigNode, Plan>;
-  /** Views of workspaces against which the leaves of a config were checked: neither of the two ever changes. */
+  /** Workspace views for which the leaves of a config were validated; neither ever changes. */
   readonly checkedFor: WeakMap<ConfigNode, WeakSet<object>>;
 }
 
-/** What the state is made from. */
+/** Options of the state. */
 interface RoutingStateOptions {
   limits: TargetLimits;
   providers: ReadConfigOptions["providers"];
@@ -44,36 +44,36 @@ interface RoutingStateOptions {
   now(): number;
 }
 
-/** Bytes of all configs that are remembered, about, and how long their texts may be. */
+/** Bytes of all cached configs, roughly, and the longest config text. */
 const maxWeight = 64 * 1024 * 1024;
 const maxTextLength = 64 * 1024;
-/** Bytes of anything that is remembered, and of a JSON value with what is read from it. */
+/** Least bytes of a cache entry, and of a JSON value with its result. */
 const leastWeight = 4_000;
 const valueWeight = 400;
 
-/** Bounds on the structure of a config. */
+/** Limits on the structure of a config. */
 const configLimits = { depth: 64, values: 20_000, keys: 1_000 };
 const encoder = new TextEncoder();
 
-/** What of a config's JSON text is too large or too deep, if anything is. */
+/** Which limit a config's JSON text exceeds, if any. */
 export function findConfigExcess(text: string): string | undefined {
   return findJsonExcess(encoder.encode(text), configLimits);
 }
 
 const numbersOf = new WeakMap<ConfigNode, ExactNumbers>();
 
-/** What stands in a config for numbers that cannot be held; undefined where it has none of them. */
+/** Replacements for numbers of a config that lose precision; undefined without such numbers. */
 export function numbersOfConfig(config: ConfigNode): ExactNumbers | undefined {
   return numbersOf.get(config);
 }
 
-/** How many values a JSON value holds, itself included. */
+/** Number of values in a JSON value, including itself. */
 function countValues(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
   return Object.values(value).reduce<number>((sum, inner) => sum + countValues(inner), 1);
 }
 
-/** A config's text as a value; undefined where it is no JSON. */
+/** Parses a config's text; undefined where it is not JSON. */
 function parseWritten(text: string): ExactValue | undefined {
   try {
     return parseExact(text);
@@ -82,11 +82,11 @@ function parseWritten(text: string): ExactValue | undefined {
   }
 }
 
-/** Reads configs, and remembers what they say. */
+/** Reads configs and caches the results. */
 function createReader(options: ReadConfigOptions) {
   const known = new WeightedCache<ReadConfigResult>(maxWeight);
   const readNew = (text: string): { result: ReadConfigResult; weight: number } | undefined => {
-    // first: what is nested too deep is not parsed
+    // first: text that is nested too deep must not be parsed
     const excess = findConfigExcess(text);
     if (excess !== undefined) {
       const result = { problems: [{ path: "", message: `has ${excess}` }], weight: 0 };
@@ -121,7 +121,7 @@ export function createRoutingState(options: RoutingStateOptions): RoutingState {
     { retry: { attempts: 0 } },
     { limits, providers, findHookProblems, strict: false },
   ).config;
-  if (!plainConfig) throw new TypeError("Cannot read the config that says nothing");
+  if (!plainConfig) throw new TypeError("Cannot read the empty config");
   return {
     plainConfig,
     breakers: createBreakers(now),

@@ -3,17 +3,17 @@ import { isObject } from "../lib/json.ts";
 import type { RequestFacts } from "./conditions.ts";
 import type { ConfigNode } from "./config.ts";
 
-/** Remembers which target a group of requests was given. */
+/** Remembers the target chosen for a group of requests. */
 export interface StickyStore {
-  /** Index of the target; undefined when there is none or its time is over. */
+  /** Index of the target; undefined when unknown or expired. */
   get(key: string): number | undefined;
   set(key: string, index: number, ttlSeconds: number): void;
 }
 
-/** Most choices that are remembered. */
+/** Most remembered choices. */
 const maxChoices = 50_000;
 
-/** Creates a store in memory; choices are not renewed by use. */
+/** Creates an in-memory store; use does not extend an entry's life. */
 export function createStickyStore(now: () => number): StickyStore {
   const choices = new BoundedMap<string, { index: number; until: number }>(maxChoices);
   return {
@@ -27,10 +27,10 @@ export function createStickyStore(now: () => number): StickyStore {
   };
 }
 
-/** What of a request decides which requests belong together. */
+/** Request properties that group requests. */
 interface RequestTraits {
   facts: RequestFacts;
-  /** By their names in lower case. */
+  /** By lower-case name. */
   headers: { get(name: string): string | undefined };
 }
 
@@ -48,17 +48,17 @@ function fieldOf(field: string, { facts, headers }: RequestTraits): unknown {
   return readPathOf(facts.params, names);
 }
 
-/** Longest text that stands in a key as it is. */
+/** Longest field that a key contains unchanged. */
 const maxFieldLength = 256;
 
-/** A text short enough to be kept by the thousand: a long one by its length and hashes. */
+/** A short form of a text for keys in memory: a long text becomes its length and hashes. */
 function shorten(text: string): string {
   if (text.length <= maxFieldLength) return text;
   const hashes = [0x811c9dc5, 0x9e3779b9, 0x85ebca6b, 0xc2b2ae35].map((seed) => hashText(text, seed).toString(36));
   return [text.length, ...hashes].join("-");
 }
 
-/** The part of a sticky key that comes from the request; fields it lacks are left out. */
+/** The part of a sticky key that comes from the request; missing fields are left out. */
 export function stickyFields(fields: readonly string[], traits: RequestTraits): string[] {
   return fields.flatMap((field) => {
     const value = fieldOf(field, traits);
@@ -66,12 +66,12 @@ export function stickyFields(fields: readonly string[], traits: RequestTraits): 
   });
 }
 
-/** Headers that name a session, the first that is there counts. */
+/** Headers that name a session; the first one present is used. */
 const sessionHeaders = ["x-gateway-session-id", "x-session-id", "session-id", "session_id"];
-/** Characters of each part of a prompt that tell one conversation from another. */
+/** Characters of each part of a prompt that identify a conversation. */
 const prefixLength = 4_096;
 
-/** The first messages up to the first one of a user: what stays the same while a conversation grows. */
+/** The messages up to the first user message, which stay the same while a conversation grows. */
 function promptPrefix(params: Readonly<Record<string, unknown>>): string {
   const { messages, prompt, input, system, instructions } = params;
   const list = Array.isArray(messages) ? messages : Array.isArray(input) ? input : undefined;
@@ -81,7 +81,7 @@ function promptPrefix(params: Readonly<Record<string, unknown>>): string {
   return parts.join("\n");
 }
 
-/** What names the conversation of a request: a session header, the body's cache key, or how its prompt begins. */
+/** Identifies the conversation of a request: by session header, cache key, or the beginning of its prompt. */
 export function conversationOf({ facts, headers }: RequestTraits): string {
   const session = sessionHeaders.map((name) => headers.get(name)).find((value) => value !== undefined);
   if (session !== undefined) return `session:${session}`;
@@ -89,7 +89,7 @@ export function conversationOf({ facts, headers }: RequestTraits): string {
   return typeof key === "string" ? `key:${key}` : `prompt:${promptPrefix(facts.params)}`;
 }
 
-/** 32 bits that are the same for the same text (FNV-1a, mixed as in MurmurHash3's last step). */
+/** A 32-bit hash (FNV-1a with MurmurHash3's final mixing). */
 function hashText(text: string, seed = 0x811c9dc5): number {
   let hash = seed;
   for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
@@ -98,13 +98,13 @@ function hashText(text: string, seed = 0x811c9dc5): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** A number in (0, 1) that is the same for the same text. */
+/** A number in (0, 1) derived from a text. */
 function toUnit(text: string): number {
   return (hashText(text) + 1) / (2 ** 32 + 2);
 }
 
 /**
- * The target a conversation belongs to, in proportion to the weights (weighted rendezvous hashing): when a target goes, only
+ * The target of a conversation, proportional to the weights (weighted rendezvous hashing): when a target is removed, only
  * its conversations move.
  */
 export function pickByAffinity(targets: readonly ConfigNode[], conversation: string): ConfigNode | undefined {

@@ -14,15 +14,15 @@ import {
   wholeFrom,
 } from "./control.ts";
 
-/** Shortest time a former secret goes on working, and what it is when nothing says otherwise. */
+/** Shortest time a former secret keeps working, and the default. */
 export const minTransitionMs = 1_800_000;
-/** Longest time a former secret goes on working: a year. */
+/** Longest time a former secret keeps working: a year. */
 const maxTransitionMs = 31_536_000_000;
 
 const TransitionPeriod = v.nullish(wholeFrom(minTransitionMs, maxTransitionMs));
 
-/** Members that would give authority: a key gets its rights from its scopes alone. */
-const refused = v.optional(v.never("must not be given: a key has no rights but its scopes"));
+/** Fields that would grant permissions: a key's only permissions are its scopes. */
+const refused = v.optional(v.never("must not be given: a key's only permissions are its scopes"));
 const refusedMembers = {
   role: refused,
   roles: refused,
@@ -37,10 +37,10 @@ const refusedMembers = {
   kind: refused,
 };
 
-/** Names of scopes; which ones a key may hold depends on its kind. */
+/** Names of scopes; which ones a key may have depends on its kind. */
 const Scopes = v.pipe(v.array(Text(255)), v.maxLength(500, "must have at most 500 entries"));
 
-/** What a key gives to requests that bring none of their own. `config_slug` is another name of `config_id`. */
+/** Defaults of a key for requests. `config_slug` is another name of `config_id`. */
 const KeyDefaults = v.object({
   metadata: v.nullish(
     v.pipe(
@@ -54,7 +54,7 @@ const KeyDefaults = v.object({
 });
 export type KeyDefaults = v.InferOutput<typeof KeyDefaults>;
 
-/** Milliseconds of the shortest period a policy can mean; undefined when it repeats in none. */
+/** Shortest possible period of a policy in milliseconds; undefined for a policy without a period. */
 export function shortestPeriodMs(policy: {
   rotation_period?: "weekly" | "monthly" | null | undefined;
   rotation_period_days?: number | null | undefined;
@@ -65,8 +65,8 @@ export function shortestPeriodMs(policy: {
 }
 
 /**
- * When a key's secret should be replaced. The dates are shown, and `key_transition_period_ms` holds for every rotation;
- * the gateway never rotates by itself, because the new secret would be shown to nobody.
+ * When a key's secret should be replaced. The dates are informational, and `key_transition_period_ms` applies to every
+ * rotation; the gateway never rotates by itself, because nobody would see the new secret.
  */
 const RotationPolicy = v.pipe(
   v.object({
@@ -98,17 +98,17 @@ const RotationPolicy = v.pipe(
 );
 export type RotationPolicy = v.InferOutput<typeof RotationPolicy>;
 
-/** Members that say whose key it is. */
+/** Fields that identify the key's owner. */
 const identity = {
   type: v.optional(v.string()),
-  // clients send the two kinds of the path in the body too
+  // clients also send the two path parameters in the body
   "sub-type": v.optional(v.string()),
   user_id: v.nullish(v.pipe(v.string(), v.uuid("must be a UUID"), v.toLowerCase())),
   workspace_id: v.nullish(Reference),
   organisation_id: v.nullish(v.string()),
 };
 
-/** Members of a key that can change. */
+/** Fields of a key that can be changed. */
 const settings = {
   description: Description,
   rate_limits: v.nullish(RateLimits),
@@ -133,7 +133,7 @@ export const UpdateApiKey = v.pipe(
     scopes: v.optional(Scopes),
     reset_usage: v.nullish(Flag),
   }),
-  // what a record shows besides: a record that was read can be sent back
+  // fields of the response, so that a record that was read can be sent back
   v.metadata({
     shownOnly: [
       "id",

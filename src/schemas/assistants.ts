@@ -1,8 +1,8 @@
 import * as v from "valibot";
 
 /*
- * Assistants, threads and runs as OpenAI has them (https://platform.openai.com/docs/api-reference/assistants). Requests go
- * to the provider as they came: these schemas document them.
+ * OpenAI's assistants, threads and runs (https://platform.openai.com/docs/api-reference/assistants). Requests are forwarded
+ * to the provider unchanged: these schemas document them.
  */
 
 const text = (length: number) => v.nullish(v.pipe(v.string(), v.maxLength(length)));
@@ -49,7 +49,7 @@ export const AssistantRequest = v.looseObject({ model: v.string(), ...assistantE
 /** Body of `POST /assistants/{id}`. */
 export const AssistantChange = v.looseObject({ model: v.nullish(v.string()), ...assistantEntries });
 
-/** Body of `POST` where only facts of the caller can be changed. */
+/** Body of `POST` where only metadata can be changed. */
 export const MetadataChange = v.looseObject({ metadata });
 
 /** Body of `POST /threads/{id}/messages`. */
@@ -185,7 +185,7 @@ export const RunStep = v.looseObject({
   usage: member,
 });
 
-/** What the removal of a record is answered with. */
+/** Response of `DELETE`. */
 export const Deleted = v.looseObject({ id: v.string(), object: v.nullish(v.string()), deleted: v.boolean() });
 
 /** A page of records. */

@@ -1,14 +1,14 @@
 import * as v from "valibot";
 import { Flag } from "./control.ts";
 
-/** Signature algorithms a token may have (RFC 7518, section 3.1, and RFC 8037): never a symmetric one, never none. */
+/** Signature algorithms that tokens may use (RFC 7518, section 3.1, and RFC 8037): never symmetric ones or `none`. */
 export const tokenAlgorithms = [
   ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
   ...(["ES256", "ES384", "ES512", "EdDSA"] as const),
 ] as const;
 export type TokenAlgorithm = (typeof tokenAlgorithms)[number];
 
-/** Most addresses of key sets one organisation may name. */
+/** Most key set addresses of one organisation. */
 const maxUrls = 10;
 
 function splitList(text: string): string[] {
@@ -18,33 +18,33 @@ function splitList(text: string): string[] {
     .filter((item) => item !== "");
 }
 
-/** A text or a list of texts; a list once checked. */
+/** A string or a list of strings; parsed to a list. */
 const Texts = v.pipe(
-  v.union([v.string(), v.array(v.string())], "must be a text or a list of texts"),
+  v.union([v.string(), v.array(v.string())], "must be a string or a list of strings"),
   v.transform((texts) => (typeof texts === "string" ? [texts] : texts).filter((text) => text !== "")),
   v.maxLength(50, "must have at most 50 entries"),
-  v.everyItem((text) => text.length <= 2048, "must hold texts of at most 2048 characters"),
+  v.everyItem((text) => text.length <= 2048, "must have strings of at most 2048 characters"),
 );
 
-/** How an organisation's tokens are verified: what `organisations.auth_settings` holds. */
+/** How an organisation's tokens are verified: the content of `organisations.auth_settings`. */
 export const AuthSettings = v.object({
-  /** Addresses of key sets, separated by commas; a list once checked. */
+  /** Addresses of key sets, separated by commas; parsed to a list. */
   jwks_url: v.nullish(
     v.pipe(
       v.string(),
       v.transform(splitList),
       v.maxLength(maxUrls, `must name at most ${maxUrls} addresses`),
-      v.everyItem((url) => /^https?:\/\/[^/]/.test(url) && url.length <= 2048, "must hold http or https addresses"),
+      v.everyItem((url) => /^https?:\/\/[^/]/.test(url) && url.length <= 2048, "must have http or https addresses"),
     ),
   ),
-  /** A key set of its own (RFC 7517, section 5). */
+  /** A key set (RFC 7517, section 5). */
   jwks: v.nullish(v.looseObject({ keys: v.array(v.looseObject({})) })),
   algorithms: v.nullish(
     v.array(v.picklist(tokenAlgorithms, `must be any of ${tokenAlgorithms.join(", ")}`), "must be a list"),
   ),
   issuer: v.nullish(Texts),
   audience: v.nullish(Texts),
-  /** Scopes every token has besides its own; a text separates them by commas or blanks. */
+  /** Scopes that every token has in addition; a string separates them by commas or blanks. */
   default_scopes: v.nullish(
     v.union([
       v.pipe(
@@ -54,9 +54,9 @@ export const AuthSettings = v.object({
       v.array(v.string()),
     ]),
   ),
-  /** Seconds since a token was issued. */
+  /** Largest age of a token in seconds. */
   max_token_age: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(31_536_000))),
-  /** False: tokens are not taken. */
+  /** False: tokens are rejected. */
   jwt_enabled: v.nullish(Flag),
 });
 export type AuthSettings = v.InferOutput<typeof AuthSettings>;
@@ -85,7 +85,7 @@ const sharedHosts = new Set([
   "api.line.me",
 ]);
 
-/** Whether the keys at an address are known to serve several customers of one identity provider. */
+/** Whether an address serves keys for several customers of an identity provider. */
 export function isSharedKeySource(url: string): boolean {
   return URL.canParse(url) && sharedHosts.has(new URL(url).hostname);
 }

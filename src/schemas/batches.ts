@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { ExpiresAfter } from "./files.ts";
 import { plainObject } from "./objects.ts";
 
-/** Facts a caller attaches to a record: at most 16. */
+/** Metadata of a record: at most 16 pairs. */
 export const RecordMetadata = v.pipe(
   v.record(v.pipe(v.string(), v.maxLength(64)), v.pipe(v.string(), v.maxLength(512))),
   v.check((value) => Object.keys(value).length <= 16, "Invalid metadata: it has more than 16 members"),
@@ -10,7 +10,7 @@ export const RecordMetadata = v.pipe(
 
 const OutputData = plainObject({ s3OutputDataConfig: v.optional(plainObject({})) });
 
-/** Settings for the provider, under the names it uses. */
+/** Settings for the provider, under the provider's names. */
 export const ProviderOptions = plainObject({
   model: v.optional(v.string()),
   role_arn: v.optional(v.string()),
@@ -18,14 +18,14 @@ export const ProviderOptions = plainObject({
   output_data_config: v.optional(v.union([v.string(), OutputData])),
 });
 
-/** Headers, under their names, that calls of a batch are made with; objects are written as JSON. */
+/** Request headers for the calls of a batch, by name; objects are sent as JSON. */
 export const GatewayOptionHeaders = v.record(
   v.string(),
   v.union([v.string(), v.number(), v.boolean(), v.record(v.string(), v.unknown()), v.array(v.unknown())]),
 );
 export type GatewayOptionHeaders = v.InferOutput<typeof GatewayOptionHeaders>;
 
-/** Body of `POST /batches` for batches the gateway runs. */
+/** Body of `POST /batches` for batches that the gateway runs. */
 export const BatchRequest = v.looseObject({
   input_file_id: v.pipe(v.string(), v.minLength(1)),
   endpoint: v.string(),
@@ -38,14 +38,14 @@ export const BatchRequest = v.looseObject({
 });
 export type BatchRequest = v.InferOutput<typeof BatchRequest>;
 
-/** As `BatchRequest`, with what providers take besides; for documentation. */
+/** As `BatchRequest`, with further fields that providers accept; for documentation. */
 export const AnyBatchRequest = v.looseObject({
   ...BatchRequest.entries,
   input_file_id: v.optional(v.pipe(v.string(), v.description("Needed unless `requests` or `input_blob` is given"))),
   requests: v.optional(
     v.pipe(
       v.array(v.looseObject({ custom_id: v.string(), params: v.looseObject({}) })),
-      v.description("Requests inside the body, for Anthropic"),
+      v.description("Inline requests, for Anthropic"),
     ),
   ),
   role_arn: v.optional(v.string()),
@@ -55,7 +55,7 @@ export const AnyBatchRequest = v.looseObject({
   output_folder: v.optional(v.looseObject({ url: v.string() })),
 });
 
-/** What is wrong with one line of a batch's input, or with the whole of it. */
+/** A problem with one line of a batch's input, or with the whole input. */
 export const BatchError = v.looseObject({
   code: v.nullish(v.string()),
   message: v.nullish(v.string()),
@@ -91,11 +91,11 @@ export const BatchObject = v.looseObject({
   request_counts: v.nullish(v.looseObject({ total: v.number(), completed: v.number(), failed: v.number() })),
   metadata: v.nullish(v.record(v.string(), v.string())),
   model: v.nullish(v.string()),
-  /** Name of the provider whose own batch the gateway made of it. */
+  /** Name of the provider that runs the batch, if it has batches. */
   provider: v.optional(v.string()),
-  /** Id of the provider's batch, once it was made. */
+  /** Id of the provider's batch, once created. */
   provider_batch_id: v.nullish(v.string()),
-  /** The provider's batch as it was answered last; where `include_provider_details` asks for it. */
+  /** The provider's last response about its batch, if `include_provider_details` is set. */
   provider_batch: v.nullish(v.looseObject({})),
   usage: v.nullish(
     v.looseObject({
@@ -106,13 +106,13 @@ export const BatchObject = v.looseObject({
       total_tokens: v.number(),
     }),
   ),
-  /** US cents of all answers of a batch the gateway runs; null where no price is known. */
+  /** US cents of all responses of a batch that the gateway runs; null where no price is known. */
   cost: v.nullish(v.number()),
   cost_currency: v.nullish(v.string()),
 });
 export type BatchObject = v.InferOutput<typeof BatchObject>;
 
-/** Answer of `GET /batches`. */
+/** Response of `GET /batches`. */
 export const BatchList = v.looseObject({
   object: v.literal("list"),
   data: v.array(BatchObject),

@@ -15,13 +15,13 @@ const text = v.nullish(v.string());
 const stop = v.nullish(v.union([v.string(), v.pipe(v.array(v.string()), v.maxLength(4))]));
 const StreamOptions = v.nullish(plainObject({ include_usage: v.nullish(v.boolean()) }));
 
-/** One message. Its content is the provider's business. */
+/** One message. Its content is validated by the provider. */
 const Message = v.looseObject({ role: v.string() });
 
-/** Whether and which tools a model calls; `any` is what some hosts call `required`. */
+/** Whether and which tools a model calls; `any` is some hosts' name for `required`. */
 const ToolChoice = v.union([v.picklist(["none", "auto", "required", "any"]), plainObject({})]);
 
-/** Body of `POST /chat/completions`. Unknown members are kept and forwarded; bounds of values are the provider's business. */
+/** Body of `POST /chat/completions`. Unknown fields are forwarded; limits of values are up to the provider. */
 export const ChatRequest = v.looseObject({
   model: v.string(),
   messages: v.pipe(v.array(Message), v.minLength(1)),
@@ -54,7 +54,7 @@ export const Usage = v.looseObject({
 });
 export type Usage = v.InferOutput<typeof Usage>;
 
-/** Answer of `POST /chat/completions`, not streamed. */
+/** Non-streaming response of `POST /chat/completions`. */
 export const ChatResponse = v.looseObject({
   id: v.nullish(v.string()),
   object: v.nullish(v.string()),
@@ -67,7 +67,7 @@ export type ChatResponse = v.InferOutput<typeof ChatResponse>;
 
 const tokens = v.array(v.number());
 
-/** Body of `POST /completions`. Unknown members are kept and forwarded. */
+/** Body of `POST /completions`. Unknown fields are forwarded. */
 export const CompletionRequest = v.pipe(
   v.looseObject({
     model: v.string(),
@@ -99,12 +99,12 @@ export const CompletionRequest = v.pipe(
   v.forward(
     v.check(
       ({ best_of, n, stream }) => stream !== true || typeof best_of !== "number" || best_of <= (n ?? 1),
-      "the best of several texts is known at the end alone; leave stream out",
+      "the best of several completions is only known at the end; leave stream out",
     ),
     ["best_of"],
   ),
 );
 export type CompletionRequest = v.InferOutput<typeof CompletionRequest>;
 
-/** Answer of `POST /completions`, not streamed. */
+/** Non-streaming response of `POST /completions`. */
 export const CompletionResponse = ChatResponse;

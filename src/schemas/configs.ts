@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { Flag, Name, Reference } from "./control.ts";
 
-/** A routing object, or the same as JSON text. */
+/** A config object, or its JSON text. */
 const ConfigContent = v.union(
   [v.record(v.string(), v.unknown()), v.pipe(v.string(), v.maxLength(1024 * 1024))],
-  "must be an object, or the same as JSON text",
+  "must be an object, or its JSON text",
 );
 
 /** Body of `POST /configs`. */

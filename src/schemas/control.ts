@@ -1,28 +1,28 @@
 import * as v from "valibot";
 
-/** Text a record keeps: 1 to `maximum` characters, without NUL. */
+/** Text of a record: 1 to `maximum` characters, without NUL. */
 export const Text = (maximum: number, minimum = 1) =>
   v.pipe(
     v.string(),
     v.minLength(minimum, `must have at least ${minimum} characters`),
     v.maxLength(maximum, `must have at most ${maximum} characters`),
-    v.check((text) => !text.includes("\0"), "must not hold the character U+0000"),
+    v.check((text) => !text.includes("\0"), "must not contain the character U+0000"),
     v.transform((text) => text.normalize("NFC").toWellFormed()),
   );
 
-/** A name people give to a record. */
+/** The name of a record, chosen by a user. */
 export const Name = Text(255);
 
 /** A description; null clears it. */
 export const Description = v.nullish(Text(1024, 0));
 
-/** A slug people choose: letters, digits, `_` and `-`. */
+/** A slug chosen by a user: letters, digits, `_` and `-`. */
 export const Slug = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}$/, "must be 1 to 255 letters, digits, _ or -"));
 
-/** How a record is named in a path, query or body: by its id or its slug. */
+/** Reference to a record in a path, query or body: its id or its slug. */
 export const Reference = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.-]{1,255}$/, "must be an id or a slug"));
 
-/** ISO 8601 time in the future or the past, with its zone. Unix milliseconds once checked. */
+/** ISO 8601 time in the future or the past, with a time zone. Parsed to Unix milliseconds. */
 export const Time = v.pipe(
   v.string(),
   v.regex(
@@ -43,16 +43,16 @@ export const Email = v.pipe(
   v.transform((email) => email.toLowerCase()),
 );
 
-/** A switch that some clients write as 0 or 1. */
+/** A boolean that some clients send as 0 or 1. */
 export const Flag = v.pipe(
   v.union([v.boolean(), v.picklist([0, 1])], "must be true or false"),
   v.transform((value) => value === true || value === 1),
 );
 
-/** Metadata: texts of at most 128 characters. */
+/** Metadata: strings of at most 128 characters. */
 export const MetadataDefaults = v.record(Text(128), Text(128, 0));
 
-/** A whole number in bounds. */
+/** An integer within bounds. */
 export const wholeFrom = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
   v.pipe(
     v.number("must be a number"),
@@ -61,7 +61,7 @@ export const wholeFrom = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
     v.maxValue(maximum, `must be at most ${maximum}`),
   );
 
-/** The same schema for objects alone: a list counts as an object too, one without the members that may be absent. */
+/** The schema restricted to objects: a list would pass as an object without the optional fields. */
 function withoutLists<Schema extends v.GenericSchema>(schema: Schema): Schema {
   return {
     ...schema,
@@ -100,12 +100,12 @@ export const UsageLimits = v.pipe(
     ),
     ["periodic_reset_days"],
   ),
-  // what answers show beside them: what was read can be sent back
+  // fields of the response, so that a record that was read can be sent back
   v.metadata({ shownOnly: ["id", "status", "current_usage", "is_threshold_alerts_sent", "is_exhausted_alerts_sent"] }),
 );
 export type UsageLimits = v.InferOutput<typeof UsageLimits>;
 
-/** One rate limit; 0 lets nothing pass. */
+/** One rate limit; 0 blocks everything. */
 export const RateLimit = v.object({
   type: v.picklist(["requests", "tokens"], "must be requests or tokens"),
   unit: v.picklist(["rpm", "rph", "rpd", "rps", "rpw"], "must be rpm, rph, rpd, rps or rpw"),
@@ -122,9 +122,9 @@ export const RateLimits = v.pipe(
   ),
 );
 
-/** A budget as workspaces and integrations write it: a list of at most one; empty is none. */
+/** A budget in the format of workspaces and integrations: a list of at most one; empty means no budget. */
 export const UsageLimitList = v.pipe(v.array(UsageLimits), v.maxLength(1, "must have at most 1 entry"));
-/** A budget of a record that has one: itself, or a list of at most one; empty is none. */
+/** The budget of a record: an object, or a list of at most one; empty means no budget. */
 export const OneUsageLimit = v.union(
   [
     UsageLimits,
@@ -138,7 +138,7 @@ export const OneUsageLimit = v.union(
 /** As `UsageLimitList`. */
 export const RateLimitList = v.pipe(v.array(RateLimit), v.maxLength(1, "must have at most 1 entry"));
 
-/** Where a secret of a record comes from: a reference to a store outside. */
+/** Source of a record's secret: a reference to an external store. */
 export const SecretMappings = v.pipe(
   v.array(
     v.object({

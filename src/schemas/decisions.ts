@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { plainObject } from "./objects.ts";
 
-/** A text, or any JSON object or array. */
+/** A string, or any JSON object or array. */
 const Described = v.union([v.string(), v.array(v.unknown()), plainObject({})]);
 
-/** One thing to decide. */
+/** One question to decide. */
 export const DecisionQuestion = plainObject({
   type: v.picklist(["noul", "choice", "score"]),
   instructions: Described,
@@ -12,12 +12,12 @@ export const DecisionQuestion = plainObject({
 });
 export type DecisionQuestion = v.InferOutput<typeof DecisionQuestion>;
 
-/** Body of `POST /decisions`. Unknown members are sent to providers with decisions of their own. */
+/** Body of `POST /decisions`. Unknown fields are sent to providers with a native decisions API. */
 export const DecisionsRequest = v.looseObject({
   model: v.string(),
   state: Described,
   questions: v.record(v.string(), DecisionQuestion),
-  /** There are no streams. */
+  /** Streaming is not supported. */
   stream: v.nullish(v.literal(false, "must be false: decisions are not streamed")),
 });
 export type DecisionsRequest = v.InferOutput<typeof DecisionsRequest>;
@@ -26,7 +26,7 @@ const Probabilities = v.record(v.string(), v.number());
 
 /** The answer to one question. */
 export const DecisionAnswer = v.variant("type", [
-  /** Probability that it is so. */
+  /** Probability of "yes". */
   v.looseObject({ type: v.literal("noul"), noul: v.number() }),
   v.looseObject({
     type: v.literal("choice"),
@@ -36,7 +36,7 @@ export const DecisionAnswer = v.variant("type", [
   }),
   v.looseObject({
     type: v.literal("score"),
-    /** Mean of the levels, the first of which is 0. */
+    /** Expected level; the first level is 0. */
     score: v.number(),
     probabilities: Probabilities,
     confidence: v.number(),
@@ -45,7 +45,7 @@ export const DecisionAnswer = v.variant("type", [
 ]);
 export type DecisionAnswer = v.InferOutput<typeof DecisionAnswer>;
 
-/** Answer of `POST /decisions`: one answer for each question, by its name. */
+/** Response of `POST /decisions`: one answer per question, by name. */
 export const DecisionsResponse = v.looseObject({
   model: v.string(),
   answers: v.record(v.string(), DecisionAnswer),

@@ -9,13 +9,13 @@ const Workspaces = v.pipe(v.array(Reference), v.maxLength(maxEntries, tooMany));
 const Subject = Text(255);
 const Subjects = v.pipe(v.array(Subject), v.maxLength(maxEntries, tooMany));
 
-/** An address that paths are appended to. Whether it may be called is decided when it is. */
+/** An address to which paths are appended. Whether it may be called is decided at the time of the call. */
 const BaseUrl = v.pipe(
   Text(2048),
   v.regex(/^https?:\/\/[!-"$->@-~]+$/, "must be an address that begins with http:// or https://, without a query"),
 );
 
-/** Members of `auth_settings` that are kept as they are. */
+/** Fields of `auth_settings` that are stored unchanged. */
 export const plainAuthMembers = {
   gateway_base_url: v.nullish(BaseUrl),
   mcp_gateway_base_url: v.nullish(BaseUrl),
@@ -51,7 +51,7 @@ const Tags = v.union(
       v.check((tags) => Object.keys(tags).length <= 50, "must have at most 50 entries"),
     ),
   ],
-  "must be a list of texts or an object of texts, with at most 50 entries",
+  "must be a list of strings or an object of strings, with at most 50 entries",
 );
 
 const members = {
@@ -71,7 +71,7 @@ export const CreateDeployment = v.object({
 });
 export type CreateDeployment = v.InferOutput<typeof CreateDeployment>;
 
-/** `auth_settings` of a change: lists are added to what is there, unless they override it. */
+/** `auth_settings` of an update: lists are merged with the stored ones, unless `override` is set. */
 const ChangedAuth = v.object({
   ...authMembers,
   remove_workspaces_allowed: v.nullish(Workspaces),

@@ -3,10 +3,10 @@ import { plainObject } from "./objects.ts";
 
 const tokens = v.pipe(v.array(v.number()), v.minLength(1), v.maxLength(2048));
 
-/** An input with pictures or films, for models that take them: text, image and video beside each other. */
+/** A multimodal input, for models that accept it: text, image and video side by side. */
 const MediaInput = plainObject({});
 
-/** Body of `POST /embeddings`. Unknown members are kept and forwarded. */
+/** Body of `POST /embeddings`. Unknown fields are forwarded. */
 export const EmbeddingRequest = v.looseObject({
   model: v.string(),
   input: v.union([
@@ -22,7 +22,7 @@ export const EmbeddingRequest = v.looseObject({
 });
 export type EmbeddingRequest = v.InferOutput<typeof EmbeddingRequest>;
 
-/** Answer of `POST /embeddings`. */
+/** Response of `POST /embeddings`. */
 export const EmbeddingResponse = v.looseObject({
   object: v.nullish(v.string()),
   data: v.array(v.looseObject({})),

@@ -24,7 +24,7 @@ export const ExplainRequest = v.object({
 });
 export type ExplainRequest = v.InferOutput<typeof ExplainRequest>;
 
-/** Answer of `POST /configs/explain`. */
+/** Response of `POST /configs/explain`. */
 export const ExplainResponse = v.object({
   object: v.literal("plan"),
   attempts: v.array(

@@ -1,10 +1,10 @@
 import * as v from "valibot";
 import { plainObject } from "./objects.ts";
 
-/** What files the gateway keeps are for. */
+/** Purposes of stored files. */
 export const filePurposes = ["assistants", "batch", "fine-tune", "vision", "user_data", "evals"] as const;
 
-/** When a record goes by itself. */
+/** When a record expires. */
 export const ExpiresAfter = plainObject({
   anchor: v.picklist(["created_at"]),
   seconds: v.pipe(v.number(), v.integer(), v.minValue(3600), v.maxValue(2_592_000)),
@@ -25,7 +25,7 @@ export const FileObject = v.looseObject({
   bytes: v.number(),
   created_at: v.number(),
   filename: v.string(),
-  /** Besides those of uploads `assistants_output`, `batch_output` and `fine-tune-results`. */
+  /** Besides those of uploads: `assistants_output`, `batch_output` and `fine-tune-results`. */
   purpose: v.string(),
   /** `uploaded`, `processed` or `error`. */
   status: v.string(),
@@ -34,7 +34,7 @@ export const FileObject = v.looseObject({
 });
 export type FileObject = v.InferOutput<typeof FileObject>;
 
-/** Answer of `GET /files`. */
+/** Response of `GET /files`. */
 export const FileList = v.looseObject({
   object: v.literal("list"),
   data: v.array(FileObject),
@@ -44,5 +44,5 @@ export const FileList = v.looseObject({
 });
 export type FileList = v.InferOutput<typeof FileList>;
 
-/** Answer of `DELETE /files/{id}`. */
+/** Response of `DELETE /files/{id}`. */
 export const FileDeletion = v.looseObject({ id: v.string(), object: v.literal("file"), deleted: v.boolean() });

@@ -22,7 +22,7 @@ const Method = v.looseObject({
 
 const Integration = v.looseObject({ type: v.string(), wandb: v.optional(v.looseObject({})) });
 
-/** Body of `POST /fine_tuning/jobs`. Unknown members are kept and forwarded. */
+/** Body of `POST /fine_tuning/jobs`. Unknown fields are forwarded. */
 export const FineTuningRequest = v.looseObject({
   model: v.string(),
   training_file: v.string(),
@@ -32,7 +32,7 @@ export const FineTuningRequest = v.looseObject({
   seed: v.nullish(v.pipe(v.number(), v.integer())),
   integrations: v.nullish(v.array(Integration)),
   metadata: v.nullish(RecordMetadata),
-  /** The form before `method`. */
+  /** The older form of `method`. */
   hyperparameters: v.nullish(Hyperparameters),
   job_name: v.optional(v.string()),
   role_arn: v.optional(v.string()),
@@ -73,14 +73,14 @@ export const FineTuningJob = v.looseObject({
 });
 export type FineTuningJob = v.InferOutput<typeof FineTuningJob>;
 
-/** Answer of `GET /fine_tuning/jobs`. */
+/** Response of `GET /fine_tuning/jobs`. */
 export const FineTuningJobList = v.looseObject({
   object: v.literal("list"),
   data: v.array(FineTuningJob),
   has_more: v.optional(v.boolean()),
 });
 
-/** Answer of `GET /fine_tuning/jobs/{id}/events`. */
+/** Response of `GET /fine_tuning/jobs/{id}/events`. */
 export const FineTuningEventList = v.looseObject({
   object: v.literal("list"),
   data: v.array(
@@ -100,7 +100,7 @@ export const FineTuningEventList = v.looseObject({
 
 const metric = v.nullish(v.number());
 
-/** Answer of `GET /fine_tuning/jobs/{id}/checkpoints`. */
+/** Response of `GET /fine_tuning/jobs/{id}/checkpoints`. */
 export const FineTuningCheckpointList = v.looseObject({
   object: v.literal("list"),
   data: v.array(

@@ -3,13 +3,13 @@ import { plainObject } from "./objects.ts";
 
 const text = v.nullish(v.string());
 const flag = v.nullish(v.boolean());
-/** A number; 64-bit ones are written as texts. */
+/** A number; 64-bit integers are strings. */
 const numeric = v.nullish(v.union([v.number(), v.pipe(v.string(), v.regex(/^-?[0-9]+(?:\.[0-9]+)?$/))]));
 
-/** A list, or its only item. */
+/** A list, or a single item. */
 const listOf = <Item extends v.GenericSchema>(item: Item) => v.union([v.array(item), item]);
 
-/** One part of a turn (https://ai.google.dev/api/caching#Part). Members are read in snake_case too. */
+/** One part of a turn (https://ai.google.dev/api/caching#Part). Field names may also be in snake_case. */
 const Part = plainObject({
   text,
   thought: flag,
@@ -61,21 +61,21 @@ const conversation = {
   cached_content: text,
 };
 
-/** Body of `:generateContent` and `:streamGenerateContent` (https://ai.google.dev/api/generate-content). Unknown members are kept and forwarded. */
+/** Body of `:generateContent` and `:streamGenerateContent` (https://ai.google.dev/api/generate-content). Unknown fields are forwarded. */
 export const GenerateContentBody = plainObject({ contents, ...conversation });
 
-/** What a path tells of a request beside its body. */
+/** Information from a path, in addition to the body. */
 interface OfPath {
-  /** The model of the path. */
+  /** The model in the path. */
   model: string;
-  /** Whether the answer is streamed. */
+  /** Whether the response is streamed. */
   stream?: boolean;
 }
 
-/** A request for an answer, its model and form among its members. */
+/** A generateContent request, with the model and mode of its path. */
 export type GenerateContentRequest = v.InferOutput<typeof GenerateContentBody> & OfPath;
 
-/** Token counts of an answer. */
+/** Token counts of a response. */
 const UsageMetadata = v.looseObject({
   promptTokenCount: v.nullish(v.number()),
   candidatesTokenCount: v.nullish(v.number()),
@@ -84,7 +84,7 @@ const UsageMetadata = v.looseObject({
   totalTokenCount: v.nullish(v.number()),
 });
 
-/** Answer of `:generateContent`, and each slice of a stream. */
+/** Response of `:generateContent`, and each event of a stream. */
 export const GenerateContentResponse = v.looseObject({
   candidates: v.nullish(v.array(v.looseObject({ finishReason: text, index: v.nullish(v.number()) }))),
   usageMetadata: v.nullish(UsageMetadata),
@@ -93,7 +93,7 @@ export const GenerateContentResponse = v.looseObject({
 });
 export type GenerateContentResponse = v.InferOutput<typeof GenerateContentResponse>;
 
-/** Body of `:countTokens` (https://ai.google.dev/api/tokens): turns, or a whole request. */
+/** Body of `:countTokens` (https://ai.google.dev/api/tokens): contents, or a whole request. */
 export const CountContentsBody = plainObject({
   contents: v.nullish(contents),
   generateContentRequest: v.nullish(plainObject({ contents: v.nullish(contents) })),
@@ -101,7 +101,7 @@ export const CountContentsBody = plainObject({
 });
 export type CountContentsRequest = v.InferOutput<typeof CountContentsBody> & OfPath;
 
-/** Answer of `:countTokens`. */
+/** Response of `:countTokens`. */
 export const CountContentsResponse = v.looseObject({ totalTokens: v.number() });
 export type CountContentsResponse = v.InferOutput<typeof CountContentsResponse>;
 
@@ -116,7 +116,7 @@ const embedEntries = {
 export const EmbedContentBody = plainObject({ model: text, ...embedEntries });
 export type EmbedContentRequest = v.InferOutput<typeof EmbedContentBody> & OfPath;
 
-/** Answer of `:embedContent`. */
+/** Response of `:embedContent`. */
 export const EmbedContentResponse = v.looseObject({ embedding: v.looseObject({ values: v.array(v.number()) }) });
 export type EmbedContentResponse = v.InferOutput<typeof EmbedContentResponse>;
 
@@ -126,13 +126,13 @@ export const BatchEmbedContentsBody = plainObject({
 });
 export type BatchEmbedContentsRequest = v.InferOutput<typeof BatchEmbedContentsBody> & OfPath;
 
-/** Answer of `:batchEmbedContents`. */
+/** Response of `:batchEmbedContents`. */
 export const BatchEmbedContentsResponse = v.looseObject({
   embeddings: v.array(v.looseObject({ values: v.array(v.number()) })),
 });
 export type BatchEmbedContentsResponse = v.InferOutput<typeof BatchEmbedContentsResponse>;
 
-/** A model as the Gemini API lists it (https://ai.google.dev/api/models). */
+/** A model in the format of the Gemini API (https://ai.google.dev/api/models). */
 export const GeminiModel = v.looseObject({
   name: v.string(),
   displayName: text,
@@ -140,5 +140,5 @@ export const GeminiModel = v.looseObject({
 });
 export type GeminiModel = v.InferOutput<typeof GeminiModel>;
 
-/** Answer of `GET /v1beta/models`. */
+/** Response of `GET /v1beta/models`. */
 export const GeminiModelList = v.looseObject({ models: v.array(GeminiModel), nextPageToken: text });

@@ -4,7 +4,7 @@ import { Flag, Name, Reference, Text } from "./control.ts";
 import { JsonObject } from "./objects.ts";
 import { VerdictOutcome } from "./verdict-outcome.ts";
 
-/** One check; whether its parameters fit is said by the check itself. */
+/** One check; the check itself validates its parameters. */
 const SavedCheck = v.object({
   /** Such as `default.contains`. */
   id: Text(255),
@@ -22,7 +22,7 @@ const Checks = v.pipe(
 
 type Outcome = v.InferOutput<typeof VerdictOutcome> | null;
 
-/** What a verdict does, with feedback: what is absent has its default, null leaves none. */
+/** The effect of a verdict, with feedback: absent means the default, null means no feedback. */
 function withFeedback(outcome: Outcome | undefined, value: number): Outcome {
   if (outcome === null) return null;
   const { feedback = {}, ...others } = outcome ?? {};
@@ -33,7 +33,7 @@ const OnError = v.optional(v.picklist(["pass", "fail"], "must be pass or fail"))
 const StreamMode = v.optional(v.picklist(["inform", "buffer"], "must be inform or buffer"));
 const Outcomes = v.optional(v.nullable(VerdictOutcome));
 
-/** What a guardrail does with its verdict, in either spelling; what is stored has one. */
+/** What a guardrail does with its verdict, in either spelling; one spelling is stored. */
 const Actions = v.pipe(
   v.object({
     deny: v.optional(Flag, false),

@@ -1,31 +1,31 @@
 import * as v from "valibot";
 
-/** What one check of a hook said. */
+/** Result of one check of a hook. */
 const CheckResult = v.object({
   /** Such as `default.contains`. */
   id: v.string(),
-  /** True where nothing stood against the request or answer. */
+  /** False where the check objected to the request or response. */
   verdict: v.boolean(),
-  /** What the check found; its members are the check's own. */
+  /** Findings; the fields depend on the check. */
   data: v.nullable(v.record(v.string(), v.unknown())),
-  /** Why the check could not decide, or left something undone. */
+  /** Why the check could not decide, or what it could not do. */
   error: v.nullable(v.object({ name: v.string(), message: v.string() })),
   /** Milliseconds. */
   execution_time: v.number(),
-  /** It changed the request or the answer. */
+  /** It changed the request or the response. */
   transformed: v.boolean(),
   created_at: v.string(),
-  /** As its parameter of that name was given. */
+  /** The check's parameter of that name. */
   fail_on_error: v.optional(v.boolean()),
 });
 export type CheckResult = v.InferOutput<typeof CheckResult>;
 
-/** What one hook said. */
+/** Result of one hook. */
 const HookResult = v.object({
   id: v.string(),
   verdict: v.boolean(),
   transformed: v.boolean(),
-  /** True only where it denied. */
+  /** True only if the hook denied the request. */
   deny: v.boolean(),
   async: v.boolean(),
   type: v.picklist(["guardrail", "mutator"]),
@@ -38,7 +38,7 @@ const HookResult = v.object({
 });
 export type HookResult = v.InferOutput<typeof HookResult>;
 
-/** What the hooks of a request said, before and after its call. */
+/** Results of a request's hooks, before and after its call. */
 export const HookResults = v.object({
   before_request_hooks: v.array(HookResult),
   after_request_hooks: v.array(HookResult),

@@ -9,7 +9,7 @@ const whole = (minimum: number, maximum: number) =>
 
 const prompt = v.pipe(v.string(), v.minLength(1), v.maxLength(32_000));
 
-/** Members of generations and edits. Words such as sizes and qualities differ from provider to provider. */
+/** Fields of generations and edits. Values such as sizes and qualities differ between providers. */
 const shared = {
   prompt,
   model: text,
@@ -25,12 +25,12 @@ const shared = {
   partial_images: whole(0, 3),
 };
 
-/** Body of `POST /images/generations` (https://platform.openai.com/docs/api-reference/images/create). Unknown members are kept and forwarded. */
+/** Body of `POST /images/generations` (https://platform.openai.com/docs/api-reference/images/create). Unknown fields are forwarded. */
 export const ImageRequest = v.looseObject({ ...shared, style: text, moderation: text });
 export type ImageRequest = v.InferOutput<typeof ImageRequest>;
 
-/** A picture: a file of a form, or in JSON where it lies. */
-const Picture = v.union([
+/** An image: a file in a form, or an address in JSON. */
+const ImageInput = v.union([
   v.instance(FormFile),
   v.string(),
   plainObject({ image_url: v.nullish(v.unknown()), file_id: text }),
@@ -40,19 +40,19 @@ const Picture = v.union([
 export const ImageEditRequest = v.pipe(
   v.looseObject({
     ...shared,
-    image: v.nullish(v.union([Picture, v.pipe(v.array(Picture), v.minLength(1), v.maxLength(16))])),
-    images: v.nullish(v.pipe(v.array(Picture), v.minLength(1), v.maxLength(16))),
-    mask: v.nullish(Picture),
+    image: v.nullish(v.union([ImageInput, v.pipe(v.array(ImageInput), v.minLength(1), v.maxLength(16))])),
+    images: v.nullish(v.pipe(v.array(ImageInput), v.minLength(1), v.maxLength(16))),
+    mask: v.nullish(ImageInput),
     input_fidelity: text,
   }),
   v.check(
     ({ image, images }) => (image ?? images ?? undefined) !== undefined,
-    "Invalid image: send the picture to edit as a file named image",
+    "Invalid image: send the image to edit as a file named image",
   ),
 );
 export type ImageEditRequest = v.InferOutput<typeof ImageEditRequest>;
 
-/** Answer of `POST /images/generations` and `POST /images/edits`, not streamed. */
+/** Non-streaming response of `POST /images/generations` and `POST /images/edits`. */
 export const ImageResponse = v.looseObject({
   created: v.number(),
   data: v.array(v.looseObject({ b64_json: text, url: text, revised_prompt: text })),

@@ -16,23 +16,23 @@ import {
 } from "./control.ts";
 import { JsonObject } from "./objects.ts";
 
-/** A provider's key. Empty counts as absent: some clients send it for providers without one. */
+/** A provider's key. An empty string counts as absent: some clients send it for providers without a key. */
 const ProviderKey = v.nullish(
   v.pipe(
-    v.string("must be a text"),
+    v.string("must be a string"),
     v.maxLength(16_384, "must have at most 16384 characters"),
-    v.check(isHeaderValue, "must not hold control characters"),
+    v.check(isHeaderValue, "must not contain control characters"),
     v.transform((key) => (key === "" ? undefined : key)),
   ),
 );
 
-/** The id of a model provider, as requests name it. */
+/** The id of a model provider, as used in requests. */
 const ProviderId = v.pipe(
-  v.string("must be a text"),
+  v.string("must be a string"),
   v.regex(/^[a-z0-9-]{1,64}$/, "must be 1 to 64 lower-case letters, digits or hyphens"),
 );
 
-/** Settings of a provider by name; which ones there are depends on the provider. */
+/** Settings of a provider by name; they depend on the provider. */
 const Configurations = v.nullish(
   v.pipe(
     JsonObject,
@@ -55,20 +55,20 @@ const pricedTokens = [
   ...(["cache_read_text_input_token", "cache_write_text_input_token", "cache_write_image_input_token"] as const),
 ];
 
-/** Factors on the list price; 1 changes nothing. */
+/** Factors on the list price; 1 has no effect. */
 const PricingAdjustments = v.nullish(
   v.strictObject(
     {
       multiplier: v.strictObject(
         {
           ...v.entriesFromList(pricedTokens, factor),
-          image: v.nullish(v.strictObject({ default: factor }, "has no such member")),
+          image: v.nullish(v.strictObject({ default: factor }, "has no such field")),
           additional_units: v.nullish(v.record(Text(255), factor)),
         },
-        "has no such member",
+        "has no such field",
       ),
     },
-    "has no such member",
+    "has no such field",
   ),
 );
 
@@ -101,7 +101,7 @@ export const UpdateIntegration = v.object({
 });
 export type UpdateIntegration = v.InferOutput<typeof UpdateIntegration>;
 
-/** A switch that some clients write as text. */
+/** A boolean that some clients send as a string. */
 const TextFlag = v.union(
   [
     Flag,
@@ -123,7 +123,7 @@ const Price = v.object({
 });
 type PriceTree = { readonly [name: string]: v.InferOutput<typeof Price> | PriceTree };
 
-/** Prices by what is counted, in US cents; images and further units are one and two levels deeper. */
+/** Prices by unit in US cents; prices of images and further units are nested one and two levels deeper. */
 const Prices: v.GenericSchema<unknown, PriceTree> = v.record(
   Text(255),
   v.union(
@@ -133,12 +133,12 @@ const Prices: v.GenericSchema<unknown, PriceTree> = v.record(
   "must be an object",
 );
 
-/** What an integration's price of a model is. */
+/** Custom prices of a model. */
 const PricingConfig = v.nullish(
   v.object({ type: v.optional(v.literal("static", "must be static"), "static"), pay_as_you_go: Prices }),
 );
 
-/** Slug of a model, as its provider writes it. */
+/** Slug of a model, in its provider's spelling. */
 const ModelSlug = Text(255);
 
 /** Body of `PUT /integrations/{slug}/models`. */
@@ -160,9 +160,9 @@ export const UpdateModels = v.object({
     v.check((models) => new Set(models.map(({ slug }) => slug)).size === models.length, "must name each slug once"),
   ),
   allow_all_models: v.optional(Flag),
-  /** The integration's key, given again because a model gets a host of its own; it replaces the stored one. */
+  /** The integration's key, required again when a model gets a separate host; it replaces the stored one. */
   key: ProviderKey,
-  /** The same for secrets among its configurations. */
+  /** The same for secret configurations. */
   configurations: Configurations,
   workspace_id: v.nullish(Reference),
 });
@@ -204,7 +204,7 @@ export const UpdateWorkspaceAccess = v.object({
 });
 export type UpdateWorkspaceAccess = v.InferOutput<typeof UpdateWorkspaceAccess>;
 
-/** Members of a provider that can change. */
+/** Fields of a provider that can be changed. */
 const providerMembers = {
   note: Description,
   usage_limits: v.nullish(OneUsageLimit),
@@ -239,9 +239,9 @@ export type CreateProvider = v.InferOutput<typeof CreateProvider>;
 export const UpdateProvider = v.object({ name: v.optional(Name), reset_usage: v.nullish(Flag), ...providerMembers });
 export type UpdateProvider = v.InferOutput<typeof UpdateProvider>;
 
-/** Settings of a provider under the names virtual keys have for them. Their bounds are those of `configurations`. */
+/** Settings of a provider under the names of virtual keys. Their limits are those of `configurations`. */
 const virtualKeySettings = {
-  custom_host: v.nullish(v.string("must be a text")),
+  custom_host: v.nullish(v.string("must be a string")),
   apiVersion: v.nullish(Text(30)),
   resourceName: v.nullish(Text(255)),
   deploymentName: v.nullish(Text(255)),
@@ -261,7 +261,7 @@ const virtualKeySettings = {
   ),
   ...v.entriesFromList(
     ["awsAccessKeyId", "awsSecretAccessKey", "awsRegion", "vertexProjectId", "vertexRegion", "workersAiAccountId"],
-    v.nullish(v.string("must be a text")),
+    v.nullish(v.string("must be a string")),
   ),
 };
 

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { Email, MetadataDefaults, Name, Reference, Text, Time } from "./control.ts";
 import { OrganisationRole, WorkspaceRole } from "./users.ts";
 
-/** What the first key of an invited person is made from. */
+/** Settings of an invited user's first key. */
 const KeyDetails = v.object({
   scopes: v.pipe(
     v.array(Text(255)),

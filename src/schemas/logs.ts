@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { HookResults } from "./hooks.ts";
 
-/** Token counts as the log keeps them; 0 where the provider told none. */
+/** Token counts in the log; 0 where the provider reported none. */
 const LoggedUsage = v.object({
-  /** Everything sent, read from a cache or written to it or neither. */
+  /** All input tokens, including those read from or written to a cache. */
   input_tokens: v.number(),
-  /** Everything made, reasoning included. */
+  /** All output tokens, reasoning included. */
   output_tokens: v.number(),
   total_tokens: v.number(),
   /** Part of the input: read from a cache. */
@@ -18,15 +18,15 @@ const LoggedUsage = v.object({
   audio_input_tokens: v.number(),
   /** Part of the output. */
   audio_output_tokens: v.number(),
-  /** Further counts by name, where there are any: `pages`, `seconds`, `search_units`, `images`, `characters` and others. */
+  /** Further counts by name, if any: `pages`, `seconds`, `search_units`, `images`, `characters` and others. */
   units: v.optional(v.record(v.string(), v.number())),
   /** The service tier that answered, where it is not the standard one. */
   service_tier: v.optional(v.string()),
-  /** What pictures were made, where their price depends on it. */
+  /** Generated images, where their price depends on quality or size. */
   image: v.optional(v.object({ quality: v.optional(v.string()), size: v.optional(v.string()) })),
 });
 
-/** One target a config had tried. */
+/** One target that was called. */
 const AttemptLog = v.object({
   label: v.string(),
   provider: v.nullable(v.string()),
@@ -37,12 +37,12 @@ const AttemptLog = v.object({
 });
 export type AttemptLog = v.InferOutput<typeof AttemptLog>;
 
-/** One call to a provider, where a request made several. Milliseconds. */
+/** One call to a provider, for requests with several calls. Times in milliseconds. */
 const CallLog = v.object({
   provider: v.string(),
   model: v.nullable(v.string()),
   url: v.string(),
-  /** Null where no response came. */
+  /** Null without a response. */
   status: v.nullable(v.number()),
   /** Code of the failure. */
   error: v.nullable(v.string()),
@@ -62,7 +62,7 @@ export const LogRow = v.object({
   organisation_id: v.string(),
   workspace_id: v.nullable(v.string()),
   api_key_id: v.string(),
-  /** The person behind the key or token; absent for services. */
+  /** The user of the key or token; absent for services. */
   user_id: v.optional(v.string()),
   method: v.string(),
   path: v.string(),
@@ -81,7 +81,7 @@ export const LogRow = v.object({
   upstream_ms: v.nullable(v.number()),
   upstream_url: v.nullable(v.string()),
   upstream_calls: v.number(),
-  /** Every call, in order; absent where there was one at most, which the members above describe. */
+  /** Every call, in order; absent for a single call, which the fields above describe. */
   calls: v.optional(v.array(CallLog)),
   config: v.optional(v.nullable(v.string())),
   attempts: v.optional(v.array(AttemptLog)),
@@ -90,12 +90,12 @@ export const LogRow = v.object({
   prompt_slug: v.optional(v.string()),
   prompt_version_id: v.optional(v.string()),
   dropped_params: v.optional(v.array(v.string())),
-  /** What hooks said; those that ran behind the answer are told where one row is read. */
+  /** Results of hooks; those that ran after the response are only included when a single row is read. */
   hook_results: v.optional(HookResults),
   usage: v.nullable(LoggedUsage),
   /** Some counts are estimates, because a stream broke off before the provider reported them. */
   estimated: v.optional(v.literal(true)),
-  /** US cents, to the nano-dollar; null where it is not known: nothing was counted, or it has no price. */
+  /** US cents, to the nano-dollar; null if unknown: nothing was counted, or it has no price. */
   cost: v.nullable(v.number()),
   cost_currency: v.literal("USD"),
   error: v.nullable(v.object({ type: v.string(), code: v.nullable(v.string()), message: v.string() })),
@@ -105,15 +105,15 @@ export type LogRow = v.InferOutput<typeof LogRow>;
 const Side = v.object({
   headers: v.record(v.string(), v.string()),
   body: v.unknown(),
-  /** The stored body was cut; `body` is then a text. */
+  /** The stored body was cut; `body` is then a string. */
   truncated: v.boolean(),
 });
 
-/** One log row with what was sent and answered. */
+/** One log row with its request and response. */
 export const LogDetail = v.object({ ...LogRow.entries, request: Side, response: Side });
 export type LogDetail = v.InferOutput<typeof LogDetail>;
 
-/** Answer of `GET /logs`. */
+/** Response of `GET /logs`. */
 export const LogList = v.object({
   object: v.literal("list"),
   data: v.array(LogRow),
@@ -121,23 +121,23 @@ export const LogList = v.object({
   next_cursor: v.nullable(v.string()),
 });
 
-/** What is stored of a row: its members, less what the id tells. */
+/** The stored fields of a row; others follow from its id. */
 export type LogDetails = Omit<LogRow, "object" | "created_at">;
 
-/** Log rows of one tenant as they are stored, together. */
+/** Log rows of one tenant that are stored together. */
 export interface LogBatch {
   organisationId: string;
   workspaceId: string | null;
-  /** ULIDs; their time is the time of the request. */
+  /** ULIDs, whose time is that of the request. */
   firstId: string;
   lastId: string;
   /** JSON array of `LogDetails`. */
   details: string;
-  /** Headers and bodies of all rows as one text, in the form `db/stores/log-content.ts` reads. */
+  /** Headers and bodies of all rows as one text; `db/stores/log-content.ts` reads the format. */
   content: string;
 }
 
-/** Headers of both sides after redaction, and their bodies. */
+/** Redacted headers and bodies of both sides. */
 export interface LogContent {
   request: LogSide;
   response: LogSide;
@@ -146,10 +146,10 @@ export interface LogContent {
 /** One side of a logged request. */
 export interface LogSide {
   headers: Record<string, string>;
-  /** Null where there was none, or none that is text. */
+  /** Null without a body, or if it is not text. */
   body: string | null;
   truncated: boolean;
 }
 
-/** Token counts as the log keeps them. */
+/** Token counts in the log. */
 export type LoggedUsage = v.InferOutput<typeof LoggedUsage>;

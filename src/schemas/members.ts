@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { Reference } from "./control.ts";
 import { WorkspaceRole } from "./users.ts";
 
-/** A person and a role. */
+/** A user and a role. */
 const Member = v.object({ id: Reference, role: WorkspaceRole });
 
 /** Body of `POST /admin/workspaces/{id}/users`. */
@@ -11,7 +11,7 @@ export const AddMembers = v.object({
     v.array(Member),
     v.minLength(1, "must have at least 1 entry"),
     v.maxLength(100, "must have at most 100 entries"),
-    v.check((users) => new Set(users.map(({ id }) => id)).size === users.length, "must name each person once"),
+    v.check((users) => new Set(users.map(({ id }) => id)).size === users.length, "must name each user once"),
   ),
 });
 export type AddMembers = v.InferOutput<typeof AddMembers>;

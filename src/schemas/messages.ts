@@ -4,13 +4,13 @@ import { plainObject } from "./objects.ts";
 const flag = v.nullish(v.boolean());
 const text = v.nullish(v.string());
 
-/** One turn; blocks other than those below are the provider's business. */
+/** One turn; other blocks than those below are validated by the provider. */
 const Turn = v.looseObject({
   role: v.picklist(["user", "assistant", "system"]),
   content: v.union([v.string(), v.array(v.looseObject({ type: v.string() }))]),
 });
 
-/** A tool: the caller's own, or one of the provider's by its dated type. */
+/** A tool: the caller's, or a built-in one of the provider with a dated type. */
 const Tool = plainObject({
   type: text,
   name: text,
@@ -41,7 +41,7 @@ const shared = {
   output_config: v.nullish(OutputConfig),
 };
 
-/** Body of `POST /messages` (https://docs.claude.com/en/api/messages). Unknown members are kept and forwarded. */
+/** Body of `POST /messages` (https://docs.claude.com/en/api/messages). Unknown fields are forwarded. */
 export const MessagesRequest = plainObject({
   ...shared,
   max_tokens: v.pipe(v.number(), v.integer(), v.minValue(0)),
@@ -61,7 +61,7 @@ const MessagesUsage = v.looseObject({
   cache_read_input_tokens: v.nullish(v.number()),
 });
 
-/** Answer of `POST /messages`, not streamed. */
+/** Non-streaming response of `POST /messages`. */
 export const MessagesResponse = v.looseObject({
   id: v.string(),
   type: v.literal("message"),
@@ -78,6 +78,6 @@ export type MessagesResponse = v.InferOutput<typeof MessagesResponse>;
 export const CountTokensRequest = v.looseObject(shared);
 export type CountTokensRequest = v.InferOutput<typeof CountTokensRequest>;
 
-/** Answer of `POST /messages/count_tokens`. */
+/** Response of `POST /messages/count_tokens`. */
 export const CountTokensResponse = v.looseObject({ input_tokens: v.number() });
 export type CountTokensResponse = v.InferOutput<typeof CountTokensResponse>;

@@ -8,7 +8,7 @@ export const Model = v.looseObject({
   owned_by: v.nullish(v.string()),
 });
 
-/** Answer of `GET /models`. `provider` is there when the list came from one. */
+/** Response of `GET /models`. `provider` is set when the list came from one provider. */
 export const ModelList = v.looseObject({
   object: v.nullish(v.string()),
   data: v.array(v.looseObject({ id: v.string() })),

@@ -1,15 +1,15 @@
 import * as v from "valibot";
 import { isObject } from "../lib/json.ts";
 
-/** An object; put before `v.record`, which takes lists too. */
+/** An object; put it before `v.record`, which accepts lists, too. */
 export const JsonObject = v.custom<Record<string, unknown>>(isObject, "must be an object");
 
-/** An object with these members and any others. Unlike `v.looseObject` it takes no lists, which have members too. */
+/** An object with these fields and any others. Unlike `v.looseObject` it rejects lists. */
 export function plainObject<Entries extends v.ObjectEntries>(entries: Entries) {
   return v.pipe(JsonObject, v.looseObject(entries));
 }
 
-/** A schema whose default the OpenAPI document names; an absent member stays absent. */
+/** A schema whose default appears in the OpenAPI document only; an absent field stays absent. */
 export function withDefault<Schema extends v.GenericSchema>(schema: Schema, value: string | number | boolean) {
   return v.pipe(schema, v.metadata({ default: value }));
 }
@@ -24,13 +24,13 @@ export const MetadataPairs = v.pipe(
   v.maxEntries(16, "must have at most 16 pairs"),
 );
 
-/** Biases of tokens, by their ids. */
+/** Logit biases by token id. */
 export const LogitBias = v.pipe(
   JsonObject,
   v.record(v.string(), v.pipe(v.number(), v.minValue(-100), v.maxValue(100))),
 );
 
-/** A whole number of 64 bits with sign; what a double cannot hold exactly is near enough for the bounds. */
+/** A signed 64-bit integer; rounding to a double is precise enough for checking its range. */
 export const Seed = v.pipe(
   v.number(),
   v.check((value) => Number.isInteger(value), "must be a whole number"),

@@ -6,7 +6,7 @@ const positiveInteger = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1))
 /** A format of an annotation, such as a JSON schema. */
 const format = v.nullish(v.looseObject({ type: v.string() }));
 
-/** A document, a picture, or a file the provider keeps. */
+/** A document, an image, or a file stored at the provider. */
 export const OcrDocument = v.variant("type", [
   v.looseObject({ type: v.literal("document_url"), document_url: v.string(), document_name: text }),
   v.looseObject({
@@ -17,11 +17,11 @@ export const OcrDocument = v.variant("type", [
 ]);
 export type OcrDocument = v.InferOutput<typeof OcrDocument>;
 
-/** Body of `POST /ocr`. Unknown members are kept and forwarded. */
+/** Body of `POST /ocr`. Unknown fields are forwarded. */
 export const OcrRequest = v.looseObject({
   model: v.string(),
   document: OcrDocument,
-  /** Numbers from 0, or ranges such as `0-3,5`; absent: all. */
+  /** Page numbers from 0, or ranges such as `0-3,5`; absent: all pages. */
   pages: v.nullish(v.union([v.string(), v.array(v.pipe(v.number(), v.integer(), v.minValue(0)))])),
   include_image_base64: flag,
   image_limit: positiveInteger,
@@ -37,7 +37,7 @@ export const OcrRequest = v.looseObject({
 });
 export type OcrRequest = v.InferOutput<typeof OcrRequest>;
 
-/** Answer of `POST /ocr`. */
+/** Response of `POST /ocr`. */
 export const OcrResponse = v.looseObject({
   pages: v.array(
     v.looseObject({

@@ -18,7 +18,7 @@ export const UpdateExclusions = v.object({
 });
 export type UpdateExclusions = v.InferOutput<typeof UpdateExclusions>;
 
-/** A host name as mail addresses have it, in lower case. */
+/** A domain of e-mail addresses, in lower case. */
 const Domain = v.pipe(
   v.string(),
   v.maxLength(253, "must have at most 253 characters"),
@@ -26,14 +26,14 @@ const Domain = v.pipe(
   v.regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/, "must be a domain name"),
 );
 
-/** An address that is shown to people, never called. */
+/** An address that is displayed, never called. */
 const ShownUrl = v.pipe(
   v.string(),
   v.maxLength(2_048, "must have at most 2048 characters"),
   v.regex(/^https?:\/\/[^\s/<>"\\]+[^\s<>"\\]*$/, "must be an http or https address"),
 );
 
-/** A JSON schema of metadata; the handler checks what it says. */
+/** A JSON schema for metadata; the handler validates it. */
 const MetadataSchema = v.nullish(v.record(v.string(), v.unknown()));
 
 const settings = {
@@ -59,10 +59,10 @@ const settings = {
   ),
 };
 
-/** Settings of an organisation; null goes back to the default. */
+/** Settings of an organisation; null restores the default. */
 const OrganisationSettings = v.object(settings);
 
-/** Body of `PUT /organisations/{id}`: settings at the top or under `settings`; the ones at the top win. */
+/** Body of `PUT /organisations/{id}`: settings at the top level or under `settings`; the top level wins. */
 export const UpdateOrganisation = v.object({
   ...settings,
   name: v.optional(Name),
@@ -70,7 +70,7 @@ export const UpdateOrganisation = v.object({
 });
 export type UpdateOrganisation = v.InferOutput<typeof UpdateOrganisation>;
 
-/** Signature algorithms a token may have: asymmetric ones (RFC 7518, section 3.1; RFC 8037). */
+/** Signature algorithms that tokens may use: asymmetric ones (RFC 7518, section 3.1; RFC 8037). */
 const algorithms = [
   ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
   ...(["ES256", "ES384", "ES512", "EdDSA"] as const),
@@ -78,7 +78,7 @@ const algorithms = [
 
 const secondsOf = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
-/** Seconds, or a text such as `12h`; seconds once checked. */
+/** Seconds, or a string such as `12h`; parsed to seconds. */
 const Duration = (maximum: number, minimum = 0) =>
   v.pipe(
     v.union(
@@ -89,22 +89,22 @@ const Duration = (maximum: number, minimum = 0) =>
           v.regex(/^\d{1,9}[smhd]?$/),
           v.transform((text) => {
             const unit = /[smhd]$/.exec(text)?.[0] ?? "s";
-            return Number.parseInt(text, 10) * secondsOf[unit as keyof typeof secondsOf]; // the pattern allows these four
+            return Number.parseInt(text, 10) * secondsOf[unit as keyof typeof secondsOf]; // the pattern allows only these four
           }),
         ),
       ],
-      "must be a number of seconds, or a text such as 90s, 30m, 12h or 1d",
+      "must be a number of seconds, or a string such as 90s, 30m, 12h or 1d",
     ),
     wholeFrom(minimum, maximum),
   );
 
-/** One text, or several of which a token must have one. */
+/** One string, or several of which a token must have one. */
 const OneOrMore = v.union(
   [Text(2_048), v.pipe(v.array(Text(2_048)), v.minLength(1), v.maxLength(50))],
-  "must be a text, or a list of 1 to 50 texts",
+  "must be a string, or a list of 1 to 50 strings",
 );
 
-/** Body of `PUT /organisations/{id}/auth-settings`; null clears a member. */
+/** Body of `PUT /organisations/{id}/auth-settings`; null clears a field. */
 export const UpdateAuthSettings = v.object({
   jwt_enabled: v.nullish(Flag),
   jwks_url: v.nullish(Text(8_192)),

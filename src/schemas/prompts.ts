@@ -6,22 +6,22 @@ import { JsonObject } from "./objects.ts";
 /** Longest template, in characters. */
 export const maxTemplateLength = 256 * 1024;
 
-/** The text of a prompt or a partial, kept as it is written. */
+/** The template of a prompt or a partial, stored unchanged. */
 const TemplateText = v.pipe(
   v.string(),
   v.minLength(1, "must have at least 1 character"),
   v.maxLength(maxTemplateLength, `must have at most ${maxTemplateLength} characters`),
-  v.check((text) => !text.includes("\0"), "must not hold the character U+0000"),
+  v.check((text) => !text.includes("\0"), "must not contain the character U+0000"),
   v.transform((text) => text.toWellFormed()),
 );
 
-/** An object with any members. */
+/** An object with any fields. */
 const AnyObject = v.pipe(JsonObject, v.record(v.string(), v.unknown()));
 
 /** A list of objects, such as tools. */
 const ObjectList = v.nullish(v.pipe(v.array(AnyObject), v.maxLength(1_000, "must have at most 1000 entries")));
 
-/** Slug or id of a stored provider, with or without `@`; empty for none. */
+/** Slug or id of a stored provider, with or without `@`; empty for no provider. */
 const VirtualKey = v.pipe(
   v.string(),
   v.regex(/^@?[A-Za-z0-9_.-]{0,255}$/, "must be the id or slug of a provider, or empty"),
@@ -29,11 +29,11 @@ const VirtualKey = v.pipe(
 
 const Model = v.pipe(v.string(), v.maxLength(256, "must have at most 256 characters"));
 
-/** Members of a version that say more than its text. */
+/** Fields of a version besides its template. */
 const versionDetails = {
   functions: ObjectList,
   tools: ObjectList,
-  tool_choice: v.nullish(v.union([v.string(), AnyObject], "must be a text or an object")),
+  tool_choice: v.nullish(v.union([v.string(), AnyObject], "must be a string or an object")),
   version_description: Description,
   is_raw_template: v.optional(Flag),
   template_metadata: v.nullish(AnyObject),
@@ -72,7 +72,7 @@ export type UpdatePrompt = v.InferOutput<typeof UpdatePrompt>;
 export const MakeDefault = v.object({ version: wholeFrom(1), workspace_id: v.nullish(Reference) });
 export type MakeDefault = v.InferOutput<typeof MakeDefault>;
 
-/** Body of `PUT /prompts/{id}/versions/{versionId}`; null takes every label off the version. */
+/** Body of `PUT /prompts/{id}/versions/{versionId}`; null removes every label from the version. */
 export const LabelVersion = v.object({ label_id: v.nullable(Reference), workspace_id: v.nullish(Reference) });
 export type LabelVersion = v.InferOutput<typeof LabelVersion>;
 
@@ -110,7 +110,7 @@ export type CreateCollection = v.InferOutput<typeof CreateCollection>;
 export const UpdateCollection = v.object({ name: Name, workspace_id: v.nullish(Reference) });
 export type UpdateCollection = v.InferOutput<typeof UpdateCollection>;
 
-/** A name that references can hold after `@`: no word and no number that mean a version already. */
+/** A label that references can use after `@`: neither a number nor a reserved word. */
 const LabelName = v.pipe(
   v.string(),
   v.regex(/^[A-Za-z0-9_-]{1,255}$/, "must be 1 to 255 letters, digits, _ or -"),
@@ -118,7 +118,7 @@ const LabelName = v.pipe(
   v.check((name) => name !== "latest" && name !== "default", "must not be latest or default"),
 );
 
-/** A colour as clients write it, such as `#00aa88`. */
+/** A CSS colour, such as `#00aa88`. */
 const Color = v.nullish(v.pipe(v.string(), v.regex(/^[#\w(),.% -]{1,64}$/, "must be a colour")));
 
 /** Body of `POST /labels`. */
@@ -141,14 +141,14 @@ export const UpdateLabel = v.object({
 });
 export type UpdateLabel = v.InferOutput<typeof UpdateLabel>;
 
-/** Body of `POST /prompts/{id}/render` and `/completions`. Other members override the prompt's own parameters. */
+/** Body of `POST /prompts/{id}/render` and `/completions`. Other fields override the prompt's parameters. */
 export const PromptRequest = v.looseObject({
   variables: JsonObject,
   stream: v.nullish(v.boolean()),
 });
 export type PromptRequest = v.InferOutput<typeof PromptRequest>;
 
-/** Answer of `POST /prompts/{id}/render`: the body a completion would be asked with. */
+/** Response of `POST /prompts/{id}/render`: the body of the completion request. */
 export const RenderResponse = v.object({
   success: v.literal(true),
   data: v.looseObject({
@@ -159,5 +159,5 @@ export const RenderResponse = v.object({
 });
 export type RenderResponse = v.InferOutput<typeof RenderResponse>;
 
-/** Answer of `POST /prompts/{id}/completions`, not streamed: that of a chat or of a text completion. */
+/** Non-streaming response of `POST /prompts/{id}/completions`: a chat or a text completion. */
 export const PromptCompletionResponse = ChatResponse;

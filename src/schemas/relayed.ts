@@ -1,7 +1,7 @@
 import * as v from "valibot";
 
 /*
- * Bodies of small routes that go to the provider as they came: these schemas document them
+ * Bodies of small routes that are forwarded to the provider unchanged: these schemas document them
  * (https://platform.openai.com/docs/api-reference).
  */
 
@@ -15,7 +15,7 @@ export const ImageVariationRequest = v.looseObject({
   user: v.nullish(v.string()),
 });
 
-/** Answer of `POST /images/variations`. */
+/** Response of `POST /images/variations`. */
 export const ImageVariations = v.looseObject({
   created: v.nullish(v.number()),
   data: v.array(v.looseObject({ url: v.nullish(v.string()), b64_json: v.nullish(v.string()) })),
@@ -32,7 +32,7 @@ export const ClientSecretRequest = v.looseObject({
   session: v.nullish(v.looseObject({ type: v.nullish(v.string()), model: v.nullish(v.string()) })),
 });
 
-/** Answer of `POST /realtime/client_secrets`. */
+/** Response of `POST /realtime/client_secrets`. */
 export const ClientSecret = v.looseObject({
   value: v.string(),
   expires_at: v.number(),
@@ -48,7 +48,7 @@ export const RealtimeSessionRequest = v.looseObject({
   tools: v.nullish(v.array(v.looseObject({}))),
 });
 
-/** A realtime session with the secret that opens it. */
+/** A realtime session with its client secret. */
 export const RealtimeSession = v.looseObject({
   client_secret: v.nullish(v.looseObject({ value: v.string(), expires_at: v.number() })),
 });
@@ -66,7 +66,7 @@ export const LegacyCompleteRequest = v.looseObject({
   stream: v.nullish(v.boolean()),
 });
 
-/** Answer of `POST /complete`, not streamed. */
+/** Non-streaming response of `POST /complete`. */
 export const LegacyCompleteResponse = v.looseObject({
   id: v.string(),
   type: v.literal("completion"),

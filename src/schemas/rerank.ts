@@ -1,19 +1,19 @@
 import * as v from "valibot";
 import { plainObject } from "./objects.ts";
 
-/** A text, or an object that holds one beside whatever else is known of it. */
+/** A string, or an object with a `text` and any other fields. */
 export const RerankDocument = v.union([v.string(), v.looseObject({ text: v.string() })]);
 export type RerankDocument = v.InferOutput<typeof RerankDocument>;
 
 const integer = v.nullish(v.pipe(v.number(), v.integer()));
 const positiveInteger = v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1)));
 
-/** Body of `POST /rerank`. Unknown members are kept and forwarded. */
+/** Body of `POST /rerank`. Unknown fields are forwarded. */
 export const RerankRequest = plainObject({
   model: v.string(),
   query: v.pipe(v.string(), v.minLength(1)),
   documents: v.pipe(v.array(RerankDocument), v.minLength(1)),
-  /** Most results; absent: all of them. */
+  /** Most results; absent: all documents. */
   top_n: positiveInteger,
   return_documents: v.nullish(v.boolean()),
   max_chunks_per_doc: integer,
@@ -25,7 +25,7 @@ export const RerankRequest = plainObject({
 });
 export type RerankRequest = v.InferOutput<typeof RerankRequest>;
 
-/** Answer of `POST /rerank`: the most relevant document first. */
+/** Response of `POST /rerank`: the most relevant document first. */
 export const RerankResponse = v.looseObject({
   object: v.literal("list"),
   id: v.string(),
@@ -33,7 +33,7 @@ export const RerankResponse = v.looseObject({
   provider: v.optional(v.string()),
   results: v.array(
     v.looseObject({
-      /** Place of the document in the request. */
+      /** Index of the document in the request. */
       index: v.pipe(v.number(), v.integer(), v.minValue(0)),
       relevance_score: v.number(),
       document: v.optional(v.looseObject({ text: v.string() })),
@@ -42,7 +42,7 @@ export const RerankResponse = v.looseObject({
   usage: v.optional(
     v.looseObject({
       search_units: v.optional(v.pipe(v.number(), v.integer())),
-      /** Of providers that count tokens instead. */
+      /** For providers that bill tokens instead. */
       total_tokens: v.optional(v.pipe(v.number(), v.integer())),
     }),
   ),

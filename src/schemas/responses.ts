@@ -10,20 +10,20 @@ const integer = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
 const bounded = (minimum: number, maximum: number, fallback: number) =>
   v.nullish(withDefault(v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum)), fallback));
 
-/** An item of a conversation. What is in it depends on its type; one without a type is a message. */
+/** An item of a conversation. Its fields depend on its type; an item without a type is a message. */
 const InputItem = plainObject({ type: text, id: text });
 
-/** Form of a text; `json_schema` has `name`, `schema`, `description` and `strict` besides. */
+/** Format of the text; `json_schema` also has `name`, `schema`, `description` and `strict`. */
 const Format = plainObject({ type: v.string(), name: text, schema: object, description: text, strict: flag });
 
 const Reasoning = plainObject({ effort: text, summary: text, generate_summary: text });
 
-/** A tool; members besides `type` depend on it. */
+/** A tool; fields besides `type` depend on it. */
 const Tool = v.looseObject({ type: v.string(), name: text, description: text });
 
 const ToolChoice = v.union([v.picklist(["none", "auto", "required"]), plainObject({ type: v.string() })]);
 
-/** Body of `POST /responses` (https://platform.openai.com/docs/api-reference/responses/create). Unknown members are kept and forwarded. */
+/** Body of `POST /responses` (https://platform.openai.com/docs/api-reference/responses/create). Unknown fields are forwarded. */
 export const ResponsesRequest = plainObject({
   model: v.pipe(v.string(), v.minLength(1)),
   instructions: text,
@@ -69,7 +69,7 @@ const ResponsesUsage = v.looseObject({
   total_tokens: v.nullish(v.number()),
 });
 
-/** Answer of `POST /responses`, not streamed. */
+/** Non-streaming response of `POST /responses`. */
 export const ResponsesResponse = v.looseObject({
   id: v.string(),
   object: v.literal("response"),
@@ -107,10 +107,10 @@ export const ResponsesResponse = v.looseObject({
 });
 export type ResponsesResponse = v.InferOutput<typeof ResponsesResponse>;
 
-/** Answer of `DELETE /responses/{id}`. */
+/** Response of `DELETE /responses/{id}`. */
 export const DeletedResponse = v.object({ id: v.string(), object: v.literal("response"), deleted: v.literal(true) });
 
-/** Answer of `GET /responses/{id}/input_items`. */
+/** Response of `GET /responses/{id}/input_items`. */
 export const InputItemList = v.object({
   object: v.literal("list"),
   data: v.array(InputItem),
@@ -119,13 +119,13 @@ export const InputItemList = v.object({
   has_more: v.boolean(),
 });
 
-/** Answer of `POST /responses/input_tokens`. */
+/** Response of `POST /responses/input_tokens`. */
 export const InputTokensResponse = v.looseObject({
   object: v.literal("response.input_tokens"),
   input_tokens: v.number(),
 });
 
-/** Answer of `POST /responses/compact`. */
+/** Response of `POST /responses/compact`. */
 export const CompactResponse = v.looseObject({
   id: v.string(),
   object: v.literal("response.compaction"),

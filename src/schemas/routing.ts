@@ -12,19 +12,22 @@ const whole = (minimum: number, maximum: number) =>
 
 const flag = v.boolean("must be true or false");
 const object = v.pipe(JsonObject, v.record(v.string(), v.unknown()));
-const texts = v.pipe(v.array(Text(256), "must be a list of texts"), v.maxLength(500, "must have at most 500 entries"));
+const texts = v.pipe(
+  v.array(Text(256), "must be a list of strings"),
+  v.maxLength(500, "must have at most 500 entries"),
+);
 const hooks = (item: v.GenericSchema, message: string) =>
   v.pipe(v.array(item, message), v.maxLength(200, "must have at most 200 entries"));
 const guardrail = v.union([Text(256), object], "must be a slug or an object");
 const milliseconds = whole(0, 2 ** 31 - 1);
 
-/** Statuses a rule speaks of. */
+/** Status codes of a rule. */
 const StatusCodes = v.pipe(
   v.array(whole(100, 599), "must be a list of status codes"),
   v.maxLength(500, "must have at most 500 entries"),
 );
 
-/** Members of a node of a routing config that stand for themselves; strategy and targets are read apart. */
+/** Fields of a routing config's node except strategy and targets, which are read separately. */
 export const nodeMembers = {
   name: Text(256),
   provider: Text(256),
@@ -57,7 +60,7 @@ export const nodeMembers = {
   output_mutators: hooks(object, "must be a list of mutators"),
 } satisfies Record<string, v.GenericSchema>;
 
-/** `retry` of a node. Saved configs keep to five attempts; older ones are cut to that when they are used. */
+/** `retry` of a node. Saved configs are limited to five attempts; older ones are capped when they are used. */
 export const retryMembers = {
   attempts: whole(0, 5),
   on_status_codes: StatusCodes,
@@ -70,7 +73,7 @@ export const cacheMembers = {
   max_age: v.pipe(v.number("must be a number"), v.minValue(0, "must be at least 0")),
 } satisfies Record<string, v.GenericSchema>;
 
-/** `strategy` of a node; conditions are read apart. */
+/** `strategy` of a node; conditions are read separately. */
 export const strategyMembers = {
   mode: v.picklist(
     ["single", "fallback", "loadbalance", "conditional"],
@@ -86,7 +89,7 @@ export const stickyMembers = {
   enabled: flag,
   hash_fields: v.pipe(
     v.array(
-      v.pipe(Text(256), v.regex(/^(?:metadata|params|headers)\..+$/, "must begin with metadata., params. or headers.")),
+      v.pipe(Text(256), v.regex(/^(?:metadata|params|headers)\..+$/, "must start with metadata., params. or headers.")),
       "must be a list of fields",
     ),
     v.maxLength(20, "must have at most 20 entries"),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { Name, Reference, Text, Time } from "./control.ts";
 
-/** A switch; some identity providers write it as text. */
+/** A boolean; some identity providers send it as a string. */
 export const ScimFlag = v.union(
   [
     v.boolean(),
@@ -15,10 +15,10 @@ export const ScimFlag = v.union(
   "must be true or false",
 );
 
-/** Identifiers of the schemas a resource follows; nothing depends on them. */
+/** Schema URIs of a resource; ignored. */
 const Schemas = v.nullish(v.array(Text(255)));
 
-/** One e-mail address of a person. Only one is kept, and only that one must be an address. */
+/** An e-mail entry of a user. Only one entry is stored, and only that one must be a valid address. */
 const ScimEmail = v.object({
   value: v.nullish(Text(320, 0)),
   type: v.nullish(Text(64, 0)),
@@ -26,7 +26,7 @@ const ScimEmail = v.object({
 });
 export type ScimEmail = v.InferOutput<typeof ScimEmail>;
 
-/** The e-mail addresses of a person. */
+/** The e-mail addresses of a user. */
 export const ScimEmails = v.pipe(v.array(ScimEmail), v.maxLength(20, "must have at most 20 entries"));
 
 /** Body of `POST` and `PUT /Users` (RFC 7643, section 4.1). */
@@ -40,12 +40,12 @@ export const ScimUser = v.object({
 });
 export type ScimUser = v.InferOutput<typeof ScimUser>;
 
-/** Most members of a group that one request names. */
+/** Most group members in one request. */
 export const maxScimMembers = 1_000;
 
 const UserId = v.pipe(v.string(), v.uuid("must be the id of a user"), v.toLowerCase());
 
-/** Members of a group as one request names them: ids of users. */
+/** Members of a group in a request: ids of users. */
 export const ScimMembers = v.pipe(
   v.array(v.union([UserId, v.object({ value: UserId })], "must be an object with the id of a user as its value")),
   v.maxLength(maxScimMembers, `must have at most ${maxScimMembers} entries`),

@@ -2,24 +2,24 @@ import * as v from "valibot";
 import { Description, Flag, Name, Reference, Slug, Text } from "./control.ts";
 import { JsonObject } from "./objects.ts";
 
-/** A part of a host's name that data may choose. */
+/** A caller-defined part of a host name. */
 const HostPart = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 lower-case letters, digits or -"));
 
-/** An address; whether it may be called is decided where it is used. */
+/** An address; whether it may be called is decided at the time of the call. */
 const Address = Text(2048, 8);
 
-/** A secret, kept exactly as it was given. */
+/** A secret, stored exactly as given. */
 const Secret = v.pipe(
   v.string(),
   v.minLength(1, "must not be empty"),
   v.maxLength(8192, "must have at most 8192 characters"),
-  v.check((text) => !text.includes("\0"), "must not hold the character U+0000"),
+  v.check((text) => !text.includes("\0"), "must not contain the character U+0000"),
 );
 
-/** A value that goes into a header or a form. */
+/** A value for a header or a form. */
 const Plain = v.pipe(Text(2048), v.regex(/^[\x20-\x7e]+$/, "must be printable ASCII"));
 
-/** How AWS Secrets Manager is called. */
+/** Credentials for AWS Secrets Manager. */
 const AwsAuth = v.variant("aws_auth_type", [
   v.object({
     aws_auth_type: v.literal("accessKey"),
@@ -42,7 +42,7 @@ const AwsAuth = v.variant("aws_auth_type", [
 ]);
 export type AwsAuth = v.InferOutput<typeof AwsAuth>;
 
-/** How Azure Key Vault is called. */
+/** Credentials for Azure Key Vault. */
 const AzureAuth = v.variant("azure_auth_mode", [
   v.object({
     azure_auth_mode: v.literal("entra"),
@@ -60,7 +60,7 @@ const AzureAuth = v.variant("azure_auth_mode", [
 ]);
 export type AzureAuth = v.InferOutput<typeof AzureAuth>;
 
-/** How a HashiCorp Vault is called. */
+/** Credentials for HashiCorp Vault. */
 const VaultAuth = v.variant("vault_auth_type", [
   v.object({
     vault_auth_type: v.literal("token"),
@@ -84,16 +84,16 @@ const VaultAuth = v.variant("vault_auth_type", [
 ]);
 export type VaultAuth = v.InferOutput<typeof VaultAuth>;
 
-/** Credentials by kind of store. */
+/** Credentials by type of store. */
 export const authSchemas = { aws_sm: AwsAuth, azure_kv: AzureAuth, hashicorp_vault: VaultAuth } as const;
 
-/** Kind of store. */
+/** Type of store. */
 type ManagerType = keyof typeof authSchemas;
 
-/** Every kind of store. */
+/** All types of store. */
 export const managerTypes = ["aws_sm", "azure_kv", "hashicorp_vault"] as const satisfies readonly ManagerType[];
 
-/** Members of credentials that are sealed and masked. */
+/** Fields of credentials that are sealed and masked. */
 export const secretAuthFields: ReadonlySet<string> = new Set([
   "aws_access_key_id",
   "aws_secret_access_key",
@@ -102,10 +102,10 @@ export const secretAuthFields: ReadonlySet<string> = new Set([
   "vault_secret_id",
 ]);
 
-/** Members of credentials that are addresses the gateway calls. */
+/** Fields of credentials with addresses that the gateway calls. */
 export const addressAuthFields = ["azure_vault_url", "vault_addr"] as const;
 
-/** Members of credentials that say where the others are sent. */
+/** Fields of credentials that determine where the others are sent. */
 export const movingAuthFields = [...addressAuthFields, "azure_entra_tenant_id"] as const;
 
 const Tags = v.pipe(
@@ -139,7 +139,7 @@ export const CreateSecretReference = v.variant("manager_type", [
 ]);
 export type CreateSecretReference = v.InferOutput<typeof CreateSecretReference>;
 
-/** Body of `PUT /secret-references/{id}`. What `auth_config` leaves out stays as it is. */
+/** Body of `PUT /secret-references/{id}`. Fields missing in `auth_config` stay unchanged. */
 export const UpdateSecretReference = v.object({
   ...members,
   name: v.optional(Name),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { Flag, wholeFrom } from "./control.ts";
 
-/** A switch that is kept as 0 or 1. */
+/** A boolean that is stored as 0 or 1. */
 const Bit = v.nullish(
   v.pipe(
     Flag,
@@ -12,7 +12,7 @@ const Bit = v.nullish(
 /** Longest lifetime of a key, in days. */
 const maxDays = 36_500;
 
-/** Cadence at which user keys get new secrets, in days. */
+/** Rotation interval of user keys, in days. */
 const RotationPeriod = v.union(
   [
     wholeFrom(1, 365),
@@ -24,7 +24,7 @@ const RotationPeriod = v.union(
   "must be a whole number of days from 1 to 365, weekly or monthly",
 );
 
-/** Settings an organisation and, where it is opened to them, its workspaces have; null goes back to the default. */
+/** Settings of an organisation and, where it allows them, of its workspaces; null restores the default. */
 export const sharedSettings = {
   debug_log: Bit,
   user_api_key_count: v.nullish(wholeFrom(-1, 1_000_000)),
@@ -36,8 +36,8 @@ export const sharedSettings = {
   user_key_metadata_override: Bit,
 };
 
-/** Switches of `data_plane_security_settings`. */
+/** Fields of `data_plane_security_settings`. */
 export const DataPlaneSecuritySettings = v.object({ block_inline_config: v.nullish(Flag) });
 
-/** Switches by name; which names there are, the handler knows. */
+/** Booleans by name; the handler knows the names. */
 export const SecuritySettings = v.record(v.string(), v.nullish(Flag));

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 
-/** Role in an organisation that can be given; an owner is made with the organisation. */
+/** Role in an organisation that can be assigned; owners are created with the organisation. */
 export const OrganisationRole = v.picklist(["admin", "member"], "must be admin or member");
 
 /** Role in a workspace. */

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 
 /*
- * Vector stores as OpenAI has them (https://platform.openai.com/docs/api-reference/vector-stores). Requests go to the
- * provider as they came: these schemas document them.
+ * OpenAI's vector stores (https://platform.openai.com/docs/api-reference/vector-stores). Requests are forwarded to the
+ * provider unchanged: these schemas document them.
  */
 
 const metadata = v.nullish(v.record(v.string(), v.string()));

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { JsonObject } from "./objects.ts";
 
-/** Words for what a verdict does, and whether it denies. */
+/** Words for the effect of a verdict, and whether it denies. */
 const words: Readonly<Record<string, boolean>> = {
   block: true,
   deny: true,
@@ -15,7 +15,7 @@ const words: Readonly<Record<string, boolean>> = {
 
 const problem = `must be one of ${Object.keys(words).join(", ")}`;
 
-/** What a verdict does: an object, or a word for it, which stands alone or as the object's `action`. */
+/** The effect of a verdict: an object, or a word, either alone or as the object's `action`. */
 export const VerdictOutcome = v.pipe(
   v.union([v.string(), JsonObject], "must be an object"),
   v.rawTransform<string | Record<string, unknown>, Record<string, unknown>>(({ dataset, addIssue, NEVER }) => {

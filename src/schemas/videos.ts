@@ -1,8 +1,8 @@
 import * as v from "valibot";
 
 /*
- * Videos as OpenAI has them (https://platform.openai.com/docs/api-reference/videos), and the second version of Together's
- * (https://docs.together.ai/reference/create-videos). Requests go to the provider as they came: these schemas document them.
+ * OpenAI's videos (https://platform.openai.com/docs/api-reference/videos), and the second version of Together's
+ * (https://docs.together.ai/reference/create-videos). Requests are forwarded to the provider unchanged: these schemas document them.
  */
 
 const prompt = v.pipe(v.string(), v.minLength(1), v.maxLength(32_000));

@@ -12,7 +12,7 @@ import {
 import { DataPlaneSecuritySettings, SecuritySettings, sharedSettings } from "./settings.ts";
 import { WorkspaceRole } from "./users.ts";
 
-/** Guardrails by id or slug; null and an empty list are none. */
+/** Guardrails by id or slug; null and an empty list mean no guardrails. */
 export const GuardrailNames = v.nullish(v.pipe(v.array(Reference), v.maxLength(100, "must have at most 100 entries")));
 
 const Defaults = v.object({
@@ -34,7 +34,7 @@ const members = {
   data_plane_security_settings: v.nullish(DataPlaneSecuritySettings),
 };
 
-/** A person who is in a new workspace from its start. */
+/** A user who is a member of a new workspace from the start. */
 const FirstMember = v.union(
   [
     v.pipe(
@@ -43,7 +43,7 @@ const FirstMember = v.union(
     ),
     v.object({ id: Reference, role: v.optional(WorkspaceRole, "member") }),
   ],
-  "must be the id of a person",
+  "must be the id of a user",
 );
 
 /** Body of `POST /admin/workspaces`. */

@@ -1,4 +1,4 @@
-/** A body that ends as the host wants when it fails: hosts print what they are given there, with its stack. */
+/** A body that fails with the error the host expects: hosts print the error they are given, with its stack. */
 export function withOwnFailure(
   body: ReadableStream<Uint8Array>,
   onFailure: (controller: ReadableStreamDefaultController<Uint8Array>) => void,

@@ -5,14 +5,14 @@ import type { SocketAcceptance } from "../lib/websocket.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { type BunSocketData, bunSocketHandlers, upgradeOnBun } from "./websocket-bun.ts";
 
-/** Seconds without a byte after which Bun closes a connection. Streams send a comment every 15. */
+/** Idle seconds after which Bun closes a connection. Streams send a comment every 15. */
 export const bunIdleTimeout = 255;
 
-/** A connection whose address is asked for only when somebody wants to know. */
+/** A connection whose address is looked up on demand. */
 class BunConnection implements ConnectionInfo {
   readonly #request: Request;
   readonly #peer: Server<BunSocketData>;
-  /** Whether the request became a WebSocket: then Bun wants no answer. */
+  /** Whether the request became a WebSocket: Bun then expects no response. */
   isUpgraded = false;
 
   constructor(request: Request, peer: Server<BunSocketData>) {
@@ -37,7 +37,7 @@ export function listenOnBun(gateway: Gateway, options: ListenOptions): Listener 
     port: options.port,
     hostname: options.hostname,
     idleTimeout: bunIdleTimeout,
-    // counted again, by route, while bodies are read
+    // checked again, per route, while bodies are read
     maxRequestBodySize: options.maxBodyBytes,
     development: false,
     fetch: (request: Request, peer: Server<BunSocketData>) => {

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { version } from "../version.ts";
 import { type Command, commands, UsageError } from "./commands.ts";
 
-/** What an operator reads when something fails: what went wrong and why, without the stack. */
+/** Describes an error for operators: messages and causes, without the stack. */
 export function describeFailure(error: unknown): string {
   const messages: string[] = [];
   let current = error;
@@ -39,7 +39,7 @@ function findCommand(args: readonly string[]): Command {
   throw new UsageError(`Cannot run "${args.slice(0, 2).join(" ")}": there is no such command`);
 }
 
-/** Options and positionals of a command. */
+/** Options and positional arguments of a command. */
 function readArguments(command: Command, args: readonly string[]) {
   const options = Object.fromEntries(command.options.map((name) => [name, { type: "string" as const }]));
   try {
@@ -51,7 +51,7 @@ function readArguments(command: Command, args: readonly string[]) {
   }
 }
 
-/** What a command line answers: exit code, lines for standard output and for standard error. */
+/** Runs a command line: returns exit code and the lines for standard output and standard error. */
 export async function answerCommand(
   args: readonly string[],
 ): Promise<{ code: number; lines: string[]; problems: string[] }> {
@@ -69,13 +69,13 @@ export async function answerCommand(
   }
 }
 
-/** Writes lines and waits until they are out. */
+/** Writes lines and waits until they are flushed. */
 async function print(stream: NodeJS.WriteStream, lines: readonly string[]): Promise<void> {
   if (lines.length === 0) return;
   await new Promise<void>((resolve) => stream.write(`${lines.join("\n")}\n`, () => resolve()));
 }
 
-/** Runs a command of the operator; the result is the exit code. */
+/** Runs an operator command; the result is the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   const { code, lines, problems } = await answerCommand(args);
   await print(process.stdout, lines);

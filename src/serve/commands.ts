@@ -23,38 +23,38 @@ import type { Settings } from "../settings.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
 import { changeKeysFile } from "./keys-file.ts";
 
-/** A command line that cannot be understood. */
+/** A malformed command line. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** What a command answers; with problems it has failed. */
+/** Result of a command; it failed if there are problems. */
 interface Outcome {
   lines: string[];
   problems?: string[];
 }
 
-/** A command of the operator. */
+/** An operator command. */
 export interface Command {
   /** One or two words. */
   name: string;
-  /** How options and positionals are written. */
+  /** Synopsis of options and positional arguments. */
   parameters: string;
   about: readonly string[];
   /** Options, each with a value. */
   options: readonly string[];
-  /** How many arguments it takes besides options. */
+  /** Number of positional arguments. */
   positionals: number;
-  /** @throws {UsageError} If a value cannot be used. */
+  /** @throws {UsageError} If a value is invalid. */
   run(values: Readonly<Record<string, string | undefined>>, positionals: readonly string[]): Promise<Outcome> | Outcome;
 }
 
-/** A database in use. */
+/** An open database. */
 interface Opened {
   settings: Settings;
   database: Database;
   keys: MasterKeyList;
-  /** Undefined when the keys come from the environment, which does not change. */
+  /** Undefined when the keys come from the environment, which cannot change. */
   readKeys: (() => MasterKeyList) | undefined;
   installation: Installation;
 }
@@ -65,7 +65,7 @@ function toKeyList(text: string | undefined): MasterKeyList {
   return [first, ...others];
 }
 
-/** Opens the database the environment names, and closes it. */
+/** Opens the database of the environment, and closes it afterwards. */
 async function withDatabase<Value>(run: (opened: Opened) => Promise<Value>): Promise<Value> {
   const settings = loadUsedSettings();
   const { masterKeys, readMasterKeys: reread, databaseAuthToken: authToken, keyPrefix } = settings.gateway;
@@ -94,7 +94,7 @@ async function withDatabase<Value>(run: (opened: Opened) => Promise<Value>): Pro
 
 const plural = (records: number) => (records === 1 ? "1 record" : `${records} records`);
 
-/** Adds a version to the file, unless an earlier rotation to its first one is not finished. */
+/** Adds a version to the file, unless the last rotation is unfinished. */
 function addVersion({ settings, database }: Opened): Promise<void> {
   return changeKeysFile(settings.masterKeysFile, async (text) => {
     const keys = toKeyList(text);
@@ -175,11 +175,11 @@ function readHead(text: string | undefined): AuditHead | undefined {
   if (text === undefined) return undefined;
   const [, seq, mac] = /^([1-9][0-9]{0,14}):([A-Za-z0-9_-]{43})$/.exec(text) ?? [];
   if (seq === undefined || mac === undefined)
-    throw new UsageError("Cannot use --head: write <number>:<mac> as the process log has them");
+    throw new UsageError("Cannot use --head: use <number>:<mac> from the process log");
   return { seq: Number(seq), mac };
 }
 
-/** A text that cannot steer a terminal. */
+/** A string without terminal control characters. */
 function toPrintable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, "?");
 }
@@ -217,7 +217,7 @@ function readOption<Value>(
   throw new UsageError(`Cannot use --${name}: it ${issues[0].message}`);
 }
 
-/** A slug of a name; empty when the name holds nothing a slug can have. */
+/** A slug from a name; empty if the name has no usable character. */
 function toSlug(name: string): string {
   const plain = name.normalize("NFKD").replace(/\p{Mark}/gu, "");
   return plain
@@ -258,7 +258,7 @@ function createOrganisation(values: Readonly<Record<string, string | undefined>>
   });
 }
 
-/** The organisation an id names; without one the only one there is. */
+/** The id of the organisation named, or of the only one. */
 async function findOrganisationId(database: Database, wanted: string | undefined): Promise<string> {
   const ids = (await createControlStores(database).organisations.listAll()).map(({ id }) => id);
   if (wanted === undefined && ids.length > 1) {
@@ -294,7 +294,7 @@ function listOrganisations(): Promise<Outcome> {
   });
 }
 
-/** Every command, in the order they are shown. */
+/** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
   {
     name: "keys list",
@@ -341,7 +341,7 @@ export const commands: readonly Command[] = [
     parameters: "[--organisation ID] [--head NUMBER:MAC]",
     about: [
       "Checks the chain of every audit log, or of one; says nothing when all is well.",
-      "--head takes a row that the process log told (audit head ID NUMBER MAC): it shows rows cut off at the end.",
+      "--head takes a row from the process log (audit head ID NUMBER MAC): it reveals rows cut off at the end.",
     ],
     options: ["organisation", "head"],
     positionals: 0,

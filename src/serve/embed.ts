@@ -4,13 +4,13 @@ import { createGateway as createWith, type Gateway } from "../gateway.ts";
 import { createLateTransport } from "./runtime-transport.ts";
 
 /**
- * Creates a gateway inside a server of your own. Nothing is opened before `start` or the first request. On Bun, Deno and Node
- * it sends requests as the served gateway does: through the address-checked connector, and any number at once.
+ * Creates a gateway inside your own server. Nothing is opened before `start` or the first request. On Bun, Deno and Node
+ * it sends requests like the standalone gateway: through the address-checked connector, without a limit of concurrent calls.
  *
- * @throws {TypeError} When started with settings that cannot be used.
+ * @throws {TypeError} At start, for unusable settings.
  */
 export function createGateway(options: GatewayOptions = {}): Gateway {
-  // other hosts may imitate the module and lack the sockets
+  // other hosts may emulate the module without sockets
   const hasSockets = process.versions?.node !== undefined;
   return createWith(hasSockets ? { transport: createLateTransport(), ...options } : options);
 }

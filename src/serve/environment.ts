@@ -10,16 +10,16 @@ import { createKeysFile, exists, keepToOwner, makeFolder, readKeysFile } from ".
 
 const firstKeysFile = "data/first-keys";
 
-/** HMAC-SHA-256 that answers at once. */
+/** Synchronous HMAC-SHA-256. */
 export const nodeMac: MacFactory = (key) => (text) => createHmac("sha256", key).update(text).digest("base64url");
 
-/** Largest file the cloud environment may name. */
+/** Largest file that the cloud environment may name. */
 const maxCloudFileLength = 65_536;
 
 /**
- * Reads a file the cloud environment names, such as a federated token.
+ * Reads a file that the cloud environment names, such as a federated token.
  *
- * @throws {RangeError} If it is larger than such files are.
+ * @throws {RangeError} If it is larger than such files can be.
  */
 export async function readCloudFile(path: string): Promise<string> {
   const text = await readFile(path, "utf8");
@@ -27,7 +27,7 @@ export async function readCloudFile(path: string): Promise<string> {
   return text;
 }
 
-/** Path of a database in a file; undefined for others. */
+/** Path of a file database; undefined for others. */
 function databasePath(url: string): string | undefined {
   if (!url.startsWith("file:")) return undefined;
   const path = url.slice("file:".length).replace(/[?#].*$/, "");
@@ -35,18 +35,18 @@ function databasePath(url: string): string | undefined {
   try {
     return decodeURIComponent(local);
   } catch {
-    throw new TypeError("Cannot use DATABASE_URL: its path is not percent-encoded as addresses are");
+    throw new TypeError("Cannot use DATABASE_URL: its path is not a valid URL path");
   }
 }
 
-/** Master keys from the variable, else from the file, which the first start makes. */
+/** Master keys from the variable, else from the file, which the first start creates. */
 function findMasterKeys(settings: Settings): string | undefined {
   const { database, masterKeysFile, gateway } = settings;
   if (gateway.masterKeys !== undefined || database === ":memory:") return gateway.masterKeys;
   const found = readKeysFile(masterKeysFile);
   if (found !== undefined) return found;
   if (settings.masterKeysFileGiven)
-    throw new TypeError(`Cannot read GATEWAY_MASTER_KEYS_FILE: ${masterKeysFile} is not there`);
+    throw new TypeError(`Cannot read GATEWAY_MASTER_KEYS_FILE: ${masterKeysFile} does not exist`);
   if (!isLocalDatabase(database)) {
     throw new TypeError("Cannot use a remote database without master keys: set GATEWAY_MASTER_KEYS");
   }
@@ -60,16 +60,16 @@ function findMasterKeys(settings: Settings): string | undefined {
 }
 
 /**
- * Settings of this process: environment and files.
+ * Settings of this process, from environment and files.
  *
- * @throws {TypeError} Naming what cannot be used.
+ * @throws {TypeError} Naming the unusable setting.
  */
 export function loadSettings(environment: Environment = process.env): Settings {
   const settings = readSettings(environment);
   const path = databasePath(settings.database);
   const masterKeys = findMasterKeys(settings);
   if (path !== undefined) keepToOwner(path);
-  // commands may change the file while the gateway serves; the variable stays as it is
+  // commands may change the file while the gateway runs; the variable cannot change
   const isFile = settings.gateway.masterKeys === undefined && masterKeys !== undefined;
   const gateway = {
     ...settings.gateway,
@@ -80,9 +80,9 @@ export function loadSettings(environment: Environment = process.env): Settings {
 }
 
 /**
- * Settings of a command that works on a database in use. Makes no file.
+ * Settings of a command for an existing database. Creates no file.
  *
- * @throws {TypeError} As `loadSettings`, and when there is no such database.
+ * @throws {TypeError} As `loadSettings`, and if there is no such database.
  */
 export function loadUsedSettings(environment: Environment = process.env): Settings {
   const { database } = readSettings(environment);
@@ -94,7 +94,7 @@ export function loadUsedSettings(environment: Environment = process.env): Settin
   return loadSettings(environment);
 }
 
-/** Keys of the first start, by the name they are shown under. */
+/** Keys of the first start, by their labels. */
 function listKeys(keys: FirstKeys): string[] {
   return [
     ...(keys.adminKey === null ? [] : [`admin key: ${keys.adminKey}`]),
@@ -102,19 +102,19 @@ function listKeys(keys: FirstKeys): string[] {
   ];
 }
 
-/** Writes the first keys to a file that only its owner reads. Returns what a shell reads the workspace key from. */
+/** Writes the first keys to a file that only its owner can read. Returns a shell expression for the workspace key. */
 function showFirstKeys(keys: FirstKeys): string {
   const lines = listKeys(keys);
   if (lines.length === 0) return "$BOOTSTRAP_WORKSPACE_KEY";
   makeFolder(firstKeysFile);
-  // a file of before would keep its mode
+  // an existing file would keep its mode
   rmSync(firstKeysFile, { force: true });
   writeFileSync(firstKeysFile, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx" });
   console.log(`\nFirst keys are in ${firstKeysFile}`);
   return keys.workspaceKey === null ? "$BOOTSTRAP_WORKSPACE_KEY" : `$(sed -n 's/^workspace key: //p' ${firstKeysFile})`;
 }
 
-/** Tells where the gateway serves and, at the first start, how to try it. */
+/** Prints the gateway's address and, at the first start, an example. */
 export function printBanner(address: string, firstKeys: FirstKeys | undefined): void {
   console.log(`AI gateway serving on ${address}`);
   if (!firstKeys) return;

@@ -1,8 +1,8 @@
 /**
- * Bun runs a bounded number of `fetch` calls of a process at once, whatever the host, and queues the rest without an error; a
- * response counts until its body was read. It reads the bound from this variable, once, when the process starts.
+ * Bun limits the concurrent `fetch` calls of a process, whatever the host, and silently queues the rest; a response
+ * counts until its body was read. Bun reads the limit from this variable, once, at process start.
  */
 export const fetchLimitVariable = "BUN_CONFIG_MAX_HTTP_REQUESTS";
 
-/** The largest bound Bun takes. */
+/** The largest limit that Bun accepts. */
 export const largestFetchLimit = 65_336;

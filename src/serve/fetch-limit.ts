@@ -6,42 +6,42 @@ import { fetchLimitVariable, largestFetchLimit } from "./fetch-limit-variable.ts
 import type { SocketSender } from "./transport-http.ts";
 import { byteStrategy, hasBody } from "./transport-streams.ts";
 
-/** Bun's bound where the variable is missing or cannot be used. */
+/** Bun's limit if the variable is missing or invalid. */
 const defaultFetchLimit = 256;
 
-/** From this bound on, the gateway's own bounds of requests at once come first: nothing is counted. */
+/** From this limit on, the gateway's own limit of concurrent requests is reached first: nothing is counted. */
 const ampleFetchLimit = 16_384;
 
-/** The value the process started with: what a program writes into its environment later does not reach Bun. */
+/** The value at process start: later changes of the environment do not reach Bun. */
 function readStartValue(): string | undefined {
   try {
     const start = `${fetchLimitVariable}=`;
     const entries = readFileSync("/proc/self/environ", "utf8").split("\0");
     return entries.find((entry) => entry.startsWith(start))?.slice(start.length);
   } catch {
-    return process.env[fetchLimitVariable]; // only Linux shows the first environment
+    return process.env[fetchLimitVariable]; // only Linux exposes the initial environment
   }
 }
 
-/** How many `fetch` calls Bun runs at once in this process. */
+/** How many concurrent `fetch` calls Bun allows in this process. */
 export function readFetchLimit(value: string | undefined = readStartValue()): number {
   const limit = /^[0-9]{1,5}$/.test(value ?? "") ? Number(value) : 0;
   return limit >= 1 && limit <= largestFetchLimit ? limit : defaultFetchLimit;
 }
 
-/** The ways to read a response at once. On Bun they are several times faster than its stream. */
+/** Methods that read a response at once. On Bun they are several times faster than its stream. */
 const wholeReaders = ["arrayBuffer", "blob", "bytes", "formData", "json", "text"] as const;
 
 /**
- * A response that reports its end once: its body was read, failed or was cancelled. Only a body that is read as a stream is
- * wrapped in one.
+ * A response that reports its end once: its body was read, failed or was cancelled. The body is wrapped in a stream only
+ * if it is read as one.
  */
 function watchEnd(response: Response, method: string, onEnd: () => void): Response {
   const { status, headers } = response;
   if (status < 200 || status > 599) {
     onEnd();
     response.body?.cancel().catch(() => {});
-    throw new OutboundError("bad_answer", `Cannot use the answer: there is no status ${status}`);
+    throw new OutboundError("bad_answer", `Cannot use the response: there is no status ${status}`);
   }
   if (!hasBody(method, status) || headers.get("content-length") === "0") {
     onEnd();
@@ -68,10 +68,10 @@ function watchEnd(response: Response, method: string, onEnd: () => void): Respon
 }
 
 /**
- * A sender that no number of open responses blocks: `fetch` while there is room below its bound, sockets beyond. A quarter of
- * the bound stays free for the other `fetch` calls of the process, such as those to a remote database.
+ * A sender that open responses cannot block: `fetch` below its limit, sockets above. A quarter of the limit stays
+ * free for other `fetch` calls of the process, such as those to a remote database.
  *
- * @param limit How many `fetch` calls run at once.
+ * @param limit Concurrent `fetch` calls.
  */
 export function withinFetchLimit(limit: number, viaFetch: SocketSender, viaSocket: SocketSender): SocketSender {
   if (limit >= ampleFetchLimit) return viaFetch;
@@ -86,7 +86,7 @@ export function withinFetchLimit(limit: number, viaFetch: SocketSender, viaSocke
       isOver = true;
       running--;
     };
-    // also ends a response nobody reads
+    // also ends a response that is never read
     init.signal?.addEventListener("abort", end, { once: true });
     try {
       return watchEnd(await viaFetch(url, init), init.method, () => {

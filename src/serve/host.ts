@@ -17,7 +17,7 @@ async function listen(gateway: Gateway, options: ListenOptions): Promise<Listene
   return (await import("./node.ts")).listenOnNode(gateway, options);
 }
 
-/** A gateway made from the environment, its connector tested. */
+/** A gateway from the environment, with its connector tested. */
 async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway> {
   const transport = await loadTransport();
   const { selfTestConnector } = await import("./transport.ts");
@@ -32,12 +32,12 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
   return createGateway({ ...settings.gateway, ...host });
 }
 
-/** Time between "not ready" and "no new connections", for load balancers to notice. */
+/** Time between "not ready" and "no new connections", so that load balancers notice. */
 const noticeMs = 1_000;
 
 const wait = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
 
-/** Ends the process in order: not ready, no new connections, running requests finish, rows are written. */
+/** Shuts down gracefully: not ready, no new connections, running requests finish, rows are written. */
 function createShutdown(gateway: Gateway, listener: Listener | undefined, drainSeconds: number) {
   let started = false;
   return async (exitCode: number): Promise<void> => {
@@ -51,14 +51,14 @@ function createShutdown(gateway: Gateway, listener: Listener | undefined, drainS
       await listener?.close();
       await gateway.close();
     } catch (error) {
-      console.error("Cannot stop in order", error);
+      console.error("Cannot shut down gracefully", error);
       process.exit(1);
     }
     process.exit(exitCode);
   };
 }
 
-/** Ties the end of the process to signals and to errors nobody caught. */
+/** Shuts down on signals and uncaught errors. */
 function handleProcessEvents(shutdown: (exitCode: number) => Promise<void>): void {
   process.on("SIGTERM", () => void shutdown(0));
   process.on("SIGINT", () => void shutdown(0));
@@ -74,7 +74,7 @@ function urlOf(hostname: string, port: number): string {
   return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
-/** Serves what the environment describes, until a signal. */
+/** Serves according to the environment, until a signal. */
 async function serve(): Promise<void> {
   const settings = loadSettings();
   const gateway = await createGatewayFromEnvironment(settings);
@@ -86,8 +86,8 @@ async function serve(): Promise<void> {
 }
 
 /**
- * Runs the process when the file is its main module: a command, or the server when there is none. On Deno the command
- * `deno serve` listens, and `host` answers.
+ * Runs the process when the file is its main module: a command, or the server without one. With `deno serve` Deno
+ * listens, and `host` handles requests.
  */
 export async function main(args: readonly string[] = process.argv.slice(2)): Promise<void> {
   try {
@@ -102,7 +102,7 @@ export async function main(args: readonly string[] = process.argv.slice(2)): Pro
 
 let prepared: Promise<Gateway> | undefined;
 
-/** The gateway behind `host`, made on first use. */
+/** The gateway behind `host`, created on first use. */
 function prepare(): Promise<Gateway> {
   prepared ??= (async () => {
     const settings = loadSettings();
@@ -117,12 +117,12 @@ function prepare(): Promise<Gateway> {
 
 let hostBanner: ((address: string) => void) | undefined;
 
-/** Port and host name, read when a host asks for them. */
+/** Port and host name, read when a host needs them. */
 function place(): { hostname: string; port: number } {
   return { hostname: process.env.HOST ?? "127.0.0.1", port: Number(process.env.PORT ?? 8787) };
 }
 
-/** The body as Deno can have it: what fails it is printed, so it is a short text, and nothing once the client is gone. */
+/** Adapts a body to Deno, which prints a body's error: a short message, and nothing if the client has left. */
 function carryOnDeno({ signal }: Request, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   return withOwnFailure(body, (controller) => {
     if (signal.aborted) controller.close();
@@ -130,7 +130,7 @@ function carryOnDeno({ signal }: Request, body: ReadableStream<Uint8Array>): Rea
   });
 }
 
-/** What hosts that serve a default export find. */
+/** The default export for hosts. */
 export const host = {
   async fetch(request: Request, info?: unknown): Promise<Response> {
     const gateway = await prepare();
@@ -149,7 +149,7 @@ export const host = {
     return place().hostname;
   },
   idleTimeout: bunIdleTimeout,
-  /** Deno tells where it listens. */
+  /** Deno calls this with its address. */
   onListen({ hostname, port }: { hostname: string; port: number }): void {
     hostBanner?.(urlOf(hostname, port));
   },
@@ -160,7 +160,7 @@ export const host = {
   },
 };
 
-/** Address of the peer in what a host hands over beside the request. */
+/** Peer address in the host's second argument. */
 function peerAddress(info: unknown): string {
   if (typeof info !== "object" || info === null || !("remoteAddr" in info)) return "unknown";
   const address = info.remoteAddr;

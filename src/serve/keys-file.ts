@@ -27,17 +27,17 @@ export function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Makes the folder of a file, for its owner alone. */
+/** Creates the folder of a file, accessible to its owner only. */
 export function makeFolder(path: string): void {
   const folder = dirname(path);
   if (!exists(folder)) mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
 /**
- * Sees to it that a database is its owner's alone: SQLite gives the files beside it the mode it has. One that is there
- * already is closed to others, with those beside it.
+ * Restricts a database to its owner: SQLite creates its further files with the same mode. Existing files are restricted,
+ * too.
  *
- * @throws If the file cannot be made.
+ * @throws If the file cannot be created.
  */
 export function keepToOwner(path: string): void {
   makeFolder(path);
@@ -47,14 +47,14 @@ export function keepToOwner(path: string): void {
     try {
       if ((statSync(path + end).mode & 0o077) !== 0) chmodSync(path + end, 0o600);
     } catch (error) {
-      // a file of somebody else stays as they made it
+      // another owner's file is left alone
       if (!hasCode(error, "ENOENT") && !hasCode(error, "EPERM")) throw error;
     }
   }
 }
 
 /**
- * The text of a file of master keys; undefined when there is none.
+ * The content of a master key file; undefined without a file.
  *
  * @throws {TypeError} If others can read it.
  */
@@ -70,7 +70,7 @@ export function readKeysFile(path: string): string | undefined {
   }
 }
 
-/** Writes the file whole and only if it is not there: of processes that start together, one writes. */
+/** Writes the file completely, unless it exists: of processes that start together, only one writes. */
 export function createKeysFile(path: string): string {
   makeFolder(path);
   const draft = `${path}.${process.pid}`;
@@ -85,7 +85,7 @@ export function createKeysFile(path: string): string {
   return readKeysFile(path) ?? "";
 }
 
-/** After this time a lock counts as left behind: a change takes milliseconds. */
+/** An older lock counts as stale: a change takes milliseconds. */
 const lockMs = 60_000;
 
 /** Runs `action` while no other process changes the file. */
@@ -97,7 +97,9 @@ async function withLock<Value>(path: string, action: () => Promise<Value>): Prom
     writeFileSync(lock, `${process.pid}\n`, { mode: 0o600, flag: "wx" });
   } catch (cause) {
     if (!hasCode(cause, "EEXIST")) throw cause;
-    throw new Error(`Cannot change ${path}: another command is changing it; if none is, remove ${lock}`, { cause });
+    throw new Error(`Cannot change ${path}: another command is changing it; if that is wrong, remove ${lock}`, {
+      cause,
+    });
   }
   try {
     return await action();
@@ -106,7 +108,7 @@ async function withLock<Value>(path: string, action: () => Promise<Value>): Prom
   }
 }
 
-/** Puts a text in a file's place, on the disk before this returns; owner and mode of a file for one owner stay. */
+/** Replaces a file's content and flushes it to disk; owner and mode are preserved. */
 function replaceFile(path: string, text: string): void {
   const draft = `${path}.${process.pid}`;
   const { uid, gid } = statSync(path);
@@ -125,7 +127,7 @@ function replaceFile(path: string, text: string): void {
   syncFolder(dirname(path));
 }
 
-/** Makes a rename last; not every system can open a folder. */
+/** Makes a rename durable; not every system can open a folder. */
 function syncFolder(path: string): void {
   if (process.platform === "win32") return;
   const folder = openSync(path, "r");
@@ -137,19 +139,19 @@ function syncFolder(path: string): void {
 }
 
 /**
- * Changes a file of master keys, one process at a time; the old text or the new one is there, never a part.
+ * Changes a master key file, one process at a time; readers see the old or the new content, never a part.
  *
- * @param change Gets the text and returns the new one, or undefined to leave it.
+ * @param change Receives the content and returns the new one, or undefined to leave it.
  */
 export async function changeKeysFile(
   path: string,
   change: (text: string) => Promise<string | undefined>,
 ): Promise<void> {
-  // a link stays one: what it points to is replaced
+  // a symbolic link is preserved: its target is replaced
   const target = realpathSync(path);
   await withLock(target, async () => {
     const text = readKeysFile(target);
-    if (text === undefined) throw new Error(`Cannot read ${target}: it is not there`);
+    if (text === undefined) throw new Error(`Cannot read ${target}: it does not exist`);
     const changed = await change(text);
     if (changed !== undefined) replaceFile(target, `${changed}\n`);
   });

@@ -1,7 +1,7 @@
 /** Where to serve. */
 export interface ListenOptions {
   hostname: string;
-  /** Zero takes any free one. */
+  /** Zero selects any free port. */
   port: number;
   maxBodyBytes: number;
 }
@@ -9,7 +9,7 @@ export interface ListenOptions {
 /** A server that is listening. */
 export interface Listener {
   readonly port: number;
-  /** Takes no new connections. */
+  /** Accepts no new connections. */
   stop(): void;
   /** Ends every connection. */
   close(): Promise<void>;

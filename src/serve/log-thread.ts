@@ -5,23 +5,23 @@ import { createRedactor, type RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import { nodeMac } from "./environment.ts";
 
-/** What the thread starts with. */
+/** Initial data of the thread. */
 export interface WorkerSettings {
   location: DatabaseLocation;
-  /** Nothing that would let it hide headers: that is done before. */
+  /** Without the key for hiding headers: that is done before. */
   redaction: Omit<RedactionSettings, "key">;
 }
 
-/** What the thread is asked. */
+/** A message to the thread. */
 export type WorkerRequest =
   | { id: number; kind: "append"; batches: readonly PackedBatch[] }
   | { id: number; kind: "purge"; time: number; limit: number }
   | { id: number; kind: "close" };
 
-/** A request without its number. */
+/** A message without its id. */
 type Ask = WorkerRequest extends infer Request ? (Request extends WorkerRequest ? Omit<Request, "id"> : never) : never;
 
-/** What the thread answers. */
+/** A reply of the thread. */
 export type WorkerReply = { id: number; count: number } | { id: number; failure: string };
 
 interface Waiting {
@@ -30,17 +30,17 @@ interface Waiting {
 }
 
 /**
- * A batch is answered only once the busy request loop gets to read it: with few bytes in each, large bodies would come in
- * faster than they are written, and be dropped.
+ * A reply is only processed when the busy request loop gets to it: with small batches, large bodies would arrive faster
+ * than they are written, and be dropped.
  */
 const threadBatchBytes = 4 * 1024 * 1024;
 
-/** Where the thread's code is: beside this file, or in a compiled program under the root of the sources. */
+/** Location of the thread's code: beside this file, or in a compiled program below the root of the sources. */
 const workerUrl = import.meta.url.endsWith("/log-thread.ts")
   ? new URL("./log-worker.ts", import.meta.url)
   : new URL("./src/serve/log-worker.js", import.meta.url);
 
-/** A running thread and what it still owes. */
+/** A running thread and its pending messages. */
 class LogThread {
   readonly #worker: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -55,12 +55,12 @@ class LogThread {
     this.#worker.unref();
   }
 
-  /** @param handedOver Memory that belongs to the thread from now on. */
+  /** @param handedOver Memory that is transferred to the thread. */
   ask(request: Ask, handedOver: ArrayBuffer[] = []): Promise<number> {
     return new Promise((resolve, reject) => {
       const id = this.#next++;
       this.#waiting.set(id, { resolve, reject });
-      this.#worker.ref(); // at the end nothing else keeps the process alive until the last rows are stored
+      this.#worker.ref(); // at the end only this keeps the process alive until the last rows are stored
       this.#worker.postMessage({ ...request, id }, handedOver);
     });
   }
@@ -87,14 +87,14 @@ class LogThread {
 }
 
 /**
- * A log writer on a thread of its own: the request loop hides headers and hands records over; what else may hold a secret is
- * masked there. A thread that ends is started again at the next write.
+ * A log writer on a separate thread: the request loop hides headers and transfers the records; the thread masks other
+ * secrets. If the thread ends, the next write starts a new one.
  */
 export function createLogThread(location: DatabaseLocation, redaction: RedactionSettings): LogWriter {
   const { key, ...names } = redaction;
   const redactor = createRedactor({ ...names, mac: nodeMac(key) });
   const settings: WorkerSettings = { location, redaction: names };
-  // started before it is needed: until it runs, a killed process loses what waits for it
+  // started early: until it runs, a killed process loses the waiting rows
   let thread = new LogThread(settings);
   const running = (): LogThread => {
     if (thread.ended) thread = new LogThread(settings);

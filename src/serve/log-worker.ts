@@ -6,15 +6,15 @@ import { sealBatch } from "../logs/seal.ts";
 import type { WorkerReply, WorkerRequest, WorkerSettings } from "./log-thread.ts";
 import { zstdCodec } from "./text-codec.ts";
 
-/** The writer with a connection of its own. The schema must be up to date. */
+/** A writer with a separate connection. The schema must be up to date. */
 async function openWriter({ location, redaction }: WorkerSettings) {
   const database = await openDatabase(location);
   const { append, purge } = createLogStore(database, zstdCodec);
-  // it masks texts alone: the headers that need a digest have it
+  // it only masks text: headers that need a digest are already hidden
   return { database, append, purge, redactor: createRedactor({ ...redaction, mac: () => "" }) };
 }
 
-/** The thread that writes log rows: each request gets one reply, in order. */
+/** Runs the thread that writes log rows: each message gets one reply, in order. */
 function serve(settings: WorkerSettings): void {
   const opened = openWriter(settings);
   const run = async (request: WorkerRequest): Promise<number> => {
@@ -24,7 +24,7 @@ function serve(settings: WorkerSettings): void {
     else await append(request.batches.map((batch) => sealBatch(batch, redactor)));
     return 0;
   };
-  opened.catch(() => {}); // told to whoever asks first
+  opened.catch(() => {}); // reported to the first message
   parentPort?.on("message", (request: WorkerRequest) => {
     const reply = (message: WorkerReply) => parentPort?.postMessage(message);
     run(request).then(

@@ -6,13 +6,13 @@ import type { Listener, ListenOptions } from "./listener.ts";
 import { toWebStream } from "./transport-streams.ts";
 import { isUpgrade, serveUpgrades } from "./websocket-node.ts";
 
-/** A request and its response as Node has them. */
+/** Node's request and response. */
 interface Exchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
 }
 
-/** The body of a message, not touched before it is read. */
+/** The body of a message, untouched until it is read. */
 function openBody(message: IncomingMessage): ReadableStream<Uint8Array> {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   return new ReadableStream<Uint8Array>(
@@ -23,7 +23,7 @@ function openBody(message: IncomingMessage): ReadableStream<Uint8Array> {
         if (done) controller.close();
         else controller.enqueue(value);
       },
-      // what the client still sends is drained by the adapter, so that it can read the answer
+      // the adapter drains what the client still sends, so that it can read the response
       cancel: (reason) => reader?.cancel(reason),
     },
     { highWaterMark: 0 },
@@ -31,8 +31,8 @@ function openBody(message: IncomingMessage): ReadableStream<Uint8Array> {
 }
 
 /**
- * The adapter's request with a body of ours. Its own one copies every chunk, which doubles the memory an upload leaves to
- * the garbage collector, and makes a second request of each small one whose body is asked for.
+ * The adapter's request with a different body. Its own body copies every chunk, which doubles the memory of an upload,
+ * and creates a second request for each small one whose body is read.
  */
 function withOwnBody(request: Request, message: IncomingMessage): Request {
   const { method } = request;
@@ -49,9 +49,9 @@ function withOwnBody(request: Request, message: IncomingMessage): Request {
 /** Serves on Node. */
 export async function listenOnNode(gateway: Gateway, options: ListenOptions): Promise<Listener> {
   const listener = getRequestListener((request, env) => {
-    const { incoming: message, outgoing } = env as Exchange; // the adapter hands both over in an untyped record
+    const { incoming: message, outgoing } = env as Exchange; // the adapter passes both in an untyped record
     return gateway.fetch(withOwnBody(request, message), {
-      // the adapter waits for what never comes and cancels once the connection is closed
+      // after the connection has closed, the adapter waits forever and then cancels
       carryBody: (body) => withOwnFailure(body, () => outgoing.destroy()),
       get remoteAddress() {
         return message.socket.remoteAddress ?? "unknown";
@@ -61,7 +61,7 @@ export async function listenOnNode(gateway: Gateway, options: ListenOptions): Pr
   const server = createServer(
     {
       headersTimeout: 10_000,
-      // bodies have their own, finer bounds
+      // bodies have separate, finer limits
       requestTimeout: 0,
       keepAliveTimeout: 75_000,
       connectionsCheckingInterval: 1_000,

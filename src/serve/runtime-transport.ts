@@ -4,7 +4,7 @@ import type { Transport } from "../lib/outbound.ts";
 export const runtime: "bun" | "deno" | "node" =
   typeof Bun !== "undefined" ? "bun" : typeof Deno !== "undefined" ? "deno" : "node";
 
-/** The transport of this runtime. Loaded late: it is not needed to listen. */
+/** The transport of this runtime. Loaded late: listening does not need it. */
 export async function loadTransport(): Promise<Transport> {
   const transports = await import("./transport.ts");
   switch (runtime) {
@@ -17,7 +17,7 @@ export async function loadTransport(): Promise<Transport> {
   }
 }
 
-/** The transport of this runtime, loaded when it is first used. */
+/** The transport of this runtime, loaded on first use. */
 export function createLateTransport(): Transport {
   let loading: Promise<Transport> | undefined;
   const load = () => {

@@ -6,14 +6,14 @@
 
 declare const Bun: typeof import("bun");
 
-/** Options of `fetch` the DOM types do not know; all but the last are Bun's. */
+/** Options of `fetch` that the DOM types lack; all but the last are Bun's. */
 interface RequestInit {
-  /** False: the body is handed on as received, `content-encoding` included. */
+  /** False: the body is returned as received, with its `content-encoding`. */
   decompress?: boolean;
-  /** False: without Bun's own five minutes. */
+  /** False: without Bun's default limit of five minutes. */
   timeout?: boolean;
-  /** False: the proxy variables of the environment are ignored. */
+  /** False: ignores the proxy variables of the environment. */
   proxy?: boolean;
-  /** Needed for a streamed body (a standard member the DOM types lack). */
+  /** Required for a streamed body (a standard field the DOM types lack). */
   duplex?: "half";
 }

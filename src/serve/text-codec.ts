@@ -1,9 +1,9 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { TextCodec } from "../db/stores/logs.ts";
 
-/** Largest text that is read again: far above any batch of log rows. */
+/** Largest text that is decompressed: far above any batch of log rows. */
 const maxTextBytes = 256 * 1024 * 1024;
-/** The fastest: prompts and streams repeat themselves so much that more work finds little more. */
+/** The fastest level: prompts and streams are so repetitive that higher levels gain little. */
 const params = { [constants.ZSTD_c_compressionLevel]: 1 };
 
 /** Zstandard (RFC 8878). */

@@ -11,40 +11,40 @@ import { announcedLength, decodeAnswer, hasBody, headersOf, iterateChunks, toWeb
 /** All addresses of a name. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** Settings of the socket senders. */
+/** Options of the socket senders. */
 export interface SocketSenderOptions {
   /** Resolves names; the system's resolver by default. */
   lookup?: Resolve;
-  /** Time for resolving, connecting and the TLS handshake together. Default 10,000. */
+  /** Time limit for DNS, connection and TLS together. Default 10,000. */
   connectTimeoutMs?: number;
 }
 
-/** Sends over `node:http`, answers with bytes as `raw` asks. */
+/** Sends over `node:http`, and returns raw bytes if requested. */
 export type SocketSender = (url: string, init: TransportInit) => Promise<Response>;
 
-/** Sends like `SocketSender`, to addresses of the name that `allows` accepts. */
+/** Sends like `SocketSender`, but only to addresses that `allows` accepts. */
 type CheckedSender = (url: string, init: TransportInit, allows: (address: string) => boolean) => Promise<Response>;
 
 interface Target {
   url: URL;
   agent: PlainAgent;
-  /** Checked addresses; absent for senders that do not check. */
+  /** Checked addresses; absent for senders without checks. */
   addresses?: readonly LookupAddress[];
-  /** Monotonic time by which the connection must stand. */
+  /** Monotonic deadline of the connection. */
   connectBy: number;
   connectTimeoutMs: number;
 }
 
-/** Time a connection may take. */
+/** Default time limit for a connection. */
 export const defaultConnectTimeoutMs = 10_000;
-/** Time a connection is kept that nobody uses. */
+/** How long an idle connection stays open. */
 export const idleSocketMs = 4_000;
 const idleSocketsPerHost = 64;
 const maxPools = 256;
 const resolvedForMs = 5_000;
 const maxResolved = 1_024;
 
-/** A sender over `node:http` and `node:https` that leaves resolving to the system. */
+/** A sender over `node:http` and `node:https`; the system resolves names. */
 export function createSocketSender(options: SocketSenderOptions = {}): SocketSender {
   const poolOf = createPools();
   const connectTimeoutMs = options.connectTimeoutMs ?? defaultConnectTimeoutMs;
@@ -55,7 +55,7 @@ export function createSocketSender(options: SocketSenderOptions = {}): SocketSen
   };
 }
 
-/** A sender that resolves each name itself, refuses it when one address is not allowed, and connects only to what was checked. */
+/** A sender that resolves names itself, rejects a name if one address is not allowed, and connects only to checked addresses. */
 export function createCheckedSender(options: SocketSenderOptions = {}): CheckedSender {
   const poolOf = createPools();
   const resolve = rememberAnswers(options.lookup ?? ((host) => systemLookup(host, { all: true })));
@@ -71,7 +71,7 @@ export function createCheckedSender(options: SocketSenderOptions = {}): CheckedS
 }
 
 /**
- * Refuses a name of which one address is not allowed.
+ * Rejects a name if one of its addresses is not allowed.
  *
  * @throws {AddressRefusedError}
  */
@@ -82,7 +82,7 @@ export function requireAllowed(addresses: readonly LookupAddress[], allows: (add
   );
 }
 
-/** Keep-alive pools, one for each scheme, host, port and checked addresses. A forgotten pool's idle sockets close by time. */
+/** Keep-alive pools by scheme, host, port and checked addresses. Idle sockets of a forgotten pool close by timeout. */
 function createPools(): (url: URL, addresses: string) => PlainAgent {
   const pools = new BoundedMap<string, PlainAgent>(maxPools);
   return (url, addresses) => {
@@ -96,7 +96,7 @@ function createPools(): (url: URL, addresses: string) => PlainAgent {
   };
 }
 
-/** Answers of a resolver, shared for a few seconds. They are checked at every use, so reuse opens nothing. */
+/** Caches a resolver's results for a few seconds. They are checked at every use, so reuse is safe. */
 export function rememberAnswers(resolve: Resolve): Resolve {
   const known = new BoundedMap<string, { until: number; answer: Promise<readonly LookupAddress[]> }>(maxResolved);
   return (host) => {
@@ -112,7 +112,7 @@ export function rememberAnswers(resolve: Resolve): Resolve {
   };
 }
 
-/** Waits no longer than the time or the signal allow; what is waited for goes on unheard. */
+/** Waits until the time limit or the signal; the work continues, but its result is ignored. */
 export async function withinTime<Value>(work: Promise<Value>, timeoutMs: number, signal?: AbortSignal): Promise<Value> {
   let stop = () => {};
   const limit = new Promise<never>((_, reject) => {
@@ -132,7 +132,7 @@ export async function withinTime<Value>(work: Promise<Value>, timeoutMs: number,
   }
 }
 
-/** The error of a connection that does not stand in time. */
+/** The error of a connection that was not established in time. */
 export function connectTimeout(): OutboundError {
   return new OutboundError("connect_timeout", "Cannot reach the upstream: connecting took too long");
 }
@@ -152,12 +152,14 @@ async function sendOnSocket(target: Target, init: TransportInit): Promise<Respon
         } catch (error) {
           request.destroy();
           reject(
-            new OutboundError("bad_answer", "Cannot read the answer: its head is not valid HTTP", { cause: error }),
+            new OutboundError("bad_answer", "Cannot read the response: its header is not valid HTTP", { cause: error }),
           );
         }
       });
       request.on("error", reject);
-      request.on("close", () => reject(new OutboundError("bad_answer", "Cannot read the answer: there was none")));
+      request.on("close", () =>
+        reject(new OutboundError("bad_answer", "Cannot read the response: the connection was closed")),
+      );
     });
     watchConnect(request, target);
     sendBody(request, init);
@@ -176,7 +178,7 @@ function openRequest({ url, agent, addresses }: Target, init: TransportInit): Cl
   if (isWhole && announcedLength(init.headers) === undefined) {
     headers["content-length"] = Buffer.byteLength(body);
   }
-  // the name in the certificate is the URL's, whatever a Host header says
+  // the certificate must match the URL, whatever the Host header
   const options = {
     method: init.method,
     headers,
@@ -187,7 +189,7 @@ function openRequest({ url, agent, addresses }: Target, init: TransportInit): Cl
   return send(url, addresses ? { ...options, lookup: answerWith(addresses) } : options);
 }
 
-/** A look-up that knows one answer. The socket code asks for all addresses on every runtime, for one on none we know. */
+/** A DNS lookup with a fixed result. Node's sockets ask for all addresses; no known runtime asks for one. */
 function answerWith(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, options, callback) => {
     const first = addresses[0];
@@ -196,7 +198,7 @@ function answerWith(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-/** Ends a request whose connection, with TLS, does not stand in time. */
+/** Aborts a request whose connection, TLS included, is not established in time. */
 function watchConnect(request: ClientRequest, target: Target): void {
   request.once("socket", (socket) => {
     if (!socket.connecting) return;
@@ -220,7 +222,7 @@ function sendBody(request: ClientRequest, { body, headers }: TransportInit): voi
   pumpBody(request, chunks).catch((error) => request.destroy(error));
 }
 
-/** Writes chunks as fast as the socket takes them. */
+/** Writes chunks as fast as the socket accepts them. */
 async function pumpBody(request: ClientRequest, chunks: AsyncIterableIterator<Uint8Array>): Promise<void> {
   let closed = false;
   let wake = () => {};

@@ -2,28 +2,28 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { OutboundError, toOutboundError } from "../lib/outbound.ts";
 
-/** Bytes a body stream holds before its source is paused. */
+/** Bytes buffered by a body stream before its source is paused. */
 const bufferedBytes = 65_536;
 
-/** Counts the queue of a body stream in bytes. */
+/** Measures the queue of a body stream in bytes. */
 export const byteStrategy: QueuingStrategy<Uint8Array> = {
   highWaterMark: bufferedBytes,
   size: (chunk) => chunk.byteLength,
 };
 
-/** Statuses whose answers have no body (https://fetch.spec.whatwg.org/#null-body-status). */
+/** Statuses without a response body (https://fetch.spec.whatwg.org/#null-body-status). */
 const bodiless = new Set([101, 204, 205, 304]);
 
-/** Whether an answer has a body to stream. */
+/** Whether a response has a body. */
 export function hasBody(method: string, status: number): boolean {
   return method !== "HEAD" && !bodiless.has(status);
 }
 
 /**
- * A Node stream of bytes as a web stream, read only as fast as the web stream is.
+ * Converts a Node stream of bytes to a web stream with backpressure.
  *
- * @param options.isComplete Asked at the end; false turns the end into an error.
- * @param options.onCancel Called when the reader loses interest.
+ * @param options.isComplete Called at the end; false turns the end into an error.
+ * @param options.onCancel Called when the reader cancels.
  */
 export function toWebStream(
   source: Readable,
@@ -35,7 +35,7 @@ export function toWebStream(
     open = false;
     controller.error(toOutboundError(error, options.signal));
   };
-  const earlyEnd = () => new OutboundError("reset", "Cannot read the answer: it ended early");
+  const earlyEnd = () => new OutboundError("reset", "Cannot read the response: it ended early");
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -64,7 +64,7 @@ export function toWebStream(
   );
 }
 
-/** Headers of a message as they were sent, repeated ones joined. */
+/** Headers of a message as sent, repeated ones joined. */
 export function headersOf({ rawHeaders }: IncomingMessage): Headers {
   const headers = new Headers();
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -73,7 +73,7 @@ export function headersOf({ rawHeaders }: IncomingMessage): Headers {
   return headers;
 }
 
-/** Value of a header whatever the case of its name. */
+/** Value of a header; names are case-insensitive. */
 export function findHeader(headers: Readonly<Record<string, string>>, name: string): string | undefined {
   if (Object.hasOwn(headers, name)) return headers[name];
   for (const key in headers) if (key.length === name.length && key.toLowerCase() === name) return headers[key];
@@ -81,10 +81,10 @@ export function findHeader(headers: Readonly<Record<string, string>>, name: stri
 }
 
 /**
- * Chunks of a request's body. Unlike the stream's own iterator, `return` cancels at once, also while a chunk is awaited.
- * A body that breaks off ends the request as an abort does.
+ * Chunks of a request's body. Unlike the stream's own iterator, `return` cancels at once, even while a chunk is awaited.
+ * A body that fails ends the request like an abort.
  *
- * @param length Announced length; a body of another length would desynchronise the connection and is an error.
+ * @param length Announced length; another length would desynchronise the connection and is an error.
  */
 export function iterateChunks(stream: ReadableStream<Uint8Array>, length?: number): AsyncIterableIterator<Uint8Array> {
   const reader = stream.getReader();
@@ -112,13 +112,13 @@ export function iterateChunks(stream: ReadableStream<Uint8Array>, length?: numbe
   };
 }
 
-/** Length a request announces for its body, if it does. */
+/** Length that a request announces for its body, if any. */
 export function announcedLength(headers: Readonly<Record<string, string>>): number | undefined {
   const length = findHeader(headers, "content-length");
   return length === undefined ? undefined : Number(length);
 }
 
-/** The same body for `fetch`, its failures marked as those of the body and not of the connection. */
+/** The same body for `fetch`, with its errors marked, so that they are not taken for connection errors. */
 export function markBody(stream: ReadableStream<Uint8Array>, length?: number): ReadableStream<Uint8Array> {
   const chunks = iterateChunks(stream, length);
   return new ReadableStream<Uint8Array>(
@@ -146,9 +146,9 @@ const formats: Readonly<Record<string, string>> = {
 const maxCodings = 2;
 
 /**
- * The answer with its content codings undone and their header removed; the same object when it has none.
+ * The response without content codings; the same object if it has none.
  *
- * @throws {OutboundError} Of kind `bad_answer`, when there are more than two codings or an unknown one.
+ * @throws {OutboundError} With `bad_answer`, for more than two codings or an unknown one.
  */
 export function decodeAnswer(answer: Response, signal?: AbortSignal): Response {
   const header = answer.headers.get("content-encoding");
@@ -161,7 +161,7 @@ export function decodeAnswer(answer: Response, signal?: AbortSignal): Response {
   const names = codings.map((coding) => (Object.hasOwn(formats, coding) ? formats[coding] : undefined));
   if (codings.length > maxCodings || names.includes(undefined)) {
     answer.body?.cancel().catch(() => {});
-    throw new OutboundError("bad_answer", "Cannot read the answer: its content coding is not supported");
+    throw new OutboundError("bad_answer", "Cannot read the response: its content coding is not supported");
   }
   let body: Bytes | null = answer.body;
   for (const name of names.reverse()) if (body && name) body = decode(body, name, signal);
@@ -173,7 +173,7 @@ export function decodeAnswer(answer: Response, signal?: AbortSignal): Response {
 
 type Bytes = ReadableStream<Uint8Array<ArrayBuffer>>;
 
-/** Undoes one coding. `pipeThrough` is not used: on Node its cancel does not reach the source while it waits for data. */
+/** Decodes one coding. `pipeThrough` is not used: on Node its cancel does not reach a waiting source. */
 function decode(body: Bytes, format: string, signal?: AbortSignal): Bytes {
   const decoder = new DecompressionStream(format as CompressionFormat); // the DOM types do not list "brotli" yet
   const reader = decoder.readable.getReader();
@@ -199,9 +199,9 @@ function decode(body: Bytes, format: string, signal?: AbortSignal): Bytes {
   );
 }
 
-/** Errors of the upstream's stream keep their class; what is left comes from the decoder. */
+/** Errors of the upstream's stream keep their class; all others come from the decoder. */
 function toDecodingError(error: unknown, signal?: AbortSignal): OutboundError {
   const classified = toOutboundError(error, signal);
   if (classified.kind !== "invalid_request" && classified.kind !== "unreachable") return classified;
-  return new OutboundError("bad_answer", "Cannot read the answer: its content coding is broken", { cause: error });
+  return new OutboundError("bad_answer", "Cannot read the response: its content coding is broken", { cause: error });
 }

@@ -10,13 +10,13 @@ import { createSocketConnector } from "./websocket-connect.ts";
 
 const acceptEncoding = "accept-encoding";
 
-/** Settings of the transport for Bun. */
+/** Options of the transport for Bun. */
 export interface BunTransportOptions extends SocketSenderOptions {
-  /** How many `fetch` calls Bun runs at once; by default as the process was started. */
+  /** Concurrent `fetch` calls that Bun allows; by default the limit at process start. */
   fetchLimit?: number;
 }
 
-/** Bun: global `fetch`, the fastest client there, sockets beyond the number of calls it runs at once, and the checked connector. */
+/** Bun: global `fetch`, its fastest client, sockets beyond its limit of concurrent calls, and the checked connector. */
 export function createBunTransport(options: BunTransportOptions = {}): Transport {
   const sendByFetch = (url: string, init: TransportInit) => {
     const request = toFetchInit(init);
@@ -25,7 +25,7 @@ export function createBunTransport(options: BunTransportOptions = {}): Transport
     request.proxy = false;
     return fetch(url, request);
   };
-  // the codings are undone below, whoever sent the request
+  // codings are decoded below, whoever sent the request
   const sendBySocket = createSocketSender(options);
   const sendRaw = withinFetchLimit(options.fetchLimit ?? readFetchLimit(), sendByFetch, (url, init) =>
     sendBySocket(url, { ...init, raw: true }),
@@ -41,8 +41,8 @@ export function createBunTransport(options: BunTransportOptions = {}): Transport
 }
 
 /**
- * Deno: global `fetch` and the checked connector. What its `fetch` cannot do goes over sockets: it leaves content codings
- * alone only when the request accepts none but `identity`, and it drops the length of a streamed body.
+ * Deno: global `fetch` and the checked connector. Its `fetch` leaves content codings alone only if the request accepts
+ * none but `identity`, and drops the length of a streamed body, so such requests use sockets.
  */
 export function createDenoTransport(options: SocketSenderOptions = {}): Transport {
   const sendOnSocket = createSocketSender(options);
@@ -50,7 +50,7 @@ export function createDenoTransport(options: SocketSenderOptions = {}): Transpor
   return {
     async send(url, init) {
       if (needsSocket(init)) return sendOnSocket(url, init);
-      const response = await fetch(url, { ...toFetchInit(init), client } as RequestInit); // the DOM types know no client
+      const response = await fetch(url, { ...toFetchInit(init), client } as RequestInit); // the DOM types do not know clients
       return init.raw ? response : decodeAnswer(response, init.signal);
     },
     sendChecked: createCheckedSender(options),
@@ -67,7 +67,7 @@ export function createNodeTransport(options: SocketSenderOptions = {}): Transpor
   };
 }
 
-/** A client of Deno's that ignores the proxy variables of the environment. It reads them once, when it is made. */
+/** A client of Deno that ignores the proxy variables of the environment, which are read when it is created. */
 function openDirectClient(): Deno.HttpClient {
   const before = process.env.NO_PROXY;
   process.env.NO_PROXY = "*";
@@ -85,7 +85,7 @@ function needsSocket({ headers, body }: TransportInit): boolean {
 }
 
 function toFetchInit({ method, headers, body, signal }: TransportInit): RequestInit {
-  // without this header, fetch would ask for codings that the caller did not ask for
+  // without this header, fetch would request codings that the caller did not
   const asked = findHeader(headers, acceptEncoding) !== undefined;
   const init: RequestInit = { method, headers: asked ? headers : { ...headers, [acceptEncoding]: "identity" } };
   init.redirect = "manual";
@@ -94,16 +94,16 @@ function toFetchInit({ method, headers, body, signal }: TransportInit): RequestI
     init.body = markBody(body, announcedLength(headers));
     init.duplex = "half";
   } else if (body !== undefined) {
-    init.body = body as BodyInit; // the DOM types want bytes that no other thread shares; nothing here shares
+    init.body = body as BodyInit; // the DOM types exclude shared memory, which is not used here
   }
   return init;
 }
 
 /**
- * Calls a loopback listener by the name `localhost` through the real connectors, with nothing trusted, and requires
- * refusals. Does nothing for transports without sockets.
+ * Calls a loopback listener as `localhost` through the real connectors, with nothing trusted, and requires that they
+ * refuse. Does nothing for transports without sockets.
  *
- * @throws {Error} If a connector connects, or fails in another way than by refusing.
+ * @throws {Error} If a connector connects, or fails for another reason.
  */
 export async function selfTestConnector(transport: Transport): Promise<void> {
   const { sendChecked, openSocket } = transport;
@@ -121,7 +121,7 @@ export async function selfTestConnector(transport: Transport): Promise<void> {
   }
 }
 
-/** Requires that a call to a listener of ours is refused before it connects. */
+/** Requires that a call to a local listener is refused before connecting. */
 async function requireRefusal(call: (port: number) => Promise<unknown>): Promise<void> {
   let connections = 0;
   const server = await listen((close) => {
@@ -130,7 +130,7 @@ async function requireRefusal(call: (port: number) => Promise<unknown>): Promise
   });
   try {
     const failure = await call(portOf(server)).then(
-      () => new Error("the connector answered"),
+      () => new Error("the connector connected"),
       (error: unknown) => error,
     );
     if (connections > 0 || !(isRefusal(failure) || isUnresolved(failure))) {
@@ -145,7 +145,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof AddressRefusedError || (error instanceof OutboundError && error.kind === "refused_address");
 }
 
-/** Whether the machine does not know the name `localhost` at all; then nothing could be connected to either. */
+/** Whether the machine cannot resolve `localhost` at all, so that no connector could connect. */
 function isUnresolved(error: unknown): boolean {
   const cause = error instanceof OutboundError ? error.cause : error;
   return cause instanceof Error && "syscall" in cause && cause.syscall === "getaddrinfo";

@@ -1,16 +1,16 @@
 import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
 import type { SocketAcceptance, SocketClose, SocketEnd, SocketListener, SocketMessage } from "../lib/websocket.ts";
 
-/** Seconds of silence after which Bun closes a WebSocket; it sends pings before. */
+/** Idle seconds after which Bun closes a WebSocket; it sends pings before that. */
 const idleSeconds = 60;
 
-/** What a WebSocket of Bun's carries: who takes it over, then its end. */
+/** Data of a Bun WebSocket: its future listener, then its end. */
 export interface BunSocketData {
   acceptance: SocketAcceptance;
   end?: BunSocketEnd;
 }
 
-/** A WebSocket of Bun's server. Its peer cannot be held back. */
+/** One end of a Bun WebSocket, which has no backpressure for received messages. */
 class BunSocketEnd implements SocketEnd {
   readonly #socket: ServerWebSocket<BunSocketData>;
   #listener: SocketListener | undefined;
@@ -58,9 +58,9 @@ class BunSocketEnd implements SocketEnd {
   }
 }
 
-/** Handlers of every WebSocket of a server on Bun. */
+/** Handlers for all WebSockets of a Bun server. */
 export const bunSocketHandlers: WebSocketHandler<BunSocketData> = {
-  // beyond it Bun breaks off; messages above the gateway's own, smaller bound are told that they are too large
+  // above this size Bun disconnects; messages above the gateway's own, lower limit get an error
   maxPayloadLength: 8 * 1024 * 1024,
   idleTimeout: idleSeconds,
   sendPings: true,
@@ -81,7 +81,7 @@ export const bunSocketHandlers: WebSocketHandler<BunSocketData> = {
  * @throws {Error} If the client left.
  */
 export function upgradeOnBun(request: Request, server: Server<BunSocketData>, acceptance: SocketAcceptance): void {
-  // without this header Bun would take the first subprotocol that is offered
+  // without this header Bun would choose the first subprotocol offered
   const headers = { ...acceptance.headers, "sec-websocket-protocol": acceptance.protocol ?? "" };
   if (!server.upgrade(request, { headers, data: { acceptance } })) {
     throw new Error("Cannot accept the WebSocket: the client left");

@@ -23,18 +23,18 @@ import {
 } from "./transport-http.ts";
 import { RawSocketEnd } from "./websocket-end.ts";
 
-/** Opens a WebSocket, to addresses of the name that `allows` accepts; to any without it. */
+/** Opens a WebSocket, only to addresses that `allows` accepts, if given. */
 export type SocketConnector = (
   url: string,
   init: SocketInit,
   allows?: (address: string) => boolean,
 ) => Promise<SocketAnswer>;
 
-/** Bytes that are kept of the body of a refusal. */
+/** Bytes that are read from the body of a refusal. */
 const maxRefusalBytes = 64 * 1024;
 const keyGuid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/** The answer a server must give to a handshake's key (RFC 6455, section 4.2.2). */
+/** The expected response to a handshake's key (RFC 6455, section 4.2.2). */
 export function acceptKeyOf(key: string): string {
   return createHash("sha1")
     .update(key + keyGuid)
@@ -42,8 +42,8 @@ export function acceptKeyOf(key: string): string {
 }
 
 /**
- * A WebSocket client over sockets, the same on every runtime: it resolves the name itself, connects only to what was
- * checked, sends the headers it is given, and tells what a server that refuses answers. It offers no extensions.
+ * A WebSocket client over sockets, the same on every runtime: it resolves names itself, connects only to checked
+ * addresses, sends the given headers, and returns a server's refusal. It offers no extensions.
  */
 export function createSocketConnector(options: SocketSenderOptions = {}): SocketConnector {
   const resolve = rememberAnswers(options.lookup ?? ((host) => systemLookup(host, { all: true })));
@@ -65,7 +65,7 @@ export function createSocketConnector(options: SocketSenderOptions = {}): Socket
 }
 
 interface Patience {
-  /** Monotonic time by which the WebSocket must stand. */
+  /** Monotonic deadline of the handshake. */
   connectBy: number;
   signal: AbortSignal | undefined;
 }
@@ -84,7 +84,7 @@ async function findAddresses(
   return withinTime(resolve(host), leftOf(patience), patience.signal);
 }
 
-/** A connection to the first address that takes one. */
+/** Connects to the first address that accepts. */
 async function connectToOne(url: URL, addresses: readonly LookupAddress[], patience: Patience): Promise<Socket> {
   let failure: unknown = new OutboundError("unreachable", "Cannot reach the upstream: its name has no address");
   for (const { address } of addresses) {
@@ -101,7 +101,7 @@ async function connectToOne(url: URL, addresses: readonly LookupAddress[], patie
 function connectTo(url: URL, address: string, patience: Patience): Promise<Socket> {
   const isSecure = url.protocol === "https:";
   const port = Number(url.port) || (isSecure ? 443 : 80);
-  // the name in the certificate is the URL's; addresses are none that can be asked for
+  // the certificate must match the URL's name; addresses have no server name
   const name = isIP(url.hostname.replace(/^\[|\]$/g, "")) === 0 ? { servername: url.hostname } : {};
   const socket = isSecure
     ? connectSecure({ host: address, port, ALPNProtocols: ["http/1.1"], ...name })
@@ -111,7 +111,7 @@ function connectTo(url: URL, address: string, patience: Patience): Promise<Socke
   );
 }
 
-/** Waits for something of a socket; a socket that fails, ends, or takes too long is destroyed. */
+/** Waits for an event of a socket; destroys it if it fails, ends, or takes too long. */
 function untilReady<Value>(
   socket: Socket,
   patience: Patience,
@@ -133,7 +133,7 @@ function untilReady<Value>(
     };
     const onAbort = () => fail(signal?.reason);
     const onClose = () =>
-      fail(new OutboundError("reset", "Cannot read the answer: the upstream closed the connection"));
+      fail(new OutboundError("reset", "Cannot read the response: the upstream closed the connection"));
     const timer = setTimeout(() => fail(connectTimeout()), leftOf(patience));
     signal?.addEventListener("abort", onAbort, { once: true });
     socket.on("error", fail);
@@ -146,7 +146,7 @@ function untilReady<Value>(
   });
 }
 
-/** The head of the handshake's request (RFC 6455, section 4.1). */
+/** The request of the handshake (RFC 6455, section 4.1). */
 function requestHead(url: URL, { headers, protocols }: SocketInit, key: string): string {
   const lines = {
     ...headers,
@@ -166,19 +166,19 @@ function requestHead(url: URL, { headers, protocols }: SocketInit, key: string):
   return `${head.join("\r\n")}\r\n\r\n`;
 }
 
-/** The head of an answer. */
+/** Header section of a response. */
 interface AnswerHead {
   status: number;
   headers: Headers;
-  /** Bytes behind it. */
+  /** Bytes after it. */
   rest: Buffer;
 }
 
 function badAnswer(problem: string, cause?: unknown): OutboundError {
-  return new OutboundError("bad_answer", `Cannot read the answer: ${problem}`, { cause });
+  return new OutboundError("bad_answer", `Cannot read the response: ${problem}`, { cause });
 }
 
-/** The head of an answer once all of it is there. */
+/** Parses the header section, once complete. */
 function parseHead(bytes: Buffer): AnswerHead | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end > maxAnswerHeaderLength || (end < 0 && bytes.length > maxAnswerHeaderLength)) {
@@ -187,7 +187,7 @@ function parseHead(bytes: Buffer): AnswerHead | undefined {
   if (end < 0) return undefined;
   const [first = "", ...lines] = bytes.toString("latin1", 0, end).split("\r\n");
   const status = Number(/^HTTP\/1\.[01] ([1-5][0-9]{2})(?: |$)/.exec(first)?.[1] ?? Number.NaN);
-  if (Number.isNaN(status)) throw badAnswer("its head is not valid HTTP");
+  if (Number.isNaN(status)) throw badAnswer("its header is not valid HTTP");
   const headers = new Headers();
   try {
     for (const line of lines) {
@@ -195,7 +195,7 @@ function parseHead(bytes: Buffer): AnswerHead | undefined {
       headers.append(line.slice(0, Math.max(0, colon)), line.slice(colon + 1).trim());
     }
   } catch (cause) {
-    throw badAnswer("its head is not valid HTTP", cause);
+    throw badAnswer("its header is not valid HTTP", cause);
   }
   return { status, headers, rest: bytes.subarray(end + 4) };
 }
@@ -234,20 +234,21 @@ async function shakeHands(socket: Socket, url: URL, init: SocketInit, connectBy:
   }
 }
 
-/** The subprotocol the server chose, once its answer is the one the handshake asks for. */
+/** The chosen subprotocol, after validating the response to the handshake. */
 function checkAcceptance({ headers }: AnswerHead, { protocols }: SocketInit, key: string): string | undefined {
   const protocol = headers.get("sec-websocket-protocol") ?? undefined;
   const isUpgrade =
     headers.get("upgrade")?.toLowerCase() === "websocket" &&
     readProtocols(headers.get("connection")?.toLowerCase()).includes("upgrade") &&
     headers.get("sec-websocket-accept") === acceptKeyOf(key);
-  if (!isUpgrade) throw badAnswer("it is no WebSocket handshake");
-  if (headers.has("sec-websocket-extensions")) throw badAnswer("it uses an extension nobody asked for");
-  if (protocol !== undefined && !protocols.includes(protocol)) throw badAnswer("it chose a subprotocol nobody offered");
+  if (!isUpgrade) throw badAnswer("it is not a WebSocket handshake");
+  if (headers.has("sec-websocket-extensions")) throw badAnswer("it uses an extension that was not requested");
+  if (protocol !== undefined && !protocols.includes(protocol))
+    throw badAnswer("it chose a subprotocol that was not offered");
   return protocol;
 }
 
-/** What a server answers that opens no WebSocket: its status, and the beginning of its body. */
+/** The response of a server that refuses a WebSocket: its status, and the beginning of its body. */
 async function readRefusal(socket: Socket, head: AnswerHead, patience: Patience): Promise<SocketAnswer> {
   const { status, headers } = head;
   const isChunked = /chunked/i.test(headers.get("transfer-encoding") ?? "");
@@ -263,7 +264,7 @@ async function readRefusal(socket: Socket, head: AnswerHead, patience: Patience)
       });
       socket.once("end", () => done());
       socket.resume();
-    }).catch(() => {}); // what came of the body is enough
+    }).catch(() => {}); // an incomplete body is good enough
   }
   socket.on("error", () => {});
   socket.destroy();
@@ -271,7 +272,7 @@ async function readRefusal(socket: Socket, head: AnswerHead, patience: Patience)
   return { status, headers, text: new TextDecoder().decode(body.subarray(0, maxRefusalBytes)) };
 }
 
-/** The body of a chunked message (RFC 9112, section 7.1), as far as it came. */
+/** The body of a chunked message (RFC 9112, section 7.1), as far as received. */
 function joinChunks(bytes: Buffer): Buffer {
   const parts: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {

@@ -1,15 +1,15 @@
 import type { SocketAcceptance, SocketClose, SocketEnd, SocketListener, SocketMessage } from "../lib/websocket.ts";
 
-/** Seconds after which Deno asks a silent client for a sign of life, and cuts it off without one. */
+/** Seconds after which Deno pings an idle client, and disconnects one that does not respond. */
 const idleSeconds = 30;
-/** How often it is looked whether what waits was sent: Deno does not tell. */
+/** How often the send buffer is checked: Deno has no event for it. */
 const lookEveryMs = 20;
 
-/** A WebSocket of Deno's server. Its peer cannot be held back. */
+/** One end of a Deno WebSocket, which has no backpressure for received messages. */
 class DenoSocketEnd implements SocketEnd {
   readonly #socket: WebSocket;
   #listener: SocketListener | undefined;
-  /** What is to be sent once the handshake is done. */
+  /** Messages to send once the handshake is done. */
   #early: SocketMessage[] = [];
   #earlyBytes = 0;
   #earlyClose: SocketClose | undefined;
@@ -19,12 +19,12 @@ class DenoSocketEnd implements SocketEnd {
     this.#socket = socket;
     socket.binaryType = "arraybuffer";
     socket.addEventListener("open", () => this.#opened());
-    socket.addEventListener("error", () => {}); // a close always follows
+    socket.addEventListener("error", () => {}); // a close event always follows
     socket.addEventListener("close", ({ code, reason }) => {
       clearInterval(this.#timer);
       const listener = this.#listener;
       this.#listener = undefined;
-      // Deno gives no code for a connection that broke off
+      // Deno reports no code for a lost connection
       listener?.close({ code: code || 1006, reason: code ? reason : "" });
     });
   }
@@ -47,7 +47,7 @@ class DenoSocketEnd implements SocketEnd {
       return;
     }
     if (this.#socket.readyState !== WebSocket.OPEN) return;
-    // the DOM types want bytes that no other thread shares; nothing here shares
+    // the DOM types exclude shared memory, which is not used here
     this.#socket.send(message as string | Uint8Array<ArrayBuffer>);
     if (this.#socket.bufferedAmount > 0) this.#timer ??= setInterval(() => this.#look(), lookEveryMs);
   }
@@ -82,13 +82,13 @@ class DenoSocketEnd implements SocketEnd {
 }
 
 /**
- * Accepts a handshake; the result is the answer to it.
+ * Accepts a handshake; returns the response to it.
  *
- * @throws If the request is no handshake, or the client left.
+ * @throws If the request is not a handshake, or the client left.
  */
 export function upgradeOnDeno(request: Request, { headers, protocol, open }: SocketAcceptance): Response {
   const { socket, response } = Deno.upgradeWebSocket(request, { idleTimeout: idleSeconds });
-  // not as its option: Deno finds no subprotocol in a list that is written without spaces
+  // not as an option: Deno finds no subprotocol in a list without spaces
   if (protocol !== undefined) response.headers.set("sec-websocket-protocol", protocol);
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
   open(new DenoSocketEnd(socket));

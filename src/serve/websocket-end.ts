@@ -11,21 +11,21 @@ import {
   SocketProtocolError,
 } from "../lib/websocket-frames.ts";
 
-/** Time a peer gets to answer a close and to end the connection. */
+/** Time for a peer to respond to a close and to disconnect. */
 const goodbyeMs = 1_000;
 
 const lost: SocketClose = { code: 1006, reason: "" };
 
-/** What a WebSocket over a socket is made from. */
+/** Options of a WebSocket over a socket. */
 interface SocketEndOptions {
-  /** Which side this is: clients mask what they send. */
+  /** Which side this is: clients mask their frames. */
   role: "client" | "server";
   maxMessageBytes: number;
-  /** Bytes that came with the handshake. */
+  /** Bytes that arrived with the handshake. */
   head: Uint8Array;
 }
 
-/** A WebSocket over a socket whose handshake is done. */
+/** A WebSocket over a socket, after its handshake. */
 export class RawSocketEnd implements SocketEnd {
   readonly #socket: Socket;
   readonly #isClient: boolean;
@@ -44,7 +44,7 @@ export class RawSocketEnd implements SocketEnd {
     socket.setNoDelay(true);
     socket.setTimeout(0);
     socket.pause();
-    socket.on("error", () => {}); // a close always follows
+    socket.on("error", () => {}); // a close event always follows
     socket.on("close", () => this.#finish(lost));
     socket.on("end", () => socket.destroy());
     socket.on("drain", () => this.#listener?.drain());
@@ -57,8 +57,8 @@ export class RawSocketEnd implements SocketEnd {
   listen(listener: SocketListener): void {
     this.#listener = listener;
     if (this.#socket.destroyed) {
-      // the peer left while nobody listened
-      queueMicrotask(() => this.#tellClose(lost));
+      // the peer left before anything listened
+      queueMicrotask(() => this.#reportClose(lost));
       return;
     }
     this.#socket.on("data", (bytes: Uint8Array) => this.#read(bytes));
@@ -74,7 +74,7 @@ export class RawSocketEnd implements SocketEnd {
     if (this.#closeSent || this.#closed) return;
     this.#closeSent = true;
     this.#write(encodeClose(close, this.#mask()));
-    // what the peer says goodbye with must be read
+    // the peer's close frame must be read
     this.#socket.resume();
     this.#destroyLater();
   }
@@ -138,7 +138,7 @@ export class RawSocketEnd implements SocketEnd {
     }
   }
 
-  /** Says goodbye too; then the server ends the connection (RFC 6455, section 7.1.1). */
+  /** Responds to a close; then the server disconnects (RFC 6455, section 7.1.1). */
   #answerClose(close: SocketClose): void {
     if (!this.#closeSent) {
       this.#closeSent = true;
@@ -152,10 +152,10 @@ export class RawSocketEnd implements SocketEnd {
   #finish(close: SocketClose): void {
     if (this.#closed) return;
     this.#closed = true;
-    if (this.#listener) this.#tellClose(close);
+    if (this.#listener) this.#reportClose(close);
   }
 
-  #tellClose(close: SocketClose): void {
+  #reportClose(close: SocketClose): void {
     const listener = this.#listener;
     this.#listener = undefined;
     listener?.close(close);

@@ -7,15 +7,15 @@ import { headersOf } from "./transport-streams.ts";
 import { acceptKeyOf } from "./websocket-connect.ts";
 import { RawSocketEnd } from "./websocket-end.ts";
 
-/** Bytes a client may send before its handshake is answered. */
+/** Bytes that a client may send before the response to its handshake. */
 const maxEarlyBytes = 64 * 1024;
 
-/** Whether Node hands a request to the `upgrade` event: only what asks for a WebSocket, and nothing with a body. */
+/** Whether Node passes a request to the `upgrade` event: only WebSocket requests, without a body. */
 export function isUpgrade({ method, headers }: IncomingMessage): boolean {
   return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** The message as a request. A host no address can be made of is left for the gateway to refuse. */
+/** Converts the message to a request. The gateway rejects hosts that do not form a valid address. */
 function toRequest(message: IncomingMessage, signal: AbortSignal): Request {
   const host = message.headers.host ?? "";
   const path = message.url?.startsWith("/") ? message.url : "/";
@@ -28,7 +28,7 @@ function headText(status: number, headers: Iterable<readonly [string, string]>):
   return [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`, ...lines, "", ""].join("\r\n");
 }
 
-/** Answers on a connection Node no longer writes answers on, and ends it. */
+/** Writes a response to a connection that Node no longer handles, and ends it. */
 async function writeAnswer(socket: Socket, response: Response): Promise<void> {
   const body = new Uint8Array(await response.arrayBuffer());
   const headers = new Headers(response.headers);
@@ -59,8 +59,8 @@ function acceptOn(
 }
 
 /**
- * Reads a socket whose handshake is not answered yet, which is the only way to hear that the client left. The result stops
- * it and gives what came: clients should wait for the answer, but need not.
+ * Reads a socket before the response to its handshake, which is the only way to notice that the client left. The result
+ * stops reading and returns what arrived: clients should wait for the response, but need not.
  */
 function watchSocket(socket: Socket, head: Uint8Array): () => Uint8Array {
   let early: Buffer = Buffer.from(head);
@@ -79,7 +79,7 @@ function watchSocket(socket: Socket, head: Uint8Array): () => Uint8Array {
   };
 }
 
-/** Answers the upgrade requests of a server. The result ends the connections that became WebSockets. */
+/** Handles the upgrade requests of a server. The result ends the connections that became WebSockets. */
 export function serveUpgrades(server: Server, gateway: Gateway): () => void {
   const sockets = new Set<Socket>();
   server.on("upgrade", (message: IncomingMessage, socket: Socket, head: Uint8Array) => {
@@ -93,7 +93,7 @@ export function serveUpgrades(server: Server, gateway: Gateway): () => void {
     });
     const takeEarly = watchSocket(socket, head);
     const answer = async () => {
-      // Node before 24.9 hands over whatever wants an upgrade, such as HTTP/2, and its body with it
+      // Node before 24.9 passes on every upgrade request, such as HTTP/2, with its body
       if (message.method !== "GET") throw new Error("Cannot read the body of this request");
       const response = await gateway.fetch(toRequest(message, left.signal), {
         remoteAddress: socket.remoteAddress ?? "unknown",
@@ -105,7 +105,7 @@ export function serveUpgrades(server: Server, gateway: Gateway): () => void {
       });
       if (!isAccepted) await writeAnswer(socket, response);
     };
-    // a path or header no request can be made of, or an answer that broke off
+    // an invalid path or header, or a response that failed
     answer().catch(() => socket.end(headText(400, [["connection", "close"]])));
   });
   return () => {

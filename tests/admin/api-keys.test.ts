@@ -21,9 +21,9 @@ let database: Database;
 let organisationId: string;
 let workspaceId: string;
 let owner: string;
-/** People of the default workspace. */
-const people = { manager: crypto.randomUUID(), member: crypto.randomUUID() };
-/** A member of the organisation that is in no workspace. */
+/** Users of the default workspace. */
+const userIds = { manager: crypto.randomUUID(), member: crypto.randomUUID() };
+/** A member of the organisation who is in no workspace. */
 const outsider = crypto.randomUUID();
 const managing = ["create", "read", "update", "delete", "list", "rotate"].flatMap((verb) => [
   `workspace_user_api_keys.${verb}`,
@@ -47,16 +47,16 @@ before(async () => {
     args: [organisationId, workspaceId, id, role],
   });
   await database.write([
-    user(people.manager, "manager"),
-    user(people.member, "member"),
+    user(userIds.manager, "manager"),
+    user(userIds.member, "member"),
     user(outsider, "outsider"),
-    member(people.manager, "manager"),
-    member(people.member, "member"),
+    member(userIds.manager, "manager"),
+    member(userIds.member, "member"),
   ]);
   for (const role of ["manager", "member"] as const) {
     const scopes = JSON.stringify([...managing, "completions.write", "configs.list"]);
     const id = await insertKey(database, keyOf[role], { kind: "workspace-user", scopes });
-    await database.write([{ sql: "UPDATE api_keys SET user_id = ? WHERE id = ?", args: [people[role], id] }]);
+    await database.write([{ sql: "UPDATE api_keys SET user_id = ? WHERE id = ?", args: [userIds[role], id] }]);
   }
 });
 after(() => gateway.close());
@@ -81,7 +81,7 @@ const mint = (kind: string, body: object, key?: string) =>
   done<Minted>(call<Minted>(gateway, `POST /api-keys/${kind}`, { body, ...(key && { key }) }));
 const mintService = (body: object = {}) => mint("workspace/service", { ...service, ...body }, workspaceKey);
 const mintUser = (body: object = {}) =>
-  mint("workspace/user", { ...service, user_id: people.member, ...body }, workspaceKey);
+  mint("workspace/user", { ...service, user_id: userIds.member, ...body }, workspaceKey);
 const show = (id: string) => done<Shown>(call<Shown>(gateway, `GET /api-keys/${id}`));
 const change = (id: string, body: object) => done(call(gateway, `PUT /api-keys/${id}`, { body }));
 const rotate = (id: string, body?: object) =>
@@ -96,7 +96,7 @@ const list = async (query = "", key = adminKey) => {
 };
 const works = async (key: string) => (await call(gateway, "GET /configs?workspace_id=default", { key })).status !== 401;
 
-/** Runs `work` while the organisation or the workspace has other values in a column of JSON. */
+/** Runs `work` while a JSON column of the organisation or the workspace has other values. */
 async function withJson(table: string, column: string, value: unknown, work: () => Promise<void>): Promise<void> {
   const before = (
     await database.read(`SELECT id, ${column} AS old FROM ${table} WHERE id IN ('${organisationId}', '${workspaceId}')`)
@@ -116,7 +116,7 @@ async function withJson(table: string, column: string, value: unknown, work: () 
 for (const [kind, body, type] of [
   ["organisation/service", { scopes: ["configs.list"] }, "organisation-service"],
   ["workspace/service", { scopes: ["configs.list"], workspace_id: "default" }, "workspace-service"],
-  ["workspace/user", { scopes: ["configs.list"], workspace_id: "default", user_id: people.member }, "workspace-user"],
+  ["workspace/user", { scopes: ["configs.list"], workspace_id: "default", user_id: userIds.member }, "workspace-user"],
 ] as const) {
   test(`POST /api-keys/${kind} makes a key that works and is shown once`, async () => {
     const minted = await mint(kind, { name: "A key", ...body });
@@ -132,7 +132,7 @@ for (const [kind, body, type] of [
         type,
         organisationId,
         type === "organisation-service" ? null : workspaceId,
-        type === "workspace-user" ? people.member : null,
+        type === "workspace-user" ? userIds.member : null,
         "active",
         "api-key",
       ],
@@ -152,7 +152,7 @@ test("the secret is in no list, no record, no audit row and no column", async ()
   }
 });
 
-test("a new key keeps what it was made with", async () => {
+test("POST /api-keys stores the fields it was sent", async () => {
   const { slug } = await done(
     call(gateway, "POST /configs", { key: workspaceKey, body: { name: "c", config: { provider: "echo" } } }),
   );
@@ -232,7 +232,7 @@ for (const [name, body, param] of [
   ["a kind", { kind: "organisation-service" }, "kind"],
   ["permissions", { permissions: [] }, "permissions"],
   ["another type than its path", { type: "organisation-service" }, "type"],
-  ["a person for a service", { user_id: people.member }, "user_id"],
+  ["a person for a service", { user_id: userIds.member }, "user_id"],
   ["two limits of one kind", { rate_limits: Array(2).fill({ type: "tokens", unit: "rpm", value: 1 }) }, "rate_limits"],
   ["an unknown unit", { rate_limits: [{ type: "tokens", unit: "rpy", value: 1 }] }, "rate_limits.0.unit"],
   ["a negative limit", { rate_limits: [{ type: "tokens", unit: "rpm", value: -1 }] }, "rate_limits.0.value"],
@@ -291,7 +291,7 @@ for (const [path, key, body, wanted] of [
   ["workspace/user", workspaceKey, { user_id: "not-an-id" }, "400 AB01"],
   ["workspace/user", workspaceKey, { user_id: outsider }, "400 AB01"],
   ["workspace/user", workspaceKey, { user_id: crypto.randomUUID() }, "400 AB01"],
-  ["workspace/user", workspaceKey, { user_id: people.member, scopes: ["workspace_user_api_keys.list"] }, "400 AB01"],
+  ["workspace/user", workspaceKey, { user_id: userIds.member, scopes: ["workspace_user_api_keys.list"] }, "400 AB01"],
 ] as const) {
   test(`POST /api-keys/${path} with ${JSON.stringify(body)} answers ${wanted}`, async () => {
     const sent = { ...service, ...body };
@@ -303,7 +303,7 @@ test("owners of the organisation are members of every workspace", async () => {
   assert.equal((await show((await mintUser({ user_id: owner })).id)).user_id, owner);
 });
 
-test("K7: no key gives scopes it lacks", async () => {
+test("K7: POST /api-keys refuses scopes the calling key lacks", async () => {
   const scopes = ["workspace_service_api_keys.create", "workspace_service_api_keys.update", "configs.list"];
   const small = await mintService({ scopes });
   const target = await mintService();
@@ -316,7 +316,7 @@ test("K7: no key gives scopes it lacks", async () => {
   assert.deepEqual((await show(target.id)).scopes, service.scopes);
 });
 
-test("K7: a key of the organisation gives every scope of a workspace key, and of its own kind what it holds", async () => {
+test("K7: a key of the organisation gives every scope of a workspace key, and of organisation keys those it holds", async () => {
   const all = scopesOfKind("workspace-service");
   const { id } = await mint("workspace/service", { name: "n", scopes: all, workspace_id: workspaceId });
   assert.deepEqual((await show(id)).scopes, all);
@@ -330,7 +330,7 @@ test("K7: a key of the organisation gives every scope of a workspace key, and of
   assert.equal(await post("workspace/service", inWorkspace), "200 ");
 });
 
-test("the scope family is that of the key's kind", async () => {
+test("the scope family depends on the kind of key", async () => {
   const scopes = ["create", "read", "update", "delete", "list", "rotate"].map(
     (verb) => `workspace_user_api_keys.${verb}`,
   );
@@ -354,14 +354,14 @@ test("the scope family is that of the key's kind", async () => {
   assert.equal(await refusal(call(gateway, "GET /api-keys", { key: nothing.key })), "403 AB03");
 });
 
-test("members of a workspace manage their own keys only and see no keys of services", async () => {
-  const theirs = await mintUser({ user_id: people.manager, scopes: ["configs.list"] });
+test("members of a workspace manage their own keys only and see no service keys", async () => {
+  const theirs = await mintUser({ user_id: userIds.manager, scopes: ["configs.list"] });
   const ofService = await mintService({ scopes: ["configs.list"] });
   const by = (role: "manager" | "member", route: string, body?: object) =>
     refusal(call(gateway, route, { key: keyOf[role], ...(body && { body }) }));
   const own = await mint("workspace/user", { name: "mine", scopes: ["configs.list"] }, keyOf.member);
-  assert.equal((await show(own.id)).user_id, people.member);
-  const forManager = { ...service, user_id: people.manager };
+  assert.equal((await show(own.id)).user_id, userIds.member);
+  const forManager = { ...service, user_id: userIds.manager };
   assert.equal(await by("member", "POST /api-keys/workspace/user", forManager), "403 AB03");
   assert.equal(await by("member", "POST /api-keys/workspace/service", service), "403 AB03");
   for (const { id } of [theirs, ofService]) {
@@ -375,12 +375,12 @@ test("members of a workspace manage their own keys only and see no keys of servi
   assert.deepEqual(await kinds("member"), ["workspace-user"]);
   assert.deepEqual(await kinds("manager"), ["workspace-service", "workspace-user"]);
   assert.equal(await by("member", `DELETE /api-keys/${own.id}`), "200 ");
-  const forMember = { ...service, user_id: people.member };
+  const forMember = { ...service, user_id: userIds.member };
   assert.equal(await by("manager", "POST /api-keys/workspace/user", forMember), "200 ");
   assert.equal(await by("manager", "POST /api-keys/workspace/service", service), "200 ");
 });
 
-test("GET /api-keys has pages, filters and newest first", async () => {
+test("GET /api-keys has pages and filters, newest first", async () => {
   const minted: string[] = [];
   for (let count = 0; count < 3; count++) {
     clock.advance(1);
@@ -409,7 +409,7 @@ test("GET /api-keys has pages, filters and newest first", async () => {
   assert.equal(await refusal(call(gateway, "GET /api-keys?workspace_id=other")), "403 AB03");
 });
 
-test("keys of others are not there", async () => {
+test("foreign keys are not found", async () => {
   const other = await createOrganisation(database, "other");
   const mine = await mintService();
   const rows = await database.read(`SELECT id FROM api_keys WHERE organisation_id = '${other.organisationId}'`);
@@ -455,12 +455,12 @@ for (const [member, value, cleared] of [
   ["expires_at", inDays(200), null],
   ["rotation_policy", { rotation_period: "weekly" }, undefined],
 ] as const) {
-  test(`PUT /api-keys keeps, replaces and clears ${member}`, async () => {
+  test(`PUT /api-keys preserves, replaces and clears ${member}`, async () => {
     const { id } = await mintService(full);
     const first = (await show(id))[member];
     await change(id, { name: "Other name" });
-    const kept = await show(id);
-    assert.deepEqual([kept[member], kept.name], [first, "Other name"]);
+    const preserved = await show(id);
+    assert.deepEqual([preserved[member], preserved.name], [first, "Other name"]);
     await change(id, { [member]: value });
     const replaced = (await show(id))[member];
     assert.notDeepEqual(replaced, first);
@@ -471,7 +471,7 @@ for (const [member, value, cleared] of [
   });
 }
 
-test("PUT /api-keys changes members of the defaults one by one", async () => {
+test("PUT /api-keys changes fields of the defaults one by one", async () => {
   const { slug } = await done(
     call(gateway, "POST /configs", { key: workspaceKey, body: { name: "d", config: { provider: "echo" } } }),
   );
@@ -490,7 +490,7 @@ test("PUT /api-keys changes members of the defaults one by one", async () => {
   assert.equal(await refusal(call(gateway, `PUT /api-keys/${id}`, { body: bad })), "404 AB02");
 });
 
-test("PUT /api-keys takes a record back as it was shown", async () => {
+test("PUT /api-keys accepts a record as it was shown", async () => {
   const { id } = await mintUser({ ...full, defaults: { metadata: { a: "1" } } });
   const shown = await show(id);
   await change(id, shown);
@@ -498,10 +498,10 @@ test("PUT /api-keys takes a record back as it was shown", async () => {
   assert.deepEqual({ ...again, last_updated_at: shown.last_updated_at }, shown);
 });
 
-test("PUT /api-keys makes no key another's", async () => {
+test("PUT /api-keys refuses to change the owner of a key", async () => {
   const { id } = await mintUser();
   for (const [body, wanted] of [
-    [{ user_id: people.manager }, "400 AB01"],
+    [{ user_id: userIds.manager }, "400 AB01"],
     [{ user_id: null }, "400 AB01"],
     [{ type: "workspace-service" }, "400 AB01"],
     [{ role: "admin" }, "400 AB01"],
@@ -510,13 +510,13 @@ test("PUT /api-keys makes no key another's", async () => {
     [{ usage_limits: { credit_limit: 1, alert_threshold: 1 } }, "400 AB01"],
     [{ workspace_id: "other" }, "403 AB03"],
     [{ organisation_id: "other" }, "403 AB03"],
-    [{ user_id: people.member, type: "workspace-user", workspace_id: "default" }, "200 "],
+    [{ user_id: userIds.member, type: "workspace-user", workspace_id: "default" }, "200 "],
   ] as const) {
     assert.equal(await refusal(call(gateway, `PUT /api-keys/${id}`, { body })), wanted, JSON.stringify(body));
   }
 });
 
-test("PUT /api-keys is in effect at once", async () => {
+test("PUT /api-keys takes effect at once", async () => {
   const { id, key } = await mintService();
   const status = async () => (await call(gateway, "GET /configs", { key })).status;
   assert.equal(await status(), 200);
@@ -531,7 +531,7 @@ test("PUT /api-keys is in effect at once", async () => {
   assert.equal(await status(), 200);
 });
 
-test("reset_usage and a higher budget open an exhausted key", async () => {
+test("reset_usage and a higher budget reactivate an exhausted key", async () => {
   const { id } = await mintService({ usage_limits: { credit_limit: 5 } });
   const exhaust = () => database.write([{ sql: "UPDATE api_keys SET status = 'exhausted' WHERE id = ?", args: [id] }]);
   const after = async (body: object) => {
@@ -548,7 +548,7 @@ test("reset_usage and a higher budget open an exhausted key", async () => {
   assert.equal((await show(id)).last_reset_at, new Date(clock.now()).toISOString());
 });
 
-test("a budget keeps its id when it is changed", async () => {
+test("a budget preserves its id when it is changed", async () => {
   const { id } = await mintService({ usage_limits: { credit_limit: 5, periodic_reset_days: 10 } });
   const first = (await show(id)).usage_limits;
   assert.equal(first?.next_usage_reset_at, "2026-01-25T00:00:00.000Z");
@@ -571,7 +571,7 @@ for (const [given, wanted] of [
   });
 }
 
-test("an organisation's rotation period holds for keys of people", async () => {
+test("an organisation's rotation period applies to user keys", async () => {
   await withJson("organisations", "settings", { user_api_key_rotation_period: "weekly" }, async () => {
     const { id } = await mintUser();
     assert.equal((await show(id)).rotation_policy?.rotation_period_days, 7);
@@ -587,12 +587,12 @@ test("an organisation's rotation period holds for keys of people", async () => {
   });
 });
 
-test("lifetimes of people's keys follow the workspace, else the organisation", async () => {
+test("lifetimes of user keys follow the workspace, else the organisation", async () => {
   const expiry = async (body: object = {}) => (await show((await mintUser(body)).id)).expires_at;
   const refused = (body: object) =>
     refusal(
       call(gateway, "POST /api-keys/workspace/user", {
-        body: { ...service, workspace_id: workspaceId, user_id: people.member, ...body },
+        body: { ...service, workspace_id: workspaceId, user_id: userIds.member, ...body },
       }),
     );
   await withJson("organisations", "settings", { user_api_key_ttl: 10, user_api_key_max_ttl: 20 }, async () => {
@@ -611,7 +611,7 @@ test("lifetimes of people's keys follow the workspace, else the organisation", a
   });
 });
 
-test("a person has at most so many keys as the settings say", async () => {
+test("a user has at most as many keys as the settings allow", async () => {
   const before = (await list("type=workspace-user&page_size=1000")).data.filter(
     ({ user_id: id }) => id === owner,
   ).length;
@@ -624,7 +624,7 @@ test("a person has at most so many keys as the settings say", async () => {
   });
 });
 
-test("a workspace's config is the default of new keys of people", async () => {
+test("a workspace's config is the default of new user keys", async () => {
   await withJson("workspaces", "defaults", { user_api_key_config: "pc-default-000000" }, async () => {
     assert.equal((await show((await mintUser()).id)).defaults?.config_id, "pc-default-000000");
     assert.equal((await show((await mintUser({ defaults: { config_id: null } })).id)).defaults?.config_id, null);
@@ -632,7 +632,7 @@ test("a workspace's config is the default of new keys of people", async () => {
   });
 });
 
-test("metadata follows the organisation's schema, at first and with every change", async () => {
+test("metadata is validated by the organisation's schema, at creation and with every change", async () => {
   const { id } = await mintService();
   const schema = {
     type: "object",
@@ -653,7 +653,7 @@ test("metadata follows the organisation's schema, at first and with every change
   });
 });
 
-test("DELETE /api-keys stops a key at once, and its former secret", async () => {
+test("DELETE /api-keys revokes a key and its former secret at once", async () => {
   const { id, key } = await mintService();
   const rotated = await rotate(id);
   assert.deepEqual([await works(key), await works(rotated.key)], [true, true]);
@@ -691,7 +691,7 @@ test("K6: both secrets work for 30 minutes after a rotation, then only the new o
   assert.deepEqual([await works(key), await works(rotated.key), await works(again.key)], [false, true, true]);
 });
 
-test("the transition is as the body says, else the policy", async () => {
+test("the transition period comes from the body, else the policy", async () => {
   const { id } = await mintService({
     rotation_policy: { rotation_period_days: 1, key_transition_period_ms: 7_200_000 },
   });
@@ -715,7 +715,7 @@ test("K7: no key rotates one that holds more than itself", async () => {
   assert.deepEqual([await by(large), await by(equal), await by(small)], ["403 AB03", "200 ", "200 "]);
 });
 
-test("of two rotations at once one is refused", async () => {
+test("the second of two concurrent rotations is refused", async () => {
   const { id, key } = await mintService();
   const route = `POST /api-keys/${id}/rotate`;
   const both = await Promise.all([refusal(call(gateway, route)), refusal(call(gateway, route))]);
@@ -723,7 +723,7 @@ test("of two rotations at once one is refused", async () => {
   assert.equal(await works(key), true);
 });
 
-test("an expired key is not rotated", async () => {
+test("an expired key cannot be rotated", async () => {
   const { id } = await mintService({ expires_at: inDays(1) });
   clock.advance(dayMs);
   assert.equal(await refusal(call(gateway, `POST /api-keys/${id}/rotate`)), "409 AB07");

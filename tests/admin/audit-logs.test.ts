@@ -36,7 +36,7 @@ before(async () => {
 });
 after(() => gateway.close());
 
-test("GET /audit-logs shows what was done and refused, newest first", async () => {
+test("GET /audit-logs lists changes and refusals, newest first", async () => {
   const { object, total, records } = await list();
   assert.deepEqual([object, total], ["analytics-graph", 4]);
   assert.deepEqual(
@@ -50,7 +50,7 @@ test("GET /audit-logs shows what was done and refused, newest first", async () =
   );
 });
 
-test("a record says who did what to what, from where and when", async () => {
+test("an audit record holds who did what to what, from where and when", async () => {
   const { records } = await list("&method=put");
   const [record = {}] = records;
   assert.equal(record.timestamp, iso(1_000));
@@ -89,7 +89,7 @@ for (const [query, wanted] of [
   });
 }
 
-test("filters take the values records show", async () => {
+test("GET /audit-logs filters by the values records show", async () => {
   const [record = {}] = (await list("&method=put")).records;
   for (const name of ["request_id", "user_id", "workspace_id"]) {
     const { records } = await list(`&${name}=${record[name]}`);
@@ -112,7 +112,7 @@ for (const [from, to, wanted] of [
   });
 }
 
-test("GET /audit-logs is paged", async () => {
+test("GET /audit-logs has pages", async () => {
   const pages = await Promise.all([0, 1, 2].map((page) => list(`&page_size=3&current_page=${page}`)));
   assert.deepEqual(
     pages.map(({ total, records }) => [total, records.length]),

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { call, done } from "../support/control.ts";
 import { adminKey, createTestClock, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import { tokenOf } from "../support/people.ts";
 
 const clock = createTestClock();
 let gateway: TestGateway;
 before(async () => {
-  gateway = await createTestGateway({ inFile: true, clock });
+  gateway = await createTestGateway({ inFile: true, clock, trustedProxies: ["192.0.2.1"] });
 });
 after(() => gateway.close());
 
@@ -59,7 +60,7 @@ for (const route of ["POST /configs", "POST /guardrails"]) {
   }
 }
 
-test("an audit row holds named headers only, each cut, and nothing of a credential in the query", async () => {
+test("an audit row holds the listed headers only, each cut, and no credential of the query", async () => {
   const headers = {
     "x-anything": "a".repeat(12_000),
     "user-agent": "b".repeat(1_000),
@@ -86,7 +87,7 @@ test("an audit row holds named headers only, each cut, and nothing of a credenti
   assert.ok(JSON.stringify(row).length < 3_000);
 });
 
-test("a body of a megabyte that repeats the beginning of a token is audited at once", async () => {
+test("a body of a megabyte that repeats the beginning of a token is audited quickly", async () => {
   const text = "-eyJaaaaaaaa".repeat(75_000);
   const { status } = await call(gateway, "POST /configs", { key: workspaceKey, body: { name: "long", note: text } });
   assert.equal(status, 400);
@@ -102,6 +103,17 @@ test("the audit row of an admin key names the workspace it acted in", async () =
     call(gateway, "POST /api-keys/workspace/service", { body: { ...named, scopes: ["completions.write"] } }),
   );
   assert.equal((await lastRow()).workspace_id, workspace.id);
+  const label = { workspace_id: workspace.id, name: "Label" };
+  const { id: labelId } = await done<{ id: string }>(call(gateway, "POST /labels", { body: label }));
+  for (const [route, body] of [
+    [`PUT /labels/${labelId}`, { name: "Other" }],
+    [`PUT /labels/${labelId}`, { name: "" }],
+    [`DELETE /labels/${labelId}`, undefined],
+    [`PUT /admin/workspaces/${workspace.id}`, { name: "" }],
+  ] as const) {
+    await call(gateway, route, { body });
+    assert.equal((await lastRow()).workspace_id, workspace.id, route);
+  }
   const calls: [string, unknown][] = [
     [`PUT /api-keys/${made.id}`, { name: "Two" }],
     [`PUT /api-keys/${made.id}`, { name: "" }],
@@ -117,6 +129,21 @@ test("the audit row of an admin key names the workspace it acted in", async () =
   assert.equal((await lastRow()).workspace_id, null);
 });
 
+test("a link to an invite that is over cannot fill the audit log", async () => {
+  const person = { email: "late@example.com", role: "member", workspaces: [] };
+  const invite = await done<{ id: string; invite_link: string }>(
+    call(gateway, "POST /admin/users/invites", { body: person }),
+  );
+  await done(call(gateway, `DELETE /admin/users/invites/${invite.id}`));
+  const before = (await storedRows()).length;
+  const body = { token: tokenOf(invite.invite_link) };
+  for (let count = 0; count < 70; count++) {
+    const { status } = await call(gateway, `POST /admin/users/invites/${invite.id}/accept`, { key: "", body });
+    assert.equal(status, 409);
+  }
+  assert.equal((await storedRows()).length - before, 60);
+});
+
 test("a key that is refused again and again leaves 60 rows a minute and one that counts the rest", async () => {
   const made = await done<{ id: string; key: string }>(
     call(gateway, "POST /api-keys/workspace/service", {
@@ -125,21 +152,23 @@ test("a key that is refused again and again leaves 60 rows a minute and one that
   );
   clock.advance(60_000);
   const before = (await storedRows()).length;
-  for (let count = 0; count < 100; count++) await call(gateway, "POST /configs", { key: made.key, body: {} });
+  const headers = { "x-forwarded-for": "203.0.113.7" };
+  const asked = { key: made.key, body: {}, headers };
+  for (let count = 0; count < 100; count++) await call(gateway, "POST /configs", asked);
   assert.equal((await storedRows()).length - before, 60);
   const other = await call(gateway, "POST /configs", { key: workspaceKey, body: {} });
   assert.equal(other.status, 400);
   assert.equal((await storedRows()).length - before, 61, "another key has rows of its own");
   clock.advance(60_000);
-  await call(gateway, "POST /configs", { key: made.key, body: {} });
+  await call(gateway, "POST /configs", asked);
   await gateway.gateway.close();
-  const rows = (await storedRows()).slice(before + 61);
+  const rows = (await storedRows()).slice(before + 61).filter(({ user_id: userId }) => userId === made.id);
   const counted = rows
     .filter(({ action }) => action === "refuse")
     .map(({ request_body: body }) => JSON.parse(String(body)).refused);
   assert.deepEqual(counted, [41]);
   assert.deepEqual(
-    rows.map(({ user_id, response_status_code: status }) => [user_id, Number(status)]),
-    [[made.id, 403]],
+    rows.map(({ user_id, response_status_code: status, client_ip }) => [user_id, Number(status), client_ip]),
+    [[made.id, 403, "203.0.113.7"]],
   );
 });

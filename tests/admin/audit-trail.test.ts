@@ -15,7 +15,7 @@ import {
 } from "../support/gateway.ts";
 
 const folder = createTemporaryFolder();
-// in one minute a key leaves a row for its first refusals only
+// in one minute a key leaves rows for its first refusals only
 const clock = createTestClock();
 let gateway: TestGateway;
 before(async () => {
@@ -37,7 +37,7 @@ const readLog = () => done<AuditPage>(call<AuditPage>(gateway, `GET /audit-logs?
 const writes = adminEndpoints.filter(isAdminEndpoint).filter(({ method }) => method !== "GET");
 
 for (const { method, path, access } of writes) {
-  test(`${method} ${path} leaves one audit record, done or refused`, async () => {
+  test(`${method} ${path} leaves one audit row, successful or refused`, async () => {
     clock.advance(60_000);
     const before = (await readLog()).total;
     const asked = path.slice(3).replace(/:\w+/g, () => crypto.randomUUID());
@@ -58,7 +58,7 @@ for (const { method, path, access } of writes) {
   });
 }
 
-test("reads leave no record", async () => {
+test("reads leave no audit row", async () => {
   const before = (await readLog()).total;
   await done(call(gateway, "GET /configs"));
   await call(gateway, `GET /configs/${crypto.randomUUID()}`);

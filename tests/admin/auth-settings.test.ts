@@ -40,7 +40,7 @@ const keys = {
   ed: { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo", kid: "ed" },
 };
 
-test("GET auth-settings shows every member before anything is set", async () => {
+test("GET auth-settings shows every field before anything is set", async () => {
   assert.deepEqual(await read(), {
     jwt_enabled: false,
     jwks_url: null,
@@ -73,7 +73,7 @@ for (const [member, value, wanted] of [
   ["clock_tolerance", "1m", 60],
   ["jwt_enabled", true, true],
 ] as const) {
-  test(`PUT auth-settings sets, keeps and clears ${member}: ${JSON.stringify(value).slice(0, 60)}`, async () => {
+  test(`PUT auth-settings sets, preserves and clears ${member}: ${JSON.stringify(value).slice(0, 60)}`, async () => {
     const before = await read();
     assert.deepEqual((await put({ [member]: value })).data[member], wanted);
     const after = await read();
@@ -85,7 +85,7 @@ for (const [member, value, wanted] of [
   });
 }
 
-test("tokens count as taken once there are keys, unless they are switched off", async () => {
+test("tokens are accepted once there are keys, unless they are switched off", async () => {
   await put({ jwks: set });
   assert.equal((await read()).jwt_enabled, true);
   await put({ jwt_enabled: false });
@@ -134,14 +134,14 @@ for (const [name, body, wanted] of [
   });
 }
 
-test("a refused change leaves what was there", async () => {
+test("a refused change leaves the settings unchanged", async () => {
   await put({ issuer: "a" });
   assert.equal(await refusal(call(gateway, `PUT ${path}`, { body: { issuer: "b", jwks_url: "x" } })), "400 AB01");
   assert.equal((await read()).issuer, "a");
   await put({ issuer: null });
 });
 
-test("auth-settings of another organisation are as unknown as none; workspace keys reach none", async () => {
+test("auth-settings of another organisation are not found, like unknown ones; workspace keys reach none", async () => {
   for (const id of [other.organisationId, crypto.randomUUID(), "self"]) {
     const route = `/organisations/${id}/auth-settings`;
     assert.equal(await refusal(call(gateway, `GET ${route}`)), "404 AB08");

@@ -41,7 +41,7 @@ interface Page<Row> {
 
 const list = <Row>(path: string) => ask<Page<Row>>(`GET ${path}`);
 
-test("every workspace has a default collection that stays", async () => {
+test("every workspace has a default collection that cannot be changed", async () => {
   const { data, total } = await list<Collection>("/collections");
   const [own] = data;
   assert.ok(own);
@@ -85,7 +85,7 @@ test("collections hold prompts, partials and collections, and are deleted only e
   assert.equal(await refused(`GET /collections/${outer.id}`), "404 AB08");
 });
 
-test("lists page over what is stored and what every workspace has", async () => {
+test("lists have pages that end with the built-in entries", async () => {
   for (const name of ["zebra 1", "zebra 2"]) await ask("POST /collections", { name });
   const names = async (path: string) => {
     const { data, total } = await list<{ name: string }>(path);
@@ -112,7 +112,7 @@ test("an admin key names the workspace", async () => {
   assert.equal(await refused("POST /collections", { name: "x", parent_collection_id: "co-unknown" }), "404 AB02");
 });
 
-test("labels of every workspace stay as they are", async () => {
+test("built-in labels cannot be changed", async () => {
   for (const { id, name } of universalLabels) {
     const record = await ask(`GET /labels/${id}`);
     assert.deepEqual([record.name, record.is_universal, record.workspace_id], [name, true, null]);
@@ -122,7 +122,7 @@ test("labels of every workspace stay as they are", async () => {
   }
 });
 
-test("labels are made, changed and removed", async () => {
+test("labels are created, changed and removed", async () => {
   const { id } = await ask<Receipt>("POST /labels", { name: "canary", description: "a few", color_code: "#00aa88" });
   const record = await ask(`GET /labels/${id}`);
   assert.deepEqual(
@@ -140,7 +140,7 @@ test("labels are made, changed and removed", async () => {
 });
 
 for (const name of ["", "a b", "a@b", "latest", "default", "42", "é", "n".repeat(256)]) {
-  test(`no label is called ${JSON.stringify(name.slice(0, 8))}`, async () => {
+  test(`a label cannot be named ${JSON.stringify(name.slice(0, 8))}`, async () => {
     assert.equal(await refused("POST /labels", { name }), "400 AB01");
   });
 }

@@ -20,7 +20,7 @@ interface Receipt {
 
 const create = (body: object) => done<Receipt>(call<Receipt>(gateway, "POST /configs", { key, body }));
 
-test("POST /configs answers a receipt whose slug holds the name", async () => {
+test("POST /configs returns a receipt whose slug contains the name", async () => {
   const receipt = await create({ name: "My Config", config: routing });
   assert.match(receipt.slug, /^pc-my-con-[0-9a-f]{6}$/);
   const record = await done(call(gateway, `GET /configs/${receipt.slug}`, { key }));
@@ -29,7 +29,7 @@ test("POST /configs answers a receipt whose slug holds the name", async () => {
   assert.deepEqual(await done(call(gateway, `GET /configs/${receipt.id}`, { key })), record);
 });
 
-test("PUT /configs makes a version for new content only", async () => {
+test("PUT /configs creates a version for new content only", async () => {
   const { slug, version_id } = await create({ name: "Versions", config: JSON.stringify(routing) });
   const versionOf = async (body: object) => {
     const { data } = await done<{ data: Receipt }>(call(gateway, `PUT /configs/${slug}`, { key, body }));
@@ -53,7 +53,7 @@ test("one config of a workspace is its default", async () => {
   assert.deepEqual([await isDefault(first), await isDefault(second)], [0, 1]);
 });
 
-test("an archived config is shown only when it is asked for", async () => {
+test("an archived config is listed only on request", async () => {
   const { slug } = await create({ name: "Old", config: { provider: "echo" } });
   await done(call(gateway, `PUT /configs/${slug}`, { key, body: { status: "archived" } }));
   assert.equal(await refusal(call(gateway, `GET /configs/${slug}`, { key })), "404 AB08");

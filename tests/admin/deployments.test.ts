@@ -119,7 +119,7 @@ test("PUT /deployments shows new secrets only when they are rotated", async () =
   assert.equal((await read(first.id)).client_auth, `gd*****${second.client_auth.slice(-3)}`);
 });
 
-test("PUT /deployments changes what it names, clears with null and keeps the rest", async () => {
+test("PUT /deployments changes the given fields, clears with null and preserves the rest", async () => {
   const { id } = await create({
     tags: { a: "b" },
     deployment_config: { a: 1 },
@@ -206,7 +206,7 @@ test("lists of workspaces and subjects grow, shrink and are replaced", async () 
   });
 });
 
-test("members of the mapping join both lists and leave with them", async () => {
+test("fields of the mapping are added to and removed from both lists", async () => {
   const { id } = await create({ auth_settings: { jwt_sub_workspace_mapping: { one: "second", two: "third" } } });
   assert.deepEqual(await listsOf(id), {
     workspaces: ["second", "third"],
@@ -279,7 +279,7 @@ for (const [name, body, param] of [
   });
 }
 
-test("workspaces that are not the organisation's are 404", async () => {
+test("workspaces of another organisation are 404", async () => {
   for (const name of ["none", other.workspaceId]) {
     const settings = [{ workspaces_allowed: [name] }, { jwt_sub_workspace_mapping: { one: name } }];
     for (const auth_settings of settings) {
@@ -289,7 +289,7 @@ test("workspaces that are not the organisation's are 404", async () => {
   }
 });
 
-test("a slug that is taken is 409", async () => {
+test("a slug in use is 409", async () => {
   const { id } = await create({ slug: "Taken" });
   assert.equal((await read("Taken")).id, id);
   assert.equal(await refusal(call(gateway, "POST /deployments", { body: { name: "n", slug: "Taken" } })), "409 AB07");
@@ -343,7 +343,7 @@ async function ping(gateway_base_url?: string): Promise<Ping> {
   return done<Ping>(call<Ping>(gateway, `GET /deployments/${id}/ping`));
 }
 
-test("GET /deployments/:id/ping asks the deployment", async () => {
+test("GET /deployments/:id/ping calls the deployment", async () => {
   const paths: string[] = [];
   const server = await startServer((request, response) => {
     paths.push(request.url ?? "");
@@ -360,7 +360,7 @@ test("GET /deployments/:id/ping asks the deployment", async () => {
       inbound: { status: "unknown", error: null },
     });
     const { status, outbound } = await ping(server.url);
-    assert.deepEqual([status, outbound.status_code, outbound.error], ["unhealthy", 503, "It answered 503"]);
+    assert.deepEqual([status, outbound.status_code, outbound.error], ["unhealthy", 503, "It responded with 503"]);
     assert.deepEqual(paths, ["/v1/health", "/health"]);
   } finally {
     await server.close();
@@ -372,7 +372,7 @@ test("GET /deployments/:id/ping waits five seconds", { timeout: 20_000 }, async 
   try {
     const startedAt = performance.now();
     const { status, outbound } = await ping(server.url);
-    assert.deepEqual([status, outbound.error], ["unhealthy", "It did not answer within 5 seconds"]);
+    assert.deepEqual([status, outbound.error], ["unhealthy", "It did not respond within 5 seconds"]);
     assert.ok(performance.now() - startedAt < 8_000);
   } finally {
     await server.close();
@@ -385,7 +385,7 @@ for (const [url, wanted] of [
   ["http://127.0.0.1:1", /Cannot call this address/],
   [undefined, /no gateway_base_url/],
 ] as const) {
-  test(`GET /deployments/:id/ping tells what is wrong with ${url}`, async () => {
+  test(`GET /deployments/:id/ping reports what is wrong with ${url}`, async () => {
     const { status, outbound } = await ping(url);
     assert.equal(status, url === undefined ? "unknown" : "unhealthy");
     assert.match(String(outbound.error), wanted);

@@ -37,7 +37,7 @@ interface List {
 
 let gateway: TestGateway;
 let other: Awaited<ReturnType<typeof createOrganisation>>;
-/** A workspace of the same organisation beside the default one. */
+/** A second workspace of the organisation. */
 let second: { id: string; slug: string };
 let secondKey: string;
 let organisationId: string;
@@ -72,13 +72,13 @@ const update = (name: string, body: object, key = workspaceKey) =>
 const remove = (name: string, key = workspaceKey) => call(gateway, `DELETE /guardrails/${name}`, { key });
 const list = (query = "", key = workspaceKey) => done(call<List>(gateway, `GET /guardrails?${query}`, { key }));
 
-/** Contents a guardrail has, or had, in the database. */
+/** Versions of a guardrail's content in the database. */
 async function countVersions(guardrailId: string): Promise<number> {
   const stores = createControlStores(await gateway.openFile());
   return stores.guardrailVersions.count({ organisationId, workspaceId: null }, { where: { guardrailId } });
 }
 
-test("POST /guardrails answers a receipt, GET shows what was saved by id and slug", async () => {
+test("POST /guardrails returns a receipt, GET shows the record by id and slug", async () => {
   const checks = [{ ...words("secret"), name: "No secrets", soft_deny_200: true }];
   const receipt = await save({ name: "My Words!", checks, actions: { deny: true } });
   assert.match(receipt.slug, /^pg-my-wor-[0-9a-f]{6}$/);
@@ -204,7 +204,7 @@ test("a refusal names every problem with its path", async () => {
   assert.match(body.error.message, /path: checks\[0\]\.parameters, .*path: checks\[1\]\.parameters\.words, /);
 });
 
-test("PUT /guardrails makes a version for new content only, and keeps what is absent", async () => {
+test("PUT /guardrails creates a version for new content only, and preserves absent fields", async () => {
   const { id, slug, version_id } = await save({ actions: { deny: true } });
   const versionOf = async (body: object) => {
     const answer = await done(update(slug, body));
@@ -245,7 +245,7 @@ test("DELETE /guardrails removes it with its versions", async () => {
   assert.equal(await countVersions(id), 0);
 });
 
-test("GET /guardrails lists summaries in pages, and those with some ids", async () => {
+test("GET /guardrails lists summaries in pages, or those with some ids", async () => {
   const made = [await save({}), await save({}), await save({})];
   const ids = made.map(({ id }) => id);
   const all = await list(`ids=${ids.join(",")},${crypto.randomUUID()},nothing`);
@@ -261,7 +261,7 @@ test("GET /guardrails lists summaries in pages, and those with some ids", async 
   }
 });
 
-test("guardrails of a workspace are that workspace's, those of the organisation everyone's to use", async () => {
+test("guardrails of a workspace are used by it alone, those of the organisation by every workspace", async () => {
   const own = await save({ name: "Own" });
   const everyones = await share({ name: "Everyone's" });
   const detail = await done(call<Detail>(gateway, `GET ${shared}/${everyones.slug}`));
@@ -291,7 +291,7 @@ test("guardrails of a workspace are that workspace's, those of the organisation 
   assert.equal((await read(own.id)).name, "Own");
 });
 
-test("a workspace sees of the organisation's guardrails what they check, not how, and changes nothing", async () => {
+test("a workspace sees the checks of the organisation's guardrails, not their parameters, and changes nothing", async () => {
   const { id, slug } = await share({});
   const { checks, workspace_id } = await read(slug);
   assert.deepEqual([workspace_id, checks], [null, [{ id: "default.contains", is_enabled: true }]]);
@@ -339,7 +339,7 @@ const setOrganisation = (body: object) => call(gateway, `PUT ${defaultsPath}`, {
 const setWorkspace = (defaults: object | null, name = "default") =>
   call(gateway, `PUT /admin/workspaces/${name}`, { body: { defaults } });
 
-/** What requests of a workspace find. */
+/** The view that requests of a workspace read. */
 async function viewOf(id: string) {
   const directory = createDirectory(createControlStores(await gateway.openFile()), {
     open: async (_, versions) => new Map(versions.map(({ id, content }) => [id, content])),
@@ -349,7 +349,7 @@ async function viewOf(id: string) {
   return view;
 }
 
-test("defaults of the organisation are shown with their slugs, and are its own guardrails only", async () => {
+test("defaults of the organisation are shown with their slugs, and accept its own guardrails only", async () => {
   const own = await save({});
   const everyones = await share({});
   const member = { id: everyones.id, slug: everyones.slug };
@@ -370,7 +370,7 @@ test("defaults of the organisation are shown with their slugs, and are its own g
   await done(setOrganisation({ input_guardrails: [] }));
 });
 
-test("defaults of a workspace are its own and the organisation's guardrails", async () => {
+test("defaults of a workspace accept its own and the organisation's guardrails", async () => {
   const own = await save({});
   const everyones = await share({});
   const tools = await save({ target: "mcp_tools" });
@@ -409,7 +409,7 @@ test("defaults refuse a guardrail whose checks cannot run in their direction", a
   await done(call(gateway, `PUT ${shared}/${inputs.id}`, { body: { checks: [afterOnly] } }));
 });
 
-test("the view of a workspace holds its guardrails and, in order, the defaults that are not left out", async () => {
+test("the view of a workspace holds its guardrails and, in order, the defaults that are not excluded", async () => {
   const own = await save({ checks: [words("own")], actions: { deny: true } });
   const tools = await save({ target: "mcp_tools" });
   const [one, two] = [await share({}), await share({})];
@@ -445,7 +445,7 @@ test("the view of a workspace holds its guardrails and, in order, the defaults t
   await done(setWorkspace(null));
 });
 
-test("a guardrail that defaults name is not deleted", async () => {
+test("a guardrail that is a default cannot be deleted", async () => {
   const own = await save({});
   const everyones = await share({});
   const refuse = async (name: string, holder: RegExp) => {
@@ -486,7 +486,7 @@ for (const [name, isRefused, build] of [
       call<Receipt>(gateway, "POST /configs", { key: workspaceKey, body: { name: "c", config: { provider: "echo" } } }),
     );
     const database = await gateway.openFile();
-    // as it is stored: what a config may name is checked elsewhere
+    // as it is stored: what a config may name is tested elsewhere
     await database.write([
       {
         sql: "UPDATE config_versions SET content = ? WHERE id = ?",
@@ -515,7 +515,7 @@ test("findUnknownGuardrails() names those a workspace may not use", async () => 
   assert.deepEqual(await findUnknownGuardrails({ stores }, foreign, names), names);
 });
 
-test("a workspace keeps its guardrails from being deleted with it, unless it is forced", async () => {
+test("a workspace with guardrails is deleted by force only", async () => {
   const workspace = await done(call<Receipt>(gateway, "POST /admin/workspaces", { body: { name: "Gone" } }));
   const { id } = await save({ workspace_id: workspace.id }, { key: adminKey });
   const everyones = await share({});
@@ -528,7 +528,7 @@ test("a workspace keeps its guardrails from being deleted with it, unless it is 
   assert.equal((await read(everyones.id, adminKey)).id, everyones.id);
 });
 
-test("what is done to guardrails is audited, refusals too", async () => {
+test("changes and refusals of guardrails are audited", async () => {
   const { id } = await save({});
   await done(update(id, { name: "Renamed" }));
   await done(remove(id));

@@ -137,7 +137,7 @@ for (const [name, body, param] of [
   });
 }
 
-test("a workspace key reads no models of an integration it is only lent", async () => {
+test("a workspace key cannot read models of an integration that is only shared with it", async () => {
   const body = { name: "Lent", ai_provider_id: "openai", key: "sk-test-0123456789abcdef", slug: "lent" };
   await done(call(gateway, "POST /integrations", { body }));
   await done(

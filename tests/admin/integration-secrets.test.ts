@@ -59,7 +59,7 @@ const create = (body: object, by: { key?: string } = { key }) =>
     }),
   );
 
-/** Sealed rows of a record by field. */
+/** Encrypted secrets of a record by field. */
 async function sealedOf(recordId: string): Promise<Map<string, SecretRow>> {
   const rows = await stores.secrets.all({ organisationId, workspaceId: null }, { where: { recordId } });
   return new Map(rows.map((row) => [row.field, row]));
@@ -91,7 +91,7 @@ const secrets = {
   },
 };
 
-test("no file of the database holds a secret, whatever became of the request", async () => {
+test("no file of the database holds a secret in clear, whether the request succeeded or not", async () => {
   for (const [ai_provider_id, configurations] of Object.entries(secrets))
     await create({ ai_provider_id, configurations });
   const { slug } = await create({}, {});
@@ -120,7 +120,7 @@ test("no file of the database holds a secret, whatever became of the request", a
   assert.deepEqual(bytes.match(/.{0,40}hidden-.{0,30}/g), null);
 });
 
-test("each secret is sealed by itself and opens where it belongs", async () => {
+test("each secret is encrypted separately and decrypts only in its place", async () => {
   const { id } = await create({ configurations: secrets.openai });
   assert.deepEqual(await openAll(id), {
     key: "hidden-key-0000-1",
@@ -134,13 +134,13 @@ test("each secret is sealed by itself and opens where it belongs", async () => {
   });
 });
 
-test("a sealed secret that is copied to another record, field, workspace or organisation does not open", async () => {
+test("an encrypted secret that is copied to another record, field, workspace or organisation does not decrypt", async () => {
   const other = await createOrganisation(database, "other");
   const { id } = await create({});
   const neighbour = await create({});
-  const lent = await create({}, {});
+  const shared = await create({}, {});
   const row = (await sealedOf(id)).get("key");
-  const ofOrganisation = (await sealedOf(lent.id)).get("key");
+  const ofOrganisation = (await sealedOf(shared.id)).get("key");
   assert.ok(row && ofOrganisation);
   assert.equal(row.kind, "integrations");
   assert.equal(ofOrganisation.workspaceId, null);
@@ -158,7 +158,7 @@ test("a sealed secret that is copied to another record, field, workspace or orga
   }
 });
 
-test("a new key is sealed anew, a removed secret is gone", async () => {
+test("a new key is encrypted anew, a removed secret is deleted", async () => {
   const { id, slug } = await create({ configurations: { ...secrets.openai, custom_host: "https://llm.example.com" } });
   const first = (await sealedOf(id)).get("key");
   const update = (body: object) => done(call(gateway, `PUT /integrations/${slug}`, { key, body }));
@@ -180,7 +180,7 @@ test("a new key is sealed anew, a removed secret is gone", async () => {
   });
 });
 
-test("headers whose names end alike keep their own secrets", async () => {
+test("headers whose names end alike have separate secrets", async () => {
   const { id, slug } = await create({
     configurations: { custom_headers: { "x-token": "hidden-short", "x-token.eu": "hidden-long" } },
   });
@@ -192,7 +192,7 @@ test("headers whose names end alike keep their own secrets", async () => {
   });
 });
 
-test("secrets of models and of deleted records go with them", async () => {
+test("secrets of models and of deleted records are deleted with them", async () => {
   const { id, slug } = await create({ create_default_provider: false });
   const custom_headers = { authorization: "Bearer hidden-model" };
   const models = ["a", "a.b"].map((name) => ({

@@ -57,7 +57,7 @@ const providersIn = async (workspace: string, integration: string) => {
 const usage = { type: "cost", credit_limit: 10, alert_threshold: 5, periodic_reset: "weekly" };
 const rate = { type: "requests", unit: "rpm", value: 0 };
 
-test("PUT /integrations/{slug}/workspaces merges by workspace and keeps three states", async () => {
+test("PUT /integrations/{slug}/workspaces merges by workspace and distinguishes enabled, disabled and absent", async () => {
   const slug = await create();
   assert.equal((await list(slug)).size, 0);
   const given = { enabled: true, usage_limits: [usage], rate_limits: [rate] };
@@ -88,14 +88,14 @@ test("PUT /integrations/{slug}/workspaces merges by workspace and keeps three st
   assert.deepEqual([third?.usage_limits, third?.rate_limits], [null, null]);
 });
 
-test("access that is given brings a provider, once", async () => {
+test("granting access creates a provider, once", async () => {
   const slug = await create();
   const body = { workspaces: [{ id: "default", enabled: true }], default_provider_slug: `granted-${slug}` };
   await done(put(slug, body));
   await done(put(slug, body));
   const [provider, ...more] = await providersIn("default", slug);
-  assert.deepEqual([provider?.slug, provider?.note, more], [`granted-${slug}`, "Made when access was given", []]);
-  // access that is taken away leaves the provider
+  assert.deepEqual([provider?.slug, provider?.note, more], [`granted-${slug}`, "Created when access was granted", []]);
+  // removing access leaves the provider
   await done(put(slug, { workspaces: [{ id: "default", enabled: false }] }));
   await done(put(slug, { workspaces: [{ id: "default", enabled: true }] }));
   assert.equal((await providersIn("default", slug)).length, 1);
@@ -114,7 +114,7 @@ test("access that is given brings a provider, once", async () => {
   assert.equal((await providersIn("default", next)).length, 0);
 });
 
-test("global_workspace_access is kept, and reaches existing workspaces only when told", async () => {
+test("global_workspace_access is stored, and reaches existing workspaces only on request", async () => {
   const slug = await create();
   const settings = async () =>
     (await done(call(gateway, `GET /integrations/${slug}`))).global_workspace_access_settings;
@@ -168,7 +168,7 @@ for (const [name, body, wanted] of [
   });
 }
 
-test("access stays within the organisation and off integrations of a workspace", async () => {
+test("access is limited to the organisation's workspaces and integrations", async () => {
   const slug = await create();
   assert.equal(await refusal(put(slug, { workspaces: [{ id: other.workspaceId, enabled: true }] })), "403 AB03");
   const body = { name: "Own", ai_provider_id: "openai", key: "sk-test-0123456789abcdef" };

@@ -29,13 +29,13 @@ interface Refused {
 const openai = { name: "Main", ai_provider_id: "openai", key: "sk-test-0123456789abcdef" };
 const create = (body: object = openai, by: string | undefined = key) =>
   done<Receipt>(call<Receipt>(gateway, "POST /integrations", { ...(by !== "admin" && { key: by }), body }));
-const createLent = (body: object = openai) => create(body, "admin");
+const createShared = (body: object = openai) => create(body, "admin");
 const read = (slug: string, by = key) =>
   done<Record<string, unknown> & { configurations: Record<string, unknown> }>(
     call(gateway, `GET /integrations/${slug}`, by === "admin" ? {} : { key: by }),
   );
 
-test("POST /integrations makes one with a masked key and a provider", async () => {
+test("POST /integrations creates one with a masked key and a provider", async () => {
   const { id, slug } = await create({ ...openai, description: "About it" });
   assert.match(slug, /^main-[0-9a-f]{6}$/);
   const row = await read(slug);
@@ -51,7 +51,7 @@ test("POST /integrations makes one with a masked key and a provider", async () =
   assert.equal(data.filter(({ integration_id }) => integration_id === slug).length, 1);
 });
 
-test("POST /integrations takes the slug of the default provider, and makes none when told so", async () => {
+test("POST /integrations takes the slug of the default provider, and creates none if create_default_provider is false", async () => {
   await create({ ...openai, default_provider_slug: "chosen" });
   assert.equal((await done(call(gateway, "GET /providers/chosen", { key }))).object, "provider");
   const body = { ...openai, default_provider_slug: "chosen" };
@@ -168,7 +168,7 @@ for (const [provider, configurations, shown, withKey = false] of [
   ["openai", { openai_beta: "sk-0123456789abcdefghijklmn" }, { masked_openai_beta: "sk*****lmn" }, true],
   ["echo", { masked_aws_region: "ignored" }, {}],
 ] as const) {
-  test(`POST /integrations keeps ${JSON.stringify(configurations).slice(0, 60)} of ${provider}`, async () => {
+  test(`POST /integrations stores ${JSON.stringify(configurations).slice(0, 60)} of ${provider}`, async () => {
     const body = {
       name: "C",
       ai_provider_id: provider,
@@ -363,7 +363,7 @@ for (const [name, body, param] of [
   });
 }
 
-test("PUT /integrations leaves what is absent, clears what is null and replaces what is given", async () => {
+test("PUT /integrations preserves absent fields, clears null and replaces given values", async () => {
   const pricing_adjustments = {
     multiplier: { default: 0.8, image: { default: null }, additional_units: { search: 2 } },
   };
@@ -383,7 +383,7 @@ test("PUT /integrations leaves what is absent, clears what is null and replaces 
   const renamed = await update({ name: "Renamed" });
   assert.ok(renamed.last_updated_at);
   assert.deepEqual({ ...renamed, last_updated_at: null }, { ...before, name: "Renamed" });
-  // what was read can be sent back
+  // a record that was read can be sent back
   assert.deepEqual((await update({ configurations: renamed.configurations })).configurations, before.configurations);
   const changed = await update({
     key: "another-key-0123456",
@@ -451,9 +451,9 @@ test("secrets can come from references the workspace may use", async () => {
   assert.equal(await refusal(call(gateway, "POST /integrations", { key, body })), "400 AB01");
 });
 
-test("integrations of the organisation are listed where they are lent, and managed by its keys only", async () => {
-  const { slug } = await createLent({ ...openai, slug: "lent" });
-  await createLent({ ...openai, slug: "not-lent" });
+test("integrations of the organisation are listed where they are shared, and managed by its keys only", async () => {
+  const { slug } = await createShared({ ...openai, slug: "lent" });
+  await createShared({ ...openai, slug: "not-lent" });
   await create({ ...openai, slug: "own", create_default_provider: false });
   assert.equal((await read(slug, "admin")).type, "organisation");
   assert.equal(await refusal(call(gateway, `GET /integrations/${slug}`, { key })), "404 AB08");
@@ -503,7 +503,7 @@ test("the level of a record decides which scopes count", async () => {
     await insertKey(database, text, { name, scopes: JSON.stringify(scopes), ...changes });
     return text;
   };
-  const lent = await createLent();
+  const shared = await createShared();
   const own = await create();
   const ofOrganisation = await withScopes(
     "organisation",
@@ -518,9 +518,9 @@ test("the level of a record decides which scopes count", async () => {
   const none = await withScopes("none", ["configs.read"]);
   const statusOf = async (by: string, route: string, body?: object) =>
     (await call(gateway, route, { key: by, ...(body && { body }) })).status;
-  assert.equal(await statusOf(ofOrganisation, `GET /integrations/${lent.slug}`), 200);
+  assert.equal(await statusOf(ofOrganisation, `GET /integrations/${shared.slug}`), 200);
   assert.equal(await statusOf(ofOrganisation, `GET /integrations/${own.slug}`), 403);
-  assert.equal(await statusOf(ofWorkspaces, `GET /integrations/${lent.slug}`), 403);
+  assert.equal(await statusOf(ofWorkspaces, `GET /integrations/${shared.slug}`), 403);
   assert.equal(await statusOf(ofWorkspaces, `GET /integrations/${own.slug}`), 200);
   assert.equal(await statusOf(ofOrganisation, "POST /integrations", openai), 200);
   assert.equal(await statusOf(ofOrganisation, "POST /integrations", { ...openai, workspace_id: "default" }), 403);
@@ -535,7 +535,7 @@ test("the level of a record decides which scopes count", async () => {
   }
 });
 
-test("another organisation sees nothing of an integration", async () => {
+test("another organisation cannot see an integration", async () => {
   const { id, slug } = await create();
   const put = { body: { name: "Theirs" } };
   const putModels = { body: { models: [] } };

@@ -36,7 +36,7 @@ const accept = <Shape = Record<string, unknown>>(id: string, token: unknown, bod
 let count = 0;
 const newEmail = () => `person-${++count}@example.com`;
 
-test("POST /admin/users/invites answers a link whose token is not stored", async () => {
+test("POST /admin/users/invites returns a link whose token is not stored", async () => {
   const email = newEmail();
   const { id, invite_link } = await create({ email: email.toUpperCase(), role: "admin" });
   const link = new URL(invite_link);
@@ -113,7 +113,7 @@ test("a key invites with scopes it holds, or that only keys of a workspace can h
   assert.equal(await invite("configs.read", "configs:delete"), "403 AB03 workspace_api_key_details.scopes.1");
 });
 
-test("an accepted invite makes a person, memberships and a key", async () => {
+test("accepting an invite creates a user, memberships and a key", async () => {
   const email = newEmail();
   const { id, invite_link } = await create({
     email,
@@ -149,7 +149,7 @@ test("an accepted invite makes a person, memberships and a key", async () => {
   assert.equal((await call(gateway, "GET /configs", { key })).status, 401);
 });
 
-test("a token works once, and both answers leave an audit row of the invite's organisation", async () => {
+test("a token works once, and both requests leave an audit row of the invite's organisation", async () => {
   const { id, invite_link } = await create({ email: newEmail() });
   const { id: userId } = await done(accept<Accepted>(id, tokenOf(invite_link)));
   assert.equal(await refusal(accept(id, tokenOf(invite_link))), "409 AB07");
@@ -165,7 +165,7 @@ test("a token works once, and both answers leave an audit row of the invite's or
   assert.ok(rows.every((row) => String(row.request_body).includes("*****")));
 });
 
-test("parallel acceptances make one person", async () => {
+test("parallel acceptances create one user", async () => {
   const email = newEmail();
   const { id, invite_link } = await create({ email });
   const answers = await Promise.all(Array.from({ length: 5 }, () => accept(id, tokenOf(invite_link))));
@@ -173,7 +173,7 @@ test("parallel acceptances make one person", async () => {
   assert.equal((await done(call<List<object>>(gateway, `GET /admin/users?email=${email}`))).total, 1);
 });
 
-test("wrong tokens and unknown invites answer alike", async () => {
+test("wrong tokens and unknown invites get the same response", async () => {
   const first = await create({ email: newEmail() });
   const second = await create({ email: newEmail() });
   const theirs = await done(
@@ -210,7 +210,7 @@ for (const [name, body] of [
   });
 }
 
-test("an invite ends after seven days; resending renews it and the link", async () => {
+test("an invite expires after seven days; resending renews it and the link", async () => {
   const { id, invite_link } = await create({ email: newEmail() });
   clock.advance(lifetimeMs);
   assert.equal((await read(id)).status, "expired");
@@ -224,7 +224,7 @@ test("an invite ends after seven days; resending renews it and the link", async 
   assert.equal(await refusal(call(gateway, `DELETE ${path}/${id}`)), "409 AB07");
 });
 
-test("a cancelled invite cannot be accepted or sent again", async () => {
+test("a cancelled invite cannot be accepted or resent", async () => {
   const email = newEmail();
   const { id, invite_link } = await create({ email });
   assert.deepEqual(await done(call(gateway, `DELETE ${path}/${id}`)), {});
@@ -234,7 +234,7 @@ test("a cancelled invite cannot be accepted or sent again", async () => {
   await create({ email });
 });
 
-test("one pending invite for an address, none for people who are there", async () => {
+test("an address has at most one pending invite, and none if its user exists", async () => {
   const email = newEmail();
   const invite = await create({ email });
   const again = () => refusal(call(gateway, `POST ${path}`, { body: { email, role: "member", workspaces: [] } }));
@@ -273,7 +273,7 @@ test("GET /admin/users/invites filters and pages", async () => {
   assert.equal(await refusal(call(gateway, `GET ${path}?status=lost`, { key })), "400 AB01");
 });
 
-test("workspaces that are gone when an invite is accepted are left out", async () => {
+test("workspaces deleted before an invite is accepted are left out", async () => {
   const { id: workspaceId } = await done(
     call<{ id: string }>(gateway, "POST /admin/workspaces", { body: { name: "Short lived" } }),
   );
@@ -283,7 +283,7 @@ test("workspaces that are gone when an invite is accepted are left out", async (
   assert.deepEqual((await done(call(gateway, `GET /admin/users/${id}`))).workspace_ids, []);
 });
 
-test("invites of another organisation are as unknown as none; workspace keys see none", async () => {
+test("invites of another organisation are not found, like unknown ones; workspace keys see none", async () => {
   const { id } = await create({ email: newEmail() });
   for (const route of [`GET ${path}/${id}`, `DELETE ${path}/${id}`, `POST ${path}/${id}/resend`]) {
     assert.equal(await refusal(call(gateway, route, { key: other.adminKey })), "404 AB08");

@@ -7,7 +7,7 @@ import { isAdminEndpoint } from "../../src/endpoint.ts";
 import { call } from "../support/control.ts";
 import { createTestGateway, insertKey, type TestGateway } from "../support/gateway.ts";
 
-/** Who a route takes: keys of the organisation, of a workspace, or both; and the scopes of which one is enough. */
+/** The callers of a route: keys of the organisation, of a workspace, or both; and the scopes of which one is enough. */
 type Rule = readonly [route: string, takes: "admin" | "workspace" | "any", ...scopes: string[]];
 
 /** Routes of a resource whose verbs follow the methods. */
@@ -123,7 +123,7 @@ const allScopes = [
   ...new Set([...scopesOfKind("organisation-service"), ...scopesOfKind("workspace-service"), "providers.duplicate"]),
 ];
 
-/** What a route that refuses a caller answers, and whether it lets one in. */
+/** The response of a route that refuses a caller, and whether it lets one in. */
 async function outcome(route: string, key: string): Promise<string> {
   const [method = "", path = ""] = route.split(" ");
   const body = method === "GET" || method === "DELETE" ? undefined : {};
@@ -134,14 +134,14 @@ async function outcome(route: string, key: string): Promise<string> {
   );
   const code = answer.error?.code ?? "";
   if (status === 401 || status === 403) return `${status} ${code}`;
-  // behind the door: an answer, a body that lacks something, or a record that is not there
+  // authorised: a response, a body that lacks a field, or an unknown record
   return ["200", "400 AB01", "404 AB08", "404 AB02"].includes(`${status} ${code}`.trim())
     ? "allowed"
     : `${status} ${code}`;
 }
 
 for (const [route, takes, ...scopes] of rules) {
-  test(`${route} takes ${takes} keys with ${scopes.join(" or ")}`, async () => {
+  test(`${route} accepts ${takes} keys with ${scopes.join(" or ")}`, async () => {
     const make = await ready;
     const others = allScopes.filter((scope) => !scopes.includes(scope));
     for (const kind of ["organisation-service", "workspace-service", "workspace-user"]) {
@@ -157,7 +157,7 @@ for (const [route, takes, ...scopes] of rules) {
   });
 }
 
-test("the table names every route of the control plane", () => {
+test("the table lists every route of the control plane", () => {
   const form = (route: string) => route.replace(/\{\w+\}|:\w+/g, "{}").replace(" /v1", " ");
   const served = adminEndpoints
     .filter(isAdminEndpoint)
@@ -167,7 +167,7 @@ test("the table names every route of the control plane", () => {
   assert.deepEqual(named.sort(), served.sort());
 });
 
-test("an admin key never reaches inference", async () => {
+test("an admin key cannot use inference", async () => {
   const make = await ready;
   const key = await make({ kind: "organisation-service", scopes: allScopes });
   for (const route of [

@@ -31,13 +31,13 @@ interface Member {
 let count = 0;
 const newPerson = (invitation: Parameters<typeof addPerson>[2] = {}) =>
   addPerson(gateway, `p${++count}@example.com`, invitation);
-/** A person who works in the default workspace, with a key that holds every scope on members. */
+/** A member of the default workspace, with a key that holds every scope on members. */
 const colleague = (role: string) =>
   newPerson({ workspaces: [{ id: "default", role }], scopes: [...scopes, "workspaces.update"] });
 const add = (users: object[], key?: string) => call(gateway, `POST ${path}`, { body: { users }, ...(key && { key }) });
 const roleOf = async ({ id }: Person) => (await done(call<Member>(gateway, `GET ${path}/${id}`))).role;
 
-test("POST members adds people and changes the role of those who are there", async () => {
+test("POST members adds users and changes the role of existing members", async () => {
   const [first, second] = [await newPerson(), await newPerson({ role: "admin" })];
   const users = [first, second].map(({ id }) => ({ id, role: "member" }));
   assert.deepEqual(await done(add(users)), {});
@@ -94,7 +94,7 @@ for (const [name, users, wanted] of [
   });
 }
 
-test("people of another organisation cannot be added", async () => {
+test("users of another organisation cannot be added", async () => {
   const { id } = await addPerson(gateway, "theirs@example.com", { key: other.adminKey });
   assert.equal(
     await problem(gateway, `POST ${path}`, { body: { users: [{ id, role: "member" }] } }),
@@ -116,7 +116,7 @@ test("PUT and DELETE members change and end a membership", async () => {
   assert.equal((await done(call(gateway, `GET /admin/users/${person.id}`))).id, person.id);
 });
 
-test("who leaves one workspace keeps the keys of the others", async () => {
+test("a user who leaves one workspace does not lose the keys of the others", async () => {
   const { id: workspaceId } = await done(
     call<{ id: string }>(gateway, "POST /admin/workspaces", { body: { name: "Second" } }),
   );
@@ -154,7 +154,7 @@ test("managers give and take roles up to their own", async () => {
   assert.equal(await roleOf(member), "admin");
 });
 
-test("members look, and change nothing", async () => {
+test("members can list members, and change nothing", async () => {
   const { key, id } = await colleague("member");
   assert.equal((await call(gateway, `GET ${path}`, { key })).status, 200);
   assert.equal((await call(gateway, `GET ${path}/${id}`, { key })).status, 200);
@@ -180,7 +180,7 @@ test("managers update the workspace while the switch is on", async () => {
   await done(update());
 });
 
-test("people who join get a key where the settings say so", async () => {
+test("users who join get a key where the settings say so", async () => {
   const set = (body: object) => done(call(gateway, `PUT /organisations/${organisationId}`, { body }));
   const database = await gateway.openFile();
   const keysOf = async ({ id }: Person) => {
@@ -220,7 +220,7 @@ test("people who join get a key where the settings say so", async () => {
   assert.equal((await joined()).keys.length, 0);
 });
 
-test("other workspaces and those of another organisation are as unknown as none", async () => {
+test("other workspaces and those of another organisation are not found, like unknown ones", async () => {
   const { id } = await done(call<{ id: string }>(gateway, "POST /admin/workspaces", { body: { name: "Apart" } }));
   const own = { key: workspaceKey };
   const { id: userId } = await newPerson();

@@ -23,7 +23,7 @@ const self = async () => (await done(call<Shown>(gateway, "GET /organisations/se
 const read = async () => (await done(call<Shown>(gateway, `GET ${path}`))).data;
 const put = (body: object) => done(call<Shown>(gateway, `PUT ${path}`, { body }));
 
-test("GET /organisations/self and by id show the same record with every default", async () => {
+test("GET /organisations/self and by id return the same record with every default", async () => {
   const record = await read();
   assert.deepEqual(await self(), record);
   const { id, name, slug, object, debug_log, workspace_override, api_key_metadata_schema } = record;
@@ -137,7 +137,7 @@ for (const [body, wanted] of [
   });
 }
 
-test("organisations that are not the caller's are as unknown as none; workspace keys reach none", async () => {
+test("other organisations are not found, like unknown ones; workspace keys reach none", async () => {
   for (const id of [other.organisationId, crypto.randomUUID(), "nowhere"]) {
     assert.equal(await refusal(call(gateway, `GET /organisations/${id}`)), "404 AB08");
     assert.equal(await refusal(call(gateway, `PUT /organisations/${id}`, { body: { name: "Mine" } })), "404 AB08");

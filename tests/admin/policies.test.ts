@@ -26,7 +26,7 @@ let database: Database;
 let other: Awaited<ReturnType<typeof createOrganisation>>;
 let organisationId: string;
 let workspaceId: string;
-/** A workspace of the same organisation beside the default one. */
+/** A second workspace of the organisation. */
 let second: { id: string; slug: string };
 let secondKey: string;
 before(async () => {
@@ -57,7 +57,7 @@ const usageBody = { conditions, group_by, type: "cost", credit_limit: 100 };
 const rateBody = { conditions, group_by, type: "requests", unit: "rpm", value: 10 };
 const bodies: Readonly<Record<string, object>> = { [usage]: usageBody, [rate]: rateBody };
 
-/** Makes a policy with the key of the first workspace, unless said otherwise. */
+/** Creates a policy with the key of the first workspace by default. */
 const make = (path: string, changes: object = {}, key = workspaceKey) =>
   done(call<Policy>(gateway, `POST ${path}`, { key, body: { ...bodies[path], ...changes } }));
 const read = (path: string, id: string, query = "", key = workspaceKey) =>
@@ -67,7 +67,7 @@ const change = (path: string, id: string, body: object, key = workspaceKey) =>
 const list = (path: string, query: string, key = workspaceKey) =>
   done(call<List<Policy>>(gateway, `GET ${path}?${query}`, { key }));
 
-test("POST /policies/usage-limits answers id and object, and GET shows the whole record", async () => {
+test("POST /policies/usage-limits returns id and object, and GET shows the whole record", async () => {
   const created = new Date(clock.now()).toISOString();
   const body = {
     name: "Team budget",
@@ -113,7 +113,7 @@ test("POST /policies/usage-limits answers id and object, and GET shows the whole
   assert.deepEqual([object, total, data[0]], ["list", 1, wanted]);
 });
 
-test("POST /policies/rate-limits answers the word of usage limits, and GET shows the whole record", async () => {
+test("POST /policies/rate-limits returns the object of usage limits, and GET shows the whole record", async () => {
   const created = new Date(clock.now()).toISOString();
   const body = {
     conditions: [
@@ -155,7 +155,7 @@ test("the default target of a rate limit is llm, and its conditions may name rec
   assert.deepEqual([target, value, type], ["llm", 1.5, "tokens"]);
 });
 
-test("PUT changes what it names, clears what is null and leaves the rest", async () => {
+test("PUT changes given fields, clears null and preserves the rest", async () => {
   const { id } = await make(usage, { name: "Before", description: "x", alert_threshold: 50, periodic_reset_days: 10 });
   const before = await read(usage, id);
   assert.equal(before.next_usage_reset_at, "2026-01-25T00:00:00.000Z");
@@ -191,7 +191,7 @@ test("PUT changes what it names, clears what is null and leaves the rest", async
   assert.deepEqual((await read(usage, id)).next_usage_reset_at, null);
 });
 
-test("PUT of a rate limit changes unit, value and conditions; its target stays", async () => {
+test("PUT of a rate limit changes unit, value and conditions; its target is fixed", async () => {
   const { id } = await make(rate, { name: "Calls" });
   const before = await read(rate, id);
   const changes = { unit: "rph", value: 60, conditions: [{ key: "endpoint_type", value: ["chat"] }], name: "Calls 2" };
@@ -201,7 +201,7 @@ test("PUT of a rate limit changes unit, value and conditions; its target stays",
 });
 
 for (const path of [usage, rate]) {
-  test(`DELETE ${path} archives, and a change of the status brings back`, async () => {
+  test(`DELETE ${path} archives the policy, and PUT of its status restores it`, async () => {
     const { id } = await make(path);
     assert.deepEqual(await done(call(gateway, `DELETE ${path}/${id}`, { key: workspaceKey })), {});
     assert.equal(await refusal(call(gateway, `GET ${path}/${id}`, { key: workspaceKey })), "404 AB08");
@@ -220,7 +220,7 @@ for (const path of [usage, rate]) {
 const long = (length: number) => "x".repeat(length);
 const condition = { key: "model", value: "*" };
 
-/** Bodies with one wrong field, and its name. */
+/** Bodies with one wrong field, and the field's name. */
 const wrongShared: readonly [changes: object, param: string][] = [
   [{ name: long(256) }, "name"],
   [{ name: 5 }, "name"],
@@ -310,7 +310,7 @@ for (const [path, wrong] of [
   [usage, [...wrongShared, ...wrongUsage]],
   [rate, [...wrongShared, ...wrongRate]],
 ] as const) {
-  test(`POST ${path} refuses each wrong field, naming it`, async () => {
+  test(`POST ${path} refuses each wrong field by name`, async () => {
     const before = (await list(path, "")).total;
     for (const [changes, param] of wrong) {
       const body = { ...bodies[path], ...changes };
@@ -320,7 +320,7 @@ for (const [path, wrong] of [
     assert.equal((await list(path, "")).total, before);
   });
 
-  test(`POST ${path} takes the longest name, description and lists there may be`, async () => {
+  test(`POST ${path} accepts name, description and lists of maximum length`, async () => {
     const keys = Array.from({ length: 100 }, (_, index) => ({ key: `metadata.k${index}` }));
     const longest = {
       name: long(255),
@@ -348,7 +348,7 @@ for (const [path, wrong] of [
   });
 }
 
-test("POST /policies/usage-limits takes every type, a limit of 0, and a threshold right below the limit", async () => {
+test("POST /policies/usage-limits accepts every type, a limit of 0, and a threshold just below the limit", async () => {
   for (const type of ["cost", "tokens", "requests"]) {
     const { id } = await make(usage, { type, credit_limit: 0 });
     assert.deepEqual([(await read(usage, id)).type, (await read(usage, id)).credit_limit], [type, 0]);
@@ -358,7 +358,7 @@ test("POST /policies/usage-limits takes every type, a limit of 0, and a threshol
   assert.deepEqual([alert_threshold, periodic_reset_days], [0, 365]);
 });
 
-test("PUT of a usage limit refuses what contradicts what is stored, naming the field of the body", async () => {
+test("PUT of a usage limit refuses what contradicts the stored policy, naming the field of the body", async () => {
   const { id } = await make(usage, { alert_threshold: 50, periodic_reset: "weekly" });
   const before = await read(usage, id);
   for (const [body, param] of [
@@ -388,7 +388,7 @@ test("PUT of a usage limit refuses what contradicts what is stored, naming the f
   );
 });
 
-test("PUT of a rate limit refuses what its type and target do not take, naming the field", async () => {
+test("PUT of a rate limit refuses fields its type and target do not support, by name", async () => {
   const { id } = await make(rate);
   const { id: tools } = await make(rate, { ...toolTarget, conditions: [{ key: "mcp_tool", value: "*" }] });
   for (const [policy, body, param] of [
@@ -406,7 +406,7 @@ test("PUT of a rate limit refuses what its type and target do not take, naming t
   }
 });
 
-test("lists filter by type, unit, target and status, and are paged newest first", async () => {
+test("GET lists filter by type, unit, target and status, and have pages, newest first", async () => {
   const key = await makeKey(scopesOfKind("workspace-service"), second.id);
   const made: string[] = [];
   for (const changes of [{ type: "cost" }, { type: "tokens" }, { type: "requests" }, { type: "tokens" }]) {
@@ -468,7 +468,7 @@ for (const path of [usage, rate]) {
     assert.equal(await refusal(call(gateway, `PUT ${path}/${byId.id}`, { body: wrongPlace })), "404 AB08");
   });
 
-  test(`${path}: policies of another workspace and another organisation are not there`, async () => {
+  test(`${path}: policies of another workspace and another organisation are not found`, async () => {
     const { id } = await make(path, { name: "Mine" });
     for (const key of [secondKey, other.adminKey, other.workspaceKey]) {
       for (const [method, body] of [["GET"], ["PUT", { name: "Taken" }], ["DELETE"]] as const) {
@@ -534,7 +534,7 @@ for (const path of [usage, rate]) {
   });
 }
 
-test("policies go with their workspace", async () => {
+test("policies are deleted with their workspace", async () => {
   const third = await done(call<{ id: string }>(gateway, "POST /admin/workspaces", { body: { name: "Third" } }));
   const made = [usage, rate].map(async (path) => ({
     path,

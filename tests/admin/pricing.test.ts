@@ -73,7 +73,7 @@ test("prices of units, images and batches are US cents", async () => {
 });
 
 for (const model of ["meta-llama/Llama-2-70b-chat-hf", "meta-llama%2FLlama-2-70b-chat-hf"]) {
-  test(`a model may hold a slash: ${model}`, async () => {
+  test(`a model may contain a slash: ${model}`, async () => {
     const { pay_as_you_go } = await read(`/model-configs/pricing/anyscale/${model}`);
     assert.deepEqual(pay_as_you_go.request_token, { price: 0.0001 });
   });

@@ -38,7 +38,7 @@ const plain = { string: messages, parameters: { temperature: 0.5 }, virtual_key:
 const create = (changes: object = {}) =>
   ask<Receipt>("POST /prompts", { name: "Welcome mail", collection_id: collection, ...plain, ...changes });
 
-test("POST /prompts answers a receipt, GET shows the whole record", async () => {
+test("POST /prompts returns a receipt, GET shows the whole record", async () => {
   const tools = [{ type: "function", function: { name: "look" } }];
   const receipt = await create({
     tools,
@@ -88,7 +88,7 @@ test("POST /prompts answers a receipt, GET shows the whole record", async () => 
   });
 });
 
-test("PUT /prompts makes a version that is served only once it is the default", async () => {
+test("PUT /prompts creates a version that is used only once it is the default", async () => {
   const { slug, id, version_id } = await create();
   const update = await ask<Receipt>(`PUT /prompts/${slug}`, { string: "Hello", parameters: {}, model: "other" });
   assert.deepEqual([update.id, update.slug], [id, slug]);
@@ -123,7 +123,7 @@ test("PUT /prompts makes a version that is served only once it is the default", 
   assert.deepEqual([one.prompt_version, one.is_default, one.string], [1, 0, messages]);
 });
 
-test("a patch takes what it leaves out from the latest version, null clears", async () => {
+test("a patch takes absent fields from the latest version, null clears", async () => {
   const { slug } = await create({ tools: [{ type: "function" }], tool_choice: "auto" });
   assert.equal(await refused(`PUT /prompts/${slug}`, { string: "x" }), "400 AB01");
   assert.equal(await refused(`PUT /prompts/${slug}`, { string: "x", parameters: {} }), "400 AB01");
@@ -135,7 +135,7 @@ test("a patch takes what it leaves out from the latest version, null clears", as
   );
 });
 
-test("name and collection change without a version", async () => {
+test("name and collection change without a new version", async () => {
   const { slug } = await create();
   const { id } = await ask<Receipt>("POST /collections", { name: "Support" });
   assert.deepEqual(await ask(`PUT /prompts/${slug}`, { name: "New", collection_id: id }), {});
@@ -145,7 +145,7 @@ test("name and collection change without a version", async () => {
   assert.deepEqual([data.map((row) => row.slug), total], [[slug], 1]);
 });
 
-test("GET /prompts pages and searches", async () => {
+test("GET /prompts has pages and a search", async () => {
   for (const name of ["Needle 1", "Needle 2", "Needle 100%"]) await create({ name });
   const list = async (query: string) => {
     const { data, total } = await ask<{ data: { name: string }[]; total: number }>(`GET /prompts?${query}`);
@@ -160,7 +160,7 @@ test("GET /prompts pages and searches", async () => {
   assert.equal(await refused("GET /prompts?page_size=0"), "400 AB01");
 });
 
-test("labels stand on one version of a prompt, and a version carries several", async () => {
+test("a label is on one version of a prompt, and a version may have several", async () => {
   const { slug, id, version_id } = await create();
   const { prompt_version_id } = await ask<Receipt>(`PUT /prompts/${slug}`, { patch: true, string: "second" });
   const [production, staging] = universalLabels;
@@ -189,7 +189,7 @@ test("labels stand on one version of a prompt, and a version carries several", a
   assert.equal(await refused(`PUT /prompts/${id}/versions/${version_id}`, { string: "x" }), "400 AB01");
 });
 
-test("a version of another prompt is not there", async () => {
+test("a version of another prompt is not found", async () => {
   const first = await create();
   const second = await create();
   assert.equal(await refused(`GET /prompts/${first.id}/versions/${second.version_id}`), "404 AB08");
@@ -231,7 +231,7 @@ for (const [name, changes, code, param] of [
   });
 }
 
-test("a provider of the workspace is stored without its sign", async () => {
+test("a provider of the workspace is stored without the leading @", async () => {
   await ask("POST /integrations", {
     name: "Main",
     slug: "main-integration",
@@ -245,7 +245,7 @@ test("a provider of the workspace is stored without its sign", async () => {
   assert.equal((await ask(`GET /prompts/${slug}?version=latest`)).virtual_key, "main");
 });
 
-test("partials have versions of their own", async () => {
+test("partials have versions", async () => {
   const receipt = await ask<Receipt>("POST /prompts/partials", { name: "House tone", string: "Be {{mood}}" });
   assert.match(receipt.slug, /^pl-house-tone-[0-9a-f]{6}$/);
   const { slug, id } = receipt;
@@ -295,7 +295,7 @@ test("an admin key names the workspace of a new prompt", async () => {
   assert.equal((await done(admin(`GET /prompts/${slug}`))).name, "By the admin");
 });
 
-test("what is done with prompts is audited with its kind and verb", async () => {
+test("changes of prompts are audited with kind and verb", async () => {
   const { id, slug } = await create();
   await ask(`PUT /prompts/${slug}/makeDefault`, { version: 1 });
   await ask(`DELETE /prompts/${slug}`);
@@ -310,7 +310,7 @@ test("what is done with prompts is audited with its kind and verb", async () => 
   ]);
 });
 
-test("a key that may only publish makes defaults and nothing else", async () => {
+test("a key that may only publish can make versions the default and nothing else", async () => {
   const { slug } = await create();
   const { key: publisher } = mintApiKey("gk");
   await insertKey(await gateway.openFile(), publisher, { scopes: JSON.stringify(["prompts.publish"]) });
@@ -319,7 +319,7 @@ test("a key that may only publish makes defaults and nothing else", async () => 
   assert.equal(await refusal(asPublisher(`PUT /prompts/${slug}`, { name: "x" })), "403 AB03");
 });
 
-test("a workspace with prompts is deleted only by force, and all of it goes", async () => {
+test("a workspace with prompts is deleted by force only, with all of them", async () => {
   const { id: workspace_id } = await done<Receipt>(
     call<Receipt>(gateway, "POST /admin/workspaces", { body: { name: "Short lived" } }),
   );

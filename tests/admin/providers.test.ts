@@ -49,7 +49,7 @@ const read = (slug: string) => done(call(gateway, `GET /providers/${slug}`, { ke
 const usage_limits = { credit_limit: 10.5, alert_threshold: 5, periodic_reset: "monthly" };
 const rate = { type: "tokens", unit: "rpd", value: 100 };
 
-test("POST /providers makes one, shown with what its integration is", async () => {
+test("POST /providers creates one, shown with its integration", async () => {
   const receipt = await create({ note: "n", usage_limits, rate_limits: rate, expires_at: "2026-02-01T00:00:00Z" });
   assert.match(receipt.slug, /^my-provider-[0-9a-f]{6}$/);
   const row = await read(receipt.slug);
@@ -96,14 +96,14 @@ for (const [limits, wanted] of [
   [{ next_usage_reset_at: "2026-03-04T05:06:07Z" }, "2026-03-04T00:00:00.000Z"],
   [{}, null],
 ] as const) {
-  test(`a budget with ${JSON.stringify(limits)} is next filled up at ${wanted}`, async () => {
+  test(`a budget with ${JSON.stringify(limits)} resets at ${wanted}`, async () => {
     const { slug } = await create({ usage_limits: { credit_limit: 1, ...limits } });
     const { usage_limits: shown } = await read(slug);
     assert.equal((shown as { next_usage_reset_at: string | null }).next_usage_reset_at, wanted);
   });
 }
 
-test("PUT /providers leaves what is absent, clears what is null and replaces what is given", async () => {
+test("PUT /providers preserves absent fields, clears null and replaces given values", async () => {
   const { id, slug } = await create({ note: "n", usage_limits, rate_limits: [rate], expires_at: "2026-02-01" });
   const update = async (body: object) => {
     assert.deepEqual(await done(call(gateway, `PUT /providers/${slug}`, { key, body })), { id, slug });
@@ -183,25 +183,25 @@ for (const [name, members, param] of [
   });
 }
 
-test("a provider uses what its workspace owns or is lent", async () => {
-  const lent = await createIntegration({ configurations: { openai_project: "not for all" } }, {});
+test("a provider uses an integration its workspace owns or shares", async () => {
+  const shared = await createIntegration({ configurations: { openai_project: "not for all" } }, {});
   const use = (integration_id: string) =>
     call(gateway, "POST /providers", { key, body: { ...plain(), integration_id } });
   const grant = (enabled: boolean) => {
     const body = { workspaces: [{ id: "default", enabled, create_default_provider: false }] };
-    return done(call(gateway, `PUT /integrations/${lent}/workspaces`, { body }));
+    return done(call(gateway, `PUT /integrations/${shared}/workspaces`, { body }));
   };
-  assert.equal(await refusal(use(lent)), "404 AB02");
+  assert.equal(await refusal(use(shared)), "404 AB02");
   assert.equal(await refusal(use("nobody")), "404 AB02");
   await grant(true);
-  const { slug } = await done(use(lent));
+  const { slug } = await done(use(shared));
   assert.ok(typeof slug === "string");
-  // settings of the organisation are not for its workspaces to read
+  // workspaces do not see settings of the organisation
   assert.deepEqual((await read(slug)).model_config, {});
   await grant(false);
-  assert.equal(await refusal(use(lent)), "404 AB02");
-  assert.equal((await read(slug)).integration_id, lent);
-  assert.equal(await refusal(call(gateway, `DELETE /integrations/${lent}`)), "409 AB07");
+  assert.equal(await refusal(use(shared)), "404 AB02");
+  assert.equal((await read(slug)).integration_id, shared);
+  assert.equal(await refusal(call(gateway, `DELETE /integrations/${shared}`)), "409 AB07");
 });
 
 test("an admin key names the workspace, in query or body", async () => {
@@ -260,7 +260,7 @@ test("either family of scopes opens both paths, others none", async () => {
   }
 });
 
-test("another organisation sees nothing of a provider", async () => {
+test("another organisation cannot see a provider", async () => {
   const { id, slug } = await create();
   for (const path of ["providers", "virtual-keys"]) {
     for (const name of [id, slug, "nobody"]) {

@@ -46,7 +46,7 @@ const ways: Readonly<Record<string, (id: string, email: string) => Promise<unkno
 };
 
 for (const [name, remove] of Object.entries(ways)) {
-  test(`an earlier invite brings nobody back when ${name}`, async () => {
+  test(`an earlier invite does not restore access when ${name}`, async () => {
     const email = newEmail();
     const earlier = await invite(email);
     const { id } = await scim.done("POST /Users", { userName: email });
@@ -62,7 +62,7 @@ for (const [name, remove] of Object.entries(ways)) {
   });
 }
 
-test("a person who is provisioned as inactive does not come in by an earlier invite", async () => {
+test("a user who is provisioned as inactive cannot join by an earlier invite", async () => {
   const email = newEmail();
   const earlier = await invite(email);
   await scim.done("POST /Users", { userName: email, active: false });
@@ -70,7 +70,7 @@ test("a person who is provisioned as inactive does not come in by an earlier inv
   assert.equal(await isActive(email), false);
 });
 
-test("an invite is not accepted for an inactive person whose record changed since", async () => {
+test("an invite is not accepted for an inactive user whose record changed since", async () => {
   const [first, second] = [newEmail(), newEmail()];
   const { id } = await scim.done("POST /Users", { userName: first, active: false });
   const pending = await invite(second);
@@ -80,7 +80,7 @@ test("an invite is not accepted for an inactive person whose record changed sinc
   assert.equal(await isActive(second), false);
 });
 
-test("a person deleted by the identity provider comes back without the role they had", async () => {
+test("a user deleted by the identity provider returns without their former role", async () => {
   const email = newEmail();
   const { id } = await addPerson(gateway, email, { role: "admin" });
   const user = await scim.done("POST /Users", { userName: email });
@@ -90,7 +90,7 @@ test("a person deleted by the identity provider comes back without the role they
   assert.equal((await done<{ role: string }>(call(gateway, `GET /admin/users/${id}`))).role, "member");
 });
 
-test("a person who was taken out of a workspace does not join it again by an earlier invite", async () => {
+test("a user who was removed from a workspace does not join it again by an earlier invite", async () => {
   const email = newEmail();
   const earlier = await invite(email, "member", "manager");
   const { id } = await scim.done("POST /Users", { userName: email });
@@ -114,7 +114,7 @@ test("an earlier invite does not raise a role that was decided on later", async 
   assert.equal(role, "member");
 });
 
-test("an earlier invite to a former address brings nobody back", async () => {
+test("an earlier invite to a former address does not restore access", async () => {
   const [former, present] = [newEmail(), newEmail()];
   const earlier = await invite(former);
   const { id } = await scim.done("POST /Users", { userName: former });
@@ -126,7 +126,7 @@ test("an earlier invite to a former address brings nobody back", async () => {
 });
 
 for (const how of ["taken out of its group", "left out of its group", "left without the group"]) {
-  test(`a person who is ${how} does not join the workspace again by an earlier invite`, async () => {
+  test(`a user who is ${how} does not join the workspace again by an earlier invite`, async () => {
     const email = newEmail();
     const earlier = await invite(email, "member", "manager");
     const { id } = await scim.done("POST /Users", { userName: email });

@@ -20,7 +20,7 @@ import { addPerson, type Person } from "../support/people.ts";
 let gateway: TestGateway;
 let workspaceId: string;
 let organisationId: string;
-const people = new Map<string, Person>();
+const userIds = new Map<string, Person>();
 const scopes = scopesOfKind("workspace-user");
 
 before(async () => {
@@ -31,12 +31,12 @@ before(async () => {
   workspaceId = data[0]?.slug ?? "";
   organisationId = data[0]?.organisation_id ?? "";
   for (const role of ["member", "manager"]) {
-    people.set(
+    userIds.set(
       role,
       await addPerson(gateway, `${role}@example.test`, { workspaces: [{ id: workspaceId, role }], scopes }),
     );
   }
-  people.set(
+  userIds.set(
     "admin",
     await addPerson(gateway, "admin@example.test", {
       role: "admin",
@@ -54,9 +54,9 @@ async function switchOff(...names: string[]): Promise<void> {
   await done(call(gateway, `PUT /organisations/${organisationId}`, { body }));
 }
 
-const keyOf = (role: string) => people.get(role)?.key ?? "";
+const keyOf = (role: string) => userIds.get(role)?.key ?? "";
 
-/** Rows that ask for a key and can be reached by one of a workspace. */
+/** Endpoints that need a key and can be reached by one of a workspace. */
 const rows = [...adminEndpoints, ...inferenceEndpoints].flatMap((row) => {
   const { access } = row;
   if (typeof access === "string" || access.keys === "admin") return [];
@@ -100,7 +100,7 @@ for (const role of ["member", "manager"]) {
     ["Write", "Guardrails"],
     ["Write", "VirtualKeys"],
   ] as const) {
-    test(`${role}s${kind}${group} off closes every row that only its scopes open`, async () => {
+    test(`${role}s${kind}${group} off closes every endpoint that only its scopes open`, async () => {
       const bound = rows.filter(({ access }) => {
         const held = access.scopes.filter((scope) => scopes.includes(scope));
         return held.length > 0 && held.every((scope) => isClosed(scope, kind, group));
@@ -114,7 +114,7 @@ for (const role of ["member", "manager"]) {
   }
 }
 
-/** Asks for a chat and gives its row. */
+/** Sends a chat and returns its row. */
 async function leaveRow(key: string, trace: string): Promise<string> {
   const headers = { "x-gateway-api-key": key, "x-gateway-trace-id": trace };
   await (await chat(gateway, helloBody, headers)).text();
@@ -133,8 +133,8 @@ test("a member without membersViewAllData finds no rows of others, in lists, by 
   await switchOff("membersViewAllData");
   const seen = await listed(keyOf("member"));
   assert.ok(seen.some(({ id }) => id === own));
-  assert.deepEqual([...new Set(seen.map(({ api_key_id }) => api_key_id))], [people.get("member")?.keyId]);
-  for (const query of ["?trace_id=row-of-another", `?api_key_id=${people.get("manager")?.keyId}`]) {
+  assert.deepEqual([...new Set(seen.map(({ api_key_id }) => api_key_id))], [userIds.get("member")?.keyId]);
+  for (const query of ["?trace_id=row-of-another", `?api_key_id=${userIds.get("manager")?.keyId}`]) {
     assert.deepEqual(await listed(keyOf("member"), query), [], query);
   }
   assert.equal((await call(gateway, `GET /logs/${other}`, { key: keyOf("member") })).status, 404);
@@ -142,7 +142,7 @@ test("a member without membersViewAllData finds no rows of others, in lists, by 
   assert.equal((await call(gateway, `GET /logs/${other}`, { key: keyOf("manager") })).status, 200);
 });
 
-test("contents of the log are left out where a role may see only figures", async () => {
+test("contents of the log are hidden from roles that may see only metadata", async () => {
   await switchOff();
   const id = await leaveRow(keyOf("manager"), "with-contents");
   for (const [role, name] of [
@@ -179,7 +179,7 @@ test("saved configs and prompts a role may not see are not shown by explaining o
   assert.equal(used.status, 200, "using a config shows nothing of it");
 });
 
-test("a prompt a role may not see goes nowhere but where the prompt says", async () => {
+test("a prompt a role may not see is sent only to the prompt's own provider", async () => {
   await switchOff();
   const { data } = await done<{ data: { id: string }[] }>(call(gateway, "GET /collections", { key: workspaceKey }));
   const prompt = {
@@ -212,7 +212,7 @@ test("a prompt a role may not see goes nowhere but where the prompt says", async
   assert.equal((await complete({})).status, 400, "the prompt names no provider");
 });
 
-test("people who left the workspace reach no row with a key", async () => {
+test("users who left the workspace cannot reach any endpoint with a key", async () => {
   await switchOff();
   const left = await addPerson(gateway, "left@example.test", {
     workspaces: [{ id: workspaceId, role: "member" }],

@@ -53,7 +53,7 @@ test("a token is shown once and stored as a digest", async () => {
   assert.ok(!JSON.stringify([rows, audited, data]).includes(secret));
 });
 
-test("a token that is removed stops working", async () => {
+test("a removed token stops working", async () => {
   const { id, token } = await createToken();
   assert.equal(await statusWith(token), 200);
   assert.deepEqual(await done(call(gateway, `DELETE /admin/scim/tokens/${id}`)), {});
@@ -90,7 +90,7 @@ test("GET /admin/scim/tokens pages", async () => {
   assert.equal(await refusal(call(gateway, "GET /admin/scim/tokens?page_size=101")), "400 AB01");
 });
 
-test("tokens of another organisation are not there", async () => {
+test("tokens of another organisation are not found", async () => {
   const key = other.adminKey;
   assert.equal(await refusal(call(gateway, `DELETE /admin/scim/tokens/${scim.tokenId}`, { key })), "404 AB08");
   assert.deepEqual((await done(call(gateway, "GET /admin/scim/tokens", { key }))).data, []);
@@ -110,7 +110,7 @@ const adminRoutes = [
 ] as const;
 
 for (const [route, verb] of adminRoutes) {
-  test(`${route} takes admin keys with the scope only`, async () => {
+  test(`${route} accepts only admin keys with the scope`, async () => {
     const others = ["create", "list", "delete", "read", "update"].filter((one) => one !== verb);
     const kind = "organisation-service";
     const scopesWithout = JSON.stringify(others.map((one) => `organisation_users.${one}`));
@@ -131,7 +131,7 @@ for (const [route, verb] of adminRoutes) {
   });
 }
 
-test("a token is taken for mappings and groups, and on no other route", async () => {
+test("a token is accepted for mappings and groups, and on no other route", async () => {
   const authorization = `Bearer ${scim.token}`;
   const status = async (route: string, body?: object) =>
     (await sendScim(gateway, route, { authorization, "content-type": "application/json" }, body)).status;
@@ -161,7 +161,7 @@ for (const [name, headers] of [
   ["two tokens", { authorization: "Bearer %, Bearer %" }],
   ["a token in the key header", { "x-gateway-api-key": "%" }],
 ] as const) {
-  test(`the protocol refuses ${name}`, async () => {
+  test(`SCIM refuses ${name}`, async () => {
     const sent = Object.entries(headers).map(([header, value]) => [header, value.replaceAll("%", scim.token)]);
     for (const path of ["/scim/v2/Users", "/v1/scim/v2/Groups", "/scim/v2/Schemas"]) {
       const answer = await sendScim<{ schemas: string[]; status: string }>(
@@ -198,7 +198,7 @@ test("wrong tokens count as wrong keys", async () => {
   await strict.close();
 });
 
-test("the protocol describes itself", async () => {
+test("GET /ServiceProviderConfig, /ResourceTypes and /Schemas describe the service", async () => {
   const config = await scim.done<Record<string, { supported: boolean }>>("GET /ServiceProviderConfig");
   const supported = ["patch", "bulk", "filter", "changePassword", "sort", "etag"].map(
     (name) => config[name]?.supported,
@@ -244,7 +244,7 @@ for (const [method, path, status] of [
   ["GET", "/scim/v2/Nothing", 404],
   ["GET", "/v1/scim/v2/Nothing", 404],
 ] as const) {
-  test(`${method} ${path} answers ${status}`, async () => {
+  test(`${method} ${path} returns ${status}`, async () => {
     const headers = { authorization: `Bearer ${path.includes("scim") ? scim.token : workspaceKey}` };
     const answer = await sendScim<{ schemas?: string[]; error?: object }>(gateway, `${method} ${path}`, headers);
     assert.equal(answer.status, status);
@@ -252,7 +252,7 @@ for (const [method, path, status] of [
   });
 }
 
-test("OPTIONS names PATCH where it is", async () => {
+test("OPTIONS names PATCH where it is supported", async () => {
   const response = await gateway.fetch(`/scim/v2/Users/${missing}`, { method: "OPTIONS" });
   assert.deepEqual([response.status, response.headers.get("allow")], [204, "GET, PUT, PATCH, DELETE, HEAD, OPTIONS"]);
 });

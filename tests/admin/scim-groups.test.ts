@@ -45,7 +45,7 @@ async function createWorkspace(name: string): Promise<string> {
   return id;
 }
 
-/** `role source` of a person in a workspace. */
+/** `role source` of a user in a workspace. */
 async function placeOf(userId: string, workspaceId: string): Promise<string | undefined> {
   const { rows } = await database.read({
     sql: "SELECT role, source FROM workspace_members WHERE user_id = ? AND workspace_id = ?",
@@ -64,7 +64,7 @@ interface Mapping {
 const map = (workspace_id: string, role: string, group: object) =>
   done<Mapping>(call<Mapping>(gateway, "POST /scim/workspaces", { body: { workspace_id, role, ...group } }));
 
-test("POST /Groups answers 201 with the group and where it is", async () => {
+test("POST /Groups returns 201 with the group and its location", async () => {
   const [ann, eve] = [await createUser(), await createUser()];
   const displayName = next("Bakers");
   const members = toMembers([ann, eve]);
@@ -83,7 +83,7 @@ test("POST /Groups answers 201 with the group and where it is", async () => {
   );
 });
 
-test("excludedAttributes=members leaves the members out", async () => {
+test("excludedAttributes=members omits the members", async () => {
   const user = await createUser();
   const { id, displayName } = await createGroup(next("Group"), [user]);
   assert.equal((await scim.done(`GET /Groups/${id}?excludedAttributes=members`)).members, undefined);
@@ -126,7 +126,7 @@ for (const [name, body] of [
   });
 }
 
-test("two groups do not share a name or an externalId", async () => {
+test("two groups cannot share a name or an externalId", async () => {
   const first = await scim.done("POST /Groups", { displayName: next("Twin"), externalId: "twin-group" });
   const second = await createGroup(next("Twin"));
   const displayName = first.displayName?.toUpperCase();
@@ -137,7 +137,7 @@ test("two groups do not share a name or an externalId", async () => {
   assert.equal(await scim.refusal(`PATCH /Groups/${second.id}`, { Operations }), "409 uniqueness");
 });
 
-test("PATCH /Groups changes members in every way identity providers write it", async () => {
+test("PATCH /Groups changes members in every notation identity providers use", async () => {
   const [a, b, c] = [await createUser(), await createUser(), await createUser()];
   const { id } = await createGroup(next("Group"), [a]);
   for (const [operations, wanted] of [
@@ -195,17 +195,17 @@ test("PUT /Groups replaces name and members", async () => {
   const displayName = next("Renamed");
   await scim.done(`PUT /Groups/${id}`, { displayName, externalId: "put-group", members: toMembers([b]) });
   assert.deepEqual(await membersOf(id), [b]);
-  const kept = await scim.done(`PUT /Groups/${id}`, { displayName });
-  assert.deepEqual([kept.members, kept.externalId, kept.displayName], [[], "put-group", displayName]);
+  const stored = await scim.done(`PUT /Groups/${id}`, { displayName });
+  assert.deepEqual([stored.members, stored.externalId, stored.displayName], [[], "put-group", displayName]);
 });
 
-test("DELETE /Groups answers 204, then it is gone", async () => {
+test("DELETE /Groups returns 204 and removes the group", async () => {
   const { id } = await createGroup(next("Group"));
   assert.equal((await scim.send(`DELETE /Groups/${id}`)).status, 204);
   for (const method of ["GET", "DELETE"]) assert.equal(await scim.refusal(`${method} /Groups/${id}`), "404");
 });
 
-test("a group whose name says so works in a workspace", async () => {
+test("a group whose name has the form ws-{workspace}-role-{role} gives memberships", async () => {
   const name = next("Data Lab");
   const workspaceId = await createWorkspace(name);
   const user = await createUser();
@@ -220,7 +220,7 @@ test("a group whose name says so works in a workspace", async () => {
   assert.equal(await placeOf(user, workspaceId), undefined);
 });
 
-test("a workspace is named by its slug first, and a name several have is nobody's", async () => {
+test("a workspace is found by its slug, then by its name unless several have it", async () => {
   const [first, second] = [await createWorkspace("Twins"), await createWorkspace("Twins")];
   const user = await createUser();
   await createGroup("ws-Twins-role-member", [user]);
@@ -242,7 +242,7 @@ test("the highest role of several groups counts", async () => {
   assert.equal(await placeOf(user, workspaceId), "manager scim");
 });
 
-test("memberships given by hand stay as they are", async () => {
+test("memberships given by hand stay unchanged", async () => {
   const name = next("Manual");
   const workspaceId = await createWorkspace(name);
   const user = await createUser();
@@ -258,7 +258,7 @@ test("memberships given by hand stay as they are", async () => {
   assert.equal(await placeOf(user, workspaceId), "member manual");
 });
 
-test("people who come back get the memberships of their groups", async () => {
+test("returning users get the memberships of their groups", async () => {
   const name = next("Back");
   const workspaceId = await createWorkspace(name);
   const user = await createUser();
@@ -275,7 +275,7 @@ test("people who come back get the memberships of their groups", async () => {
   assert.deepEqual(await membersOf(id), []);
 });
 
-test("a mapping lets a group work in a workspace until it is removed", async () => {
+test("a mapping gives a group memberships in a workspace until it is removed", async () => {
   const workspaceId = await createWorkspace(next("Mapped"));
   const user = await createUser();
   const { id, displayName = "" } = await createGroup(next("Group"), [user]);
@@ -305,7 +305,7 @@ test("removing a mapping leaves what another group gives", async () => {
   assert.equal(await placeOf(user, workspaceId), "member scim");
 });
 
-test("a group has one role over all its workspaces", async () => {
+test("a group has one role in all its workspaces", async () => {
   const [first, second] = [await createWorkspace(next("One")), await createWorkspace(next("Two"))];
   const { id } = await createGroup(next("Group"));
   await map(first, "member", { scim_group_id: id });
@@ -317,7 +317,7 @@ test("a group has one role over all its workspaces", async () => {
   assert.equal(await scim.refusal(`PATCH /Groups/${id}`, { Operations }), "400 invalidValue");
 });
 
-test("a mapping makes a group that is not there, and the identity provider takes it", async () => {
+test("a mapping creates an unknown group, and the identity provider adopts it", async () => {
   const workspaceId = await createWorkspace(next("Early"));
   const scim_group_name = next("Early group");
   const mapping = await map(workspaceId, "member", { scim_group_name });
@@ -409,7 +409,7 @@ test("GET /scim/groups searches", async () => {
   assert.equal(await refusal(call(gateway, "GET /scim/groups?page_size=101")), "400 AB01");
 });
 
-test("groups and mappings of another organisation are not there", async () => {
+test("groups and mappings of another organisation are not found", async () => {
   const foreign = await createScimClient(gateway, other.adminKey);
   const { id } = await createGroup(next("Own"));
   const user = await createUser();
@@ -434,7 +434,7 @@ test("groups and mappings of another organisation are not there", async () => {
   assert.deepEqual((await done(call(gateway, "GET /scim/groups", { key }))).groups, []);
 });
 
-test("people whom no identity provider knows are no members", async () => {
+test("users unknown to the identity provider cannot be members", async () => {
   const { rows } = await database.read({
     sql: "SELECT id FROM users WHERE role = 'owner' AND organisation_id = ?",
     args: [organisationId],
@@ -443,7 +443,7 @@ test("people whom no identity provider knows are no members", async () => {
   assert.equal(await scim.refusal("POST /Groups", body), "400 invalidValue");
 });
 
-test("1,000 members at once", async () => {
+test("PATCH /Groups gives memberships to 1,000 members at once", async () => {
   const ids = Array.from({ length: 1000 }, () => crypto.randomUUID());
   await database.write(
     ids.map((id, index) => ({

@@ -34,7 +34,7 @@ const patch = (id: string, Operations: unknown) => scim.done(`PATCH /Users/${id}
 const list = (query: Record<string, string>) =>
   scim.done<ResourceList>(`GET /Users?${new URLSearchParams(query).toString()}`);
 
-/** A person of the organisation whom no identity provider knows. */
+/** A user of the organisation whom no identity provider knows. */
 async function insertPerson(role = "member"): Promise<{ id: string; email: string }> {
   const person = { id: crypto.randomUUID(), email: newName() };
   await database.write([
@@ -46,7 +46,7 @@ async function insertPerson(role = "member"): Promise<{ id: string; email: strin
   return person;
 }
 
-test("POST /Users answers 201 with the person and where it is", async () => {
+test("POST /Users returns 201 with the user and its location", async () => {
   const userName = newName();
   const { status, type, location, body } = await scim.send("POST /Users", {
     schemas: ["urn:ietf:params:scim:schemas:core:2.0:User"],
@@ -74,13 +74,13 @@ test("POST /Users answers 201 with the person and where it is", async () => {
   assert.deepEqual([rows[0]?.role, rows[0]?.status], ["member", "active"]);
 });
 
-test("the same routes are below /v1", async () => {
+test("the same routes are available below /v1", async () => {
   const answer = await scim.send("POST /Users", { userName: newName() }, "/v1/scim/v2");
   assert.equal(answer.status, 201);
   assert.equal(answer.location, `http://gateway.test/v1/scim/v2/Users/${answer.body.id}`);
 });
 
-test("names of attributes are read in any case", async () => {
+test("names of attributes are case-insensitive", async () => {
   const { id } = await scim.done("POST /Users", { USERNAME: newName(), name: { GivenName: "Ann" }, Active: "False" });
   const shown = await scim.done(`GET /Users/${id}`);
   assert.deepEqual([shown.name?.givenName, shown.active], ["Ann", false]);
@@ -104,7 +104,7 @@ for (const [name, body, scimType] of [
   });
 }
 
-test("POST /Users refuses names another person has", async () => {
+test("POST /Users refuses names of other users", async () => {
   const { userName, externalId } = await create({ externalId: "twin" });
   assert.equal(await scim.refusal("POST /Users", { userName: userName.toUpperCase() }), "409 uniqueness");
   assert.equal(await scim.refusal("POST /Users", { userName: newName(), externalId }), "409 uniqueness");
@@ -112,7 +112,7 @@ test("POST /Users refuses names another person has", async () => {
   assert.equal(await scim.refusal("POST /Users", { userName: newName(), emails }), "409 uniqueness");
 });
 
-test("POST /Users links a person who is in the organisation already", async () => {
+test("POST /Users links an existing user of the organisation", async () => {
   const person = await insertPerson("admin");
   assert.equal(await scim.refusal(`GET /Users/${person.id}`), "404");
   const linked = await create({ userName: person.email, externalId: "linked" });
@@ -122,7 +122,7 @@ test("POST /Users links a person who is in the organisation already", async () =
   assert.equal(await scim.refusal("POST /Users", { userName: person.email, externalId: "other" }), "409 uniqueness");
 });
 
-test("POST /Users takes people of allowed domains only", async () => {
+test("POST /Users accepts users of allowed domains only", async () => {
   const allow = (domains: readonly string[]) =>
     database.write([
       {
@@ -182,7 +182,7 @@ for (const filter of [
   });
 }
 
-test("GET /Users pages", async () => {
+test("GET /Users has pages", async () => {
   await create();
   await create();
   const all = await list({});
@@ -199,7 +199,7 @@ test("GET /Users pages", async () => {
   assert.equal(await scim.refusal("GET /Users?startIndex=1.5"), "400 invalidValue");
 });
 
-test("GET /Users answers the attributes that are asked for", async () => {
+test("GET /Users returns the requested attributes", async () => {
   const { id } = await create();
   const [only] = (await list({ filter: `id eq "${id}"`, attributes: "userName" })).Resources;
   assert.deepEqual(Object.keys(only ?? {}).sort(), ["id", "meta", "schemas", "userName"]);
@@ -207,7 +207,7 @@ test("GET /Users answers the attributes that are asked for", async () => {
   assert.deepEqual([without?.id, without?.emails], [id, undefined]);
 });
 
-test("PUT /Users clears what is left out, but for externalId and active", async () => {
+test("PUT /Users clears absent attributes, except externalId and active", async () => {
   const userName = newName();
   const { id } = await create({ userName, externalId: "put", name: { givenName: "Ann", familyName: "Bee" } });
   await patch(id, [{ op: "replace", path: "active", value: false }]);
@@ -219,7 +219,7 @@ test("PUT /Users clears what is left out, but for externalId and active", async 
   assert.deepEqual([renamed.active, renamed.emails[0]?.value], [true, userName]);
 });
 
-test("PUT and PATCH refuse names another person has", async () => {
+test("PUT and PATCH refuse names of other users", async () => {
   const other = await create({ externalId: "taken" });
   const { id, userName } = await create();
   assert.equal(await scim.refusal(`PUT /Users/${id}`, { userName: other.userName }), "409 uniqueness");
@@ -278,7 +278,7 @@ for (const [name, Operations, wanted] of [
     { first: "Two" },
   ],
 ] as const) {
-  test(`PATCH /Users takes ${name}`, async () => {
+  test(`PATCH /Users accepts ${name}`, async () => {
     const { id, emails } = await create({ name: { givenName: "Ann", familyName: "Bee" } });
     const before = { active: true, first: "Ann", last: "Bee", email: emails[0]?.value };
     await patch(id, Operations);
@@ -324,7 +324,7 @@ for (const [name, body, wanted] of [
   });
 }
 
-test("PATCH /Users takes 64 operations", async () => {
+test("PATCH /Users accepts 64 operations", async () => {
   const { id } = await create();
   await patch(id, Array(64).fill(operation));
 });
@@ -358,7 +358,7 @@ for (const [name, end] of [
   });
 }
 
-test("DELETE /Users answers 204, then the person is gone and can come back", async () => {
+test("DELETE /Users returns 204, and the user can be provisioned again", async () => {
   const userName = newName();
   const { id } = await create({ userName, externalId: "comes-back" });
   const { status, body } = await scim.send(`DELETE /Users/${id}`);
@@ -370,7 +370,7 @@ test("DELETE /Users answers 204, then the person is gone and can come back", asy
   assert.deepEqual([again.id, again.active], [id, true]);
 });
 
-test("owners stay", async () => {
+test("owners cannot be changed", async () => {
   const { id, email } = await insertPerson("owner");
   const refused = async (route: string, body?: unknown) => assert.equal(await scim.refusal(route, body), "403");
   await refused("POST /Users", { userName: email, active: false });
@@ -385,7 +385,7 @@ test("owners stay", async () => {
   );
 });
 
-test("what is not there answers 404", async () => {
+test("unknown users are 404", async () => {
   const body = { userName: newName(), Operations: [operation] };
   for (const id of [missing, "nothing", "a%00b"]) {
     for (const method of ["GET", "PUT", "PATCH", "DELETE"]) {
@@ -396,7 +396,7 @@ test("what is not there answers 404", async () => {
   }
 });
 
-test("people of another organisation are not there", async () => {
+test("users of another organisation are not found", async () => {
   const foreign = await createScimClient(gateway, other.adminKey);
   const own = await create({ externalId: "shared" });
   for (const [route, body] of [
@@ -423,12 +423,12 @@ test("passwords are neither stored nor audited", async () => {
   await scim.refusal(`PATCH /Users/${id}`, { Operations: [{ op: "move", path: "password", value: secret }] });
   const { rows } = await database.read("SELECT * FROM audit_logs");
   const { rows: users } = await database.read({ sql: "SELECT * FROM users WHERE id = ?", args: [id] });
-  const kept = JSON.stringify([rows, users]);
-  assert.ok(kept.includes(id));
-  assert.ok(!kept.includes(secret));
+  const preserved = JSON.stringify([rows, users]);
+  assert.ok(preserved.includes(id));
+  assert.ok(!preserved.includes(secret));
 });
 
-test("what identity providers do is audited", async () => {
+test("changes by identity providers are audited", async () => {
   const { id } = await create();
   await patch(id, [operation]);
   await scim.refusal(`PATCH /Users/${id}`, { Operations: [] });

@@ -64,7 +64,7 @@ const show = async (slug: string) =>
 const put = (slug: string, config: object) => problem(gateway, `PUT /configs/${slug}`, { key, body: { config } });
 const ok = "200 undefined undefined";
 
-test("the api_key of a saved config is sealed, shown masked and sent in clear", async () => {
+test("the api_key of a saved config is stored encrypted, shown masked and sent in clear", async () => {
   const config = { provider: "openai", api_key: secret, custom_host: `${upstream.url}/v1` };
   const slug = await save(config);
   assert.deepEqual(await show(slug), { ...config, api_key: mask });
@@ -78,7 +78,7 @@ test("the api_key of a saved config is sealed, shown masked and sent in clear", 
   assert.equal(seen, `Bearer ${secret}`);
 });
 
-test("a mask that comes back keeps the secret, and other members change", async () => {
+test("a mask that is sent back preserves the secret, and other fields change", async () => {
   const config = { provider: "openai", api_key: secret, custom_host: `${upstream.url}/v1` };
   const slug = await save({ strategy: { mode: "fallback" }, targets: [config, { provider: "echo" }] });
   const shown = await show(slug);
@@ -116,7 +116,7 @@ test("a mask does not follow an address: neither host, nor provider, nor a host 
   assert.equal(await put(slug, { strategy: { mode: "fallback" }, targets: [fresh] }), ok);
 });
 
-test("a caller's custom host does not get the credential of a saved config", async () => {
+test("a caller's custom host does not receive the credential of a saved config", async () => {
   const slug = await save({ provider: "openai", api_key: secret });
   seen = undefined;
   const host = `${upstream.url}/v1`;
@@ -128,7 +128,7 @@ test("a caller's custom host does not get the credential of a saved config", asy
   assert.equal((await chat(gateway, helloBody, { ...headers, "x-gateway-config": inline })).status, 200);
 });
 
-test("every setting of a provider that is a secret is sealed in configs, and oauth's", async () => {
+test("every secret setting of a provider is encrypted in configs, and those of oauth", async () => {
   const members = builtInProviders.flatMap(({ settings }) => settings.filter(({ isSecret }) => isSecret));
   const account = JSON.stringify({ private_key: secret, client_email: "a@b.example" });
   for (const { member } of members) {
@@ -143,7 +143,7 @@ test("every setting of a provider that is a secret is sealed in configs, and oau
   assert.ok(!bytes().includes(secret));
 });
 
-test("credentials of a guardrail's checks are sealed, shown masked, and stay with their address", async () => {
+test("credentials of a guardrail's checks are encrypted, shown masked, and stay with their address", async () => {
   const header = "Bearer guard-secret-0123456789";
   const webhook = (url: string, Authorization: string) => ({
     id: "default.webhook",
@@ -173,7 +173,7 @@ test("credentials of a guardrail's checks are sealed, shown masked, and stay wit
   assert.equal(await change([webhook("https://elsewhere.example.com/", "Bearer another-0123456")]), ok);
 });
 
-test("deleting a config or a guardrail deletes its sealed secrets", async () => {
+test("deleting a config or a guardrail deletes its encrypted secrets", async () => {
   const database = await openDatabase({ url: `file:${file}` });
   const count = async () =>
     Number((await database.read("SELECT count(*) AS total FROM secrets WHERE kind = 'configs'")).rows[0]?.total);
@@ -185,7 +185,7 @@ test("deleting a config or a guardrail deletes its sealed secrets", async () => 
   await database.close();
 });
 
-test("what earlier versions stored in clear is sealed at the start", async () => {
+test("secrets that earlier versions stored in clear are encrypted at the start", async () => {
   const other = createTemporaryFolder();
   const url = `file:${join(other.path, "old.db")}`;
   const first = await createTestGateway({ database: url });
@@ -270,7 +270,7 @@ const spelled: Record<string, object> = {
   },
 };
 for (const [what, config] of Object.entries(spelled)) {
-  test(`${what} in a saved config is sealed, and its mask stands for it`, async () => {
+  test(`${what} in a saved config is encrypted, and shown as a mask`, async () => {
     const slug = await save(config);
     const shown = await show(slug);
     assert.ok(!JSON.stringify(shown).includes(planted), JSON.stringify(shown));
@@ -295,14 +295,14 @@ test("the mask of a key is refused where an address in camel case changed", asyn
   assert.match(await put(slug, moved), /^400 /);
 });
 
-test("a description of headers in a schema stays as it is", async () => {
+test("a description of headers in a schema is preserved", async () => {
   const properties = { headers: { type: "object", description: "Headers to send" } };
   const tools = [{ type: "function", function: { name: "f", parameters: { type: "object", properties } } }];
   const config = { ...openai, override_params: { tools } };
   assert.deepEqual(await show(await save(config)), { ...config, api_key: mask });
 });
 
-test("a config with thousands of credentials is refused at once", async () => {
+test("a config with thousands of credentials is refused quickly", async () => {
   const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x-${index}`, "0123456789abcdef"]));
   const body = { name: "Many", config: { ...openai, override_params: { headers: many } } };
   assert.match(await problem(gateway, "POST /configs", { key, body }), /^400 /);

@@ -23,7 +23,7 @@ async function create(body: object): Promise<string> {
 }
 const update = (slug: string, body: object) => problem(gateway, `PUT /integrations/${slug}`, { key, body });
 
-/** Members an integration has where those of `requiredSettings` are not enough. */
+/** Fields of an integration where those of `requiredSettings` are not enough. */
 const azure = [
   { alias: "a", azure_api_version: "2024-10-21", azure_deployment_name: "d", azure_model_slug: "m", is_default: true },
 ];
@@ -57,7 +57,7 @@ test("every setting that is named like an address is marked where its provider d
 
 for (const { slug: provider, settings } of builtInProviders) {
   for (const { member } of settings.filter(({ shapesAddress }) => shapesAddress)) {
-    test(`${member} of ${provider} does not change without the secrets that go there`, async () => {
+    test(`${member} of ${provider} cannot change without the secrets sent there`, async () => {
       const slug = await create({ ai_provider_id: provider, configurations: baseOf(provider) });
       const configurations = { [member]: other(member) };
       const refused = `400 AB01 configurations.${member}`;
@@ -79,7 +79,7 @@ for (const [member, value] of [
   ["custom_host", "https://second.example.com/v1"],
   ["oauth.token_url", "https://second.example.com/token"],
 ] as const) {
-  test(`${member} does not change without the secrets that go there, nor go away`, async () => {
+  test(`${member} cannot change or be removed without the secrets sent there`, async () => {
     const oauth = { token_url: "https://first.example.com/token", client_id: "id", client_secret: "client-secret-00" };
     const custom_headers = { "x-api-key": "header-secret-0123456789" };
     const configurations = { custom_host: "https://first.example.com/v1", oauth, custom_headers };
@@ -104,7 +104,7 @@ for (const [member, value] of [
   });
 }
 
-test("a model's host is not set without the integration's secrets", async () => {
+test("a model's host cannot be set without the integration's secrets", async () => {
   const slug = await create({ ai_provider_id: "openai" });
   const put = (body: object) => problem(gateway, `PUT /integrations/${slug}/models`, { key, body });
   const models = [{ slug: "m", enabled: true, configurations: { custom_host: "https://second.example.com/v1" } }];
@@ -119,7 +119,7 @@ test("a model's host is not set without the integration's secrets", async () => 
   assert.equal(await put({ models: [{ slug: "m", enabled: true, configurations: null }] }), "200 undefined undefined");
 });
 
-test("resourceName of a virtual key does not change without its key", async () => {
+test("resourceName of a virtual key cannot change without its key", async () => {
   const azureKey = { resourceName: "first", deploymentName: "d", apiVersion: "2024-10-21" };
   const body = { name: "Azure", slug: "vk-azure", provider: "azure-openai", key: secret, ...azureKey };
   await done(call(gateway, "POST /virtual-keys", { key, body }));
@@ -128,7 +128,7 @@ test("resourceName of a virtual key does not change without its key", async () =
   assert.equal(await change({ resourceName: "second", key: "given-again-0123456789" }), "200 undefined undefined");
 });
 
-test("an address of an integration whose key is mapped from outside changes only with the mapping", async () => {
+test("an address of an integration whose key is mapped from an external secret changes only with the mapping", async () => {
   const reference = { name: "R", slug: "vault-r", manager_type: "hashicorp_vault", secret_path: "a" };
   const auth_config = {
     vault_auth_type: "token",
@@ -143,7 +143,7 @@ test("an address of an integration whose key is mapped from outside changes only
   assert.equal(await update(slug, { configurations, secret_mappings }), "200 undefined undefined");
 });
 
-test("an address of a secret store does not change without the secrets that go there", async () => {
+test("an address of a secret store cannot change without the secrets sent there", async () => {
   const stores: readonly [string, object, string, string, object][] = [
     [
       "hashicorp_vault",
@@ -187,7 +187,7 @@ test("an address of a secret store does not change without the secrets that go t
   }
 });
 
-test("settings there are not are refused, not stored", async () => {
+test("unknown settings are refused, not stored", async () => {
   const body = {
     name: "N",
     ai_provider_id: "openai",
@@ -202,7 +202,7 @@ test("settings there are not are refused, not stored", async () => {
   );
 });
 
-test("every setting that is named like a secret is marked; what is marked is sealed and shown masked", async () => {
+test("every setting named like a secret is marked, encrypted and shown masked", async () => {
   const looksSecret =
     /(?:secret|token|private_key|passphrase|access_key|access_key_id|modal_key|service_account_json)$/;
   for (const { slug: provider, settings } of builtInProviders) {

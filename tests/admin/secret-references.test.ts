@@ -57,7 +57,7 @@ async function sealedFields(id: string): Promise<string[]> {
   return rows.map(({ field }) => String(field));
 }
 
-test("POST /secret-references answers a receipt; the record is found by id and slug", async () => {
+test("POST /secret-references returns a receipt; the record is found by id and slug", async () => {
   const receipt = await create({ ...aws, tags: { team: "a" }, description: "For chats", secret_key: "api_key" });
   assert.match(receipt.slug, /^main-k-[0-9a-f]{6}$/);
   assert.deepEqual(Object.keys(receipt).sort(), ["id", "object", "slug"]);
@@ -114,7 +114,7 @@ for (const [name, body, fields] of [
     [],
   ],
 ] as const) {
-  test(`POST /secret-references takes ${name} and seals its secrets`, async () => {
+  test(`POST /secret-references accepts ${name} and encrypts its secrets`, async () => {
     const { id } = await create(body);
     assert.deepEqual(
       await sealedFields(id),
@@ -189,7 +189,7 @@ for (const [name, changes, param] of [
   });
 }
 
-test("a slug that is taken is 400", async () => {
+test("a slug in use is 400", async () => {
   await create({ ...aws, slug: "Taken_1" });
   assert.equal(
     await refusal(call(gateway, "POST /secret-references", { body: { ...aws, slug: "Taken_1" } })),
@@ -199,7 +199,7 @@ test("a slug that is taken is 400", async () => {
   await done(call(gateway, "POST /secret-references", { key, body: { ...aws, slug: "Taken_1" } }));
 });
 
-test("workspaces are named by id or slug and must be the organisation's", async () => {
+test("workspaces are named by id or slug and must belong to the organisation", async () => {
   const { id } = await create({ ...aws, allowed_workspaces: ["default"] });
   const { allow_all_workspaces, allowed_workspaces } = await read(id);
   assert.equal(allow_all_workspaces, false);
@@ -217,7 +217,7 @@ test("workspaces are named by id or slug and must be the organisation's", async 
   assert.equal((await read(id)).allow_all_workspaces, false);
 });
 
-test("PUT /secret-references changes what it names, clears with null and keeps the rest", async () => {
+test("PUT /secret-references changes the given fields, clears with null and preserves the rest", async () => {
   const { id } = await create({ ...aws, description: "d", secret_key: "k", tags: { a: "b" } });
   const before = await read(id);
   assert.deepEqual(await done(update(id, { name: "New", secret_path: "other" })), {});
@@ -323,7 +323,7 @@ test("GET /secret-references filters and pages", async () => {
   assert.equal(new Set(ids).size, 4);
 });
 
-test("GET /secret-references shows 20 unless told", async () => {
+test("GET /secret-references shows 20 by default", async () => {
   for (let count = 0; count < 21; count++) await create(vault);
   assert.equal((await done<List>(call<List>(gateway, "GET /secret-references"))).data.length, 20);
 });

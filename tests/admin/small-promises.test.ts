@@ -18,7 +18,7 @@ interface Key {
 
 const userOf = async (id: string) => (await done<{ user_id: string }>(call(gateway, `GET /api-keys/${id}`))).user_id;
 
-test("a user key without user_id belongs to the person who made the calling key", async () => {
+test("a user key without user_id belongs to the user who created the calling key", async () => {
   const { data } = await done<List<{ id: string; slug: string }>>(call(gateway, "GET /admin/workspaces"));
   const workspace_id = data[0]?.slug;
   const owners = await done<List<{ id: string }>>(call(gateway, "GET /admin/users?role=owner"));
@@ -35,7 +35,7 @@ test("a user key without user_id belongs to the person who made the calling key"
   assert.equal(await userOf(last.id), owners.data[0]?.id);
 });
 
-test("the provider of a new integration has its slug where it is free, and the answer tells it", async () => {
+test("the provider of a new integration has its slug if it is free, and the response shows it", async () => {
   const key = workspaceKey;
   const body = { name: "Local", slug: "local", ai_provider_id: "echo" };
   const made = await done<{ provider_slug: string }>(call(gateway, "POST /integrations", { key, body }));
@@ -53,7 +53,7 @@ test("the provider of a new integration has its slug where it is free, and the a
   assert.ok(!("provider_slug" in (await done(call(gateway, "POST /integrations", { key, body: none })))));
 });
 
-test("a config with a custom host that would be refused is not saved", async () => {
+test("a config with a forbidden custom host is not saved", async () => {
   const key = workspaceKey;
   for (const [config, param] of [
     [{ provider: "openai", api_key: "k", custom_host: "http://10.0.0.1/v1" }, "config.custom_host"],
@@ -70,7 +70,7 @@ test("a config with a custom host that would be refused is not saved", async () 
   }
 });
 
-test("a workspace that is made after its group has the group's people at once", async () => {
+test("a workspace created after its group has the group's users at once", async () => {
   const scim = await createScimClient(gateway);
   const person = await scim.done("POST /Users", { userName: "early@example.com" });
   const manual = await addPerson(gateway, "manual@example.com");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import * as v from "valibot";
-import { findStray } from "../../src/admin/core/strict-body.ts";
+import { findIgnored } from "../../src/admin/core/strict-body.ts";
 import { adminEndpoints } from "../../src/admin/endpoints.ts";
 import { mintApiKey } from "../../src/auth/api-key.ts";
 import { scopesOfKind } from "../../src/auth/scopes.ts";
@@ -25,7 +25,7 @@ function entriesOf(schema: v.GenericSchema): Record<string, v.GenericSchema> {
   const { entries, options = [] } = schema as unknown as {
     entries?: Record<string, v.GenericSchema>;
     options?: v.GenericSchema[];
-  }; // what valibot's schemas have
+  }; // valibot's schemas have these fields
   return entries ?? Object.assign({}, ...options.map(entriesOf));
 }
 
@@ -43,7 +43,7 @@ const send = (route: string, body: unknown) => call<Refusal>(gateway, route, { k
 
 for (const { route, body: schema } of writes) {
   const entries = entriesOf(schema);
-  test(`${route} refuses members there are not, and lists`, async () => {
+  test(`${route} refuses unknown fields, and lists`, async () => {
     const name = "no_such_member";
     const { status, body } = await send(route, { [name]: 1 });
     assert.deepEqual([status, body.error?.code, body.error?.param], [400, "AB01", name]);
@@ -53,14 +53,14 @@ for (const { route, body: schema } of writes) {
     }
   });
 
-  test(`${route} refuses a wrong type of each member, naming it`, async () => {
+  test(`${route} refuses a wrong type of each field by name`, async () => {
     const required = Object.keys(entries).filter(
       (name) => !v.is(v.object({ [name]: entries[name] as v.GenericSchema }), {}),
     );
     for (const [name, entry] of Object.entries(entries)) {
       for (const wrong of [[], [[]], {}, { no_such_member: 1 }, 12_345.5, -1, "", "\0", true]) {
         const isMember = typeof wrong === "object" && "no_such_member" in wrong;
-        if (v.is(entry, wrong) && !(isMember && findStray(entry, wrong))) continue;
+        if (v.is(entry, wrong) && !(isMember && findIgnored(entry, wrong))) continue;
         const { status, body } = await send(route, { [name]: wrong });
         const param = body.error?.param ?? "";
         const isNamed = [name, ...required].some((one) => param === one || param.startsWith(`${one}.`));
@@ -81,7 +81,7 @@ for (const [name, create, path] of [
     "/virtual-keys/v",
   ],
 ] as const) {
-  test(`a budget of ${name} is taken as an object or as a list of one, and nothing else`, async () => {
+  test(`a budget of ${name} is accepted as an object or as a list of one, and nothing else`, async () => {
     const key = workspaceKey;
     const made = await done<{ id?: string }>(
       call(gateway, create.route, { key, body: { ...create.body, usage_limits: [budget] } }),
@@ -106,7 +106,7 @@ for (const [name, create, path] of [
       assert.equal(await put(wrong), `400 AB01 ${param}`, JSON.stringify(wrong));
       assert.equal((await read())?.credit_limit, 6);
     }
-    // what was read can be sent back
+    // a record that was read can be sent back
     assert.equal(await put(await read()), "200 undefined undefined");
     assert.equal((await read())?.credit_limit, 6);
     for (const none of [[], null]) {
@@ -117,7 +117,7 @@ for (const [name, create, path] of [
   });
 }
 
-test("an unknown unit of a provider's rate limits is named", async () => {
+test("an unknown unit of a provider's rate limits is refused by name", async () => {
   const rate_limits = { type: "requests", unit: "rpx", value: 1 };
   const { status, body } = await call<{ error: { message: string; param: string } }>(gateway, "PUT /virtual-keys/v", {
     key: workspaceKey,
@@ -127,7 +127,7 @@ test("an unknown unit of a provider's rate limits is named", async () => {
   assert.match(body.error.message, /must be rpm, rph, rpd, rps or rpw/);
 });
 
-test("a virtual key keeps its custom_host", async () => {
+test("a virtual key preserves its custom_host", async () => {
   const key = workspaceKey;
   const body = {
     name: "h",
@@ -146,7 +146,7 @@ test("a virtual key keeps its custom_host", async () => {
   assert.equal(refused, "400 AB01 custom_host");
 });
 
-test("a switch there is not is refused", async () => {
+test("an unknown switch is refused", async () => {
   const { data } = await done<{ data: { id: string }[] }>(call(gateway, "GET /admin/workspaces"));
   const body = { security_settings: { membersViewLog: false } };
   const route = `PUT /admin/workspaces/${data[0]?.id}`;

@@ -9,14 +9,15 @@ import { type Answer, call, createOrganisation, done } from "../support/control.
 import { adminKey, createTestGateway, insertKey, type TestGateway } from "../support/gateway.ts";
 import { sample } from "../support/sample.ts";
 
-// Two organisations with two workspaces each, all with records of every kind. Callers of the first workspace, and of the
-// first organisation, name what is not theirs: in each path, query and body.
+// Two organisations with two workspaces each, all with records of every kind. Callers of the first workspace, and of
+// the
+// first organisation, name foreign records: in each path, query and body.
 
-/** Records of one workspace, or of an organisation, by kind: the names a request can call them by. */
+/** Records of one workspace, or of an organisation, by kind: the names a request can use for them. */
 type Records = Record<string, readonly string[]>;
 
 interface Place {
-  /** Letters that stand in every name of its records. */
+  /** Letters in every name of its records. */
   marker: string;
   organisationId: string;
   workspaceId: string;
@@ -45,7 +46,7 @@ interface Receipt {
   slug: string;
 }
 
-/** Makes records of a workspace by its admin key. */
+/** Creates records of a workspace with its admin key. */
 async function fill(place: Omit<Place, "records">): Promise<Records> {
   const { marker, workspaceId: workspace_id } = place;
   const post = (path: string, body: object) =>
@@ -114,7 +115,7 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
   };
 }
 
-/** Makes records of an organisation by its admin key. */
+/** Creates records of an organisation with its admin key. */
 async function fillOrganisation(marker: string, key: string): Promise<Records> {
   const post = (path: string, body: object) => done<Receipt>(call<Receipt>(gateway, `POST ${path}`, { key, body }));
   const names = ({ id, slug }: Receipt) => [id, slug].filter((name) => name !== undefined);
@@ -185,7 +186,7 @@ before(async () => {
 });
 after(() => gateway.close());
 
-/** Every row of what is not the caller's: nothing of it may change. */
+/** Every foreign row: none of them may change. */
 async function snapshot(organisationId: string, workspaceId: string | null): Promise<string> {
   const { rows: tables } = await database.read("SELECT name FROM sqlite_master WHERE type = 'table'");
   const contents: unknown[] = [];
@@ -203,17 +204,17 @@ async function snapshot(organisationId: string, workspaceId: string | null): Pro
   return JSON.stringify(contents);
 }
 
-/** A name of the same form that nothing has. */
+/** An unused name of the same form. */
 function unknownLike(name: string): string {
   return /^[0-9a-f]{8}-/.test(name) ? crypto.randomUUID() : `${name.slice(0, 2)}-nothing-${name.length}`;
 }
 
-/** An answer without the name that was asked for, so that answers for different names can be compared. */
+/** A response without the requested name, so that responses for different names can be compared. */
 function anonymous({ status, body }: Answer, name: string): string {
   return `${status} ${JSON.stringify(body).replaceAll(name, "<name>")}`;
 }
 
-/** A body every row with one accepts, or refuses for both names alike. */
+/** A body that every endpoint accepts, or refuses for both names alike. */
 const plainBodies: Readonly<Record<string, object>> = {
   "PUT /admin/users/:userId": { role: "admin" },
   "POST /admin/workspaces/:id/users": { users: [] },
@@ -234,7 +235,7 @@ interface Swap {
 
 let swaps = 0;
 
-/** Asks for a foreign record and for one that is not there, and requires that nobody can tell which was which. */
+/** Requests a foreign record and an unknown one, and requires that the responses cannot be distinguished. */
 async function requireAlike(
   build: (name: string) => { route: string; body?: object },
   { name, key, place }: Pick<Swap, "name" | "key" | "place">,
@@ -262,7 +263,7 @@ function callers() {
   ];
 }
 
-/** Names of records that are foreign to a caller: of a sibling workspace only what is that workspace's own. */
+/** Names of records that are foreign to a caller: of a sibling workspace only its own. */
 function foreignNames(place: Place, own: Place | undefined): string[] {
   const shared = place.organisationId === own?.organisationId ? Object.values(own.records).flat() : [];
   return [...new Set(Object.values(place.records).flat())].filter((name) => !shared.includes(name));
@@ -270,7 +271,7 @@ function foreignNames(place: Place, own: Place | undefined): string[] {
 
 const rows = adminEndpoints.filter(isAdminEndpoint).filter(({ path }) => path.includes(":"));
 
-test("names in paths: foreign records answer like unknown ones, and stay as they are", async () => {
+test("names in paths: foreign records respond like unknown ones, and are unchanged", async () => {
   for (const { key, workspaceId, foreign } of callers()) {
     const [own] = places;
     const before = await snapshot(own?.organisationId ?? "", workspaceId);
@@ -281,7 +282,7 @@ test("names in paths: foreign records answer like unknown ones, and stay as they
         (method === "PUT" || method === "POST" ? { name: "x" } : undefined);
       for (const place of foreign) {
         for (const name of sample(foreignNames(place, own), 5)) {
-          // where two names stand, the first is swapped, then the second below an own workspace
+          // where two names stand, the first is replaced, then the second below an own workspace
           const parameters = path.match(/:\w+/g) ?? [];
           for (const [index] of parameters.entries()) {
             const build = (asked: string) => {
@@ -314,7 +315,7 @@ test("names in queries: foreign workspaces and organisations are refused like un
     for (const { path } of queries) {
       for (const place of foreign) {
         for (const parameter of parameters) {
-          // the log of the caller's own organisation tells what was asked for before
+          // the log of the caller's own organisation has the names of earlier requests
           if (path === "/v1/audit-logs" && parameter !== "organisation_id" && parameter !== "workspace_id") continue;
           for (const name of sample(foreignNames(place, own), 5)) {
             const build = (asked: string) => ({ route: `GET ${path.slice(3)}?${times}&${parameter}=${asked}` });
@@ -330,7 +331,7 @@ test("names in queries: foreign workspaces and organisations are refused like un
 const conditions = [{ key: "model", value: "*" }];
 const grouping = [{ key: "api_key" }];
 
-/** Bodies that refer to other records; the name goes where it is called for. */
+/** Bodies that refer to other records; the tested name is inserted. */
 const references: readonly [route: string, build: (name: string, own: Place) => object][] = [
   ["POST /configs", (name) => ({ name: "x", config: { retry: { attempts: 1 } }, workspace_id: name })],
   [
@@ -431,7 +432,7 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
   ["PUT /admin/organisation/defaults", (name) => ({ input_guardrails: [name] })],
 ];
 
-test("names in bodies: records that refer to foreign ones are refused, and nothing is written", async () => {
+test("names in bodies: references to foreign records are refused, and nothing is written", async () => {
   for (const { key, workspaceId, foreign } of callers()) {
     const [own] = places;
     assert.ok(own);
@@ -476,6 +477,6 @@ test("stored providers of other workspaces cannot be called, by header or model"
   }
 });
 
-test("at least a thousand names were swapped", () => {
+test("at least a thousand names were replaced", () => {
   assert.ok(swaps >= 1_000, `${swaps} swaps`);
 });

@@ -40,6 +40,45 @@ for (const { path, query = [] } of lists.filter((row) => row.query)) {
   });
 }
 
+for (const { path, query = [] } of lists.filter((row) => row.query)) {
+  test(`GET ${path} refuses a filter as a list, and one that is given twice, where it reads one value`, async () => {
+    const asked = path.slice(3).replace(/:\w+/g, () => crypto.randomUUID());
+    const refusals = async (text: string) => {
+      const answers = [adminKey, workspaceKey].map((key) => call<Refusal>(gateway, `GET ${asked}?${text}`, { key }));
+      return (await Promise.all(answers)).map(({ status, body }) => `${status} ${body.error?.param}`);
+    };
+    for (const { name, isList = false } of query) {
+      const listed = await refusals(`${name}[]=1`);
+      assert.equal(listed.includes(`400 ${name}[]`), !isList, name);
+      const twice = await refusals(`${name}=1&${name}=1`);
+      assert.ok(isList || twice.includes(`400 ${name}`), `${name}: ${twice}`);
+    }
+  });
+}
+
+test("GET /logs reads its filters in either spelling", async () => {
+  const headers = { "x-gateway-trace-id": "spelt", "x-gateway-provider": "echo" };
+  const body = { model: "echo-1", messages: [{ role: "user", content: "Hello" }] };
+  await call(gateway, "POST /chat/completions", { key: workspaceKey, body, headers });
+  const list = async (query: string) => {
+    const { status, body: page } = await call<{ data?: object[] }>(gateway, `GET /logs?${query}`, {
+      key: workspaceKey,
+    });
+    return `${status} ${page.data?.length}`;
+  };
+  for (let waited = 0; (await list("trace_id=spelt")) !== "200 1" && waited < 5_000; waited += 20) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.deepEqual(await Promise.all(["traceId=spelt", "traceId=other", "apiKeyId=none"].map(list)), [
+    "200 1",
+    "200 0",
+    "200 0",
+  ]);
+  for (const query of ["model[]=none", "traceId=spelt&trace_id=other", "status=200&status=500"]) {
+    assert.match(await list(query), /^400 /, query);
+  }
+});
+
 for (const path of ["/logs/tail", "/logs/exports"]) {
   test(`GET ${path} is no path`, async () => {
     const { status, body } = await call<{ error: { code: string } }>(gateway, `GET ${path}`, { key: workspaceKey });

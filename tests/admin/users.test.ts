@@ -25,7 +25,7 @@ const list = (query = "", key?: string) =>
 
 const inDefault = [{ id: "default", role: "member" }];
 
-test("GET /admin/users shows people with the slugs of their workspaces", async () => {
+test("GET /admin/users lists users with the slugs of their workspaces", async () => {
   const member = await addPerson(gateway, "member@example.com", { workspaces: inDefault });
   const admin = await addPerson(gateway, "admin@example.com", { role: "admin" });
   const outside = await addPerson(gateway, "outside@example.com");
@@ -60,7 +60,7 @@ for (const [query, emails] of [
   });
 }
 
-test("GET /admin/users pages in both spellings", async () => {
+test("GET /admin/users has pages in both spellings", async () => {
   const all = (await list()).data.map(({ id }) => id);
   const second = await list("?pageSize=1&currentPage=1");
   assert.deepEqual([second.data.map(({ id }) => id), second.total], [[all[1]], 4]);
@@ -92,7 +92,7 @@ test("the owner can be neither changed nor deleted", async () => {
   assert.equal(await refusal(call(gateway, `DELETE ${path}`)), "403 AB03");
 });
 
-test("DELETE /admin/users ends memberships and keys at once; an invite brings the person back", async () => {
+test("DELETE /admin/users ends memberships and keys at once; an invite restores the user", async () => {
   const email = "leaver@example.com";
   const invitation = { workspaces: inDefault, scopes: ["configs.list"] };
   const person = await addPerson(gateway, email, invitation);
@@ -109,7 +109,7 @@ test("DELETE /admin/users ends memberships and keys at once; an invite brings th
   assert.equal((await call(gateway, "GET /configs", { key: person.key })).status, 401);
 });
 
-test("people of another organisation are as unknown as nobody", async () => {
+test("users of another organisation are not found, like unknown ones", async () => {
   const { id } = await addPerson(gateway, "theirs@example.com", { key: other.adminKey });
   for (const userId of [id, crypto.randomUUID(), "no-id", "me"]) {
     assert.equal(await refusal(call(gateway, `GET /admin/users/${userId}`)), "404 AB08");
@@ -123,7 +123,7 @@ test("people of another organisation are as unknown as nobody", async () => {
   ]);
 });
 
-test("keys of a workspace do not reach people", async () => {
+test("keys of a workspace cannot reach users", async () => {
   for (const route of ["GET /admin/users", "GET /admin/users/x", "DELETE /admin/users/x"]) {
     assert.equal(await refusal(call(gateway, route, { key: workspaceKey })), "403 AB03");
   }

@@ -27,7 +27,7 @@ const rowsOf = async (table: string) => {
   return Number(rows[0]?.total);
 };
 
-test("POST /virtual-keys makes a provider with credentials of its own, which nothing else shows", async () => {
+test("POST /virtual-keys creates a provider with separate credentials that nothing else shows", async () => {
   const before = { integrations: await rowsOf("integrations"), secrets: await rowsOf("secrets") };
   const slug = await create({ note: "n", rate_limits: [{ type: "requests", unit: "rpm", value: 1 }] });
   assert.match(slug, /^legacy-[0-9a-f]{6}$/);
@@ -102,7 +102,7 @@ for (const [provider, members, shown] of [
   ],
   ["workers-ai", { workersAiAccountId: "a" }, { workers_ai_account_id: "a" }],
 ] as const) {
-  test(`POST /virtual-keys takes ${provider} with ${Object.keys(members).join(", ") || "a key"}`, async () => {
+  test(`POST /virtual-keys accepts ${provider} with ${Object.keys(members).join(", ") || "a key"}`, async () => {
     const row = await read(await create({ provider, ...members }));
     assert.equal(row.ai_provider_name, provider === "open-ai" ? "openai" : provider);
     assert.deepEqual(row.model_config, shown);
@@ -153,7 +153,7 @@ test("a missing secret reference is 404", async () => {
   assert.deepEqual([status, body.error.code, body.error.param], [404, "AB02", "secret_mappings.0.secret_reference_id"]);
 });
 
-test("PUT /virtual-keys leaves what is absent, clears what is null and replaces what is given", async () => {
+test("PUT /virtual-keys preserves absent fields, clears null and replaces given values", async () => {
   const usage_limits = { credit_limit: 5 };
   const slug = await create({
     provider: "azure-openai",

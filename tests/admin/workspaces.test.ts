@@ -37,7 +37,7 @@ const read = (id: string) => done(call<Workspace>(gateway, `GET ${path}/${id}`))
 const update = (id: string, body: object) => call(gateway, `PUT ${path}/${id}`, { body });
 const setOrganisation = (body: object) => done(call(gateway, `PUT /organisations/${organisationId}`, { body }));
 
-test("POST /admin/workspaces answers the whole record", async () => {
+test("POST /admin/workspaces returns the whole record", async () => {
   const person = await addPerson(gateway, "first@example.com");
   const made = await create({
     name: "My Team",
@@ -159,7 +159,7 @@ test("GET /admin/workspaces filters by name, exact name and status", async () =>
   assert.ok(page.total > 2);
 });
 
-test("PUT /admin/workspaces leaves what is absent, clears null and replaces values", async () => {
+test("PUT /admin/workspaces preserves absent fields, clears null and replaces given values", async () => {
   const { id } = await create({
     name: "Three",
     description: "d",
@@ -198,7 +198,7 @@ test("PUT /admin/workspaces leaves what is absent, clears null and replaces valu
   assert.equal(await problem(gateway, `PUT ${path}/${id}`, { body: { name: null } }), "400 AB01 name");
 });
 
-test("the default config of user keys is one of the workspace, shown as its slug", async () => {
+test("the default config of user keys belongs to the workspace, and is shown as its slug", async () => {
   const { id } = await create({ name: "With config" });
   const config = await done(
     call<{ id: string; slug: string }>(gateway, "POST /configs", {
@@ -220,7 +220,7 @@ test("the default config of user keys is one of the workspace, shown as its slug
   assert.equal((await read(id)).defaults, null);
 });
 
-test("metadata follows the organisation's schema", async () => {
+test("metadata is validated by the organisation's schema", async () => {
   const properties = { team: { type: "string", enum: ["a", "b"] }, tier: { type: "string", default: "low" } };
   const schema = { type: "object", additionalProperties: true, properties, required: ["team"] };
   await setOrganisation({ workspace_metadata_schema: schema });
@@ -231,13 +231,13 @@ test("metadata follows the organisation's schema", async () => {
   assert.deepEqual(defaults, { metadata: { team: "a", tier: "low" } });
   assert.equal(await refusal(update(id, { defaults: { metadata: { tier: "x" } } })), "400 AB01");
   assert.equal(await refusal(update(id, { defaults: null })), "400 AB01");
-  // a workspace from before the schema keeps what it has until somebody changes it
+  // a workspace older than the schema keeps its metadata until it is changed
   await done(update("default", { defaults: { user_api_key_config: null } }));
   await setOrganisation({ workspace_metadata_schema: null });
   await done(update(id, { defaults: { metadata: { tier: "x" } } }));
 });
 
-test("a workspace changes only what the organisation opened to it", async () => {
+test("a workspace changes only the settings the organisation opened to it", async () => {
   const { id, settings, security_settings } = await create({ name: "Closed" });
   const closed = (body: object) => problem(gateway, `PUT ${path}/${id}`, { body });
   assert.equal(await closed({ settings: { debug_log: 0 } }), "403 AB03 settings.debug_log");
@@ -245,7 +245,7 @@ test("a workspace changes only what the organisation opened to it", async () => 
     await closed({ security_settings: { membersViewLogs: false } }),
     "403 AB03 security_settings.membersViewLogs",
   );
-  // what holds already is no change
+  // repeating the current value is not a change
   await done(update(id, { settings, security_settings }));
   await setOrganisation({ workspace_override: ["debug_log", "logs"] });
   await done(update(id, { settings: { debug_log: false }, security_settings: { membersViewLogs: false } }));
@@ -273,7 +273,7 @@ test("saved-only mode of a workspace is set by keys of the organisation, or wher
   await setOrganisation({ workspace_override: [] });
 });
 
-test("DELETE /admin/workspaces wants the name, and nothing left or force", async () => {
+test("DELETE /admin/workspaces requires the name, and no records or force", async () => {
   const { id } = await create({ name: "Full" });
   const config = { name: "c", config: { provider: "echo" }, workspace_id: id };
   const { slug } = await done(call<{ slug: string }>(gateway, "POST /configs", { body: config }));
@@ -301,7 +301,7 @@ test("the default workspace cannot be deleted", async () => {
   assert.equal(await refusal(call(gateway, `DELETE ${path}/default`, { body })), "403 AB03");
 });
 
-test("a new workspace gets the integrations that are lent to all, with their limits", async () => {
+test("a new workspace gets the integrations that are shared with all, with their limits", async () => {
   const database = await gateway.openFile();
   const insert = (id: string, access: object | null) => ({
     sql: "INSERT INTO integrations (id, organisation_id, slug, name, ai_provider_id, status, global_workspace_access, created_at) VALUES (?, ?, ?, 'n', 'openai', 'active', ?, 0)",
@@ -342,7 +342,7 @@ test("keys of a workspace see and change their own only", async () => {
   assert.equal(await refusal(call(gateway, `DELETE ${path}/default`, { ...own, body })), "403 AB03");
 });
 
-test("workspaces of another organisation are as unknown as none", async () => {
+test("workspaces of another organisation are not found, like unknown ones", async () => {
   for (const name of [other.workspaceId, crypto.randomUUID()]) {
     assert.equal(await refusal(call(gateway, `GET ${path}/${name}`)), "404 AB08");
     assert.equal(await refusal(call(gateway, `PUT ${path}/${name}`, { body: {} })), "404 AB08");

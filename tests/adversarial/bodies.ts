@@ -68,6 +68,18 @@ export const jsonBodies: Readonly<Record<string, (bytes: number) => Body>> = {
       `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[${parts}]}],"contents":[{"parts":[${parts}]}]}`,
     );
   },
+  "many results of tools": (bytes) => {
+    const count = Math.min(13_000, bytes / 400);
+    const calls = repeat(
+      count,
+      (index) => `{"id":"c${index}","type":"function","function":{"name":"f","arguments":"{}"}}`,
+    );
+    const results = repeat(count, (index) => `{"role":"tool","tool_call_id":"c${index}","content":"{}"}`);
+    const items = repeat(count, (index) => `{"type":"function_call_output","call_id":"c${index}","output":"{}"}`);
+    return ofJson(
+      `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[${calls}]},${results}],"input":[${items}]}`,
+    );
+  },
   "many tools": (bytes) => {
     const tools = repeat(
       Math.min(9_000, bytes / 120),

@@ -11,8 +11,10 @@ export interface Case {
   name: string;
   method: string;
   path: string;
-  key: "workspace" | "admin";
+  key: "workspace" | "admin" | "scim";
   headers: Readonly<Record<string, string>>;
+  /** Of configs: whether it is refused. */
+  isRefused?: boolean;
   body(): Body | undefined;
 }
 
@@ -25,7 +27,7 @@ const endpoints: readonly Endpoint[] = [
 const megabyte = 2 ** 20;
 
 /** A path of a row, with a value for each parameter. */
-const pathOf = ({ path }: Endpoint): string => path.replace(/:(\w+)\+?/g, "gpt-5.1").replace(/\*$/, "anything/else");
+const pathOf = ({ path }: Endpoint): string => path.replace(/\/:\w+\+?/g, "/gpt-5.1").replace(/\*$/, "anything/else");
 const isAdmin = (endpoint: Endpoint): boolean => "handleAdmin" in endpoint || "handleScim" in endpoint;
 const takesBody = ({ method }: Endpoint): boolean => method !== "GET" && method !== "DELETE";
 
@@ -55,7 +57,7 @@ function rowCases(endpoint: Endpoint, index: number, isWhole: boolean): Case[] {
   const isSample = endpoint.path === sampledRow;
   const most = isWhole && isMain ? largestJson - 4_096 : isSample || isWhole ? 4 * megabyte : megabyte / 2;
   const limit = isAdmin(endpoint) ? megabyte - 4_096 : most;
-  const key = isAdmin(endpoint) ? "admin" : "workspace";
+  const key = "handleScim" in endpoint ? "scim" : isAdmin(endpoint) ? "admin" : "workspace";
   // the first provider takes all kinds, the others the ones their conversions walk
   const providers = isWhole || isSample ? providersOf(path) : providersOf(path).slice(0, 1);
   return providers.flatMap((provider, place) => {
@@ -95,10 +97,10 @@ export function listCases(isWhole: boolean): Case[] {
     };
   });
   const configs = Object.entries(configCases).map(([kind, make]): Case => {
-    const { config, text } = make();
+    const { config, text, isRefused = false } = make();
     const body = { ...hello, user: text, messages: [{ role: "user", content: text }] };
     const header = { "x-gateway-config": JSON.stringify(config) };
-    return { ...chat, name: `config: ${kind}`, headers: header, body: () => ofJson(body) };
+    return { ...chat, name: `config: ${kind}`, headers: header, isRefused, body: () => ofJson(body) };
   });
   return isWhole ? [...rows, ...headers, ...configs] : [rows, headers, configs].flatMap((cases) => sample(cases, 2));
 }

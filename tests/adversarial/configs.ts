@@ -3,6 +3,8 @@ export interface ConfigCase {
   config: object;
   /** The text of the user; the provider answers with it. */
   text: string;
+  /** It is refused when it is read: its work is not begun. */
+  isRefused?: true;
 }
 
 const echo = { provider: "echo" };
@@ -26,6 +28,7 @@ export const configCases: Readonly<Record<string, () => ConfigCase>> = {
       "output",
     ),
     text: `{"a":"${letters(16_000)}"}`,
+    isRefused: true,
   }),
   "a condition with a heavy pattern": () => ({
     config: {
@@ -37,6 +40,7 @@ export const configCases: Readonly<Record<string, () => ConfigCase>> = {
       targets: [{ name: "a", ...echo }],
     },
     text: letters(16_000),
+    isRefused: true,
   }),
   "a pattern that goes back": () => ({
     config: hook("default.regexMatch", { rule: "(a+)+$" }),
@@ -55,13 +59,46 @@ export const configCases: Readonly<Record<string, () => ConfigCase>> = {
       })),
     },
     text: letters(20_000),
+    isRefused: true,
+  }),
+  "patterns as large as may be": () => ({
+    config: {
+      ...echo,
+      input_guardrails: Array.from({ length: 4 }, (_, index) => ({
+        "default.regexMatch": { rule: `(?:[a-f]?[g-k]?c?){80}x${index}`, not: true },
+        deny: true,
+      })),
+    },
+    text: letters(40_000),
+  }),
+  "a schema with a pattern as large as may be": () => ({
+    config: hook(
+      "default.jsonSchema",
+      { schema: { type: "object", properties: { a: { type: "string", pattern: "(?:[a-f]?[g-k]?c?){80}x" } } } },
+      "output",
+    ),
+    text: `{"a":"${letters(40_000)}"}`,
+  }),
+  "many conditions with patterns": () => ({
+    config: {
+      strategy: {
+        mode: "conditional",
+        conditions: Array.from({ length: 100 }, (_, index) => ({
+          query: { "params.user": { $regex: `(?:[a-f]?[g-k]?){20}x${index}` } },
+          then: "a",
+        })),
+        default: "a",
+      },
+      targets: [{ name: "a", ...echo }],
+    },
+    text: letters(60),
   }),
   "a schema over broken JSON": () => ({
-    config: hook("default.jsonSchema", { schema: { type: "object" } }),
+    config: hook("default.jsonSchema", { schema: { type: "object" } }, "output"),
     text: '{"a":'.repeat(200_000),
   }),
   "names in braces": () => ({
-    config: hook("default.jsonKeys", { keys: ["a"], operator: "any" }),
+    config: hook("default.jsonKeys", { keys: ["a"], operator: "any" }, "output"),
     text: "{".repeat(1_000_000),
   }),
   "sentences without an end": () => ({
@@ -81,11 +118,11 @@ export const configCases: Readonly<Record<string, () => ConfigCase>> = {
     text: "abc ".repeat(250_000),
   }),
   "addresses without an end": () => ({
-    config: hook("default.validUrls", { onlyDNS: true }),
+    config: hook("default.validUrls", { onlyDNS: true }, "output"),
     text: "http://a.invalid ".repeat(50_000),
   }),
   "code without an end": () => ({
-    config: hook("default.containsCode", { format: "SQL" }),
+    config: hook("default.containsCode", { format: "SQL" }, "output"),
     text: "```sql\n".repeat(140_000),
   }),
   "a check of the named form": () => ({

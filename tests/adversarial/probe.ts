@@ -1,4 +1,4 @@
-// Run by `adversarial.test.ts` as a process of its own, on Bun: prints one line of JSON for each case.
+// Run by `adversarial.test.ts` as a separate process, on Bun: prints one line of JSON for each case.
 //   probe.ts loop all|sampled rows|config   the longest time each case holds the request loop
 //   probe.ts memory NAME                    the memory one case of `memory.ts` adds
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -55,9 +55,22 @@ async function startGateway(make: () => string): Promise<Gateway> {
   return gateway;
 }
 
+async function makeScimToken({ fetch }: Gateway): Promise<string> {
+  const response = await fetch(
+    new Request("http://gateway.test/v1/admin/scim/tokens", {
+      method: "POST",
+      headers: { "x-gateway-api-key": adminKey, "content-type": "application/json" },
+      body: '{"name":"Adversarial"}',
+    }),
+  );
+  const { token }: { token: string } = JSON.parse(await response.text());
+  return token;
+}
+
 function toRequest({ method, path, key, headers }: Case, body: ReturnType<Case["body"]>): Request {
   const sent = new Headers({ ...body?.headers, ...headers });
-  sent.set("x-gateway-api-key", key === "admin" ? adminKey : workspaceKey);
+  if (key === "scim") sent.set("authorization", `Bearer ${scimToken}`);
+  else sent.set("x-gateway-api-key", key === "admin" ? adminKey : workspaceKey);
   if (body) sent.set("content-length", String(body.bytes.length));
   const init: RequestInit = { method, headers: sent };
   if (body) init.body = body.bytes as BodyInit;
@@ -68,8 +81,8 @@ const threadFile = `/proc/${process.pid}/task/${process.pid}/schedstat`;
 const hasThreadTime = existsSync(threadFile);
 
 /**
- * Milliseconds this thread has worked, where the system tells them: what others do on a busy machine is not counted then. Else
- * those of a clock.
+ * Milliseconds this thread has worked, where the system reports them: other programs on a busy machine do not count. Else
+ * wall clock time.
  */
 function workedMs(): number {
   if (!hasThreadTime) return performance.now();
@@ -111,8 +124,8 @@ async function holdOf(run: () => Promise<unknown>): Promise<number> {
   return longest;
 }
 
-/** Tries until the figure is small enough, or so many times: a busy machine does not decide. */
-const tries = 3;
+/** Attempts until the figure is small enough, so that a busy machine does not decide. */
+const attempts = 3;
 /** Figures below this are not measured again. */
 const smallMs = 60;
 
@@ -121,7 +134,7 @@ async function measureLoop(gateway: Gateway, one: Case) {
   let hold = Number.POSITIVE_INFINITY;
   let json = Number.POSITIVE_INFINITY;
   let status = 0;
-  for (let count = 0; count < tries; count++) {
+  for (let count = 0; count < attempts; count++) {
     const { json: text } = body ?? {};
     if (text !== undefined)
       json = Math.min(
@@ -138,13 +151,16 @@ async function measureLoop(gateway: Gateway, one: Case) {
     hold = Math.min(hold, held);
     if (hold - json < smallMs) break;
   }
-  return { name: one.name, status, holdMs: Math.round(hold), jsonMs: Math.round(json), bytes: body?.bytes.length ?? 0 };
+  const isUnexpected = one.isRefused !== undefined && one.isRefused !== (status === 400);
+  const bytes = body?.bytes.length ?? 0;
+  return { name: one.name, status, isUnexpected, holdMs: Math.round(hold), jsonMs: Math.round(json), bytes };
 }
 
 const print = (value: object) => process.stdout.write(`${JSON.stringify(value)}\n`);
 const [, , kind, name, group] = process.argv;
 const memoryCase = kind === "memory" ? memoryCases.find((one) => one.name === name) : undefined;
 const gateway = await startGateway(() => memoryCase?.answer?.() ?? answer);
+const scimToken = await makeScimToken(gateway);
 if (kind === "loop") {
   const isConfig = group === "config";
   const cases = listCases(name === "all").filter((one) => one.name.startsWith("config: ") === isConfig);

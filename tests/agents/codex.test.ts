@@ -18,7 +18,7 @@ const patch = `*** Begin Patch
 *** End Patch
 `;
 
-/** What the model says, turn by turn: it looks at a file, changes it by either kind of tool, and is done. */
+/** The model's turns: it reads a file, changes it by either kind of tool, and ends. */
 const turns: Readonly<Record<string, readonly (readonly Block[])[]>> = {
   "a function": [
     [
@@ -42,7 +42,7 @@ const turns: Readonly<Record<string, readonly (readonly Block[])[]>> = {
 const event = (type: string, members: object): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`;
 
-/** A block as Anthropic streams it: in pieces of seven letters. */
+/** A block as Anthropic streams it: in chunks of seven characters. */
 function toEvents(block: Block, index: number): string {
   const { type, thinking, signature, text, input } = block;
   const [kind, member, whole] =
@@ -77,7 +77,7 @@ function toStream(blocks: readonly Block[]): string {
 let gateway: GatewayProcess;
 let upstream: RecordingUpstream;
 let script: readonly (readonly Block[])[] = [];
-/** Names of systems in the folder of the program. */
+/** Platform names in the program's folder. */
 const systems: Readonly<Record<string, string>> = {
   "linux-x64": "x86_64-unknown-linux-musl",
   "linux-arm64": "aarch64-unknown-linux-musl",
@@ -102,7 +102,7 @@ after(async () => {
   await upstream.close();
 });
 
-/** Settings that lead Codex to the gateway, and the gateway to an upstream that speaks Anthropic's API. */
+/** Settings that connect Codex to the gateway, and the gateway to an upstream that speaks Anthropic's API. */
 function codexSettings(model: string): string {
   const target = { provider: "anthropic", api_key: "fake", custom_host: `${upstream.url}/v1` };
   const config = JSON.stringify({ ...target, override_params: { model: "claude-sonnet-4-6" } });

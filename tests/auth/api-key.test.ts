@@ -25,7 +25,7 @@ test("mintApiKey() never makes the same key or id twice", () => {
   assert.equal(new Set(keys.map(({ lookupId }) => lookupId)).size, 500);
 });
 
-test("mintApiKey() takes prefixes with a hyphen", () => {
+test("mintApiKey() accepts prefixes with a hyphen", () => {
   const { key, lookupId } = mintApiKey("my-team");
   assert.equal(readLookupId(key, "my-team"), lookupId);
 });
@@ -89,7 +89,7 @@ for (const [name, key] of [
 }
 
 for (const key of ["a".repeat(16), "sk-0123456789._~+/=", "a".repeat(512)]) {
-  test(`requireBootstrapKey() takes ${key.slice(0, 20)} of ${key.length} letters`, () => {
+  test(`requireBootstrapKey() accepts ${key.slice(0, 20)} of ${key.length} letters`, () => {
     assert.equal(requireBootstrapKey("NAME", key), key);
   });
 }

@@ -9,7 +9,7 @@ import { type MacFactory, randomBytes, webMac } from "../../src/lib/hash.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { createTestClock, plainKey } from "../support/gateway.ts";
 
-/** A key store in memory that counts what it is asked and can be switched off. */
+/** A key store in memory that counts queries and can be switched off. */
 class MemoryStore implements ApiKeyStore {
   readonly rows: ApiKeyRow[] = [];
   away = false;
@@ -94,7 +94,7 @@ for (const [name, createMac] of [
   ["nodeMac", nodeMac],
   ["webMac", webMac],
 ] as const) {
-  test(`authenticate() tells the caller behind a key by ${name}`, async () => {
+  test(`authenticate() finds the caller of a key by ${name}`, async () => {
     const { add, authenticate } = setUp(createMac);
     const { key } = mintApiKey("gk");
     const row = await add(key, { organisationId: "o", workspaceId: null, scopes: '["a.b","c.d"]' });
@@ -106,7 +106,7 @@ for (const [name, createMac] of [
   });
 }
 
-test("authenticate() answers without a promise for a key used lately", async () => {
+test("authenticate() is synchronous for a recently used key", async () => {
   const { add, authenticator, authenticate } = setUp();
   const { key } = mintApiKey("gk");
   await add(key);
@@ -225,7 +225,7 @@ test("K4: a key is read again in the background after 20 s, without waiting", as
   assert.equal(await statusOf(key), 401, "the reading is in effect");
 });
 
-test("K4: a key that is gone is 401 once it was read again", async () => {
+test("K4: a deleted key is 401 once it was read again", async () => {
   const { clock, store, add, statusOf } = setUp();
   const { key } = mintApiKey("gk");
   await add(key);

@@ -31,7 +31,7 @@ async function statusOf(gateway: ReturnType<typeof open>, key: string): Promise<
   return (await gateway.fetch(request)).status;
 }
 
-test("start() shows random keys of our form once, and they work", async () => {
+test("start() shows random keys once, and they work", async () => {
   await withFile(async (url) => {
     const gateway = open(url);
     const keys = await gateway.start();
@@ -48,7 +48,7 @@ test("start() shows random keys of our form once, and they work", async () => {
   });
 });
 
-test("K2: start() stores no key and no secret in clear", async () => {
+test("K2: start() stores no key and no secret unencrypted", async () => {
   await withFile(async (url) => {
     const gateway = open(url);
     const keys = await gateway.start();
@@ -68,7 +68,7 @@ test("K2: start() stores no key and no secret in clear", async () => {
   });
 });
 
-test("start() takes bootstrap keys of any form and does not show them", async () => {
+test("start() accepts bootstrap keys in any format and does not show them", async () => {
   await withFile(async (url) => {
     const bootstrap = { adminKey: "Admin.key~of/any+form=", workspaceKey: "workspace_key_of_any_form" };
     const gateway = open(url, { bootstrap });

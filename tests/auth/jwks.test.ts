@@ -78,7 +78,7 @@ for (const [name, jwk, wanted] of [
   ["a symmetric key", { kty: "oct", k: "AA", kid: "k" }, /^401 .*private or symmetric/],
   ["no id", { ...rsa.jwk, kid: undefined }, /^401 .*not known/],
 ] as const) {
-  test(`a key with ${name} is answered ${wanted}`, async () => {
+  test(`a key with ${name} gets ${wanted}`, async () => {
     const { outcome } = setUp({ [first]: { keys: [jwk] } });
     assert.match(await outcome("k"), wanted);
   });
@@ -93,7 +93,7 @@ test("a private key refuses its whole set", async () => {
   assert.equal(await inline.outcome("ec", source), "P-256");
 });
 
-test("documents that are no key set, or too large a one, are as if the source were away", async () => {
+test("documents that are not key sets or too large count as an unavailable source", async () => {
   const many = Array.from({ length: 101 }, (_, index) => ({ ...rsa.jwk, kid: `k${index}` }));
   for (const document of [[], {}, { keys: {} }, { keys: ["x"] }, { keys: many }]) {
     assert.equal(readKeySet(document), undefined);
@@ -102,7 +102,7 @@ test("documents that are no key set, or too large a one, are as if the source we
   assert.equal(await setUp({ [first]: { keys: many.slice(1) } }).outcome("k5"), "RSA");
 });
 
-test("a set is read again after 10 minutes, in the background after 8", async () => {
+test("a set is fetched again after 10 minutes, in the background after 8", async () => {
   const { outcome, fetched, clock, documents } = setUp({ [first]: { keys: [rsa.jwk] } });
   await outcome("rsa");
   clock.advance(8 * minute - 1);
@@ -119,7 +119,7 @@ test("a set is read again after 10 minutes, in the background after 8", async ()
   assert.equal(await outcome("rsa"), "RSA");
 });
 
-test("T6: an unknown id causes one fetch of an address in 30 s, whoever asks", async () => {
+test("T6: unknown ids cause at most one fetch of an address in 30 s", async () => {
   const { outcome, fetched, clock, documents } = setUp({ [first]: { keys: [rsa.jwk] } });
   await outcome("rsa");
   clock.advance(29_999);
@@ -133,14 +133,14 @@ test("T6: an unknown id causes one fetch of an address in 30 s, whoever asks", a
   assert.equal(fetched.length, 2);
 });
 
-test("requests at the same time share a fetch", async () => {
+test("concurrent requests share a fetch", async () => {
   const { outcome, fetched } = setUp({ [first]: { keys: [rsa.jwk] } });
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => outcome("rsa")));
   assert.deepEqual(new Set(outcomes), new Set(["RSA"]));
   assert.equal(fetched.length, 1);
 });
 
-test("while the source is away known keys go on for 24 hours, then the answer is 503", async () => {
+test("while the source is unavailable cached keys work for 24 hours, then requests get 503", async () => {
   const { outcome, fetched, clock, documents } = setUp({ [first]: { keys: [rsa.jwk] } });
   await outcome("rsa");
   delete documents[first];
@@ -156,7 +156,7 @@ test("while the source is away known keys go on for 24 hours, then the answer is
   assert.equal(await outcome("rsa"), "RSA");
 });
 
-test("a source that was never read is 503; another one still serves its keys", async () => {
+test("a source that was never fetched is 503; other sources still serve their keys", async () => {
   const { outcome, fetched } = setUp({ [second]: { keys: [ec.jwk] } });
   const source = { urls: [first, second] };
   assert.equal(await outcome("ec", source), "P-256");
@@ -164,7 +164,7 @@ test("a source that was never read is 503; another one still serves its keys", a
   assert.equal(fetched.filter((url) => url === first).length, 1);
 });
 
-test("organisations that name one address do not share what is kept of it", async () => {
+test("organisations with the same address do not share its cached keys", async () => {
   const { outcome, fetched } = setUp({ [first]: { keys: [rsa.jwk] } });
   await outcome("rsa");
   await outcome("rsa", { organisationId: "p" });

@@ -76,7 +76,7 @@ const sign = (claims: TokenChanges["claims"] = {}, key = first) =>
 const status = async (token: string, headers: Record<string, string | null> = {}) =>
   (await chat(gateway, undefined, { "x-gateway-api-key": token, ...headers })).status;
 
-test("a token is taken where a key is, and its log row names it", async () => {
+test("a token is accepted instead of a key, and its log row names it", async () => {
   const token = await sign({ sub: "svc-1" });
   assert.equal(await status(token), 200);
   assert.equal(
@@ -89,7 +89,7 @@ test("a token is taken where a key is, and its log row names it", async () => {
   assert.equal(JSON.stringify(row).includes(token), false);
 });
 
-test("keys go on beside tokens, and are refused as before", async () => {
+test("keys keep working beside tokens, and are refused as before", async () => {
   assert.equal(await status(workspaceKey), 200);
   assert.equal(await status("a.b.c"), 401);
 });
@@ -104,7 +104,7 @@ test("a token has the scopes it names and no others", async () => {
   );
 });
 
-test("a person's role binds their token: members may not write configs, managers may", async () => {
+test("a user's role limits their token: members may not write configs, managers may", async () => {
   await addPerson("member@example.com", "member");
   await addPerson("manager@example.com", "manager");
   await addPerson("owner@example.com", null, "owner");
@@ -125,7 +125,7 @@ test("a person's role binds their token: members may not write configs, managers
   assert.equal(await status(key), 200);
 });
 
-test("a changed role and a person taken away count for tokens in use", async () => {
+test("a changed role and a removed user affect tokens in use", async () => {
   const userId = await addPerson("changing@example.com", "member");
   const key = await sign({ email: "changing@example.com" });
   const save = () => call(gateway, "POST /configs", { key, body: { name: "role", config: { provider: "echo" } } });
@@ -161,7 +161,7 @@ test("T7: a token verifies with the keys of the organisation it names and no oth
   assert.equal((await call(gateway, "GET /configs", { key: await sign({ sub: "nobody-in-particular" }) })).status, 401);
 });
 
-test("the header x-gateway-workspace counts for persons whose token names no workspace", async () => {
+test("the header x-gateway-workspace applies to users whose token names no workspace", async () => {
   await addPerson("walker@example.com", "member");
   const token = await sign({ gateway_oid: organisationId, email: "walker@example.com" });
   assert.equal(await status(token, { "x-gateway-workspace": "default" }), 200);
@@ -182,7 +182,7 @@ test("a rotated key is picked up without a restart", async () => {
   published = { keys: [first.jwk] };
 });
 
-test("key sets that redirect, are too large, or lie on hosts nobody trusts are not read", async () => {
+test("key sets that redirect, are too large, or are on untrusted hosts are not fetched", async () => {
   for (const url of [`${issuer.url}/moved`, `${issuer.url}/large`, "http://keys.example/", "https://10.0.0.1/"]) {
     await writeSettings({ jwks_url: url });
     assert.equal(await status(await sign({ gateway_oid: organisationId })), 503, url);
@@ -190,7 +190,7 @@ test("key sets that redirect, are too large, or lie on hosts nobody trusts are n
   await writeSettings({ jwks_url: `${issuer.url}/keys` });
 });
 
-test("settings that change count for tokens in use", async () => {
+test("changed settings affect tokens in use", async () => {
   const token = await sign({ gateway_oid: organisationId });
   assert.equal(await status(token), 200);
   await writeSettings({ jwks_url: `${issuer.url}/keys`, jwt_enabled: false });

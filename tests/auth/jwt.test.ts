@@ -67,7 +67,7 @@ function setUp(settings: Record<string, unknown> = {}, options: Partial<TokenAut
   const authenticate = (token: string, workspace: string | null = null) =>
     authenticator.authenticate(token, { workspace, address: "192.0.2.1" });
   const sign = (changes: TokenChanges = {}, key: TokenKey = rsa) => signToken(key, clock.now(), changes);
-  /** Status and text of a refusal; 200 where there is none. */
+  /** Status and message of a refusal, or 200. */
   const outcome = async (token: string, workspace: string | null = null): Promise<string> => {
     try {
       await authenticate(token, workspace);
@@ -126,7 +126,7 @@ for (const [name, changes, wanted, settings = {}] of [
   ["typ JWT in lower case", { header: { typ: "jwt" } }, /^200/],
   ["typ at+jwt", { header: { typ: "at+jwt" } }, /^200/],
   ["no typ", { header: { typ: undefined } }, /^200/],
-  ["another typ", { header: { typ: "logout+jwt" } }, /^401 .*something else/],
+  ["another typ", { header: { typ: "logout+jwt" } }, /^401 .*another type/],
   ["no scope", { claims: { scope: undefined } }, /^403 .*no scope/],
   ["only unknown scopes", { claims: { scope: "openid admin *" } }, /^403 .*no scope/],
   ["only scopes of admin keys", { claims: { scope: "organisation_users.create" } }, /^403 .*no scope/],
@@ -144,7 +144,7 @@ for (const [name, changes, wanted, settings = {}] of [
   ["tokens switched off", {}, /^403/, { jwt_enabled: false }],
   ["a shared key set without issuer", {}, /^403/, { jwks_url: "https://www.googleapis.com/oauth2/v3/certs" }],
 ] as [string, TokenChanges, RegExp, object?][]) {
-  test(`a token with ${name} is answered ${wanted}`, async () => {
+  test(`a token with ${name} gets ${wanted}`, async () => {
     const { outcome, sign } = setUp({ ...settings });
     assert.match(await outcome(await sign(changes)), wanted);
   });
@@ -157,7 +157,7 @@ test("a crit header is refused", async () => {
   assert.match(await outcome(token), /^401 .*crit/);
 });
 
-test("members named twice are refused, in header and claims, however they are written", async () => {
+test("repeated names in header and claims are refused, escaped or not", async () => {
   const { outcome, clock } = setUp();
   const exp = Math.floor(clock.now() / 1000) + 60;
   const header = '{"alg":"RS256","kid":"rsa"}';
@@ -168,7 +168,7 @@ test("members named twice are refused, in header and claims, however they are wr
     [header, `{"exp":${exp},"scope":"completions.write","sc\\u006fpe":"configs.read"}`],
     [header, `{"exp":${exp},"scope":"completions.write","defaults":{"metadata":{"a":"1","a":"2"}}}`],
   ] as const) {
-    assert.match(await outcome(await signTexts(rsa, head, body)), /^401 .*names a member twice/);
+    assert.match(await outcome(await signTexts(rsa, head, body)), /^401 .*repeats a name/);
   }
 });
 
@@ -206,7 +206,7 @@ test("a key without alg verifies RS256 only, whatever the token says", async () 
   assert.equal(await withList.outcome(await withList.sign({}, ec)), "200");
 });
 
-test("a changed payload, a changed signature and odd spellings of it are refused", async () => {
+test("a changed payload, a changed signature and a non-canonical one are refused", async () => {
   const { outcome, sign } = setUp();
   const [header = "", payload = "", signature = ""] = (await sign()).split(".");
   const [, other] = (await sign({ claims: { scope: "completions.write configs.read" } })).split(".");
@@ -219,7 +219,7 @@ test("a changed payload, a changed signature and odd spellings of it are refused
   assert.match(await outcome(`${header}.${payload}.${signature.slice(0, -1)}${last}`), /^401 .*malformed/);
 });
 
-test("a payload written oddly is refused, even with a right signature", async () => {
+test("a payload without canonical encoding is refused, even with a valid signature", async () => {
   const { outcome, clock } = setUp();
   const payload = `{"exp":${Math.floor(clock.now() / 1000) + 60},"scope":"completions.write"}`;
   const spelt = (text: string) => toBase64Url(new TextEncoder().encode(text));
@@ -242,7 +242,7 @@ test("a list of algorithms does not widen what a key says it is for", async () =
   assert.match(await outcome(await sign({}, pss)), /^401 .*algorithm/);
 });
 
-test("what was found out before a change is used once and not kept", async () => {
+test("a result from before a change is used once and not cached", async () => {
   const environment = setUp(
     {},
     {
@@ -259,7 +259,7 @@ test("what was found out before a change is used once and not kept", async () =>
   assert.equal(environment.state.lookUps, 2);
 });
 
-test("takes() tells tokens from keys", async () => {
+test("takes() distinguishes tokens from keys", async () => {
   const { authenticator, sign } = setUp();
   assert.equal(authenticator.takes(await sign()), true);
   for (const key of ["gk_abc_def", "a.b.c", "test.workspace-key.000000", "eyJ.e30.", "x".repeat(17_000)]) {
@@ -276,7 +276,7 @@ test("scopes are a text or a list, with either sign and a prefix; the default on
   assert.deepEqual(await scopesOf({ scope: undefined }), more);
 });
 
-test("a token acts in the workspace it names before any other", async () => {
+test("the workspace a token names wins over all others", async () => {
   const { principalOf, people } = setUp();
   people.set("ann@example.com", { userId: "u-ann", isActive: true, workspaces: ["second"] });
   const email = { email_id: "ann@example.com" };
@@ -298,7 +298,7 @@ test("a token acts in the workspace it names before any other", async () => {
   await assert.rejects(placeOf({ email_id: "bob@example.com" }, "main"), { status: 403, code: "not_a_member" });
 });
 
-test("who a token is about: verified e-mail addresses in their order, then sub and uid", async () => {
+test("the subject of a token: verified e-mail addresses in order, then sub and uid", async () => {
   const { principalOf, people } = setUp();
   people.set("ann@example.com", { userId: "u-ann", isActive: true, workspaces: ["main"] });
   people.set("bob@example.com", { userId: "u-bob", isActive: true, workspaces: ["main"] });
@@ -312,7 +312,7 @@ test("who a token is about: verified e-mail addresses in their order, then sub a
   assert.equal(await userOf({ uid: "u-bob" }), "u-bob");
 });
 
-test("a person who was taken away has no rights, not even those of a service", async () => {
+test("a removed user has no permissions, not even those of a service", async () => {
   const { outcome, sign, people } = setUp();
   people.set("ann@example.com", { userId: "u-ann", isActive: false, workspaces: ["main"] });
   assert.match(await outcome(await sign({ claims: { email: "ann@example.com" } })), /^403 .*no longer active/);
@@ -364,7 +364,7 @@ test("a deployment refuses, maps and restricts", async () => {
   assert.match(await mapped.outcome(await mapped.sign({ claims: { gateway_workspace: "main" } })), /^403 .*Only/);
 });
 
-test("without any workspace the answer is 403", async () => {
+test("without any workspace the status is 403", async () => {
   const { directory } = noWorkspaces();
   const { outcome, sign } = setUp({}, { directory });
   assert.match(await outcome(await sign()), /^403 .*No workspace/);
@@ -415,7 +415,7 @@ test("organisations this gateway does not serve are refused; a single one is tha
   assert.match(await none.outcome(await none.sign()), /^401 .*no organisation/);
 });
 
-test("T9: a verified token is remembered for 60 s, never past its expiry, and until it is forgotten", async () => {
+test("T9: a verified token is cached for 60 s, never past its expiry, and until it is dropped", async () => {
   const { authenticator, authenticate, sign, state, clock, outcome } = setUp();
   const token = await sign({ claims: { exp: Math.floor(clock.now() / 1000) + 90 } });
   await authenticate(token);
@@ -457,7 +457,7 @@ test("T10: failures are audited without the token, at most 60 of an organisation
   assert.equal(failures.length, 61);
 });
 
-test("a database that is away is no verdict on a token", async () => {
+test("an unavailable database says nothing about a token", async () => {
   const { outcome, sign, failures } = setUp({}, { onlyOrganisation: () => Promise.reject(new Error("away")) });
   assert.match(await outcome(await sign()), /^503/);
   assert.deepEqual(failures, []);
@@ -470,7 +470,7 @@ test("routes of admin keys refuse the callers of tokens", async () => {
   assert.throws(() => requireAccess(principal, { keys: "admin", scopes }), { status: 403 });
 });
 
-test("a member's token does not reach keys of services, which no role binds", () => {
+test("a member's token cannot manage service keys, which have no role", () => {
   for (const verb of ["create", "rotate", "update", "read", "list"]) {
     const scope = `workspace_service_api_keys.${verb}`;
     assert.equal(roleAllows("member", scope, defaultSecuritySettings), false);
@@ -485,7 +485,7 @@ test("a clock skew above 60 s is 60 s", async () => {
   assert.match(await outcome(await sign({ claims: { exp: seconds - 60 } })), /^401/);
 });
 
-test("a workspace name longer than any is not found, and not remembered", async () => {
+test("an overlong workspace name is not found, and not cached", async () => {
   const { outcome, sign, people } = setUp();
   people.set("ann@example.com", { userId: "u-ann", isActive: true, workspaces: ["main"] });
   const token = await sign({ claims: { email: "ann@example.com" } });

@@ -7,7 +7,7 @@ import { randomBytes } from "../../src/lib/hash.ts";
 const first = toBase64Url(Uint8Array.from({ length: 32 }, (_, index) => index));
 const second = toBase64Url(Uint8Array.from({ length: 32 }, (_, index) => index + 100));
 
-test("readMasterKeys() keeps the order: the first one writes", () => {
+test("readMasterKeys() preserves the order: the first one wraps", () => {
   const keys = readMasterKeys(`v2:${second},v1:${first}`);
   assert.deepEqual(
     keys.map(({ version, bytes }) => [version, toBase64Url(bytes)]),
@@ -18,7 +18,7 @@ test("readMasterKeys() keeps the order: the first one writes", () => {
   );
 });
 
-test("readMasterKeys() takes padding, spaces and a comma at the end", () => {
+test("readMasterKeys() accepts padding, spaces and a comma at the end", () => {
   assert.equal(readMasterKeys(` v1:${first}= , v2:${second},`).length, 2);
 });
 
@@ -48,7 +48,7 @@ for (const [name, text] of [
   ["the same key twice, padded once", `v1:${first},v2:${first}=`],
   ["a good key and a bad one", `v1:${first},nonsense`],
 ] as const) {
-  test(`P1: readMasterKeys() refuses ${name} with a TypeError that does not tell the key`, () => {
+  test(`P1: readMasterKeys() refuses ${name} with a TypeError that does not reveal the key`, () => {
     assert.throws(
       () => readMasterKeys(text),
       (error) => error instanceof TypeError && (text === "" || !error.message.includes(first)),
@@ -56,7 +56,7 @@ for (const [name, text] of [
   });
 }
 
-test("unwrapRootSecret() gives back what wrapRootSecret() took, by any of the keys given", async () => {
+test("unwrapRootSecret() reverses wrapRootSecret() with any of the given keys", async () => {
   const secret = randomBytes(32);
   const keys = readMasterKeys(`v2:${second},v1:${first}`);
   for (const key of keys) {

@@ -29,7 +29,7 @@ interface CaseBase {
   answerHeaders?: Readonly<Record<string, string>>;
   /** What the upstream is sent: its path and, but for methods without one, its body; `{ form }` where that is a form. */
   sent?: { path?: string; body?: unknown };
-  /** Members that are left out and told. */
+  /** Fields that are dropped and reported. */
   dropped?: readonly string[];
 }
 
@@ -111,7 +111,7 @@ function bind(
     clientHeader: (name: string) => headers[name],
     answerHeader: (name: string) => answerHeaders[name],
   };
-  // the suite calls each adapter with requests of its own operation
+  // the suite calls each adapter with requests of its operation
   return { adapter: adapter as OperationAdapter<OperationName>, options, dropped };
 }
 

@@ -52,7 +52,7 @@ async function startS3() {
   return { server, objects, state, s3 };
 }
 
-test("files lie in an S3 store where one is set, sealed and in pieces", async () => {
+test("files are stored in S3 if configured, sealed and in pieces", async () => {
   const { server, objects, state, s3 } = await startS3();
   const gateway = await createTestGateway({ inFile: true, files: { s3 }, batches: { pauseMs: 0 } });
   try {
@@ -88,7 +88,7 @@ test("files lie in an S3 store where one is set, sealed and in pieces", async ()
   }
 });
 
-test("a file whose store breaks off cannot be read, and says so", async () => {
+test("reading fails if the store closes the connection", async () => {
   const { server, state, s3 } = await startS3();
   const gateway = await createTestGateway({ files: { s3 } });
   try {
@@ -103,7 +103,7 @@ test("a file whose store breaks off cannot be read, and says so", async () => {
   }
 });
 
-test("a file whose store is away cannot be read, and says so", async () => {
+test("reading fails if the store is unavailable", async () => {
   const { server, s3 } = await startS3();
   const gateway = await createTestGateway({ files: { s3 } });
   try {
@@ -130,7 +130,7 @@ async function* oneText(text: string): AsyncGenerator<Uint8Array> {
   yield new TextEncoder().encode(text);
 }
 
-test("the upkeep removes what is past its end, was given up or deleted, and nothing else", async () => {
+test("cleanUp() removes expired, abandoned and deleted files, and nothing else", async () => {
   const clock = createTestClock();
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);
@@ -155,11 +155,11 @@ test("the upkeep removes what is past its end, was given up or deleted, and noth
   const written = await storage.open(tenant, { filename: "b.jsonl", purpose: "batch_output" }, clock.now() + 1_000);
   await database.write(written.statements);
   await database.write(await storage.append(tenant, written.id, new TextEncoder().encode("more")));
-  await storage.upkeep();
+  await storage.cleanUp();
   assert.equal((await idsIn("SELECT id FROM gateway_files")).length, 3);
   clock.advance(1_000);
   assert.equal(await storage.find(tenant, ended.id), undefined);
-  await storage.upkeep();
+  await storage.cleanUp();
   for (const sql of [
     "SELECT id FROM gateway_files",
     "SELECT file_id AS id FROM gateway_file_pieces",
@@ -168,12 +168,12 @@ test("the upkeep removes what is past its end, was given up or deleted, and noth
     assert.deepEqual(await idsIn(sql), [kept.id]);
   }
   await database.write([{ sql: "UPDATE gateway_files SET status = 'deleted'", args: [] }]);
-  await storage.upkeep();
+  await storage.cleanUp();
   assert.deepEqual(await idsIn("SELECT id FROM gateway_files"), []);
   await database.close();
 });
 
-test("what is added to a file lies where its beginning lies, also once new files go elsewhere", async () => {
+test("appended pieces go where the first one is, also once new files go elsewhere", async () => {
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);
   const common = {
@@ -199,7 +199,7 @@ test("what is added to a file lies where its beginning lies, also once new files
   await database.close();
 });
 
-test("a file that is written bit by bit is seen when it is finished, and read from any byte", async () => {
+test("an incrementally written file is visible when it is finished, and readable from any offset", async () => {
   const clock = createTestClock();
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);
@@ -257,7 +257,7 @@ test("what a deleted workspace left goes: files wherever they lie, and uploads t
       `INSERT INTO workspaces (id, organisation_id, name, slug, status, created_at)
        VALUES ('workspace-1', 'organisation-1', 'w', 'w', 'archived', 0)`,
     ]);
-    await storage.upkeep();
+    await storage.cleanUp();
     yield* oneText("while its workspace goes");
   }
   const upload = storage.upload(tenant, { filename: "late", content: archivingText(), complete });

@@ -237,7 +237,7 @@ test("a vault wraps with the version listed first now, and still opens what it k
 test("a vault refuses a version whose key became another", async () => {
   const other: MasterKey = { version: "v1", bytes: v2.bytes };
   const serving = createVault(oldKeys, () => [other]);
-  await assert.rejects(serving.seal(place("x"), "secret", 0), /v1: it is not the one/);
+  await assert.rejects(serving.seal(place("x"), "secret", 0), /v1: it differs from the one/);
 });
 
 test("openInstallation() asks for more keys when the root secret names none it was given", async () => {
@@ -314,7 +314,7 @@ for (const [version, counts, wanted] of [
     /12 records name it/,
   ],
   ["v2", [["v2", 5]], /5 records name it/],
-  ["v2", [["v1", 5]], /it is the version that writes/],
+  ["v2", [["v1", 5]], /it is the version that wraps new secrets/],
   ["v3", [["v2", 5]], /it is not among the master keys/],
 ] as const) {
   test(`findDropProblem() of ${version} with ${JSON.stringify(counts)}: ${wanted ?? "none"}`, () => {

@@ -174,7 +174,7 @@ for (const [path, secretKey, wanted] of [
     }));
 }
 
-test("resolve() lets its caller choose another member", () =>
+test("resolve() lets its caller choose another field", () =>
   using(secretsManager, async ({ resolver }) => {
     const row = { ...aws, secretPath: "json", secretKey: "nested" };
     assert.equal(await resolver.resolve(row, awsSecrets, { secretKey: "key" }), "sk-2");
@@ -182,14 +182,14 @@ test("resolve() lets its caller choose another member", () =>
   }));
 
 for (const [path, secretKey, reason] of [
-  ["gone", null, "AWS Secrets Manager answered 400 (ResourceNotFoundException)"],
-  ["empty", null, "SecretString is missing in the answer"],
-  ["text", null, "SecretString is missing in the answer"],
-  ["bytes", null, "the secret is binary and not a text"],
-  ["prod/openai", "key", "the secret is not a JSON object, and secret_key names a member"],
-  ["json", "other", "the secret has no member secret_key"],
-  ["json", "none", "the secret has no member secret_key"],
-  ["json", "constructor", "the secret has no member secret_key"],
+  ["gone", null, "AWS Secrets Manager returned 400 (ResourceNotFoundException)"],
+  ["empty", null, "SecretString is missing in the response"],
+  ["text", null, "SecretString is missing in the response"],
+  ["bytes", null, "the secret is binary, not text"],
+  ["prod/openai", "key", "the secret is not a JSON object, and secret_key names a field"],
+  ["json", "other", "the secret has no field secret_key"],
+  ["json", "none", "the secret has no field secret_key"],
+  ["json", "constructor", "the secret has no field secret_key"],
 ] as const) {
   test(`resolve() fails for ${path} ${secretKey ?? ""}: ${reason}`, () =>
     using(secretsManager, async ({ resolver }) => {
@@ -197,11 +197,11 @@ for (const [path, secretKey, reason] of [
     }));
 }
 
-test("a wrong AWS key is a failure that tells no secret", () =>
+test("a wrong AWS key fails without revealing a secret", () =>
   using(secretsManager, async ({ resolver }) => {
     const secrets = { ...awsSecrets, aws_secret_access_key: "wrong" };
     const reason = await reasonOf(resolver.resolve(aws, secrets));
-    assert.equal(reason, "AWS Secrets Manager answered 400 (InvalidSignatureException)");
+    assert.equal(reason, "AWS Secrets Manager returned 400 (InvalidSignatureException)");
   }));
 
 const credentialsXml = (token: string) => `<AssumeRoleResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
@@ -251,10 +251,10 @@ test("a role without external id is assumed with the organisation's", () =>
     { awsIdentity },
   ));
 
-test("answers of AWS STS that cannot be used are failures", async () => {
+test("unusable responses of AWS STS are failures", async () => {
   for (const [xml, reason] of [
-    [credentialsXml(""), "SessionToken is missing in the answer"],
-    ["{}", "AccessKeyId is missing in the answer"],
+    [credentialsXml(""), "SessionToken is missing in the response"],
+    ["{}", "AccessKeyId is missing in the response"],
   ] as const) {
     await using(
       withRole(xml),
@@ -264,7 +264,7 @@ test("answers of AWS STS that cannot be used are failures", async () => {
   }
   await using(
     withRole(""),
-    async ({ resolver }) => assert.equal(await reasonOf(resolver.resolve(assumed, {})), "AWS STS answered 403"),
+    async ({ resolver }) => assert.equal(await reasonOf(resolver.resolve(assumed, {})), "AWS STS returned 403"),
     { awsIdentity: () => Promise.resolve({ ...accessKey, secretAccessKey: "wrong" }) },
   );
 });
@@ -304,11 +304,11 @@ for (const [path, wanted] of [
 }
 
 for (const [path, secrets, reason] of [
-  ["gone", azureSecrets, "Azure Key Vault answered 404 (SecretNotFound)"],
-  ["none", azureSecrets, "value is missing in the answer"],
+  ["gone", azureSecrets, "Azure Key Vault returned 404 (SecretNotFound)"],
+  ["none", azureSecrets, "value is missing in the response"],
   ["../keys/openai", azureSecrets, "secret_path is not a path of this store"],
   ["/", azureSecrets, "secret_path is not a path of this store"],
-  ["openai", { azure_entra_client_secret: "wrong" }, "Microsoft Entra answered 401 (invalid_client)"],
+  ["openai", { azure_entra_client_secret: "wrong" }, "Microsoft Entra returned 401 (invalid_client)"],
   ["openai", {}, "auth_config is not complete: azure_entra_client_secret"],
 ] as const) {
   test(`Azure Key Vault fails for ${path}: ${reason}`, () =>
@@ -359,22 +359,22 @@ for (const [name, authConfig, secrets, path, wanted] of [
     }));
 }
 
-test("HashiCorp Vault gives all members where none is named", () =>
+test("HashiCorp Vault returns all fields if no field is named", () =>
   using(hashicorp, async ({ upstream, resolver }) => {
     assert.equal(await resolver.resolve(vault(`${upstream.url}/base`), vaultSecrets), '{"key":"v2"}');
   }));
 
 for (const [authConfig, secrets, path, reason] of [
-  [{ vault_auth_type: "token" }, { vault_token: "wrong" }, "kv/openai", "The vault answered 403"],
-  [{ vault_auth_type: "token" }, vaultSecrets, "kv/gone", "The vault answered 404"],
-  [{ vault_auth_type: "token" }, vaultSecrets, "kv/moved", "The vault answered 307"],
-  [{ vault_auth_type: "token" }, vaultSecrets, "kv/list", "data is missing in the answer"],
+  [{ vault_auth_type: "token" }, { vault_token: "wrong" }, "kv/openai", "The vault returned 403"],
+  [{ vault_auth_type: "token" }, vaultSecrets, "kv/gone", "The vault returned 404"],
+  [{ vault_auth_type: "token" }, vaultSecrets, "kv/moved", "The vault returned 307"],
+  [{ vault_auth_type: "token" }, vaultSecrets, "kv/list", "data is missing in the response"],
   [{ vault_auth_type: "token" }, vaultSecrets, "../sys/seal", "secret_path is not a path of this store"],
   [
     { vault_auth_type: "approle", vault_role_id: "role" },
     { vault_secret_id: "wrong" },
     "kv/openai",
-    "The vault's login answered 400",
+    "The vault's login returned 400",
   ],
 ] as const) {
   test(`HashiCorp Vault fails for ${path}: ${reason}`, () =>
@@ -424,7 +424,7 @@ for (const url of ["http://10.0.0.1:8200", "http://169.254.169.254", "http://[::
 test("resolve() refuses a public vault without encryption", () =>
   using(hashicorp, async ({ resolver }) => {
     const reason = await reasonOf(resolver.resolve(vault("http://vault.example.com"), vaultSecrets));
-    assert.equal(reason, "the address of the store is refused: it must begin with https://");
+    assert.equal(reason, "the address of the store is refused: it must start with https://");
   }));
 
 test("the guard sees addresses of AWS too", () =>
@@ -442,20 +442,20 @@ test("a store that ends the connection is a failure", () =>
   using(
     (_request, response) => void response.socket?.destroy(),
     async ({ resolver }) => {
-      assert.equal(await reasonOf(resolver.resolve(aws, awsSecrets)), "AWS Secrets Manager gave no answer");
+      assert.equal(await reasonOf(resolver.resolve(aws, awsSecrets)), "AWS Secrets Manager returned no response");
     },
   ));
 
-test("an answer of more than 512 KiB is a failure", () =>
+test("a response of more than 512 KiB is a failure", () =>
   using(
     (_request, response) => answer(response, { SecretString: "x".repeat(600_000) }),
     async ({ resolver }) => {
       const reason = await reasonOf(resolver.resolve(aws, awsSecrets));
-      assert.equal(reason, "AWS Secrets Manager gave an answer that cannot be read: too_large");
+      assert.equal(reason, "AWS Secrets Manager returned an unreadable response: too_large");
     },
   ));
 
-test("resolve() keeps a value for five minutes", () =>
+test("resolve() caches a value for five minutes", () =>
   using(secretsManager, async ({ upstream, resolver, clock }) => {
     for (const [advance, requests] of [
       [0, 1],
@@ -467,7 +467,7 @@ test("resolve() keeps a value for five minutes", () =>
     }
   }));
 
-test("resolve() keeps a failure for five seconds", () =>
+test("resolve() caches a failure for five seconds", () =>
   using(secretsManager, async ({ upstream, resolver, clock }) => {
     const row = { ...aws, secretPath: "gone" };
     for (const [advance, requests] of [
@@ -481,7 +481,7 @@ test("resolve() keeps a failure for five seconds", () =>
     }
   }));
 
-test("calls at the same time share one, and credentials are opened once", () =>
+test("concurrent calls share one request, and credentials are opened once", () =>
   using(secretsManager, async ({ upstream, resolver }) => {
     let opened = 0;
     const open = () => {

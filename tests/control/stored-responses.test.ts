@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import {
   createStoredResponses,
-  type KeptResponse,
+  type StoredResponse,
   type StoredResponsesOptions,
 } from "../../src/control/stored-responses.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
@@ -33,7 +33,7 @@ function create(changes: Partial<StoredResponsesOptions> = {}) {
   return { responses, warnings };
 }
 
-const kept = (id: string, more: Partial<KeptResponse> = {}): KeptResponse => ({
+const kept = (id: string, more: Partial<StoredResponse> = {}): StoredResponse => ({
   id,
   ...owner,
   previousId: null,
@@ -44,13 +44,13 @@ const kept = (id: string, more: Partial<KeptResponse> = {}): KeptResponse => ({
   ...more,
 });
 
-test("readSettings() reads how long responses are kept", () => {
+test("readSettings() reads how long responses are stored", () => {
   assert.equal(readSettings({ RESPONSES_RETENTION_DAYS: "7" }).gateway.responseRetentionDays, 7);
   assert.equal(readSettings({}).gateway.responseRetentionDays, undefined);
   assert.throws(() => readSettings({ RESPONSES_RETENTION_DAYS: "0" }), /RESPONSES_RETENTION_DAYS/);
 });
 
-test("a long response is kept whole", async () => {
+test("a long response is stored completely", async () => {
   const { responses } = create();
   const long = "é".repeat(1_000_000);
   responses.add(kept("l1", { response: { id: "l1", long } }));
@@ -58,7 +58,7 @@ test("a long response is kept whole", async () => {
   assert.equal((await create().responses.find(owner, "l1"))?.response.long, long);
 });
 
-test("a chain is whole whether its links wait or are written", async () => {
+test("a chain is complete whether its links are waiting or written", async () => {
   const { responses } = create();
   responses.add(kept("a1"));
   responses.add(kept("a2", { previousId: "a1" }));
@@ -111,17 +111,17 @@ test("a link of another owner ends a chain", async () => {
   assert.equal((await responses.chain(owner, "d2")).missing, "d1");
 });
 
-test("upkeep removes what is older than its time, and nothing else", async () => {
+test("cleanUp() removes what is older than its time, and nothing else", async () => {
   const { responses } = create();
   responses.add(kept("e1", { createdAt: 70 * day - 1 }));
   responses.add(kept("e2", { createdAt: 70 * day }));
   await responses.close();
-  await responses.upkeep();
+  await responses.cleanUp();
   assert.equal(await responses.find(owner, "e1"), undefined);
   assert.ok(await responses.find(owner, "e2"));
 });
 
-test("while the store fails responses wait, are found, and are written later; operators are told once", async () => {
+test("while the store fails responses wait, are found, and are written later; operators get one warning", async () => {
   const store = createStoredResponseStore(database);
   let isDown = true;
   const { responses, warnings } = create({
@@ -131,13 +131,13 @@ test("while the store fails responses wait, are found, and are written later; op
   await responses.close();
   await responses.close();
   assert.ok(await responses.find(owner, "f1"));
-  assert.deepEqual(warnings, ["Cannot keep responses: they wait in memory"]);
+  assert.deepEqual(warnings, ["Cannot store responses: they wait in memory"]);
   isDown = false;
   await responses.close();
   assert.ok(await create().responses.find(owner, "f1"));
 });
 
-test("the oldest go when more bytes wait than may, but never the only one", async () => {
+test("the oldest are dropped when too many bytes wait, but never the only one", async () => {
   const { responses } = create({ limits: { rows: 9, bytes: 25 } });
   for (const id of ["h1", "h2", "h3"]) responses.add(kept(id));
   assert.equal(await responses.find(owner, "h1"), undefined);
@@ -147,7 +147,7 @@ test("the oldest go when more bytes wait than may, but never the only one", asyn
   await responses.close();
 });
 
-test("the oldest go when more wait than may", async () => {
+test("the oldest are dropped when too many wait", async () => {
   const { responses } = create({ limits: { rows: 2, bytes: 1_000_000 } });
   for (const id of ["g1", "g2", "g3"]) responses.add(kept(id));
   assert.equal(await responses.find(owner, "g1"), undefined);
@@ -155,7 +155,7 @@ test("the oldest go when more wait than may", async () => {
   await responses.close();
 });
 
-test("the upkeep removes what deleted workspaces left", async () => {
+test("cleanUp() removes what deleted workspaces left", async () => {
   const { responses } = create();
   await database.write([
     "INSERT INTO organisations (id, name, slug, created_at) VALUES ('left', 'o', 'o', 0)",
@@ -168,7 +168,7 @@ test("the upkeep removes what deleted workspaces left", async () => {
   await responses.close();
   const { responses: fresh } = create();
   assert.ok(await fresh.find(ofWorkspace("gone"), "gone-599"));
-  await fresh.upkeep();
+  await fresh.cleanUp();
   const { rows } = await database.read("SELECT id FROM stored_responses WHERE organisation_id = 'left'");
   assert.deepEqual(
     rows.map(({ id }) => id),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readMasterKeys } from "../../src/auth/master-keys.ts";
-import { tellHeadsEveryMs } from "../../src/control/audit-heads.ts";
+import { logHeadsEveryMs } from "../../src/control/audit-heads.ts";
 import { rewrapAll } from "../../src/control/rotation.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { createRotationStore } from "../../src/db/stores/rotation.ts";
@@ -10,7 +10,7 @@ import { nodeMac } from "../../src/serve/environment.ts";
 import { call, done } from "../support/control.ts";
 import { createTemporaryFolder, createTestGateway, masterKeys } from "../support/gateway.ts";
 
-test("a serving gateway tells the newest audit rows every hour", async () => {
+test("a serving gateway logs the newest audit rows every hour", async () => {
   const intervals: { action: () => void; delayMs: unknown }[] = [];
   const { setInterval: original } = globalThis;
   globalThis.setInterval = ((action: () => void, delayMs: number) => {
@@ -24,8 +24,8 @@ test("a serving gateway tells the newest audit rows every hour", async () => {
   } finally {
     globalThis.setInterval = original;
   }
-  assert.equal(tellHeadsEveryMs, 3_600_000);
-  const hourly = intervals.filter(({ delayMs }) => delayMs === tellHeadsEveryMs);
+  assert.equal(logHeadsEveryMs, 3_600_000);
+  const hourly = intervals.filter(({ delayMs }) => delayMs === logHeadsEveryMs);
   assert.equal(hourly.length, 1);
   await done(
     call(gateway, "POST /configs", { body: { name: "One", config: { provider: "echo" }, workspace_id: "default" } }),

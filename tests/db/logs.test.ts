@@ -46,7 +46,7 @@ const createId = createIdFactory(() => now);
 
 const redactor = createRedactor({ mac: () => "", keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] });
 
-/** A record whose answer is `body`; null: its content was not kept. */
+/** A record whose response is `body`; null: its content was not stored. */
 function entry(changes: Partial<LogDetails> = {}, body: string | null = "content"): LogRecord {
   const headers = { sensitiveHeaders: [], requestHeaders: {}, responseHeaders: {} };
   const content = body === null ? null : { ...headers, requestBody: null, responseBody: body };
@@ -219,7 +219,7 @@ test("purge() removes rows older than a time with their contents, oldest first, 
   await database.close();
 });
 
-test("append() gives new rows new numbers, also when the newest are gone", async () => {
+test("append() gives new rows new numbers, even if the newest were deleted", async () => {
   const { database, store } = await open();
   await append(store, [entry(), entry()]);
   await database.write(["DELETE FROM log_batches", "DELETE FROM log_bodies"]);
@@ -234,7 +234,7 @@ test("append() gives new rows new numbers, also when the newest are gone", async
   await database.close();
 });
 
-test("find() gives back contents that were compressed, and those that were stored before as they are", async () => {
+test("find() returns compressed contents, and uncompressed ones of earlier versions", async () => {
   const { database, store } = await open();
   const compressing = createLogStore(database, zstdCodec);
   const [plain, packed] = [entry({}, "plain ☂ content"), entry({}, `packed ☂ content ${"x".repeat(5_000)}`)];
@@ -263,7 +263,7 @@ async function listAll(store: LogStore, filter: Omit<LogFilter, "before">) {
   throw new Error("The list does not end");
 }
 
-test("a list that finds little looks through a bounded number of batches and goes on by its cursor", async () => {
+test("a list with few matches reads a limited number of batches and continues at its cursor", async () => {
   const { database, store, reads } = await open();
   const rows = Array.from({ length: 5_000 }, (_, index) =>
     entry({ model: index % 2_400 === 100 ? "rare" : "m" }, null),

@@ -35,7 +35,7 @@ test("D7: migrate() run twice changes nothing the second time", async () => {
   await database.close();
 });
 
-test("migrate() gives an empty database the schema that the single migrations give", async () => {
+test("migrate() gives an empty database the same schema as the single migrations", async () => {
   const schemaOf = async (prepare: (database: Database) => Promise<unknown>) => {
     const database = await openDatabase({ url: ":memory:" });
     await prepare(database);
@@ -149,7 +149,7 @@ test("D3: write() waits while another connection holds the lock, and works after
   folder.remove();
 });
 
-test("checks of saved guardrails go on looking at the last turn alone", async () => {
+test("checks of saved guardrails still read the last turn only", async () => {
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);
   const saved = {

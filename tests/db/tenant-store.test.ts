@@ -12,7 +12,7 @@ const workspace: Tenant = { organisationId: "organisation-1", workspaceId: "work
 
 interface Store extends TenantStore<Record<string, unknown>, Record<string, unknown>> {}
 
-/** Stores over an empty database that tells every statement it reads with. */
+/** Stores over an empty database that records every read statement. */
 async function setUp(): Promise<{ stores: ControlStores; read: string[]; database: Database }> {
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);
@@ -129,7 +129,7 @@ for (const [name, { written }, wanted] of [
   });
 }
 
-test("contains finds letters as they are written, whatever they mean in a pattern", async () => {
+test("contains matches literally, whatever the characters mean in a pattern", async () => {
   const { stores: own } = { stores: createControlStores(database) };
   await database.write([own.organisations.insert({ id: "organisation-1", name: "o", slug: "o", createdAt: 0 })]);
   const names = ["100% Sure", "100x Sure", "under_score", "underXscore", "Case", "case"];
@@ -151,7 +151,7 @@ test("contains finds letters as they are written, whatever they mean in a patter
   assert.deepEqual(await find("Case"), ["Case"]);
 });
 
-test("list() gives the newest first, a page of them, and how many there are", async () => {
+test("list() returns the newest first, a page of them, and how many there are", async () => {
   const own = createControlStores(database);
   const { rows, total } = await own.workspaces.list(organisation, { page: { offset: 1, limit: 2 } });
   assert.deepEqual([rows.map(({ id }) => id), total], [["w4", "w3"], 6]);

@@ -29,7 +29,7 @@ function question(type: Question["type"], count: number): Question {
 
 const weights = fc.array(fc.oneof(fc.double(), fc.integer(), fc.constant(0)), { minLength: 2, maxLength: 255 });
 
-test("normalise() gives numbers from 0 to 1 whose sum is 1, whatever the weights", () => {
+test("normalise() returns numbers from 0 to 1 whose sum is 1, whatever the weights", () => {
   fc.assert(
     fc.property(weights, (given) => {
       const made = normalise(given);
@@ -79,7 +79,7 @@ for (const [given, wanted] of [
   });
 }
 
-test("answers keep what they promise: sums of 1, confidence from 0 to 1, the greatest first, the mean of levels", () => {
+test("answers are consistent: sums of 1, confidence from 0 to 1, the greatest first, the mean of levels", () => {
   const kinds = fc.constantFrom("noul" as const, "choice" as const, "score" as const);
   fc.assert(
     fc.property(kinds, weights, (type, given) => {
@@ -111,12 +111,12 @@ test("answers keep what they promise: sums of 1, confidence from 0 to 1, the gre
   );
 });
 
-test("toDecisionAnswer() takes the first of several greatest", () => {
+test("toDecisionAnswer() picks the first of several maxima", () => {
   const answer = toDecisionAnswer(question("choice", 3), [0.2, 0.4, 0.4]);
   assert.equal(answer.type === "choice" && answer.choice, "option 1");
 });
 
-test("labelOf() gives every place another label of letters, the first twenty of one", () => {
+test("labelOf() returns distinct labels, of one letter for the first twenty", () => {
   const labels = Array.from({ length: 255 }, (_, index) => labelOf(index));
   assert.equal(new Set(labels).size, 255);
   assert.ok(labels.every((label) => /^[A-Z]{1,2}$/.test(label)));
@@ -158,7 +158,7 @@ for (const [name, questions, param] of [
   });
 }
 
-test("readQuestions() takes options and levels up to 255, and names of any kind", () => {
+test("readQuestions() accepts options and levels up to 255, and names of any kind", () => {
   assert.equal(ask(of("choice", list(255)))[0]?.outcomes.length, 255);
   assert.equal(ask(of("score", list(255)))[0]?.outcomes.length, 255);
   const hostile = JSON.parse('{"__proto__": {"type": "noul", "instructions": "?"}}');
@@ -255,7 +255,7 @@ test("readLabelWeights() adds up the forms of a label, leaves the rest out and k
   assert.equal(c, 1e-6);
 });
 
-test("readLabelWeights() finds no answer where hardly any candidate is a label", () => {
+test("readLabelWeights() returns undefined where hardly any candidate is a label", () => {
   const [refund] = two;
   assert.equal(readLabelWeights(candidates(["The", 0.99], ["A", 0.001]), refund ?? assert.fail()), undefined);
   assert.equal(readLabelWeights(said("A"), refund ?? assert.fail()), undefined);

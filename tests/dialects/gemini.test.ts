@@ -57,7 +57,7 @@ const call = (id: string, name: string, args: string, more: object = {}) => ({
 });
 const two = { functionDeclarations: [tide, { name: "wind" }] };
 
-/** Requests, the members of the chat they make, and what is told as left out. */
+/** Requests, the fields of the resulting chat, and the dropped fields. */
 const requests: Readonly<Record<string, { body: object; chat: object; dropped?: string[] }>> = {
   "a text": { body: hello, chat: { messages: [said] } },
   "parts and turns that are no lists": {
@@ -433,7 +433,7 @@ for (const body of [
   });
 }
 
-test("toChat() gives a result without an id to the oldest open call of its name", () => {
+test("toChat() assigns a result without an id to the oldest open call of its name", () => {
   const calls = ["x", "y", "x", "x"].map((name, place) => ({ functionCall: { name, id: `id_${place}` } }));
   const results = [
     { name: "x", id: "id_0" },
@@ -457,7 +457,7 @@ test("toChat() refuses a conversation without turns", () => {
   assert.throws(() => geminiDialect.toChat(request, createOptions()), { status: 400, param: "contents" });
 });
 
-test("toChat() takes whatever the schema takes", () => {
+test("toChat() accepts whatever the schema accepts", () => {
   const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.constant({}), fc.constant([]));
   const names = [
     "text",
@@ -586,7 +586,7 @@ const calls = [
   { functionCall: { id: "b", name: "y", args: {} } },
 ];
 
-test("fromChat() tells thoughts to those who ask for them", () => {
+test("fromChat() includes reasoning if requested", () => {
   assert.deepEqual(geminiDialect.fromChat(answer, request(thoughtful), createOptions()), {
     candidates: [
       {
@@ -620,7 +620,7 @@ test("fromChat() tells thoughts to those who ask for them", () => {
   });
 });
 
-test("fromChat() keeps thoughts from those who do not", () => {
+test("fromChat() omits reasoning unless requested", () => {
   const [candidate] = geminiDialect.fromChat(answer, request(), createOptions()).candidates ?? [];
   assert.deepEqual(candidate?.content, { role: "model", parts: [{ text: "It is high." }, ...calls] });
 });
@@ -632,7 +632,7 @@ for (const [reason, wanted] of [
   ["end_turn", "STOP"],
   [undefined, "STOP"],
 ] as const) {
-  test(`fromChat() tells ${reason} as ${wanted}`, () => {
+  test(`fromChat() maps ${reason} to ${wanted}`, () => {
     const choices = [
       { index: 0, message: { content: "a" }, finish_reason: reason },
       { index: 1, message: { content: "b" }, finish_reason: reason },
@@ -648,9 +648,9 @@ for (const [reason, wanted] of [
   });
 }
 
-test("fromChat() and its events read answers that are none", () => {
+test("fromChat() and its events survive malformed responses", () => {
   for (const value of [{}, { choices: null }, { choices: [null, 7, {}] }, { choices: [{ message: 7, delta: 8 }] }]) {
-    // what an upstream may send in place of an answer
+    // what an upstream may send in place of a response
     const { candidates } = geminiDialect.fromChat(value as unknown as ChatResponse, request(), createOptions());
     assert.ok(Array.isArray(candidates));
     const events = geminiDialect.createEvents(request(), createOptions());
@@ -673,7 +673,7 @@ const shown = [
 const grounding = { groundingChunks: [{ web: { uri: "https://host.example/a", title: "A" } }] };
 
 for (const name of ["images", "content_blocks"]) {
-  test(`pictures among the ${name} of an answer, and what it cites, are told`, () => {
+  test(`images among the ${name} of a response, and its citations, are returned`, () => {
     const message = { content: "Here", [name]: pictures, annotations: [cited] };
     const choices = [{ index: 0, message, finish_reason: "stop" }];
     const [candidate] = geminiDialect.fromChat({ choices }, request(), createOptions()).candidates ?? [];
@@ -721,7 +721,7 @@ for (const [name, modalities, message, wanted] of [
   ]),
   ["sound that is none", ["AUDIO"], { content: "Hi", audio: { data: 1, transcript: 2 } }, [{ text: "Hi" }]],
 ] as [string, string[], object, object[]][]) {
-  test(`fromChat() and its events tell ${name}`, () => {
+  test(`fromChat() and its events include ${name}`, () => {
     const asked = request({ generationConfig: { responseModalities: modalities } });
     const choices = [{ index: 0, message, finish_reason: "stop" }];
     const [candidate] = geminiDialect.fromChat({ choices }, asked, createOptions()).candidates ?? [];
@@ -748,7 +748,7 @@ const delta = (members: object, finish: string | null = null, index = 0) => ({
 const part = (index: number, text: string, more: object = {}) =>
   delta({ tool_calls: [{ index, ...more, function: { arguments: text, ...more } }] });
 
-/** Chunks of chats, and the slices they make. */
+/** Chunks of chats, and the resulting events. */
 const streams: Readonly<Record<string, { chunks: object[]; usage?: object; wanted: unknown[]; members?: object }>> = {
   "a text": {
     chunks: [delta({ role: "assistant", content: "" }), delta({ content: "Hel" }), delta({ content: "lo" }, "stop")],
@@ -850,7 +850,7 @@ for (const [name, { chunks, usage, wanted, members }] of Object.entries(streams)
   });
 }
 
-test("createEvents() tells of a failure as the API does", () => {
+test("createEvents() reports a failure as the API does", () => {
   const [event] = geminiDialect.createEvents(request(), createOptions()).fail({
     message: "too many",
     type: "rate_limit_error",
@@ -906,7 +906,7 @@ for (const [slug, createMapper] of Object.entries(upstreams)) {
   }
 }
 
-/** All parts of a stream, texts joined, and how it ended. */
+/** All parts of a stream with joined text, and how it ended. */
 function toSum(text: string): unknown {
   const slices = readEvents(text).flatMap(({ data }) => JSON.parse(data).candidates);
   const parts: Record<string, unknown>[] = slices.flatMap(({ content }) => content.parts);
@@ -915,7 +915,7 @@ function toSum(text: string): unknown {
   return { joined, calls: parts.filter(({ functionCall }) => functionCall), finishReason };
 }
 
-test(`any split of a text and of arguments gives the parts of the whole answer (seed ${seed})`, () => {
+test(`any split of text and arguments gives the parts of the non-streaming response (seed ${seed})`, () => {
   const cut = (text: string, cuts: readonly number[]) => {
     const places = [0, ...cuts.map((one) => one % (text.length + 1)).toSorted((a, b) => a - b), text.length];
     return places.slice(1).map((end, index) => text.slice(places[index], end));
@@ -951,7 +951,7 @@ test(`any split of a text and of arguments gives the parts of the whole answer (
   );
 });
 
-test("toStreamForm() writes events as a list, whichever way they are cut, comments among them", async () => {
+test("toStreamForm() writes events as a list, however they are split, and skips comments", async () => {
   const encoder = new TextEncoder();
   const text = ': hi\n\ndata: {"a":"é"}\n\n: keep-alive\n\ndata: {"b":2}\n\ndata: {"error":{}}\n\n';
   const bytes = encoder.encode(text);
@@ -970,7 +970,7 @@ test("toStreamForm() writes events as a list, whichever way they are cut, commen
   }
 });
 
-test("toStreamForm() makes one slice of an answer that came whole", () => {
+test("toStreamForm() makes one event of a non-streaming response", () => {
   const reply = { status: 200, headers: {}, body: '{\n"a": 1}' };
   assert.equal(toStreamForm({ ...reply }, "sse").body, 'data: {"a":1}\n\n');
   assert.deepEqual(JSON.parse(String(toStreamForm({ ...reply }, "json").body)), [{ a: 1 }]);
@@ -995,7 +995,7 @@ test("toCountedChat() counts turns, or a whole request", () => {
 
 const content = (text: string) => ({ parts: [{ text }] });
 
-test("toEmbedding() and toEmbeddings() ask for the same", () => {
+test("toEmbedding() and toEmbeddings() make equivalent requests", () => {
   const options = createOptions();
   const one = { model: "m", content: content("a"), taskType: "RETRIEVAL_QUERY", outputDimensionality: 8 };
   assert.deepEqual(toEmbedding(one, options), { model: "m", input: "a", dimensions: 8 });

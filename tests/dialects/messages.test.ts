@@ -289,7 +289,7 @@ test(`any split of the upstream's bytes makes the same events (seed ${seed})`, (
   }
 });
 
-test("a failure is one error event of a type clients know", () => {
+test("a failure is one error event of a type that clients know", () => {
   const { createEvents } = messagesDialect;
   const fail = (type: string) => createEvents(ask(), optionsFor()).fail({ message: "Busy", type, code: null });
   assert.deepEqual(fail("overloaded_error"), [{ type: "error", error: { type: "overloaded_error", message: "Busy" } }]);
@@ -299,7 +299,7 @@ test("a failure is one error event of a type clients know", () => {
   assert.deepEqual(event, { type: "error", error: { type: "rate_limit_error", message: "Busy" } });
 });
 
-/** A whole answer of a chat. */
+/** A chat completion. */
 const answerOf = (message: object, finish: string) => ({
   id: "c1",
   object: "chat.completion",
@@ -309,7 +309,7 @@ const answerOf = (message: object, finish: string) => ({
   choices: [{ index: 0, message: { role: "assistant", ...message }, finish_reason: finish }],
 });
 
-test("a whole answer has its blocks in order", () => {
+test("a non-streaming response has its blocks in order", () => {
   const message = {
     content: "I look.",
     reasoning_content: "Hm.",
@@ -336,7 +336,7 @@ test("a whole answer has its blocks in order", () => {
   });
 });
 
-/** What a request becomes, and what is told as left out. */
+/** The chat for a request, and the dropped fields. */
 function convert(more: object): { chat: Record<string, unknown>; dropped: string[] } {
   const dropped: string[] = [];
   const request = ask(more);

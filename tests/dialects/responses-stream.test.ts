@@ -180,7 +180,7 @@ for (const [name, chunks, wanted] of golden) {
   });
 }
 
-test("a stream that breaks off ends what is open, tells the error and fails", () => {
+test("a stream that breaks off closes open items, reports the error and fails", () => {
   const error = { message: "Too many requests", type: "rate_limit_error", code: null };
   const chunks = [
     chunk({ content: "It" }),
@@ -203,13 +203,13 @@ test("a stream that breaks off ends what is open, tells the error and fails", ()
   );
 });
 
-test("a stream that fails before its first chunk is a whole stream", () => {
+test("a stream that fails before its first chunk is complete", () => {
   const events = run([], (mapper) => mapper.fail({ message: "x", type: "api_error", code: null }));
   assert.deepEqual(summarise(events), [...begin, "error x", "failed failed"]);
   checkEvents(events);
 });
 
-/** An answer: thoughts, a text and calls. */
+/** A response: reasoning, text and calls. */
 const answers = fc.record({
   thoughts: fc.array(
     fc.record({ text: fc.string({ minLength: 1 }), signature: fc.option(fc.base64String({ minLength: 4 })) }),
@@ -283,7 +283,7 @@ function toChunks({ thoughts, text, calls }: Answer, lengths: readonly number[])
 
 const lengthLists = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 
-test(seeded("a stream adds up to the answer that comes whole, however it is cut"), () => {
+test(seeded("a stream adds up to the non-streaming response, however it is split"), () => {
   fc.assert(
     fc.property(answers, lengthLists, (answer, lengths) => {
       const events = run(toChunks(answer, lengths), finish);
@@ -317,7 +317,7 @@ function relay(bytes: Uint8Array, lengths: readonly number[]): string {
   return text + decoder.decode(observer.ending());
 }
 
-test(seeded("any cut of the upstream's bytes gives the same events"), () => {
+test(seeded("any split of the upstream's bytes gives the same events"), () => {
   const cuts = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 8 });
   fc.assert(
     fc.property(answers, lengthLists, cuts, (answer, lengths, cut) => {
@@ -331,7 +331,7 @@ test(seeded("any cut of the upstream's bytes gives the same events"), () => {
   );
 });
 
-test(seeded("an answer is replayed as a stream that adds up to it"), () => {
+test(seeded("a response is replayed as a stream that adds up to it"), () => {
   fc.assert(
     fc.property(answers, (answer) => {
       const whole: ResponsesResponse = responsesDialect.fromChat(toWhole(answer) as { choices: [] }, request, options);
@@ -340,7 +340,7 @@ test(seeded("an answer is replayed as a stream that adds up to it"), () => {
   );
 });
 
-test(seeded("InputReader reads a text in whatever pieces it comes"), () => {
+test(seeded("InputReader reads a string in any pieces"), () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary" }), lengthLists, fc.boolean(), (text, lengths, isEscaped) => {
       const plain = JSON.stringify({ input: text });

@@ -107,7 +107,7 @@ for (const [name, request, wanted] of requests) {
   });
 }
 
-test("toChat() gives custom tools and those of a namespace names and parameters a chat has", () => {
+test("toChat() gives custom and namespaced tools names and parameters that chats support", () => {
   const grammar = { type: "grammar", syntax: "lark", definition: "start: /.+/" };
   const namespace = { type: "namespace", name: "agents", tools: [{ type: "function", name: "close", parameters: {} }] };
   const { chat, dropped } = map({ tools: [{ ...patch, format: grammar }, namespace] });
@@ -117,7 +117,7 @@ test("toChat() gives custom tools and those of a namespace names and parameters 
     description: "Edits files\n\nThe input must match this lark grammar:\nstart: /.+/",
     parameters: {
       type: "object",
-      properties: { input: { type: "string", description: "The text the tool is given, as it is" } },
+      properties: { input: { type: "string", description: "Free text, passed to the tool unchanged" } },
       required: ["input"],
       additionalProperties: false,
     },
@@ -126,7 +126,7 @@ test("toChat() gives custom tools and those of a namespace names and parameters 
   assert.deepEqual(dropped, []);
 });
 
-/** Members that are left out and told. */
+/** Fields that are dropped and reported. */
 const left: readonly [string, Partial<ResponsesRequest>, string[]][] = [
   [
     "tools of providers",
@@ -167,10 +167,10 @@ const left: readonly [string, Partial<ResponsesRequest>, string[]][] = [
 ];
 
 for (const [name, request, wanted] of left) {
-  test(`toChat() leaves out and tells ${name}`, () => assert.deepEqual(map(request).dropped, wanted));
+  test(`toChat() drops and reports ${name}`, () => assert.deepEqual(map(request).dropped, wanted));
 }
 
-/** What is refused, with the member that is wrong. */
+/** Rejected requests, with the invalid field. */
 const refused: readonly [string, Partial<ResponsesRequest>, string][] = [
   ["background", { background: true }, "background"],
   ["a conversation", { conversation: "conv_1" }, "conversation"],
@@ -204,7 +204,7 @@ for (const [name, request, param] of refused) {
 
 const call = { type: "function_call", call_id: "c1", name: "tide_table", arguments: '{"port":"Brest"}' };
 
-test("toChat() puts the items of a turn into one message, and results with pictures behind it", () => {
+test("toChat() puts the items of a turn into one message, followed by results with images", () => {
   const { chat } = map({
     input: [
       { role: "developer", content: [{ type: "input_text", text: "Be short." }] },
@@ -266,7 +266,7 @@ test("toChat() puts the items of a turn into one message, and results with pictu
   ]);
 });
 
-/** A whole answer, and the items it becomes. */
+/** A chat completion, and the resulting items. */
 function answer(message: Record<string, unknown>, more: { finish?: string; request?: Partial<ResponsesRequest> } = {}) {
   const options = createOptions();
   const chat = { model: "m-1", choices: [{ index: 0, message, finish_reason: more.finish ?? "stop" }] };
@@ -274,7 +274,7 @@ function answer(message: Record<string, unknown>, more: { finish?: string; reque
   return { response, options };
 }
 
-test("signatures of thoughts and of calls survive the way to the client and back", () => {
+test("signatures of reasoning and of calls survive the round trip to the client", () => {
   const { response } = answer({
     role: "assistant",
     content: "Six.",
@@ -318,13 +318,13 @@ test("signatures of thoughts and of calls survive the way to the client and back
   });
 });
 
-test("thoughts nothing proves come back as text", () => {
+test("reasoning without a signature comes back as text", () => {
   const { response } = answer({ content: "Six.", reasoning_content: "Hm." });
   const { chat } = map({ input: [{ role: "user", content: "Hello" }, ...response.output] });
   assert.deepEqual((chat.messages as unknown[])[1], { role: "assistant", content: "Six.", reasoning_content: "Hm." });
 });
 
-test("an answer repeats its request, with defaults where it says nothing", () => {
+test("a response repeats its request, with defaults for absent fields", () => {
   const { response } = answer(
     { content: "Six." },
     { request: { instructions: "Be short.", temperature: 0.2, metadata: { a: "b" } } },
@@ -377,7 +377,7 @@ for (const [finish, status, reason] of [
   ["content_filter", "incomplete", "content_filter"],
   ["SAFETY", "incomplete", "content_filter"],
 ] as const) {
-  test(`an answer that ended by ${finish} is ${status}`, () => {
+  test(`a response that ended by ${finish} is ${status}`, () => {
     const { response, options } = answer({ content: "Six." }, { finish });
     assert.equal(response.status, status);
     assert.equal(response.incomplete_details?.reason, reason);
@@ -432,7 +432,7 @@ test("calls of custom tools and of namespaces have the names of the caller", () 
   );
 });
 
-test("toNativeRequest() takes out what only the gateway knows, and nothing else", () => {
+test("toNativeRequest() removes what only the gateway understands, and nothing else", () => {
   const foreign = ask({ previous_response_id: "resp_abc", input: [{ role: "user", content: "Hello" }] });
   assert.equal(toNativeRequest(foreign), foreign);
   const own = ask({

@@ -156,13 +156,13 @@ for (const [name, requestType, parameters, request, wanted] of [
   });
 }
 
-test("addPrefix has a prefix of its own", async () => {
+test("addPrefix has a default prefix", async () => {
   const { outcome } = await runCheck("default.addPrefix", {}, { requestType: "complete", request: { prompt: "a" } });
   assert.match(String(outcome.body.prompt), /^\w.* a$/);
 });
 
 for (const parameters of [{ prefix: 5 }, { applyToRole: "tool" }, { addToExisting: "yes" }, { onlyIfEmpty: 1 }]) {
-  test(`addPrefix refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`addPrefix rejects the parameters ${JSON.stringify(parameters)}`, () => {
     assert.equal(problemsOf("default.addPrefix", parameters).length, 1);
   });
 }

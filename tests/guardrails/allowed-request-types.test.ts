@@ -30,7 +30,7 @@ for (const [parameters, metadata, requestType, verdict] of [
   });
 }
 
-test("allowedRequestTypes run for requests that are passed on unread", async () => {
+test("allowedRequestTypes runs for requests that are forwarded unread", async () => {
   assert.equal(checks.get(id)?.reads, "facts");
   const hooks = [{ allowedRequestTypes: { allowedTypes: ["chatComplete"] }, deny: true }];
   assert.equal((await guard(hooks, { requestType: "proxy", request: {} })).isDenied, true);
@@ -47,13 +47,13 @@ for (const metadata of [
 }
 
 for (const [parameters, wanted] of [
-  [{ allowedTypes: ["chatComplete", "chat"] }, /names no kind of request there is: chat$/],
-  [{ blockedTypes: "embed, x" }, /names no kind of request there is: x$/],
+  [{ allowedTypes: ["chatComplete", "chat"] }, /is not a known request type: chat$/],
+  [{ blockedTypes: "embed, x" }, /is not a known request type: x$/],
   [{ allowedTypes: ["a", "b"], blockedTypes: "b" }, /parameters: must not allow and block the same request type$/],
   [{ allowedTypes: 5 }, /parameters\.allowedTypes: must be a list of names/],
   [{ blockedTypes: [5] }, /parameters\.blockedTypes/],
 ] as const) {
-  test(`allowedRequestTypes refuse the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`allowedRequestTypes reject the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf(id, parameters);
     assert.equal(problems.length, 1);
     assert.match(problems[0] ?? "", wanted);

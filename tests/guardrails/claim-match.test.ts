@@ -37,6 +37,6 @@ for (const [matchType, actual, expected, fits] of [
   });
 }
 
-test("createClaimMatcher() tells what is wrong with a pattern", () => {
-  assert.match(String(createClaimMatcher(["a", "(?=b)"], "regex")), /^is no pattern: /);
+test("createClaimMatcher() reports what is wrong with a pattern", () => {
+  assert.match(String(createClaimMatcher(["a", "(?=b)"], "regex")), /^is not a valid regular expression: /);
 });

@@ -63,11 +63,11 @@ for (const [text, isFound] of [
 }
 
 for (const parameters of [{}, { format: "python" }, { format: "Cobol" }, { format: "SQL", not: 1 }]) {
-  test(`containsCode refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`containsCode rejects the parameters ${JSON.stringify(parameters)}`, () => {
     assert.equal(problemsOf("default.containsCode", parameters, "output_guardrails").length, 1);
   });
 }
 
-test("containsCode is a check of answers", () => {
+test("containsCode runs after the call only", () => {
   assert.match(problemsOf("default.containsCode", { format: "SQL" })[0] ?? "", /runs after the call only$/);
 });

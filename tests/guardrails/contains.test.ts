@@ -19,20 +19,20 @@ for (const [operator, words, verdict] of [
   });
 }
 
-test("contains tells which words it found", async () => {
+test("contains reports which words it found", async () => {
   const { result } = await runCheck("default.contains", { words: ["sky", "red"] }, { text: "a blue sky" });
   assert.deepEqual([result?.data?.foundWords, result?.data?.missingWords], [["sky"], ["red"]]);
 });
 
 for (const parameters of [{}, { words: [] }, { words: "sky" }, { words: ["sky"], operator: "some" }]) {
-  test(`contains refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`contains rejects the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf("default.contains", parameters);
     assert.equal(problems.length, 1);
     assert.match(problems[0] ?? "", /^input_guardrails\[0\]\.checks\[0\]\.parameters\./);
   });
 }
 
-test("contains keeps nobody waiting long, however many words are looked for in however long a text", async () => {
+test("contains does not block other requests, however many words and however long the text", async () => {
   const words = Array.from({ length: 1_000 }, (_, index) => `word ${index}`);
   const ask = (milliseconds: number) =>
     runCheck("default.contains", { words }, { text: "lorem ipsum", clock: createSlowClock(milliseconds) });

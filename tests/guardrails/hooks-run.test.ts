@@ -63,7 +63,7 @@ for (const [name, hook, checks, isFailed] of [
   });
 }
 
-test("runHooks() tells why a check could not decide, and nothing of what broke inside", async () => {
+test("runHooks() reports why a check could not decide, and nothing of what broke inside", async () => {
   const { results } = await run([{ obey: broken, x: { id: "obey", throws: true, failOnError: false } }]);
   const told = results[0]?.checks.map(({ error, data, fail_on_error }) => [error, data, fail_on_error]);
   assert.deepEqual(told, [
@@ -73,7 +73,7 @@ test("runHooks() tells why a check could not decide, and nothing of what broke i
   assert.equal(JSON.stringify(results).includes("secret"), false);
 });
 
-test("runHooks() leaves out what had nothing to check", async () => {
+test("runHooks() leaves out skipped hooks", async () => {
   const { results, isFailed } = await run([
     { id: "a", obey: { skips: true, pass: false } },
     { id: "b", obey: { skips: true, pass: false }, early: {} },
@@ -155,7 +155,7 @@ test("runHooks() chooses feedback by the verdict, with the checks behind it", as
   );
 });
 
-// what hooks change and tell
+// what hooks change and report
 
 const saw = (results: readonly { checks: readonly { data: Record<string, unknown> | null }[] }[]) =>
   results.flatMap(({ checks }) => checks.map(({ data }) => data?.saw));
@@ -191,7 +191,7 @@ test("runHooks() lets checks that may change something see what those before the
   assert.equal(textOf(subject.request.body), "a");
 });
 
-test("runHooks() gives the body as it is where nothing changes it", async () => {
+test("runHooks() returns the body as it is where nothing changes it", async () => {
   const subject = subjectOf("a");
   const outcome = await run([{ obey: {} }], subject);
   assert.equal(outcome.body, subject.request.body);
@@ -200,7 +200,7 @@ test("runHooks() gives the body as it is where nothing changes it", async () => 
   assert.deepEqual([none.body, none.results, none.isFailed], [subject.request.body, [], false]);
 });
 
-test("runHooks() takes a check's body, and its texts on top of it", async () => {
+test("runHooks() applies a check's body, then its text changes", async () => {
   const { body } = await run([{ obey: { member: "seen", suffix: "b" } }], subjectOf("a"));
   assert.deepEqual(body, { ...chatRequest("ab"), seen: true });
 });
@@ -214,7 +214,7 @@ test("runHooks() changes the answer after the call, and leaves the request", asy
   assert.deepEqual([saw(outcome.results), textOf(subject.request.body)], [["said"], "asked"]);
 });
 
-test("runHooks() tells where a change cannot be, and the verdict stands", async () => {
+test("runHooks() reports an impossible change, and keeps the verdict", async () => {
   const subject = subjectOf("a", { fixedBecause: "Cannot change inputs to embed" });
   for (const pass of [true, false]) {
     const outcome = await run([{ obey: { suffix: "b", pass } }], subject);
@@ -233,7 +233,7 @@ test("runHooks() collects headers for the provider", async () => {
   assert.deepEqual(headers, { "x-a": "1", "x-b": "1", "x-c": "3" });
 });
 
-test("runHooks() runs hooks that change nothing side by side, and tells them in order", async () => {
+test("runHooks() runs read-only hooks concurrently, and reports them in order", async () => {
   const hooks = [300, 150, 0].map((waits) => ({ id: `${waits}`, obey: { waits }, early: { waits } }));
   const startedAt = performance.now();
   const { results } = await run(hooks);
@@ -252,7 +252,7 @@ test("runHooks() runs the checks of a sequential hook one after the other", asyn
   assert.ok((results[0]?.execution_time ?? 0) >= 75);
 });
 
-test("runHooks(): a hook behind the answer denies nothing and changes nothing", async () => {
+test("runHooks(): a hook after the response denies nothing and changes nothing", async () => {
   const hook = { async: true, deny: true, obey: { pass: false, suffix: "b", headers: { "x-a": "1" } } };
   const outcome = await run([hook, { early: {} }], subjectOf("a"));
   assert.deepEqual([outcome.isFailed, outcome.isDenied, outcome.isTransformed], [false, false, false]);
@@ -262,7 +262,7 @@ test("runHooks(): a hook behind the answer denies nothing and changes nothing", 
   assert.match(told?.checks[0]?.error?.message ?? "", /^Cannot change /);
 });
 
-test("runHooks() leaves out mutators behind the answer", async () => {
+test("runHooks() skips mutators after the response", async () => {
   const outcome = await run([
     { id: "m", type: "mutator", async: true, obey: { suffix: "b" } },
     { id: "g", obey: {} },
@@ -273,7 +273,7 @@ test("runHooks() leaves out mutators behind the answer", async () => {
   );
 });
 
-test("runHooks() keeps what checks found in bounds", async () => {
+test("runHooks() limits the data of checks", async () => {
   const { results } = await run([
     { obey: { isBlind: true, data: { kept: "x".repeat(8_000) } } },
     { obey: { isBlind: true, data: { explanation: "y".repeat(2_000), gone: "x".repeat(8_192) } } },
@@ -286,7 +286,7 @@ test("runHooks() keeps what checks found in bounds", async () => {
 const maxLength = 1024 * 1024;
 const longText = `${"a".repeat(maxLength - 1)}bc`;
 
-test("runHooks() shows checks the beginning of a long text, and says so", async () => {
+test("runHooks() shows checks the beginning of a long text, and marks the result", async () => {
   const { results } = await run([{ obey: {} }], subjectOf(longText));
   const [check] = results[0]?.checks ?? [];
   assert.deepEqual([check?.data?.length, check?.data?.isCut, check?.error], [maxLength, true, null]);

@@ -93,7 +93,7 @@ for (const [name, written, deny] of [
   ["neither", {}, false],
   ["null", { on_fail: null }, false],
 ] as const) {
-  test(`readHooks() takes ${name} for deny ${deny}`, () => {
+  test(`readHooks() accepts ${name} for deny ${deny}`, () => {
     assert.equal(inputHooks({ ...written, obey: {} })[0]?.deny, deny);
   });
 }
@@ -111,7 +111,7 @@ test("readHooks() finds checks by an id without a source, another id, and the id
   }
 });
 
-test("readHooks() leaves out checks that are switched off, also those it does not know", () => {
+test("readHooks() skips disabled checks, even unknown ones", () => {
   const long = {
     checks: [
       { id: "obey", is_enabled: false },
@@ -160,7 +160,7 @@ test("readHooks() orders the checks of a hook that may change something", () => 
   );
 });
 
-test("readHooks() makes the same ids for the same hooks, and others for others", () => {
+test("readHooks() gives equal hooks equal ids, and different hooks different ones", () => {
   const ids = () => inputHooks({ obey: {} }, { obey: { pass: false } }, { early: {} }).map(({ id }) => id);
   assert.deepEqual(ids(), ids());
   assert.equal(new Set(ids()).size, 3);
@@ -168,15 +168,15 @@ test("readHooks() makes the same ids for the same hooks, and others for others",
 
 const many = (count: number, one: unknown) => Array.from({ length: count }, () => one);
 for (const [name, written, wanted] of [
-  ["no object", [7], "[0]: must be a guardrail: the slug of one, or an object"],
+  ["no object", [7], "[0]: must be the slug of a guardrail, or an object"],
   ["no check", [{ deny: true }], "[0].checks: must have at least one check"],
   ["an empty list of checks", [{ checks: [] }], "[0].checks: must have at least one check"],
-  ["an unknown check", [{ "partner.x": {} }], "[0].partner.x: names no check there is: partner.x"],
-  ["a member of Object", [{ constructor: {} }], "[0].constructor: names no check there is: default.constructor"],
+  ["an unknown check", [{ "partner.x": {} }], "[0].partner.x: is not a known check: partner.x"],
+  ["a member of Object", [{ constructor: {} }], "[0].constructor: is not a known check: default.constructor"],
   [
     "a check of the other phase",
     [{ checks: [{ id: "partner.late" }] }],
-    "[0].checks[0].parameters: cannot be here: partner.late runs after the call only",
+    "[0].checks[0].parameters: cannot be used here: partner.late runs after the call only",
   ],
   ["a check that is no object", [{ checks: ["obey"] }], "[0].checks[0]: must be an object with the id of a check"],
   ["a check without id", [{ checks: [{}] }], "[0].checks[0]: must be an object with the id of a check"],
@@ -188,7 +188,7 @@ for (const [name, written, wanted] of [
   [
     "short parameters that are no object",
     [{ obey: true }],
-    "[0].obey: must be the parameters of a check, written as an object",
+    "[0].obey: must be an object with the parameters of a check",
   ],
   ["a wrong parameter", [{ obey: { pass: "yes" } }], "[0].obey.pass: must be true or false"],
   ["a wrong scope", [{ obey: { scope: "first" } }], "[0].obey.scope: "],
@@ -197,7 +197,7 @@ for (const [name, written, wanted] of [
   ["too much feedback", [{ obey: {}, on_fail: { feedback: { value: 11 } } }], "[0].on_fail.feedback.value: "],
   ["too much weight", [{ obey: {}, on_fail: { feedback: { value: 1, weight: 2 } } }], "[0].on_fail.feedback.weight: "],
   ["21 checks", [{ checks: many(21, { id: "obey" }) }], "[0].checks: must have at most 20 checks"],
-  ["51 hooks", many(51, { obey: {} }), ": must have, with the others of its phase, at most 50 hooks"],
+  ["51 hooks", many(51, { obey: {} }), ": must have, together with the other hooks of its phase, at most 50 hooks"],
 ] as const) {
   test(`readHooks() refuses ${name}`, () => {
     const problems = problemsOf({ input_guardrails: written });
@@ -206,7 +206,7 @@ for (const [name, written, wanted] of [
   });
 }
 
-test("readHooks() takes 50 hooks of a phase, over all its members, and 20 checks of a hook", () => {
+test("readHooks() accepts 50 hooks of a phase, over all its members, and 20 checks of a hook", () => {
   const hook = { obey: {} };
   const written = {
     input_guardrails: many(30, hook),
@@ -216,12 +216,12 @@ test("readHooks() takes 50 hooks of a phase, over all its members, and 20 checks
   const { before, after } = read(written);
   assert.deepEqual([before.length, after.length], [50, 50]);
   assert.deepEqual(problemsOf({ ...written, input_mutators: [hook] }), [
-    "input_mutators: must have, with the others of its phase, at most 50 hooks",
+    "input_mutators: must have, together with the other hooks of its phase, at most 50 hooks",
   ]);
   assert.equal(inputHooks({ checks: many(20, { id: "obey" }) })[0]?.checks.length, 20);
 });
 
-test("readHooks() tells all that is wrong, and reads the rest", () => {
+test("readHooks() reports all problems, and reads the rest", () => {
   const written = {
     input_guardrails: [{ obey: { pass: 1 }, x: {} }, { early: {} }],
     output_guardrails: [{ early: {} }],

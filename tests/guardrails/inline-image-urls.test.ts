@@ -100,11 +100,11 @@ test("inlineImageUrls works for the providers it names", async () => {
 });
 
 for (const [path, parameters, reason] of [
-  ["/missing?key=s3cret", {}, "the server answered 404"],
-  ["/moved", {}, "the server answered 302"],
-  ["/page", {}, "it is no image"],
-  ["/film", {}, "it is no image"],
-  ["/large.png", { maxSizeBytes: 1_000 }, "Cannot read the answer: it is too large"],
+  ["/missing?key=s3cret", {}, "the server returned 404"],
+  ["/moved", {}, "the server returned 302"],
+  ["/page", {}, "it is not an image"],
+  ["/film", {}, "it is not an image"],
+  ["/large.png", { maxSizeBytes: 1_000 }, "Cannot read the response: it is too large"],
   ["/slow", { timeoutMs: 50 }, "Request timed out after 50ms"],
 ] as const) {
   test(`inlineImageUrls lists ${path} and puts the others in`, async () => {
@@ -138,7 +138,7 @@ test("inlineImageUrls fetches at most 20 images", async () => {
 });
 
 for (const parameters of [{ providers: "bedrock" }, { maxSizeBytes: 0 }, { maxSizeBytes: 1e9 }, { failOnError: 1 }]) {
-  test(`inlineImageUrls refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`inlineImageUrls rejects the parameters ${JSON.stringify(parameters)}`, () => {
     assert.ok(problemsOf(id, parameters).length > 0);
   });
 }

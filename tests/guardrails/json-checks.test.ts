@@ -49,7 +49,7 @@ for (const text of ["", "no JSON", "{broken", '```json\n"text"\n```']) {
   });
 }
 
-test("jsonSchema tells what is wrong with the piece that comes closest", async () => {
+test("jsonSchema reports the problems of the piece that has fewest", async () => {
   const text = '{"b":1} {"a":"b"} {}';
   const strict = { ...schema, additionalProperties: false };
   const { result } = await runCheck("jsonSchema", { schema: strict }, { text, answers: true });
@@ -71,7 +71,7 @@ for (const [parameters, problem] of [
   [{ schema: { properties: { a: { type: "text" } } } }, /\.schema: properties\.a\.type: /],
   [{ schema: {}, not: "yes" }, /\.not: /],
 ] as const) {
-  test(`jsonSchema refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`jsonSchema rejects the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf("default.jsonSchema", parameters, "output_guardrails");
     assert.equal(problems.length, 1);
     assert.match(problems[0] ?? "", problem);
@@ -97,7 +97,7 @@ for (const [operator, keys, text, verdict] of [
   });
 }
 
-test("jsonKeys tells which keys it found", async () => {
+test("jsonKeys reports which keys it found", async () => {
   const { result } = await runCheck(
     "jsonKeys",
     { keys: ["a", "b", "c"] },
@@ -107,7 +107,7 @@ test("jsonKeys tells which keys it found", async () => {
 });
 
 for (const parameters of [{}, { keys: [] }, { keys: "a" }, { keys: ["a"], operator: "some" }]) {
-  test(`jsonKeys refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`jsonKeys rejects the parameters ${JSON.stringify(parameters)}`, () => {
     assert.equal(problemsOf("default.jsonKeys", parameters, "output_guardrails").length, 1);
   });
 }

@@ -118,7 +118,7 @@ test("jwt looks for keys at the address where the given ones do not have it", as
   assert.equal(fetches(), 1);
 });
 
-test("jwt fails closed while keys cannot be read, and takes tokens again after", async () => {
+test("jwt fails closed while keys cannot be fetched, and accepts tokens afterwards", async () => {
   const parameters = { jwksUri: `${issuer.url}/keys`, cacheMaxAge: 600 };
   const token = await sign();
   status = 500;
@@ -162,7 +162,7 @@ for (const [answer, pass] of [
   [{}, false],
   ["active", false],
 ] as const) {
-  test(`jwt holds a token ${pass ? "valid" : "invalid"} whose issuer says ${JSON.stringify(answer)}`, async () => {
+  test(`jwt treats a token as ${pass ? "valid" : "invalid"} whose issuer says ${JSON.stringify(answer)}`, async () => {
     said = answer;
     const { pass: found, error } = await run({ introspectEndpoint: `${issuer.url}/in` }, "opaque");
     assert.deepEqual([found, error], [pass, undefined]);
@@ -183,7 +183,7 @@ for (const [type, wanted] of [
   });
 }
 
-test("jwt remembers what an issuer said only as long as it may", async () => {
+test("jwt caches an introspection response only for its time", async () => {
   const parameters = { introspectEndpoint: `${issuer.url}/in`, introspectCacheMaxAge: 60 };
   said = { active: true, role: "user" };
   assert.equal((await run(parameters, "one")).pass, true);
@@ -201,7 +201,7 @@ test("jwt remembers what an issuer said only as long as it may", async () => {
   assert.equal(fetches(), 4);
 });
 
-test("jwt remembers no answer unless it is told to, and none beyond its end", async () => {
+test("jwt caches responses only if configured, and never past the token's expiry", async () => {
   said = { active: true, exp: Math.floor(clock.now() / 1_000) + 30 };
   const endpoint = { introspectEndpoint: `${issuer.url}/in` };
   await run(endpoint, "one");

@@ -12,7 +12,7 @@ const curve = await createTokenKey("k-3", "ES256");
 const edwards = await createTokenKey("k-4", "EdDSA");
 const jwks = { keys: [key.jwk, curve.jwk, edwards.jwk] };
 
-/** Claims whose times are told in seconds from now: from when the test runs, which may be long after this file was read. */
+/** Claims with times in seconds from now, which is when the test runs, maybe long after this file was loaded. */
 function claimsFromNow(claims: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const seconds = Math.floor(Date.now() / 1_000);
   return Object.fromEntries(
@@ -43,7 +43,7 @@ async function expectTaken(running: ReturnType<typeof runCheck>): Promise<void> 
   assert.deepEqual([result?.data?.explanation, result?.verdict, result?.error], ["The token is valid", true, null]);
 }
 
-test("jwt takes a token of its key and says what was looked at", async () => {
+test("jwt accepts a token of its key and reports what was checked", async () => {
   const { result } = await check({}, await signToken(key, Date.now()));
   assert.deepEqual(result?.data, {
     verdict: true,
@@ -82,8 +82,8 @@ for (const [alg, signer] of [
 for (const [name, claims, explanation, parameters] of [
   ["expired", { exp: -60 }, /expired/, {}],
   ["expired beyond the tolerance", { exp: -10 }, /expired/, {}],
-  ["without an end", { exp: undefined }, /no time at which it expires/, {}],
-  ["with an end that is no time", { exp: "never" }, /no time at which it expires/, {}],
+  ["without an end", { exp: undefined }, /no expiry time/, {}],
+  ["with an end that is no time", { exp: "never" }, /no expiry time/, {}],
   ["not yet valid", { nbf: 60 }, /not yet valid/, {}],
   ["issued in the future", { iat: 60 }, /future/, {}],
   ["older than a day", { iat: -90_000 }, /older than allowed/, {}],
@@ -162,7 +162,7 @@ for (const [name, headers] of [
   });
 }
 
-test("jwt without anything to check with fails closed and says so", async () => {
+test("jwt without keys or endpoint fails closed and says so", async () => {
   const { result, outcome } = await runCheck(id, {}, { text: "x", headers: { authorization: "a.b.c" } });
   assert.equal(result?.verdict, false);
   assert.match(result?.error?.message ?? "", /one of jwks, jwksUri and introspectEndpoint must be set/);
@@ -179,10 +179,10 @@ test("jwt uses a key without an algorithm for the first of those allowed that fi
   const parameters = { jwks: { keys: [probabilistic] }, algorithms: ["ES256", "PS256", "RS256"] };
   await expectTaken(check(parameters, await signToken(signer, Date.now())));
   const reversed = { ...parameters, algorithms: ["RS256", "PS256"] };
-  await expectRefused(check(reversed, await signToken(signer, Date.now())), /not one for its algorithm/);
+  await expectRefused(check(reversed, await signToken(signer, Date.now())), /does not fit its algorithm/);
 });
 
-test("jwt takes a token without a key id by the only key, if that has none", async () => {
+test("jwt accepts a token without a key id for a single key without an id", async () => {
   const { kid: _, ...nameless } = key.jwk;
   const token = await signToken(key, Date.now(), { header: { kid: undefined } });
   await expectTaken(check({ jwks: { keys: [nameless] } }, token));
@@ -192,17 +192,17 @@ test("jwt takes a token without a key id by the only key, if that has none", asy
 
 test("jwt does not use keys for encryption", async () => {
   const keys = [{ ...key.jwk, use: "enc" }];
-  await expectRefused(check({ jwks: { keys } }, await signToken(key, Date.now())), /not one for its algorithm/);
+  await expectRefused(check({ jwks: { keys } }, await signToken(key, Date.now())), /does not fit its algorithm/);
 });
 
 for (const [parameters, claims, explanation] of [
   [{ requiredClaims: ["sub", "tenant"] }, { tenant: "t" }, undefined],
-  [{ requiredClaims: ["sub", "tenant"] }, {}, /has not all of the claims.*tenant/],
+  [{ requiredClaims: ["sub", "tenant"] }, {}, /lacks required claims.*tenant/],
   [{ requiredClaims: ["tenant"] }, { tenant: null }, /tenant/],
   [{ requiredClaims: ["constructor"] }, {}, /constructor/],
   [{ claimValues: { role: { values: ["admin"] } } }, { role: "admin" }, undefined],
   [{ claimValues: { role: { values: "admin" } } }, { role: "admin" }, undefined],
-  [{ claimValues: { role: { values: ["admin"] } } }, { role: "super-admin" }, /other values.*role/],
+  [{ claimValues: { role: { values: ["admin"] } } }, { role: "super-admin" }, /unexpected values.*role/],
   [{ claimValues: { role: { values: ["admin"] } } }, { role: ["admin"] }, /role/],
   [{ claimValues: { role: { values: ["admin"] } } }, {}, /role/],
   [{ claimValues: { level: { values: [3] } } }, { level: 3 }, undefined],
@@ -227,7 +227,7 @@ for (const [parameters, claims, explanation] of [
   });
 }
 
-test("jwt hands claims on as headers", async () => {
+test("jwt forwards claims as headers", async () => {
   const claims = {
     tenant_id: "t-1",
     groups: ["a", "b"],
@@ -259,7 +259,7 @@ test("jwt hands claims on as headers", async () => {
   assert.deepEqual(prefixed.outcome.headers, { "x-user-sub": "subject-1" });
 });
 
-test("jwt keeps clients from sending claims themselves where their token is refused", async () => {
+test("jwt removes claim headers that clients send with a rejected token", async () => {
   for (const token of [undefined, "no token", await signToken(other, Date.now())]) {
     const { outcome } = await check({ extractClaims: ["sub"] }, token);
     assert.deepEqual([outcome.isFailed, outcome.headers], [true, { "x-jwt-sub": null }]);
@@ -288,7 +288,7 @@ for (const [parameters, place] of [
   [{ extractClaims: ["config"], claimPrefix: "x-gateway-" }, "extractClaims"],
   [{ extractClaims: ["https://a.example/role"] }, "extractClaims"],
 ] as const) {
-  test(`jwt refuses the parameters ${JSON.stringify(parameters).slice(0, 100)}`, () => {
+  test(`jwt rejects the parameters ${JSON.stringify(parameters).slice(0, 100)}`, () => {
     const problems = problemsOf(id, parameters);
     assert.ok(problems.length > 0);
     for (const problem of problems) {

@@ -5,7 +5,7 @@ import { checks } from "../support/guardrails.ts";
 
 const mebibyte = 1024 * 1024;
 
-test("work behind answers runs some at a time, in order, and waits its turn", async () => {
+test("work after responses runs in order with limited concurrency", async () => {
   const guardrails = createGuardrails(checks, () => {});
   const begun: number[] = [];
   const ends: (() => void)[] = [];
@@ -34,7 +34,7 @@ test("work behind answers runs some at a time, in order, and waits its turn", as
   assert.equal(begun.length, 100);
 });
 
-test("work behind answers that would keep too much in memory is left out, which is told once", async () => {
+test("work after responses that needs too much memory is dropped, with one warning", async () => {
   const warnings: string[] = [];
   const guardrails = createGuardrails(checks, (message) => warnings.push(message));
   let begun = 0;
@@ -48,7 +48,7 @@ test("work behind answers that would keep too much in memory is left out, which 
   await guardrails.close(10);
 });
 
-test("work behind answers that fails is told of, and others go on", async () => {
+test("failing work after responses is logged, and other work continues", async () => {
   const warnings: string[] = [];
   const guardrails = createGuardrails(checks, (message) => warnings.push(message));
   await guardrails.later(() => Promise.reject(new Error("away")), 0);
@@ -56,5 +56,5 @@ test("work behind answers that fails is told of, and others go on", async () => 
   await guardrails.later(async () => {
     isDone = true;
   }, 0);
-  assert.deepEqual([isDone, warnings], [true, ["Cannot keep what hooks behind an answer said"]]);
+  assert.deepEqual([isDone, warnings], [true, ["Cannot store the results of hooks after a response"]]);
 });

@@ -76,7 +76,7 @@ for (const parameters of [
   { rules: { metadata: [] } },
   { rules: { metadata: { team: { x: "gpt" } } } },
 ]) {
-  test(`modelRules refuse the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`modelRules reject the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf("default.modelRules", parameters);
     assert.equal(problems.length, 1);
     assert.match(problems[0] ?? "", /^input_guardrails\[0\]\.checks\[0\]\.parameters\.rules/);

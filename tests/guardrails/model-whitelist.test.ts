@@ -40,7 +40,7 @@ for (const request of [{}, { model: "" }, { model: 7 }]) {
 }
 
 for (const parameters of [{}, { models: [] }, { models: "gpt-5" }, { models: ["a"], not: "yes" }]) {
-  test(`modelwhitelist refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`modelwhitelist rejects the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf("default.modelwhitelist", parameters);
     assert.equal(problems.length, 1);
     assert.match(problems[0] ?? "", /^input_guardrails\[0\]\.checks\[0\]\.parameters\./);
@@ -57,7 +57,7 @@ for (const id of [
 ]) {
   test(`${id} runs before the call only`, () => {
     assert.deepEqual(problemsOf(id, {}, "output_guardrails"), [
-      `output_guardrails[0].checks[0].parameters: cannot be here: ${id} runs before the call only`,
+      `output_guardrails[0].checks[0].parameters: cannot be used here: ${id} runs before the call only`,
     ]);
   });
 }

@@ -56,6 +56,6 @@ for (const [requestType, answer] of [
   });
 }
 
-test("notNull is a check of answers", () => {
+test("notNull runs after the call only", () => {
   assert.match(problemsOf("default.notNull", {})[0] ?? "", /runs after the call only$/);
 });

@@ -20,14 +20,14 @@ for (const [rule, wanted] of [
   });
 }
 
-test("regexReplace puts in the text it is given, letter by letter", async () => {
+test("regexReplace inserts its replacement literally", async () => {
   const { outcome } = await runCheck("regexReplace", { rule: "/(b)/g", redactText: "$1$&" }, { text: "abcb" });
   assert.deepEqual(outcome.body, chatRequest("a$1$&c$1$&"));
   const emptied = await runCheck("regexReplace", { rule: "/b/g", redactText: "" }, { text: "abcb" });
   assert.deepEqual(emptied.outcome.body, chatRequest("ac"));
 });
 
-test("regexReplace changes text parts only, each on its own", async () => {
+test("regexReplace changes text parts only, each separately", async () => {
   const image = { type: "image_url", image_url: { url: "https://host.example/42.png" } };
   const toBody = (...texts: string[]) => ({
     model: "gpt-test",
@@ -44,7 +44,7 @@ test("regexReplace leaves a text without a match as it is", async () => {
   assert.deepEqual([outcome.isTransformed, result?.verdict, result?.transformed], [false, true, false]);
 });
 
-test("regexReplace fails on a match where it is told to, and replaces nevertheless", async () => {
+test("regexReplace with failOnMatch fails on a match, and still replaces it", async () => {
   const { outcome, result } = await runCheck("regexReplace", { rule: "/b/", failOnDetection: true }, { text: "abc" });
   assert.deepEqual([result?.verdict, result?.error, outcome.body], [false, null, chatRequest("a[REDACTED]c")]);
 });
@@ -62,27 +62,27 @@ test("regexReplace takes a rule that only begins like one between slashes as it 
 
 for (const [parameters, problem] of [
   [{}, /\.rule: /],
-  [{ rule: "/(?!a)/g" }, /\.rule: is no pattern/],
-  [{ rule: "(?!a)" }, /\.rule: is no pattern/],
+  [{ rule: "/(?!a)/g" }, /\.rule: is not a valid regular expression/],
+  [{ rule: "(?!a)" }, /\.rule: is not a valid regular expression/],
   [{ rule: "/a/y" }, /\.rule: cannot have the flag y/],
   [{ rule: "a", redactText: 1 }, /\.redactText: /],
   [{ rule: "a", redactText: "x".repeat(1_001) }, /\.redactText: /],
 ] as const) {
-  test(`regexReplace refuses the parameters ${JSON.stringify(parameters).slice(0, 60)}`, () => {
+  test(`regexReplace rejects the parameters ${JSON.stringify(parameters).slice(0, 60)}`, () => {
     const problems = problemsOf("default.regexReplace", parameters);
     assert.equal(problems.length, 1);
     assert.match(problems[0] ?? "", problem);
   });
 }
 
-test("regexReplace looks at the first 256 KiB of all texts, and says so", async () => {
+test("regexReplace reads the first 256 KiB of all text, and says so", async () => {
   const long = `a${"x".repeat(256 * 1024 - 2)}`;
   const { outcome, result } = await runCheck("regexReplace", { rule: "/a/g", redactText: "#" }, { text: `${long}aa` });
   assert.deepEqual(outcome.body, chatRequest(`#${long.slice(1)}#a`));
   assert.deepEqual([result?.verdict, result?.data?.isCut], [true, true]);
 });
 
-test("regexReplace of a hook that denies refuses texts it cannot see all of", async () => {
+test("regexReplace of a denying hook rejects text it cannot see completely", async () => {
   const checks = [{ id: "regexReplace", parameters: { rule: "/a/g" } }];
   const { isDenied, isTransformed } = await guard([{ deny: true, checks }], { text: "xa".repeat(150_000) });
   assert.deepEqual([isDenied, isTransformed], [true, false]);

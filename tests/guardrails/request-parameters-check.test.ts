@@ -5,7 +5,7 @@ import { problemsOf, runCheck } from "../support/guardrails.ts";
 
 const id = "default.requestParametersCheck";
 
-/** Says what a request was refused for: `name: reasons`. */
+/** Why a request was rejected: `name: reasons`. */
 async function reasonsFor(parameters: Body, request: Body, requestType: RequestType = "chatComplete") {
   const { result } = await runCheck(id, parameters, { request, requestType });
   const { blockedToolsFound, blockedParamsFound } = (result?.data ?? {}) as Record<string, Record<string, unknown>[]>;
@@ -115,7 +115,7 @@ for (const [params, wanted] of [
   });
 }
 
-test("requestParametersCheck tells what it found, values cut", async () => {
+test("requestParametersCheck reports what it found, with shortened values", async () => {
   const parameters = {
     params: { blockedKeys: ["messages", "user"], allowedKeys: ["tools"] },
     tools: { blockedTypes: ["mcp"] },
@@ -142,13 +142,13 @@ for (const [parameters, wanted] of [
   [{ tools: both("FunctionNames") }, "tools: must not have the same entry in blockedFunctionNames and"],
   [{ params: both("Keys") }, "params: must not have the same entry in blockedKeys and allowedKeys"],
   [{ params: { values: { model: both("Values") } } }, "params.values.model: must not have the same entry"],
-  [{ params: { values: { model: { blockedValues: [{}] } } } }, "params.values.model.blockedValues.0: must be a text"],
+  [{ params: { values: { model: { blockedValues: [{}] } } } }, "params.values.model.blockedValues.0: must be a string"],
   [{ tools: { blockedTypes: "mcp" } }, "tools.blockedTypes: "],
   [{ params: [] }, "params: must be an object"],
   [{ tools: [] }, "tools: must be an object"],
   [{ params: { values: [] } }, "params.values: must be an object"],
 ] as const) {
-  test(`requestParametersCheck refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`requestParametersCheck rejects the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf(id, parameters);
     assert.equal(problems.length, 1);
     assert.equal(problems[0]?.startsWith(`input_guardrails[0].checks[0].parameters.${wanted}`), true, problems[0]);

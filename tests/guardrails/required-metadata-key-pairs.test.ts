@@ -32,7 +32,7 @@ for (const [rest, metadataPairs, verdict] of [
   });
 }
 
-test("requiredMetadataKeyPairs tell which pairs hold", async () => {
+test("requiredMetadataKeyPairs reports which pairs match", async () => {
   const { result } = await runCheck(id, { metadataPairs: { team: "research", tier: "x" } }, { metadata });
   assert.deepEqual([result?.data?.matchedKeys, result?.data?.failedKeys], [["team"], ["tier"]]);
 });
@@ -43,17 +43,17 @@ for (const [parameters, ...wanted] of [
   [{ metadataPairs: {} }, `${place}.metadataPairs: `],
   [{ metadataPairs: ["a"] }, `${place}.metadataPairs`],
   [{ metadataPairs: { a: [] } }, `${place}.metadataPairs.a: `],
-  [{ metadataPairs: { a: { b: 1 } } }, `${place}.metadataPairs.a: must be a text, a number`],
+  [{ metadataPairs: { a: { b: 1 } } }, `${place}.metadataPairs.a: must be a string, a number`],
   [{ metadataPairs: { a: "x" }, operator: "some" }, `${place}.operator: `],
   [{ metadataPairs: { a: "x" }, matchType: "prefix" }, `${place}.matchType: `],
   [{ metadataPairs: { a: ["x", "y"] } }, `${place}.metadataPairs.a: must be one value where matchType is exact`],
   [
     { metadataPairs: { a: "(", b: "x", c: "(?=y)" }, matchType: "regex" },
-    `${place}.metadataPairs.a: is no pattern: `,
-    `${place}.metadataPairs.c: is no pattern: `,
+    `${place}.metadataPairs.a: is not a valid regular expression: `,
+    `${place}.metadataPairs.c: is not a valid regular expression: `,
   ],
 ] as const) {
-  test(`requiredMetadataKeyPairs refuse the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`requiredMetadataKeyPairs reject the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf(id, parameters);
     assert.equal(problems.length, wanted.length);
     for (const [index, start] of wanted.entries()) {

@@ -24,13 +24,13 @@ for (const [operator, metadataKeys, verdict] of [
   });
 }
 
-test("requiredMetadataKeys tell which keys there are", async () => {
+test("requiredMetadataKeys reports which keys exist", async () => {
   const { result } = await runCheck(id, { metadataKeys: ["user", "cost"] }, { metadata: { user: "u-1" } });
   assert.deepEqual([result?.data?.foundKeys, result?.data?.missingKeys], [["user"], ["cost"]]);
 });
 
 for (const parameters of [{}, { metadataKeys: [] }, { metadataKeys: "user" }, { metadataKeys: ["a"], operator: "x" }]) {
-  test(`requiredMetadataKeys refuse the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`requiredMetadataKeys reject the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf(id, parameters);
     assert.equal(problems.length, 1);
     assert.match(problems[0] ?? "", /^input_guardrails\[0\]\.checks\[0\]\.parameters\./);

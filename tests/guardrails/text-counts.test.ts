@@ -77,7 +77,7 @@ for (const [id, parameters, member] of [
   ["alluppercase", { not: "yes" }, ".not"],
   ["alllowercase", { not: 1 }, ".not"],
 ] as const) {
-  test(`${id} refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`${id} rejects the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf(id, parameters);
     assert.equal(problems.length, 1);
     assert.ok(problems[0]?.startsWith(`input_guardrails[0].checks[0].parameters${member}: `), problems[0]);

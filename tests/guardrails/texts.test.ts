@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readTexts, writeTexts } from "../../src/guardrails/texts.ts";
+import { readText, writeText } from "../../src/guardrails/texts.ts";
 import type { Body, Phase, RequestType, Scope } from "../../src/guardrails/types.ts";
 
-/** Texts of a body, and how they are found. */
+/** Strings of a body, and how they are found. */
 interface Case {
   name: string;
   requestType: RequestType;
@@ -312,24 +312,24 @@ for (const { name, phase, requestType, body, scope, wanted } of cases) {
   const place = { phase, requestType };
   const what = `${name} ${phase === before ? "before" : "after"} the call, scope ${scope}`;
 
-  test(`readTexts() of ${what}`, () => {
-    assert.deepEqual(readTexts(place, freeze(body), scope), wanted);
+  test(`readText() of ${what}`, () => {
+    assert.deepEqual(readText(place, freeze(body), scope), wanted);
   });
 
-  test(`writeTexts() to ${what}`, () => {
+  test(`writeText() to ${what}`, () => {
     const texts = wanted.map((_, index) => `new ${index}`);
-    const written = writeTexts(place, freeze(body), { scope, texts });
-    assert.deepEqual(readTexts(place, written, scope), texts);
+    const written = writeText(place, freeze(body), { scope, texts });
+    assert.deepEqual(readText(place, written, scope), texts);
   });
 
-  test(`writeTexts() leaves ${what} as it is where it is told null`, () => {
-    assert.equal(writeTexts(place, freeze(body), { scope, texts: wanted.map(() => null) }), body);
-    assert.equal(writeTexts(place, body, { scope, texts: [] }), body);
-    assert.equal(writeTexts(place, body, { scope, texts: wanted }), body);
+  test(`writeText() leaves ${what} unchanged for null`, () => {
+    assert.equal(writeText(place, freeze(body), { scope, texts: wanted.map(() => null) }), body);
+    assert.equal(writeText(place, body, { scope, texts: [] }), body);
+    assert.equal(writeText(place, body, { scope, texts: wanted }), body);
   });
 }
 
-test("writeTexts() changes one part, and keeps all that stands around it", () => {
+test("writeText() changes one part, and preserves everything around it", () => {
   const image = { type: "image_url", image_url: { url: "https://x/y.png" } };
   const message = (text: string) => ({
     role: "user",
@@ -338,26 +338,26 @@ test("writeTexts() changes one part, and keeps all that stands around it", () =>
   });
   const place = { phase: before, requestType: "chatComplete" } as const;
   const body = freeze({ model: "m", messages: [{ role: "system", content: "two" }, message("two")], top_p: 1 });
-  const written = writeTexts(place, body, { scope: "last", texts: [null, "[cut]"] });
+  const written = writeText(place, body, { scope: "last", texts: [null, "[cut]"] });
   assert.deepEqual(written, { model: "m", messages: [{ role: "system", content: "two" }, message("[cut]")], top_p: 1 });
 });
 
-test("writeTexts() can leave a text empty", () => {
+test("writeText() can leave a text empty", () => {
   const place = { phase: before, requestType: "complete" } as const;
-  assert.deepEqual(writeTexts(place, { prompt: ["a", "b"] }, { scope: "last", texts: ["", null] }), {
+  assert.deepEqual(writeText(place, { prompt: ["a", "b"] }, { scope: "last", texts: ["", null] }), {
     prompt: ["", "b"],
   });
 });
 
-test("writeTexts() changes arguments inside an object, and nothing but texts of it", () => {
+test("writeText() changes the strings of object arguments, and nothing else", () => {
   const place = { phase: after, requestType: "messages" } as const;
   const toolUse = (text: string) => ({
     content: [{ type: "tool_use", name: "f", input: { a: [1, text, null], b: true } }],
   });
-  assert.deepEqual(writeTexts(place, freeze(toolUse("x")), { scope: "last", texts: ["y"] }), toolUse("y"));
+  assert.deepEqual(writeText(place, freeze(toolUse("x")), { scope: "last", texts: ["y"] }), toolUse("y"));
 });
 
-test("writeTexts() makes the blocks of a message say what its content says", () => {
+test("writeText() makes the blocks of a message say what its content says", () => {
   const place = { phase: after, requestType: "chatComplete" } as const;
   const thought = { type: "thinking", thinking: "hm", signature: "s" };
   const answer = (content: string, ...said: string[]) => ({
@@ -371,17 +371,17 @@ test("writeTexts() makes the blocks of a message say what its content says", () 
       },
     ],
   });
-  const written = writeTexts(place, freeze(answer("my secret", "my ", "secret")), {
+  const written = writeText(place, freeze(answer("my secret", "my ", "secret")), {
     scope: "last",
     texts: ["my [cut]"],
   });
   assert.deepEqual(written, answer("my [cut]", "my [cut]"));
 });
 
-test("thoughts, refusals, transcripts and documents of messages are texts", () => {
+test("reasoning, refusals, transcripts and documents of messages count as text", () => {
   const message = { content: "a", refusal: "b", reasoning_content: "c", audio: { id: "x", transcript: "d" } };
   const chat = { phase: "afterRequestHook", requestType: "chatComplete" } as const;
-  assert.deepEqual(readTexts(chat, { choices: [{ message }] }, "last"), ["a", "b", "c", "d"]);
+  assert.deepEqual(readText(chat, { choices: [{ message }] }, "last"), ["a", "b", "c", "d"]);
   const content = [
     { type: "thinking", thinking: "a", signature: "s" },
     { type: "document", source: { type: "text", media_type: "text/plain", data: "b" } },
@@ -390,17 +390,17 @@ test("thoughts, refusals, transcripts and documents of messages are texts", () =
     { type: "search_result", source: "https://example.com", content: [{ type: "text", text: "d" }] },
   ];
   const messages = { phase: "beforeRequestHook", requestType: "messages" } as const;
-  assert.deepEqual(readTexts(messages, { messages: [{ role: "user", content }] }, "last"), ["a", "b", "c", "d"]);
+  assert.deepEqual(readText(messages, { messages: [{ role: "user", content }] }, "last"), ["a", "b", "c", "d"]);
 });
 
-test("writeTexts() changes a thought wherever a message tells it", () => {
+test("writeText() changes reasoning in every field of a message that has it", () => {
   const place = { phase: after, requestType: "chatComplete" } as const;
   const message = { content: "a", reasoning_content: "my secret" };
   const blocks = [
     { type: "thinking", thinking: "my " },
     { type: "thinking", thinking: "secret" },
   ];
-  const written = writeTexts(place, freeze({ choices: [{ message: { ...message, content_blocks: blocks } }] }), {
+  const written = writeText(place, freeze({ choices: [{ message: { ...message, content_blocks: blocks } }] }), {
     scope: "last",
     texts: [null, "[cut]"],
   });
@@ -431,11 +431,11 @@ for (const [requestType, body] of [
   ["generateContent", { contents: [{ parts: [{ executableCode: { code: "secret" } }] }] }],
   ["embed", { input: [{ content: [{ type: "text", text: "secret" }] }] }],
 ] as const) {
-  test(`a text is seen where it stands in ${JSON.stringify(body)}`, () => {
+  test(`text is found in ${JSON.stringify(body)}`, () => {
     const place = { phase: before, requestType } as const;
-    const found = readTexts(place, body, "last");
+    const found = readText(place, body, "last");
     assert.ok(found.includes("secret"));
-    const written = writeTexts(place, freeze(body as Body), { scope: "last", texts: found.map(() => "cut") });
+    const written = writeText(place, freeze(body as Body), { scope: "last", texts: found.map(() => "cut") });
     assert.doesNotMatch(JSON.stringify(written), /secret/);
   });
 }

@@ -51,19 +51,19 @@ test("validUrls with not is inverted", async () => {
   assert.equal((await look("*/200 */404", { not: true })).verdict, true);
 });
 
-test("validUrls fails where there is no address, not or not", async () => {
+test("validUrls fails without an address, inverted or not", async () => {
   for (const not of [false, true]) {
     const { verdict, data } = await look("nothing, ftp://host.example", { not });
     assert.deepEqual([verdict, data?.explanation], [false, "The text has no addresses"]);
   }
 });
 
-test("validUrls with onlyDNS takes any answer", async () => {
+test("validUrls with onlyDNS accepts any response", async () => {
   assert.equal((await look("*/404 */500", { onlyDNS: true })).verdict, true);
   assert.equal((await look("*/404 http://127.0.0.1:1/", { onlyDNS: true })).verdict, false);
 });
 
-test("validUrls tells which addresses are not valid", async () => {
+test("validUrls reports which addresses are not valid", async () => {
   const { data } = await look("*/404 */200");
   assert.deepEqual(data?.invalidUrls, [`${site.url}/404`]);
 });
@@ -76,7 +76,7 @@ test("validUrls waits three seconds for all addresses together", async () => {
   assert.ok(ms > 2_500 && ms < 6_000, `${ms} ms`);
 });
 
-test("validUrls looks at twenty addresses, each once, and says so", async () => {
+test("validUrls checks twenty addresses, each once, and says so", async () => {
   const list = Array.from({ length: 25 }, (_, index) => `*/200/${index} */200/${index}`).join(" ");
   const { verdict, data, paths } = await look(list);
   assert.deepEqual([verdict, data?.isCut, paths.length], [true, true, 20]);
@@ -89,7 +89,7 @@ test("validUrls of a hook that denies refuses more addresses than it looks at", 
   assert.deepEqual([isDenied, error], [true, "Cannot check more than 20 addresses"]);
 });
 
-test("validUrls is a check of answers, and its parameters are switches", () => {
+test("validUrls runs after the call only, and its parameters are switches", () => {
   assert.match(problemsOf("default.validUrls", {})[0] ?? "", /runs after the call only$/);
   assert.equal(problemsOf("default.validUrls", { onlyDNS: "yes" }, "output_guardrails").length, 1);
 });

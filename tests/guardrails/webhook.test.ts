@@ -4,7 +4,7 @@ import { readTimeout } from "../../src/guardrails/call.ts";
 import { chatAnswer, chatRequest, guard, problemsOf, runCheck } from "../support/guardrails.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
-/** What the service answers next. */
+/** The service's next response. */
 let status = 200;
 let answer: unknown = { verdict: true };
 let delayMs = 0;
@@ -29,7 +29,7 @@ function answerWith(
 
 const lastBody = () => JSON.parse(service.requests.at(-1)?.text ?? "null");
 
-test("webhook is told everything but the headers of the client", async () => {
+test("webhook receives everything except the headers of the client", async () => {
   answerWith({ verdict: true, data: { score: 3 } });
   const { result } = await runCheck(
     "default.webhook",
@@ -60,7 +60,7 @@ test("webhook is told everything but the headers of the client", async () => {
   });
 });
 
-test("webhook sees both texts after the call", async () => {
+test("webhook receives request and response text after the call", async () => {
   answerWith({ verdict: false });
   const { result } = await runCheck(
     "default.webhook",
@@ -114,11 +114,11 @@ test("webhook changes the answer after the call, and never the request then", as
   assert.deepEqual([result?.transformed, outcome.body], [true, changed]);
 });
 
-test("webhook's change that is no object is told and left out", async () => {
+test("webhook reports and ignores a change that is not an object", async () => {
   answerWith({ verdict: true, transformedData: { request: { json: "text" } } });
   const { result, outcome } = await runCheck("default.webhook", { webhookURL: service.url }, { text: "a" });
   assert.deepEqual([result?.verdict, result?.transformed, outcome.body], [true, false, chatRequest("a")]);
-  assert.match(result?.error?.message ?? "", /no object/);
+  assert.match(result?.error?.message ?? "", /not a JSON object/);
 });
 
 for (const [name, value, more, message] of [
@@ -143,7 +143,7 @@ for (const [name, value, more, message] of [
   });
 }
 
-test("webhook cannot decide where nobody listens", async () => {
+test("webhook cannot decide without a server", async () => {
   const closed = await startRecordingUpstream(() => {});
   await closed.close();
   const { result } = await runCheck("default.webhook", { webhookURL: closed.url }, { text: "x" });
@@ -151,7 +151,7 @@ test("webhook cannot decide where nobody listens", async () => {
   assert.match(result?.error?.message ?? "", /^Cannot (?:reach|read)/);
 });
 
-test("webhook is never called where its address leads inside", async () => {
+test("webhook is never called at an internal address", async () => {
   const { result } = await runCheck("default.webhook", { webhookURL: "http://169.254.169.254/latest" }, { text: "x" });
   assert.match(result?.error?.message ?? "", /^Cannot call this address/);
 });
@@ -190,7 +190,7 @@ for (const [parameters, place] of [
   ].map((name) => [{ webhookURL: url, forwardHeaders: ["x-fine", name] }, "forwardHeaders.1"] as const),
   [{ webhookURL: url, forwardHeaders: "x-team" }, "forwardHeaders"],
 ] as const) {
-  test(`webhook refuses the parameters ${JSON.stringify(parameters)}`, () => {
+  test(`webhook rejects the parameters ${JSON.stringify(parameters)}`, () => {
     const problems = problemsOf("default.webhook", parameters);
     assert.ok(problems.length > 0);
     for (const problem of problems) {
@@ -221,7 +221,7 @@ for (const [value, wanted] of [
 }
 
 for (const answers of [false, true]) {
-  test(`log tells what happened ${answers ? "after" : "before"} the call and passes on 2xx`, async () => {
+  test(`log posts what happened ${answers ? "after" : "before"} the call and passes on 2xx`, async () => {
     answerWith("", { status: 204 });
     const parameters = { logURL: `${service.url}/log`, headers: '{"Authorization": "Bearer own"}' };
     const seen = { text: "hello", answers, headers: { cookie: "c" } };
@@ -233,13 +233,13 @@ for (const answers of [false, true]) {
   });
 }
 
-test("log that is not taken is told, and fails the hook only where that is wanted", async () => {
+test("log reports a failed post, and fails the hook only with failOnError", async () => {
   answerWith("no room", { status: 507 });
   const hooks = (extra: object) => [{ log: { logURL: service.url, ...extra } }];
   const open = await guard(hooks({}), { text: "x" });
   const [result] = open.results[0]?.checks ?? [];
   assert.equal(result?.error?.message, "Request failed with status 507");
-  assert.deepEqual(result?.data, { explanation: "The service answered 507", status: 507, body: "no room" });
+  assert.deepEqual(result?.data, { explanation: "The service returned 507", status: 507, body: "no room" });
   assert.equal(open.isFailed, false);
   assert.equal((await guard(hooks({ failOnError: true }), { text: "x" })).isFailed, true);
 });

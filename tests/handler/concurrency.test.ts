@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
+import { Concurrency, readConcurrencyLimits } from "../../src/context/concurrency.ts";
 import { readSettings } from "../../src/settings.ts";
 import { call, createOrganisation, done } from "../support/control.ts";
 import {
@@ -83,7 +84,7 @@ async function untilServed({ ask }: Parts, key?: string): Promise<void> {
   throw new Error("The key is not served again");
 }
 
-test("a key with as many open streams as it may have is answered 503 with Retry-After until one is over", () =>
+test("a key with the maximum number of open streams gets 503 with Retry-After until one ends", () =>
   withParts({ perKey: 2 }, async (parts) => {
     const { gateway, upstream, open, ask } = parts;
     const streams = [await open(), await open()];
@@ -104,7 +105,7 @@ test("a key with as many open streams as it may have is answered 503 with Retry-
     assert.equal(rows[0]?.error?.code, "too_many_concurrent_requests");
   }));
 
-test("one key's streams leave room for the other keys of its workspace", () =>
+test("one key's streams leave capacity for the other keys of its workspace", () =>
   withParts({ perKey: 1 }, async ({ gateway, open, ask }) => {
     const other = await createKey(gateway);
     await open();
@@ -112,7 +113,7 @@ test("one key's streams leave room for the other keys of its workspace", () =>
     assert.equal(await ask(other), 200);
   }));
 
-test("a workspace takes at most half of what the process runs, whatever keys it uses", () =>
+test("a workspace takes at most half of the process's capacity, whatever keys it uses", () =>
   withParts({ total: 4, perKey: 10 }, async (parts) => {
     const { gateway, open, ask } = parts;
     const other = await createKey(gateway);
@@ -124,7 +125,7 @@ test("a workspace takes at most half of what the process runs, whatever keys it 
     await untilServed(parts);
   }));
 
-test("a full process refuses every workspace, and health stays answered", () =>
+test("a full process refuses every workspace, and still serves /health", () =>
   withParts({ total: 2, perWorkspace: 1 }, async ({ gateway, open, ask }) => {
     const file = await gateway.openFile();
     const [theirs, others] = [await createOrganisation(file, "theirs"), await createOrganisation(file, "others")];
@@ -134,7 +135,7 @@ test("a full process refuses every workspace, and health stays answered", () =>
     for (const path of ["/health", "/v1/health", "/ready"]) assert.equal((await gateway.fetch(path)).status, 200, path);
   }));
 
-test("refused and broken requests free their places", () =>
+test("refused and failed requests release their slots", () =>
   withParts({ perKey: 1 }, async ({ gateway, ask }) => {
     const broken = [
       () => chat(gateway, "{"),
@@ -151,7 +152,7 @@ test("refused and broken requests free their places", () =>
     }
   }));
 
-test("a stream the host cannot carry frees its place and ends its upstream call", () =>
+test("a stream the host cannot send releases its slot and ends its upstream call", () =>
   withParts({ perKey: 1 }, async (parts) => {
     const { gateway, upstream } = parts;
     const headers = requestHeaders(upstreamHeaders(upstream));
@@ -226,7 +227,7 @@ test("a file counts until it was read", () =>
     assert.equal(await ask(), 200);
   }));
 
-test("readSettings() reads the bounds of requests at once and refuses a workspace more than half", () => {
+test("readSettings() reads the limits of concurrent requests and refuses more than half for a workspace", () => {
   const read = (environment: Record<string, string>) => readSettings(environment).gateway.concurrency;
   assert.deepEqual(read({}), {});
   const all = { MAX_CONCURRENT_REQUESTS: "100", MAX_CONCURRENT_PER_WORKSPACE: "50", MAX_CONCURRENT_PER_KEY: "7" };
@@ -235,4 +236,49 @@ test("readSettings() reads the bounds of requests at once and refuses a workspac
   assert.throws(() => read({ MAX_CONCURRENT_PER_WORKSPACE: "2001" }), /at most 2000/);
   for (const value of ["0", "-1", "x", "1.5"])
     assert.throws(() => read({ MAX_CONCURRENT_PER_KEY: value }), /MAX_CONCURRENT_PER_KEY/);
+});
+
+/** Requests of workspaces of organisations, counted without a gateway. */
+function createCounter(total: number) {
+  const concurrency = new Concurrency(readConcurrencyLimits({ total, perKey: total }));
+  const request = (organisationId: string, workspaceId: string | null) => ({
+    principal: { keyId: `key of ${workspaceId ?? organisationId}`, organisationId, workspaceId },
+    isCounted: false,
+  });
+  return {
+    concurrency,
+    /** How many of so many requests may run at once, beside those that run. */
+    fill(organisationId: string, workspaceId: string | null, count: number) {
+      const entered = [];
+      for (let index = 0; index < count; index++) {
+        const one = request(organisationId, workspaceId);
+        try {
+          concurrency.enter(one);
+          entered.push(one);
+        } catch {
+          break;
+        }
+      }
+      return entered;
+    },
+  };
+}
+
+test("workspaces that take all they may leave room for one that runs little, and for the keys of its organisation", () => {
+  const { concurrency, fill } = createCounter(160);
+  const held = [...fill("one", "a", 200), ...fill("one", "b", 200)];
+  assert.equal(held.length, 140);
+  assert.equal(fill("one", "c", 200).length, 5);
+  assert.equal(fill("one", null, 200).length, 5);
+  assert.equal(fill("one", "d", 1).length, 0, "what is left is for other organisations");
+  assert.equal(fill("two", "e", 200).length, 5);
+  assert.equal(fill("two", null, 200).length, 5);
+  assert.equal(fill("three", "f", 1).length, 0, "all of it runs");
+  for (const request of held) concurrency.leave(request);
+  assert.equal(fill("three", "f", 200).length, 80);
+});
+
+test("a small bound is for whoever comes first", () => {
+  const { fill } = createCounter(4);
+  assert.deepEqual([fill("one", "a", 4).length, fill("one", "b", 4).length, fill("two", "c", 1).length], [2, 2, 0]);
 });

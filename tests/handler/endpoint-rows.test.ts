@@ -13,16 +13,16 @@ before(async () => {
 });
 after(() => gateway.close());
 
-/** A path that fits a row. */
+/** A path that matches an endpoint. */
 const fitting = (path: string): string => path.replace(/\/:\w+\+?/g, "/x-1").replace("*", "evaluations");
 
-/** The form of an error body. The common members are in all forms but that of SCIM. */
+/** The shape of an error body. All shapes but SCIM's have the common fields. */
 function formOf(body: Record<string, unknown>): string {
   const { schemas, success, type, error } = body;
   if (Array.isArray(schemas)) return "scim";
   if (success === false) return "admin";
   if (type === "error") return "messages";
-  const { code } = error as { code: unknown }; // every other form has an error object
+  const { code } = error as { code: unknown }; // every other shape has an error object
   return typeof code === "number" ? "gemini" : "common";
 }
 
@@ -31,7 +31,7 @@ async function ask(method: string, path: string, headers: Record<string, string>
   return { status: response.status, body: JSON.parse(await response.text()) };
 }
 
-/** The form the clients of a row read errors in. */
+/** The shape in which an endpoint's clients read errors. */
 function wantedForm({ kind, path }: Endpoint): string {
   if (kind === "admin" || kind === "scim") return kind;
   if (path.startsWith("/v1beta/") || /\/models\/:model\+:\w+$/.test(path)) return "gemini";
@@ -39,7 +39,7 @@ function wantedForm({ kind, path }: Endpoint): string {
   return path.endsWith("/invites/:inviteId/accept") ? "admin" : "common";
 }
 
-test("every row answers a request without a key in the error form of its clients", async () => {
+test("every endpoint responds to a request without a key in its error shape", async () => {
   const forms = new Set<string>();
   for (const row of rows) {
     assert.equal(row.errorForm ?? "common", wantedForm(row), `${row.method} ${row.path}`);
@@ -66,16 +66,16 @@ for (const [method, path, status, form] of [
   ["GET", "/v1/messages-of-others", 401, "common"],
   ["GET", "/other", 404, "common"],
 ] as const) {
-  test(`${method} ${path}, which no row takes, gets a ${form} error`, async () => {
+  test(`${method} ${path}, which no endpoint serves, gets a ${form} error`, async () => {
     const { status: answered, body } = await ask(method, path);
     assert.deepEqual([answered, formOf(body)], [status, form]);
   });
 }
 
-/** Rows whose callers send a key of the gateway. */
+/** Endpoints whose callers send a gateway key. */
 const keyed = rows.filter(({ access }) => access !== "public" && access !== "scim");
 
-test("a key in the query is refused on the rows of the Gemini API and on no other", async () => {
+test("a key in the query is refused on the endpoints of the Gemini API and on no other", async () => {
   for (const row of keyed) {
     const { body } = await ask(row.method, `${fitting(row.path)}?key=${workspaceKey}`);
     const wanted = wantedForm(row) === "gemini" ? "key" : null;
@@ -83,7 +83,7 @@ test("a key in the query is refused on the rows of the Gemini API and on no othe
   }
 });
 
-test("a key among the subprotocols of a handshake opens the realtime row and no other", async () => {
+test("a key among the subprotocols of a handshake opens the realtime endpoint and no other", async () => {
   const headers = {
     connection: "Upgrade",
     upgrade: "websocket",

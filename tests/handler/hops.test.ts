@@ -18,6 +18,9 @@ import { handshakeHeaders, startSocketUpstream } from "../support/websocket-upst
 
 const hopHeader = "gateway-hops";
 
+/** A text with each letter of it as an escape of an address. */
+const escaped = (text: string) => [...text].map((letter) => `%${letter.charCodeAt(0).toString(16)}`).join("");
+
 interface Refused {
   error: { code: string; message: string };
 }
@@ -45,7 +48,7 @@ async function withListening(run: (parts: { gateway: TestGateway; url: string; c
   }
 }
 
-/** Runs with an upstream that keeps the headers it gets. */
+/** Runs with an upstream that records the headers it receives. */
 async function withRecorder(run: (upstream: { url: string; headers: IncomingHttpHeaders[] }) => Promise<void>) {
   const headers: IncomingHttpHeaders[] = [];
   const upstream = await startServer((request, response) => {
@@ -62,7 +65,7 @@ async function withRecorder(run: (upstream: { url: string; headers: IncomingHttp
   }
 }
 
-test("a custom host that leads back to the gateway ends after two turns with 400", () =>
+test("a custom host that leads back to the gateway ends after two hops with 400", () =>
   withListening(async ({ gateway, url, count }) => {
     const theirs = await createOrganisation(await gateway.openFile(), "theirs");
     const config = (key: string) => ({ provider: "openai", custom_host: `${url}/v1`, api_key: key });
@@ -92,7 +95,7 @@ test("a custom host that leads back to the gateway ends after two turns with 400
     assert.equal(count(), 3);
   }));
 
-test("a webhook that leads back to the gateway ends after two turns", () =>
+test("a webhook that leads back to the gateway ends after two hops", () =>
   withListening(async ({ gateway, url, count }) => {
     const config = {
       provider: "echo",
@@ -123,7 +126,7 @@ test("a webhook that leads back to the gateway ends after two turns", () =>
     assert.ok(count() >= 1 && count() <= 3, `${count()} requests came back`);
   }));
 
-test("upstreams that data named see the gateways on the way, and no text of the client's", () =>
+test("upstreams named by data see the gateways on the way, and no header of the client's", () =>
   withListening(async ({ gateway }) =>
     withRecorder(async ({ url, headers }) => {
       const send = async (changes: Record<string, string>, path = "/v1/chat/completions") => {
@@ -150,7 +153,7 @@ test("upstreams that data named see the gateways on the way, and no text of the 
     }),
   ));
 
-test("a provider's own address never gets the header, not even from a client", async () => {
+test("a provider's built-in address never gets the header, not even from a client", async () => {
   const seen: Record<string, string>[] = [];
   const gateway = await createTestGateway({
     transport: {
@@ -178,7 +181,7 @@ test("a provider's own address never gets the header, not even from a client", a
   await gateway.close();
 });
 
-test("two gateways tell their hops apart", async () => {
+test("two gateways distinguish their hops", async () => {
   const seen = new Set<string>();
   for (let round = 0; round < 2; round++) {
     await withListening(({ gateway }) =>
@@ -191,7 +194,7 @@ test("two gateways tell their hops apart", async () => {
   assert.equal(seen.size, 2);
 });
 
-test("a realtime session shows its hop and one that leads back is refused", async () => {
+test("a realtime session shows its hop, and one that leads back is refused", async () => {
   const upstream = await startSocketUpstream({});
   await withListening(async ({ gateway }) => {
     const headers = {
@@ -230,13 +233,32 @@ test("a key of this gateway is refused as a provider credential, one of another 
       const passed = { ...to, "x-gateway-api-key": workspaceKey, "content-type": "application/json" };
       const attempts: [string, () => Promise<Response>][] = [
         ["authorization", () => chat(gateway, helloBody, { ...to, authorization: `Bearer ${key}` })],
+        ["a setting", () => chat(gateway, helloBody, { ...to, "x-gateway-openai-organization": `org-${key}` })],
+        [
+          "the path of a host",
+          () => chat(gateway, helloBody, { ...to, "x-gateway-custom-host": `${upstream.url}/${key}/v1` }),
+        ],
+        ["a path", () => gateway.fetch(`/v1/any/${key}`, { headers: passed as HeadersInit })],
+        ["a query", () => gateway.fetch(`/v1/any/path?token=${key}`, { headers: passed as HeadersInit })],
+        [
+          "a query in escapes",
+          () => gateway.fetch(`/v1/any/path?token=${escaped(key)}`, { headers: passed as HeadersInit }),
+        ],
+        [
+          "the request's own key in a path",
+          () => gateway.fetch(`/v1/any/${workspaceKey}`, { headers: passed as HeadersInit }),
+        ],
+        [
+          "the request's own key in escapes",
+          () => gateway.fetch(`/v1/any/path?token=${escaped(workspaceKey)}`, { headers: passed as HeadersInit }),
+        ],
         ["a config", () => chat(gateway, helloBody, { "x-gateway-provider": null, "x-gateway-config": config })],
         [
           "a forwarded header",
           () => chat(gateway, helloBody, { ...to, "x-token": key, "x-gateway-forward-headers": "x-token" }),
         ],
         [
-          "a header that is passed on",
+          "a forwarded header",
           () =>
             gateway.fetch("/v1/any/path", {
               method: "POST",

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => gateway.close());
 
-/** Asks for a path as it is written; whether a provider was called. */
+/** Requests a path as written; returns whether a provider was called. */
 async function ask(method: string, path: string, provider = "openai") {
   wire.url = "";
   const headers = requestHeaders({ "x-gateway-provider": provider, authorization: "Bearer provider-key" });
@@ -45,26 +45,26 @@ const spellings: Readonly<Record<string, (path: string) => string>> = {
 const rows = inferenceEndpoints.filter((row) => "operation" in row && row.operation !== undefined);
 
 for (const [what, spell] of Object.entries(spellings)) {
-  test(`no route is passed on unseen when it is written ${what}`, async () => {
+  test(`no native route is forwarded uninspected when it is written ${what}`, async () => {
     for (const { method, path } of rows) {
       const below = path.replace(/^\/v1(?=\/)/, "").replace(/\/:(\w+)\+?/g, "/m-1");
       const { status, text, url } = await ask(method, spell(below));
       const asked = spell(below);
-      // some are written as other routes are, such as `/threads/runs%20` as that of a thread
+      // some are other routes then, such as `/threads/runs%20` that of a thread
       const isKnown = rows.some((row) => row.method === method && matchPath(row.path, asked.replace(/\?.*/, "")));
       if (!isKnown) assert.equal(url, "", `${method} ${asked} ${status} ${text}`);
     }
   });
 }
 
-test("a refusal names the route, and how to pass a path on", async () => {
+test("a refusal names the route, and how to forward a path", async () => {
   const { status, text } = await ask("POST", "/v1/v1/chat/completions");
   assert.equal(status, 400);
   assert.match(text, /POST \/v1\/chat\/completions/);
   assert.match(text, /\/v1\/proxy\//);
 });
 
-test("other paths are passed on, and /v1/proxy passes on whatever the provider has", async () => {
+test("other paths are forwarded, and /v1/proxy forwards every path of the provider", async () => {
   for (const [path, url] of [
     ["/v1/evals/e-1/runs", "https://api.openai.com/v1/evals/e-1/runs"],
     ["/v1/v1/evals", "https://api.openai.com/v1/evals"],
@@ -101,7 +101,7 @@ for (const name of new Set([...ownNames, ...plannedNames])) {
   });
 }
 
-test("names below /v1/logs that are no ids are not found", async () => {
+test("names below /v1/logs that are not ids are not found", async () => {
   for (const path of ["/v1/logs/exports", "/v1/logs/tail", "/v1/logs/%74ail", "/v1/logs/EXPORTS"]) {
     const { status, text } = await ask("GET", path);
     assert.equal(status, 404, `${path} ${text}`);
@@ -109,7 +109,7 @@ test("names below /v1/logs that are no ids are not found", async () => {
   }
 });
 
-test("dot segments behind an encoded slash are refused on every path", async () => {
+test("dot segments after an encoded slash are refused on every path", async () => {
   for (const path of [
     "/v1/x/..%2fmodels%2flarge",
     "/v1/proxy/a%2F..%2fb",
@@ -122,7 +122,7 @@ test("dot segments behind an encoded slash are refused on every path", async () 
   }
 });
 
-test("a path of Azure's is its operation, with the deployment as model", async () => {
+test("a path of Azure is its operation, with the deployment as model", async () => {
   const send = async (path: string, body: object, provider = "openai") => {
     wire.url = "";
     const headers = requestHeaders({ "x-gateway-provider": provider, authorization: "Bearer provider-key" });

@@ -10,7 +10,7 @@ import { toRouterPath } from "../../src/lib/route-path.ts";
 const rows = [...inferenceEndpoints, ...adminEndpoints];
 const methods = ["GET", "POST", "PUT", "DELETE", "PATCH"] as const;
 
-/** Paths that fit a row, and some that nearly do. */
+/** Paths that match an endpoint, and some that nearly do. */
 function pathsLike(path: string): string[] {
   const fitting = path.replace(/\/:\w+\+/g, "/a/b").replace(/\/:\w+/g, "/x1");
   const shorter = fitting.slice(0, fitting.lastIndexOf("/"));
@@ -29,14 +29,14 @@ function pathsLike(path: string): string[] {
   ].filter((one) => one.startsWith("/"));
 }
 
-/** What a context is routed by. */
+/** What the router reads of a context. */
 function contextOf(method: string, path: string): RequestContext {
   const { pathname, href } = new URL(`http://gateway.test${path}`);
   // the router reads nothing else
   return { method, url: { pathname, href }, params: {} } as unknown as RequestContext;
 }
 
-test("EndpointRouter finds for every path what one router over all rows finds", async () => {
+test("EndpointRouter finds for every path what one router over all endpoints finds", async () => {
   const router = Router<IRequest>();
   for (const row of rows) {
     const name = row.method.toLowerCase() as "get" | "post" | "put" | "delete" | "patch";
@@ -71,7 +71,7 @@ for (const [path, isPassed] of [
   ["/v1/logs/a/b", false],
   ["/v2/evaluations", false],
 ] as const) {
-  test(`EndpointRouter ${isPassed ? "passes" : "does not pass"} POST ${path} on`, () => {
+  test(`EndpointRouter ${isPassed ? "forwards" : "does not forward"} POST ${path}`, () => {
     const found = new EndpointRouter([...rows, ...passthroughEndpoints]).find(contextOf("POST", path));
     assert.equal(found?.path, isPassed ? "/v1/*" : undefined);
   });

@@ -15,7 +15,7 @@ after(() => media.close());
 const speech = { model: "tts-1", input: "Hello", voice: "alloy" };
 const spoken = () => formOf({ file: sound(), model: "whisper-1" });
 
-test("speech comes back piece by piece, in the type the upstream gave it; the log keeps none of it", async () => {
+test("POST /v1/audio/speech streams audio in the upstream's content type and does not log it", async () => {
   let next = () => {};
   const seen = new Promise<void>((resolve) => {
     next = resolve;
@@ -41,7 +41,7 @@ test("speech comes back piece by piece, in the type the upstream gave it; the lo
   assert.deepEqual([row.operation, row.status, row.model, row.response.body], ["speak", 200, "tts-1", null]);
 });
 
-test("speech that breaks off does not look whole", async () => {
+test("POST /v1/audio/speech breaks off the response when the upstream does", async () => {
   media.answer = (response) => {
     response.writeHead(200, { "content-type": "audio/mpeg", "content-length": "1000" });
     response.write(new Uint8Array(10), () => setTimeout(() => response.socket?.destroy(), 150));
@@ -51,7 +51,7 @@ test("speech that breaks off does not look whole", async () => {
   await assert.rejects(response.arrayBuffer());
 });
 
-test("a client that leaves in the middle of speech ends the upstream's call, with status 499 in the log", async () => {
+test("POST /v1/audio/speech ends the upstream's call and logs 499 when the client leaves", async () => {
   let isClosed = false;
   media.answer = (response) => {
     response.once("close", () => {
@@ -69,7 +69,7 @@ test("a client that leaves in the middle of speech ends the upstream's call, wit
   assert.equal((await waitForLog(gateway, "speech-left")).status, 499);
 });
 
-test("an upstream's error is an error, though its success is sound", async () => {
+test("POST /v1/audio/speech returns an upstream's error as a JSON error", async () => {
   answerWith(
     "application/json",
     JSON.stringify({ error: { message: "no such voice", type: "invalid_request_error" } }),
@@ -80,7 +80,7 @@ test("an upstream's error is an error, though its success is sound", async () =>
   assert.match(await response.text(), /openai error: no such voice/);
 });
 
-test("a fallback follows a failing target, also where the answer is sound", async () => {
+test("POST /v1/audio/speech falls back from a failing target", async () => {
   media.answer = (response, { text }) => {
     const failing = JSON.parse(text).model === "bad";
     response.writeHead(failing ? 503 : 200, { "content-type": failing ? "text/html" : "audio/mpeg" });
@@ -102,7 +102,7 @@ const speechEvents = [
   'data: {"type":"speech.audio.done","usage":{"input_tokens":14,"output_tokens":101,"total_tokens":115}}\n\n',
 ].join("");
 
-test("speech as events goes through as bytes, its usage noted", async () => {
+test("POST /v1/audio/speech forwards speech events unchanged and logs their usage", async () => {
   answerWith("text/event-stream", speechEvents);
   const headers = { ...upstreamHeaders(upstream), "x-gateway-trace-id": "speech-2" };
   const response = await post(gateway, "/audio/speech", { ...speech, stream_format: "sse" }, headers);
@@ -113,14 +113,14 @@ test("speech as events goes through as bytes, its usage noted", async () => {
   assert.equal(row.response.body, null);
 });
 
-test("a stream of speech that ends too soon ends with an error event", async () => {
+test("POST /v1/audio/speech ends a stream that stops early with an error event", async () => {
   answerWith("text/event-stream", `${speechEvents.split("\n\n")[0]}\n\n`);
   const response = await post(gateway, "/audio/speech", { ...speech, stream_format: "sse" }, upstreamHeaders(upstream));
   assert.match(await response.text(), /event: error\ndata: \{"type":"error","error":\{.*upstream_incomplete_stream/);
 });
 
 for (const provider of ["groq", "minimax", "google", "vertex-ai"]) {
-  test(`400 for speech as events at ${provider}`, async () => {
+  test(`POST /v1/audio/speech returns 400 for a stream of events at ${provider}`, async () => {
     const headers = { ...upstreamHeaders(upstream), "x-gateway-provider": provider };
     const response = await post(gateway, "/audio/speech", { ...speech, stream_format: "sse" }, headers);
     assert.equal(response.status, 400);
@@ -138,21 +138,21 @@ for (const [name, change, param] of [
   ["a stream format that is none", { stream_format: "wav" }, "stream_format"],
   ["long instructions", { instructions: "x".repeat(4_097) }, "instructions"],
 ] as const) {
-  test(`400 for speech with ${name}`, async () => {
+  test(`POST /v1/audio/speech returns 400 for ${name}`, async () => {
     const response = await post(gateway, "/audio/speech", { ...speech, ...change }, upstreamHeaders(upstream));
     assert.equal(response.status, 400);
     assert.equal(JSON.parse(await response.text()).error.param, param);
   });
 }
 
-test("a voice may be an object, and members nobody knows are sent", async () => {
+test("POST /v1/audio/speech accepts a voice object and forwards unknown fields", async () => {
   answerWith("audio/mpeg", "x");
   const body = { ...speech, voice: { id: "voice_1" }, sample_rate: 48_000 };
   await (await post(gateway, "/audio/speech", body, upstreamHeaders(upstream))).arrayBuffer();
   assert.deepEqual(JSON.parse(upstream.requests[0]!.text), body);
 });
 
-test("speech of MiniMax is decoded", async () => {
+test("POST /v1/audio/speech decodes the audio of MiniMax", async () => {
   answerWith(
     "application/json",
     JSON.stringify({ data: { audio: "00ff10", status: 2 }, base_resp: { status_code: 0 } }),
@@ -169,7 +169,7 @@ for (const [name, body, status] of [
   ["has broken sound", '{"data":{"audio":"0g"}}', 502],
   ["tells of a failure", '{"base_resp":{"status_code":1008,"status_msg":"no balance"}}', 402],
 ] as const) {
-  test(`an answer of MiniMax that ${name} is ${status}`, async () => {
+  test(`POST /v1/audio/speech returns ${status} for a MiniMax response that ${name}`, async () => {
     answerWith("application/json", body);
     const headers = { ...upstreamHeaders(upstream), "x-gateway-provider": "minimax" };
     const response = await post(gateway, "/audio/speech", speech, headers);
@@ -185,7 +185,7 @@ for (const [format, type, path] of [
   ["vtt", "text/vtt", "/audio/translations"],
   ["srt", "application/json", "/audio/transcriptions"],
 ] as const) {
-  test(`${format} as ${type} comes back from ${path} as it came`, async () => {
+  test(`${format} as ${type} is returned from ${path} unchanged`, async () => {
     answerWith(type, subtitles);
     const form = spoken();
     form.append("response_format", format);
@@ -199,7 +199,7 @@ for (const [format, type, path] of [
   });
 }
 
-test("a transcription that comes whole comes as it came", async () => {
+test("POST /v1/audio/transcriptions returns a non-streaming response unchanged", async () => {
   const text = '{"text":"Hello", "duration": "1.50",  "segments":[{"id":0}],"usage":{"type":"duration","seconds":2}}';
   answerWith("application/json", text);
   const response = await post(gateway, "/audio/transcriptions", spoken(), upstreamHeaders(upstream));
@@ -211,7 +211,7 @@ const transcriptEvents = [
   'data: {"type":"transcript.text.done","text":"Hello","usage":{"type":"tokens","input_tokens":9,"output_tokens":2,"total_tokens":11}}\n\n',
 ].join("");
 
-test("a transcription is streamed in typed events", async () => {
+test("POST /v1/audio/transcriptions streams typed events", async () => {
   answerWith("text/event-stream", transcriptEvents);
   const form = spoken();
   form.append("stream", "true");
@@ -222,7 +222,7 @@ test("a transcription is streamed in typed events", async () => {
   assert.deepEqual([row.stream, row.usage?.total_tokens], [true, 11]);
 });
 
-test("a large form that flows through may be answered with a stream", async () => {
+test("POST /v1/audio/transcriptions streams the response to a large streamed form", async () => {
   answerWith("text/event-stream", transcriptEvents);
   const form = formOf({ file: sound(new Uint8Array(300_000)), model: "gpt-4o-transcribe", stream: "true" });
   const headers = { ...upstreamHeaders(upstream), "x-gateway-trace-id": "flow-1" };
@@ -233,7 +233,7 @@ test("a large form that flows through may be answered with a stream", async () =
   assert.deepEqual([row.model, row.stream, row.usage?.input_tokens], ["gpt-4o-transcribe", true, 9]);
 });
 
-test("an error before the first event has its status", async () => {
+test("POST /v1/audio/transcriptions returns the status of an error before the first event", async () => {
   answerWith("text/event-stream", 'data: {"error":{"message":"slow down","type":"rate_limit_error"}}\n\n');
   const form = spoken();
   form.append("stream", "true");
@@ -241,7 +241,7 @@ test("an error before the first event has its status", async () => {
   assert.equal(response.status, 429);
 });
 
-test("Mistral's events come under OpenAI's names", async () => {
+test("POST /v1/audio/transcriptions renames the events of Mistral to OpenAI's", async () => {
   const events = [
     { type: "transcription.language", audio_language: "en" },
     { type: "transcription.text.delta", text: "Hel" },
@@ -279,7 +279,7 @@ for (const [provider, path] of [
   ["groq", "/v1/audio/translations"],
   ["openai", "/v1/audio/translations"],
 ] as const) {
-  test(`translations go to ${provider}`, async () => {
+  test(`POST /v1/audio/translations calls ${provider}`, async () => {
     answerWith("application/json", '{"text":"Hello"}');
     const headers = { ...upstreamHeaders(upstream), "x-gateway-provider": provider };
     const response = await post(gateway, "/audio/translations", spoken(), headers);
@@ -288,7 +288,7 @@ for (const [provider, path] of [
   });
 }
 
-test("Azure is called by its deployment", async () => {
+test("POST /v1/audio/transcriptions calls Azure by its deployment", async () => {
   answerWith("application/json", '{"text":"Hello"}');
   const headers = {
     ...upstreamHeaders(upstream),

@@ -11,14 +11,14 @@ const startUpstream = () =>
     response.writeHead(status, { "content-type": "application/json" });
     response.end(status === 200 ? '{"id":"1","object":"chat.completion","choices":[]}' : '{"error":{"message":"no"}}');
   });
-// each has a retry budget of its own
+// separate, so that each has a retry budget
 const upstreams = await Promise.all([startUpstream(), startUpstream()]);
 after(async () => {
   await gateway.close();
   for (const upstream of upstreams) await upstream.close();
 });
 
-/** Sends a chat, or reads a path of the provider's own, by a config and returns its log row. */
+/** Sends a chat, or reads a provider path, with a config and returns its log row. */
 async function rowOf(config: object, path?: string) {
   const headers = requestHeaders({ "x-gateway-config": JSON.stringify(config) });
   const chat = { method: "POST", headers, body: JSON.stringify(helloBody) };
@@ -34,7 +34,7 @@ const [target = {}, other = {}] = upstreams.map(({ url }) => ({
   custom_host: url,
 }));
 
-test("a row lists each call of a request that was repeated, with its status and times", async () => {
+test("a log row lists each call of a retried request, with status and times", async () => {
   for (const [path, at] of [
     [undefined, target],
     ["/v1/some/path", other],
@@ -55,7 +55,7 @@ test("a row lists each call of a request that was repeated, with its status and 
   }
 });
 
-test("a row names the failure of a call that got no response", async () => {
+test("a log row names the failure of a call without a response", async () => {
   const gone = await startServer(() => {});
   await gone.close();
   const unreachable = { ...target, custom_host: gone.url };
@@ -70,7 +70,7 @@ test("a row names the failure of a call that got no response", async () => {
   assert.ok(row.calls?.[0]?.url.startsWith(gone.url));
 });
 
-test("a row of one call describes it by its own members alone", async () => {
+test("a log row of a single call has no list of calls", async () => {
   const row = await rowOf(target);
   assert.deepEqual([row.upstream_calls, row.calls], [1, undefined]);
 });

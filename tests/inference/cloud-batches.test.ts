@@ -8,10 +8,10 @@ import { type ReceivedRequest, startRecordingUpstream } from "../support/upstrea
 
 const batches = { pauseMs: 0, lookEveryMs: 5, statusCheckMs: 1 };
 
-/** What a service answers. */
+/** The response of a service. */
 type Answer = readonly [status: number, body: string];
 
-/** Runs a batch of two chats at a provider that a function plays; gives the batch, its answers and what was sent. */
+/** Runs a batch of two chats at a provider played by a function; returns the batch, its results and what was sent. */
 async function runAt(
   answer: (line: string, request: ReceivedRequest) => Answer | undefined,
   { model, ...options }: { model: string; gateway_options: Record<string, string>; provider_options?: object },
@@ -31,12 +31,12 @@ async function runAt(
   }
 }
 
-/** The body of the request that was meant for an address. */
+/** The body of the request to an address. */
 function bodyOf(requests: readonly ReceivedRequest[], line: string): unknown {
   return JSON.parse(requests.find((request) => meantLine(request) === line)?.text ?? "null");
 }
 
-test("a batch becomes a job of Bedrock over S3", async () => {
+test("POST /v1/batches creates a Bedrock job over S3", async () => {
   const keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-caller" };
   const arn = "arn:aws:bedrock:eu-west-1:123456789012:model-invocation-job/abc123";
   const model = "anthropic.claude-3-haiku-20240307-v1:0";
@@ -90,7 +90,7 @@ test("a batch becomes a job of Bedrock over S3", async () => {
   );
   assert.deepEqual([batch.status, batch.provider, batch.model], ["completed", "bedrock", model]);
   assert.equal(batch.provider_batch_id, encodeURIComponent(arn));
-  // the object has the name of the batch: an upload that is made again takes its place
+  // the object is named after the batch: a repeated upload replaces it
   assert.equal(input, `s3://bucket/${batch.id}.jsonl`);
   const part = requests.find((request) => request.method === "PUT");
   assert.deepEqual(
@@ -116,7 +116,7 @@ test("a batch becomes a job of Bedrock over S3", async () => {
   assert.equal(batch.cost, 187_500 / 1e7);
 });
 
-test("a batch without the role Bedrock needs fails and says so", async () => {
+test("POST /v1/batches fails a batch without the role Bedrock needs and reports it", async () => {
   const { batch } = await runAt(
     (line) => (line.endsWith("?uploads=") ? [200, "<UploadId>one</UploadId>"] : [200, "<Result/>"]),
     {
@@ -134,7 +134,7 @@ test("a batch without the role Bedrock needs fails and says so", async () => {
   assert.match(batch.errors?.data[0]?.message ?? "", /role_arn is missing/);
 });
 
-test("a batch becomes a prediction job of Vertex AI over Cloud Storage", async () => {
+test("POST /v1/batches creates a Vertex AI prediction job over Cloud Storage", async () => {
   const location = "https://europe-west1-aiplatform.googleapis.com/v1/projects/project/locations/europe-west1";
   const storage = "https://storage.googleapis.com/bucket";
   const model = "gemini-2.5-flash";

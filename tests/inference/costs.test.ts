@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { costOfBatchLine } from "../../src/inference/call/cost.ts";
-import { createPriceBook } from "../../src/pricing/own-prices.ts";
+import { createPriceList } from "../../src/pricing/own-prices.ts";
 import { call, done } from "../support/control.ts";
 import {
   createTestGateway,
@@ -16,16 +16,16 @@ import {
 } from "../support/gateway.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
-/** What the upstream answers to the request under way. */
+/** The upstream's response to the current request. */
 interface Canned {
   status?: number;
   type?: string;
-  /** JSON, or a text as it is. */
+  /** JSON, or a string sent as it is. */
   body: unknown;
 }
 
 let canned: Canned = { body: {} };
-/** What it answers before that. */
+/** What it sends before that. */
 const failures: Canned[] = [];
 let upstream: RecordingUpstream;
 let gateway: TestGateway;
@@ -86,7 +86,7 @@ const messageUsage = {
   cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
   server_tool_use: { web_search_requests: 0 },
 };
-/** Of claude-sonnet-4-5: 3, 0.3, 3.75 and 15 dollars, 6 for what is kept an hour. */
+/** Of claude-sonnet-4-5: 3, 0.3, 3.75 and 15 dollars, 6 for an hour of caching. */
 const messageNanos = 10 * 3_000 + 20 * 300 + 10 * 3_750 + 20 * 6_000 + 5 * 15_000;
 const message = {
   id: "msg_1",
@@ -600,7 +600,7 @@ async function rowOf(response: Response): Promise<ShownLog> {
   return waitForLog(gateway, response.headers.get("x-gateway-trace-id") ?? "");
 }
 
-/** Both forms of a row tell the same. */
+/** Both forms of a row have the same cost. */
 async function checkCost(row: ShownLog, nanos: number | null): Promise<void> {
   const { data } = await listLogs(gateway, `trace_id=${row.trace_id}`);
   for (const one of [row, data[0]]) {
@@ -668,7 +668,7 @@ for (const [name, fields, headers, answer, nanos, seconds] of [
   });
 }
 
-/** An integration with prices of its own, and a provider of the same name. */
+/** An integration with custom prices, and a provider of the same name. */
 async function createPriced(slug: string, { models, multiplier }: { models?: readonly object[]; multiplier?: object }) {
   const options = { key: workspaceKey };
   const body = {
@@ -760,7 +760,7 @@ for (const [name, slug, settings, model, nanos] of [
   });
 }
 
-test("the cost follows a change of an integration's prices", async () => {
+test("the cost of a request follows a change of an integration's prices", async () => {
   await createPriced("changing", { models: [ownModel("m", { request_token: cents(0.0001) })] });
   assert.equal(await costOfStored("changing", "m"), 0.01);
   const models = [ownModel("m", { request_token: cents(0.0002) })];
@@ -768,7 +768,7 @@ test("the cost follows a change of an integration's prices", async () => {
   assert.equal(await costOfStored("changing", "m"), 0.02);
 });
 
-test("of targets that were tried, the prices are those of the one that answered", async () => {
+test("the cost of a request is at the prices of the target that responded", async () => {
   await createPriced("dear", { models: [ownModel("gpt-4o", { request_token: cents(1) })] });
   canned = { body: chatAnswer(chatUsage) };
   const listed = { provider: "openai", api_key: "upstream-key", custom_host: `${upstream.url}/v1` };
@@ -802,7 +802,7 @@ for (const [name, usage, model, nanos] of [
 test("costOfBatchLine() of a message, and at an integration's prices", () => {
   const target = { provider: "anthropic", model: "claude-sonnet-4-5" };
   assert.equal(costOfBatchLine(messageUsage, target), messageNanos / 2);
-  const prices = createPriceBook({
+  const prices = createPriceList({
     provider: "openai",
     models: new Map(),
     adjustments: { multiplier: { default: 3 } },
@@ -810,7 +810,7 @@ test("costOfBatchLine() of a message, and at an integration's prices", () => {
   assert.equal(costOfBatchLine(chatUsage, { provider: "openai", model: "gpt-4o", prices }), 3 * (chatNanos / 2));
 });
 
-test("rows of a list tell their costs too", async () => {
+test("GET /v1/logs shows the costs of requests", async () => {
   const rows = await waitForLogs(gateway, "provider=echo");
   assert.ok(rows.every(({ cost, cost_currency }) => cost === 0 && cost_currency === "USD"));
 });

@@ -206,7 +206,7 @@ test("a stream that is held for its guardrails and cut costs an estimate, and so
   assert.equal(row.cost, (2 * (inputTokens * 2_500 + halfTokens * 10_000)) / 1e7);
 });
 
-test("pictures and identifiers of a request are no text", async () => {
+test("images and identifiers of a request are not text", async () => {
   const parts = [
     { type: "text", text: "Hello there" },
     { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(1_000)}` } },

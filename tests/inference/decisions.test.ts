@@ -21,7 +21,7 @@ interface Answer {
   error: { code: string; param: string | null; message: string };
 }
 
-/** What a chat upstream is asked, whichever way. */
+/** What a chat upstream is asked, in either format. */
 interface Asked {
   logprobs?: boolean;
   temperature?: number;
@@ -34,7 +34,7 @@ const recordedRequest = jsonFixture("typesafe", "decisions-request.json");
 const recorded = jsonFixture("typesafe", "decisions.json");
 const body = { ...Object(recordedRequest), model: "chat-1" };
 
-/** Shares every upstream gives the outcomes of a question, by how many there are. */
+/** Probabilities every upstream gives the outcomes of a question, by the number of outcomes. */
 const shares: Readonly<Record<number, readonly number[]>> = { 2: [3, 1], 3: [0.2, 0.5, 0.3] };
 const sharesOf = (count: number) => shares[count] ?? Array.from({ length: count }, (_, index) => index);
 
@@ -57,7 +57,7 @@ function answerLabel({ messages }: Asked): object {
   return chat(choice(labels[0] ?? "", { content: [{ ...top_logprobs[0], top_logprobs }] }));
 }
 
-/** Numbers for the questions of a structured request, but for those left out. */
+/** Numbers for the questions of a structured request, except those left out. */
 function stated({ messages }: Asked, leftOut: readonly string[] = []): string {
   const parts = (messages.at(-1)?.content ?? "").split(/^Question (q\d+):$/m).slice(1);
   const made: Record<string, object> = {};
@@ -76,16 +76,16 @@ const refused = (param: string) => ({ error: { message: `Unsupported parameter: 
 /** Upstreams by the first part of their path. */
 const upstreams: Readonly<Record<string, (asked: Asked, earlier: number) => [status: number, answer: unknown]>> = {
   labels: (asked) => [200, asked.logprobs ? answerLabel(asked) : chat(choice(stated(asked)))],
-  /** Takes no log-probabilities. */
+  /** Does not accept log-probabilities. */
   refusing: (asked) => (asked.logprobs ? [400, refused("logprobs")] : [200, chat(choice(stated(asked)))]),
-  /** Takes them and tells none. */
+  /** Accepts them and returns none. */
   silent: (asked) => [200, chat(choice(asked.logprobs ? "A" : stated(asked)))],
   strict: (asked) => {
     if (asked.response_format) return [422, { error: { message: "json_schema is not supported by this model" } }];
     if (asked.temperature !== undefined) return [400, refused("temperature")];
     return [200, chat(choice(stated(asked)))];
   },
-  /** Forgets a question the first time. */
+  /** Omits a question the first time. */
   forgetful: (asked, earlier) => [200, chat(choice(earlier === 0 ? stated(asked, ["queue"]) : stated(asked)))],
   rambling: () => [200, chat(choice("I would rather not say."))],
   odd: () => [200, { object: "something else" }],
@@ -130,7 +130,7 @@ const at = (kind: string, provider = "openai", more: HeaderChanges = {}): Header
   ...more,
 });
 
-/** Decides, and tells what the upstream was asked for it. */
+/** Decides, and returns what the upstream was asked for it. */
 async function decide(headers: HeaderChanges, sent: unknown = body, trace = crypto.randomUUID()) {
   upstream.requests.length = 0;
   const init = {
@@ -148,7 +148,7 @@ const near = (found: unknown, wanted: number) => Math.abs(Number(found) - wanted
 const confidenceOf = (...list: readonly number[]) =>
   1 + list.reduce((sum, p) => sum + p * Math.log(p), 0) / Math.log(list.length);
 
-/** Requires the answers the shares make. */
+/** Requires the decisions that follow from the probabilities. */
 function requireAnswers({ refund, queue, anger, ...others }: Answer["answers"]): void {
   assert.deepEqual(others, {});
   assert.deepEqual([refund?.type, Object.keys(refund ?? {}).length], ["noul", 2]);
@@ -165,7 +165,7 @@ function requireAnswers({ refund, queue, anger, ...others }: Answer["answers"]):
   assert.deepEqual(Object.keys(anger?.probabilities ?? {}), ["0", "1", "2"]);
 }
 
-test("decisions of a model that tells log-probabilities: one call a question, usage summed, one row", async () => {
+test("POST /v1/decisions with log-probabilities makes one call per question, sums usage and logs one row", async () => {
   const { status, answer, asked, trace, headers } = await decide(at("labels"));
   assert.equal(status, 200, JSON.stringify(answer));
   requireAnswers(answer.answers);
@@ -181,7 +181,7 @@ test("decisions of a model that tells log-probabilities: one call a question, us
   assert.deepEqual(row.response.body, answer);
 });
 
-test("decisions of more outcomes than candidates are stated, the others told by label", async () => {
+test("POST /v1/decisions asks the model to state decisions with more outcomes than candidates", async () => {
   const levels = Array.from({ length: 21 }, (_, index) => `level ${index}`);
   const questions = {
     ...body.questions,
@@ -203,14 +203,14 @@ for (const kind of ["refusing", "silent"]) {
   });
 }
 
-test("decisions of a provider without log-probabilities are stated at once", async () => {
+test("POST /v1/decisions asks providers without log-probabilities to state decisions at once", async () => {
   const { answer, asked } = await decide(at("labels", "groq"));
   requireAnswers(answer.answers);
   assert.equal(asked.length, 1);
   assert.deepEqual(answer.usage, { input_tokens: 100, output_tokens: 7 });
 });
 
-test("decisions of a model with a shape of its own", async () => {
+test("POST /v1/decisions works with a model in another shape", async () => {
   const { status, answer, asked } = await decide(at("anthropic", "anthropic"));
   assert.equal(status, 200, JSON.stringify(answer));
   requireAnswers(answer.answers);
@@ -218,13 +218,13 @@ test("decisions of a model with a shape of its own", async () => {
   assert.equal(asked.length, 1);
 });
 
-test("decisions go on without members a model does not take", async () => {
+test("POST /v1/decisions repeats chats without fields the model does not support", async () => {
   const { answer, asked } = await decide(at("strict", "groq"));
   requireAnswers(answer.answers);
   assert.equal(asked.length, 3);
 });
 
-test("decisions by a provider that refuses formats of the answer ask without one", async () => {
+test("POST /v1/decisions repeats chats without a response format the provider refuses", async () => {
   const { answer, asked } = await decide(at("labels", "lemonfox-ai"));
   requireAnswers(answer.answers);
   assert.deepEqual([asked.length, asked[0]?.response_format], [1, undefined]);
@@ -243,7 +243,7 @@ for (const [beta, provider, byLabel] of [
   });
 }
 
-test("decisions-logprobs with a model that tells none fails naming a question, after one repeat", async () => {
+test("POST /v1/decisions with decisions-logprobs fails, naming a question, if the model returns no log-probabilities twice", async () => {
   const questions = { refund: body.questions.refund };
   const { status, answer, asked } = await decide(at("silent", "openai", { "x-gateway-beta": "decisions-logprobs" }), {
     ...body,
@@ -252,7 +252,7 @@ test("decisions-logprobs with a model that tells none fails naming a question, a
   assert.deepEqual([status, answer.error.param, asked.length], [502, "questions.refund", 2]);
 });
 
-test("decisions ask once more for what was forgotten, and for nothing else", async () => {
+test("POST /v1/decisions retries only the questions the model omitted", async () => {
   const { answer, asked } = await decide(at("forgetful", "groq"));
   requireAnswers(answer.answers);
   const asking = asked.map(({ response_format: format }) => Object.keys(format?.json_schema.schema.properties ?? {}));
@@ -271,7 +271,7 @@ for (const kind of ["rambling", "odd"]) {
   });
 }
 
-test("decisions keep the status of an upstream's refusal, and retry as other requests do", async () => {
+test("POST /v1/decisions preserves the status of an upstream's refusal, and retries like other requests", async () => {
   const config = {
     retry: { attempts: 1, on_status_codes: [429] },
     provider: "groq",
@@ -283,7 +283,7 @@ test("decisions keep the status of an upstream's refusal, and retry as other req
   assert.deepEqual([status, asked.length], [429, 2]);
 });
 
-test("decisions fall back from a target that fails to a native one, and from it to a chat", async () => {
+test("POST /v1/decisions falls back from a failing target to a native one, and from it to a chat", async () => {
   const target = (provider: string, kind: string) => ({
     provider,
     api_key: "k",
@@ -307,7 +307,7 @@ for (const [provider, host, path, model] of [
   ["openrouter", "/native/api", "/native/api/alpha/decisions", "typesafe/jev-1.13"],
   ["openrouter", "/native/api", "/native/api/alpha/decisions", "~typesafe/jev-latest"],
 ] as const) {
-  test(`decisions of ${provider} (${model}) go through as they came`, async () => {
+  test(`POST /v1/decisions forwards native decisions of ${provider} (${model}) unchanged`, async () => {
     const sent = { ...body, model, provider: { order: ["a"] } };
     const custom = { "x-gateway-custom-host": upstream.url + host };
     const { status, answer, asked, trace } = await decide(at("native", provider, custom), sent);
@@ -319,13 +319,13 @@ for (const [provider, host, path, model] of [
   });
 }
 
-test("decisions of openrouter by a model of another maker are made of chats", async () => {
+test("POST /v1/decisions makes decisions of chats for another maker's model at openrouter", async () => {
   const { answer } = await decide(at("labels", "openrouter"), { ...body, model: "openai/gpt-4o" });
   requireAnswers(answer.answers);
   assert.equal(upstream.requests[0]?.path, "/labels/v1/chat/completions");
 });
 
-test("decisions of stored providers are native by the model behind the reference", async () => {
+test("POST /v1/decisions at stored providers is native by the model of the reference", async () => {
   const configurations = { custom_host: `${upstream.url}/native/api` };
   const integration = { name: "or", slug: "or-integration", ai_provider_id: "openrouter", key: "provider-key-12345" };
   const options = { key: workspaceKey };
@@ -341,7 +341,7 @@ test("decisions of stored providers are native by the model behind the reference
   assert.equal(upstream.requests[0]?.path, "/native/api/v1/chat/completions");
 });
 
-test("decisions of servers of one's own may have another path", async () => {
+test("POST /v1/decisions can use another path of a custom host", async () => {
   const more = { "x-gateway-typesafe-path": "/decisions" };
   await decide(at("native", "typesafe", more));
   assert.equal(upstream.requests[0]?.path, "/native/v1/decisions");
@@ -349,18 +349,18 @@ test("decisions of servers of one's own may have another path", async () => {
   assert.deepEqual([odd.status, odd.asked.length], [400, 0]);
 });
 
-test("decisions of a provider that leaves a question out fail naming it", async () => {
+test("POST /v1/decisions fails naming the question a native provider omitted", async () => {
   const { status, answer } = await decide(at("partial", "typesafe"));
   assert.deepEqual([status, answer.error.code, answer.error.param], [502, "upstream_bad_answer", "questions.queue"]);
 });
 
-test("decisions keep the status of a native refusal", async () => {
+test("POST /v1/decisions preserves the status of a native refusal", async () => {
   const { status, answer } = await decide(at("malformed", "typesafe"));
   assert.equal(status, 422);
   assert.match(answer.error.message, /state is too long/);
 });
 
-test("decisions made of chats tell the members a chat has no use for", async () => {
+test("POST /v1/decisions reports the fields a chat has no use for", async () => {
   const { headers, trace } = await decide(at("labels", "groq"), { ...body, provider: { order: [] }, stream: false });
   assert.equal(headers.get("x-gateway-dropped-params"), "provider");
   assert.equal((await waitForLog(gateway, trace)).status, 200);
@@ -384,18 +384,18 @@ for (const [name, changes, param] of [
   ["a score without levels", { questions: { a: { ...question, type: "score" } } }, "questions.a.criteria"],
   ["a stream", { stream: true }, "stream"],
 ] as const) {
-  test(`decisions refuse ${name}`, async () => {
+  test(`POST /v1/decisions refuses ${name}`, async () => {
     const { status, answer, asked } = await decide(at("labels"), { ...body, ...changes });
     assert.deepEqual([status, answer.error.param, asked.length], [400, param, 0], JSON.stringify(answer.error));
   });
 }
 
-test("decisions of a provider without chats are refused", async () => {
+test("POST /v1/decisions is refused at a provider without chats", async () => {
   const { status, answer } = await decide(at("labels", "jina"));
   assert.deepEqual([status, answer.error.code], [400, "unsupported_endpoint"]);
 });
 
-test("decisions answer questions of any name", async () => {
+test("POST /v1/decisions accepts questions with any name", async () => {
   const sent = JSON.stringify({ ...body, questions: { q: question } }).replace('"q"', '"__proto__"');
   const { status, answer } = await decide(at("labels", "groq"), JSON.parse(sent));
   assert.equal(status, 200, JSON.stringify(answer));

@@ -21,14 +21,14 @@ for (const [path, body] of [
   ["/v1/messages", message],
   ["/v1/decisions", decision],
 ] as const) {
-  test(`names no header can carry are told encoded: ${path}`, async () => {
+  test(`x-gateway-dropped-params percent-encodes names a header cannot hold: ${path}`, async () => {
     const response = await post(path, { ...body, "größe, 日本\r\n\ud800": 1, plain: 2 });
     assert.equal(response.status, 200, await response.clone().text());
-    const told = response.headers.get("x-gateway-dropped-params");
-    assert.equal(told, "gr%C3%B6%C3%9Fe%2C%20%E6%97%A5%E6%9C%AC%0D%0A%EF%BF%BD,plain");
+    const reported = response.headers.get("x-gateway-dropped-params");
+    assert.equal(reported, "gr%C3%B6%C3%9Fe%2C%20%E6%97%A5%E6%9C%AC%0D%0A%EF%BF%BD,plain");
   });
 
-  test(`of many names with many letters a hundred are told: ${path}`, async () => {
+  test(`x-gateway-dropped-params lists at most a hundred names: ${path}`, async () => {
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, place) => [`n${place}${"x".repeat(200)}`, 1]));
     const response = await post(path, { ...body, ...many });
     assert.equal(response.status, 200, await response.clone().text());

@@ -14,16 +14,16 @@ interface Answer {
 
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
-/** Answers that wait, with the text of their request. */
+/** Responses that wait, with the text of their request. */
 let waiting: { response: ServerResponse; text: string }[] = [];
 let seen = 0;
 let most = 0;
-/** How many requests come in all. */
+/** Number of requests that will come. */
 let total = 0;
-/** From then on nothing waits. */
+/** Set: nothing waits any more. */
 let hasFailed = false;
 
-/** Number at the end of a text such as `t7`. */
+/** Number at the end of a string such as `t7`. */
 const numberOf = (text: string) => Number(/t(\d+)/.exec(text)?.[1]);
 
 function answer({ response, text }: (typeof waiting)[number]): void {
@@ -41,7 +41,7 @@ before(async () => {
     seen++;
     waiting.push({ response, text });
     most = Math.max(most, waiting.length);
-    // four at a time are expected, and what is left at the end; the last one is answered first
+    // four at a time are expected, and the rest at the end; the last one is answered first
     if (waiting.length < 4 && seen < total && !hasFailed) return;
     const some = waiting.reverse();
     waiting = [];
@@ -78,7 +78,7 @@ async function embed(body: object, headers: Record<string, string> = {}) {
   return { trace, status: response.status, headers: response.headers, body: await readJson<Answer>(response) };
 }
 
-test("a provider of one input a call is called once for each, four at a time, in order", async () => {
+test("POST /v1/embeddings calls a provider of one input per call once for each, four at a time, in order", async () => {
   total = 10;
   const input = Array.from({ length: 10 }, (_, index) => `t${index}`);
   const { status, body, headers, trace } = await embed({ ...titan, input, user: "u" });
@@ -96,14 +96,14 @@ test("a provider of one input a call is called once for each, four at a time, in
   assert.deepEqual([row.upstream_calls, row.usage?.input_tokens, row.status], [10, 45, 200]);
 });
 
-test("one input is one call, and base64 is made by the gateway", async () => {
+test("POST /v1/embeddings makes one call for one input, and encodes base64 itself", async () => {
   total = 1;
   const { body } = await embed({ ...titan, input: ["t1"], encoding_format: "base64" });
   assert.deepEqual(body.data, [{ object: "embedding", index: 0, embedding: "AACAPwAAAL8=" }]);
   assert.equal(seen, 1);
 });
 
-test("an error of one call is the error of the whole, and no further calls are made", async () => {
+test("POST /v1/embeddings returns the error of one call and makes no further calls", async () => {
   total = 12;
   const input = Array.from({ length: 12 }, (_, index) => (index === 2 ? "fail t2" : `t${index}`));
   const { status, body, trace } = await embed({ ...titan, input });
@@ -114,7 +114,7 @@ test("an error of one call is the error of the whole, and no further calls are m
   assert.equal(row.status, 429);
 });
 
-test("a refused part is refused before anything is asked of its provider", async () => {
+test("POST /v1/embeddings refuses an invalid part before any call", async () => {
   total = 1;
   const { status, body } = await embed({ ...titan, input: [{ image: { base64: "AAAA" } }, { other: 1 }] });
   assert.deepEqual([status, body.error?.param, seen], [400, "input", 0]);
@@ -135,7 +135,7 @@ for (const [name, input, status] of [
   ["a number", 7, 400],
   ["null", null, 400],
 ] as const) {
-  test(`an input of ${name} is answered with ${status}`, async () => {
+  test(`POST /v1/embeddings returns ${status} for an input of ${name}`, async () => {
     const init = { method: "POST", headers: requestHeaders(), body: JSON.stringify({ model: "echo-1", input }) };
     const response = await gateway.fetch("/v1/embeddings", init);
     const body = await readJson<Answer>(response);

@@ -31,7 +31,7 @@ const claudeAnswer = {
   usage: { input_tokens: 1, output_tokens: 1 },
 };
 const vectors = { object: "list", model: "m", data: [{ object: "embedding", index: 0, embedding: [1] }], usage };
-const picture = { created: 1, data: [{ b64_json: "iVBORw0KGgo=" }] };
+const imageData = { created: 1, data: [{ b64_json: "iVBORw0KGgo=" }] };
 const list = { object: "list", data: [], first_id: null, last_id: null, has_more: false };
 const anthropic: HeaderChanges = { "x-gateway-provider": "anthropic" };
 const prompt = { model: "m", messages: [{ role: "user", content: "Hello" }] };
@@ -51,7 +51,7 @@ const categories = [
 ];
 const byCategory = (value: unknown) => Object.fromEntries(categories.map((name) => [name, value]));
 
-/** A form with a file and a model; text members besides. */
+/** A form with a file and a model, and further text fields. */
 function form(file: string, members: Readonly<Record<string, string>> = {}): FormData {
   const data = new FormData();
   data.set(file, new Blob(["bytes"]), "file.bin");
@@ -61,7 +61,7 @@ function form(file: string, members: Readonly<Record<string, string>> = {}): For
 
 interface Call {
   route: string;
-  /** Where the upstream is called; absent where the gateway answers itself. */
+  /** Where the upstream is called; absent where the gateway responds itself. */
   upstream?: string;
   body?: object | FormData;
   headers?: HeaderChanges;
@@ -70,14 +70,14 @@ interface Call {
 
 const openai = "https://api.openai.com/v1";
 
-/** Rows whose requests go to the provider as they came, with one answer for all. */
+/** Endpoints whose requests are forwarded unchanged, with one response for all. */
 const relayed = (routes: readonly string[], answer: object = list): Call[] =>
   routes.map((route) => {
     const [method = "", path = ""] = route.split(" ");
     return { route, upstream: openai + path.slice(3), answer, ...(method === "POST" && { body: { model: "m" } }) };
   });
 
-/** A saved prompt that the request's provider answers. */
+/** A saved prompt for the request's provider. */
 const saved = await done<{ id: string; slug: string }>(
   call(gateway, "POST /prompts", {
     key: workspaceKey,
@@ -181,19 +181,19 @@ const calls: readonly Call[] = [
     route: "POST /v1/images/generations",
     upstream: `${openai}/images/generations`,
     body: { model: "m", prompt: "a" },
-    answer: picture,
+    answer: imageData,
   },
   {
     route: "POST /v1/images/edits",
     upstream: `${openai}/images/edits`,
     body: form("image", { prompt: "a" }),
-    answer: picture,
+    answer: imageData,
   },
   {
     route: "POST /v1/images/variations",
     upstream: `${openai}/images/variations`,
     body: form("image"),
-    answer: picture,
+    answer: imageData,
   },
   {
     route: "POST /v1/audio/speech",
@@ -237,8 +237,8 @@ const calls: readonly Call[] = [
   },
 ];
 
-/** Headers every answer of a provider carries. */
-const told = {
+/** Headers of every provider response. */
+const reported = {
   "x-gateway-retry-attempt-count": "0",
   "x-gateway-cache-status": "DISABLED",
   "x-gateway-last-used-option-index": "config",
@@ -261,7 +261,7 @@ for (const { route, upstream, body, headers, answer = {} } of calls) {
     await response.text();
     assert.equal(wire.url, upstream);
     assert.ok(response.headers.get("x-gateway-trace-id"));
-    for (const [name, value] of Object.entries(told)) assert.equal(response.headers.get(name), value, name);
+    for (const [name, value] of Object.entries(reported)) assert.equal(response.headers.get(name), value, name);
     const request = JSON.stringify([wire.url, wire.init?.headers]);
     assert.ok(!request.includes(workspaceKey), "the gateway key went upstream");
     assert.match(request, /provider-key/);

@@ -13,7 +13,7 @@ import {
 import { startRecordingUpstream } from "../support/upstream.ts";
 
 const large = "1234567890123456789";
-/** What becomes of it without care. */
+/** Its value after a plain JSON round trip. */
 const rounded = String(Number(large));
 const message = (content: string | null, more: object = {}) => ({ role: "assistant", content, ...more });
 const answerOf = (one: object) =>
@@ -38,7 +38,7 @@ after(async () => {
   await upstream.close();
 });
 
-/** Sends a text, and gives the answer and what the upstream got. */
+/** Sends a body, and returns the response and what the upstream received. */
 async function send(path: string, text: string, headers: HeaderChanges = {}) {
   upstream.requests.length = 0;
   const sent = requestHeaders({ ...upstreamHeaders(upstream), ...headers });
@@ -65,7 +65,7 @@ for (const [what, digits] of [
     ["short", "Hello"],
     ["long", padding],
   ] as const) {
-    test(`${what} goes on as it was written in a ${size} body`, async () => {
+    test(`${what} is sent as written in a ${size} body`, async () => {
       const { status, text, got } = await send(path, chatText(`"extra":{"list":[1,${digits},2]}`, content));
       assert.equal(status, 200, text);
       assert.ok(got.includes(`[1,${digits},2]`), got.slice(-200));
@@ -73,14 +73,14 @@ for (const [what, digits] of [
   }
 }
 
-test("consecutive integers that share their nearest number stay apart", async () => {
+test("consecutive integers that share their nearest double stay distinct", async () => {
   const ids = Array.from({ length: 2_000 }, (_, index) => `12345678901234${String(56_000 + index)}`);
   const { status, text, got } = await send(path, chatText(`"ids":[${ids.join(",")}]`));
   assert.equal(status, 200, text);
   assert.ok(got.includes(`[${ids.join(",")}]`));
 });
 
-test("a text that tells of the rounded number stays as it is", async () => {
+test("a string that mentions the rounded number is preserved", async () => {
   const said = `${large} became ${rounded}, not 1e+21 or ${Number(large) - 256}`;
   const { got } = await send(path, chatText(`"extra":[${large},${rounded}]`, said));
   assert.ok(got.includes(JSON.stringify(said)), got);
@@ -96,13 +96,26 @@ for (const [what, digits] of [
     ["short", "Hello"],
     ["long", padding],
   ] as const) {
-    test(`${what} is refused by its name in a ${size} body`, async () => {
+    test(`${what} is refused by name in a ${size} body`, async () => {
       const { status, text } = await send(path, chatText(`"extra":{"a":[1,${digits}]}`, content));
       assert.equal(status, 400, text);
       assert.match(text, /"param":"extra\.a\.1"/);
       assert.match(text, /must be a finite number/);
     });
   }
+}
+
+for (const [size, content] of [
+  ["short", "Hello"],
+  ["long", padding],
+] as const) {
+  test(`a number of more than 1024 digits is refused before it is parsed in a ${size} body`, async () => {
+    for (const digits of ["9".repeat(2_000), `1e${"0".repeat(2_000)}1`, `${"9".repeat(20)}.${"1".repeat(1_010)}`]) {
+      const { status, text } = await send(path, chatText(`"extra":${digits}`, content));
+      assert.equal(status, 400, text);
+      assert.match(text, /it has a number of more than 1024 digits/);
+    }
+  });
 }
 
 test("a text that writes the rounded number in escapes stays as it is", async () => {
@@ -124,13 +137,13 @@ test("a text that writes the rounded number in escapes stays as it is", async ()
   assert.ok(text.includes(String.raw`{\"a\":${large},\"b\":\"${rounded}\"}`), text);
 });
 
-test("numbers with leading zeros stay no JSON", async () => {
+test("numbers with leading zeros are still invalid JSON", async () => {
   for (const digits of ["01234567890123456789", "-01234567890123456789", "00e999", "1234567890123456789e"]) {
     assert.equal((await send(path, chatText(`"extra":${digits}`))).status, 400, digits);
   }
 });
 
-test("parameters of a config in a header go on as they were written", async () => {
+test("parameters of a config in a header are sent as written", async () => {
   const config = `{"provider":"openai","custom_host":"${upstream.url}/v1","api_key":"fake","override_params":{"seed":${large}}}`;
   const headers = { "x-gateway-config": config, "x-gateway-provider": null, "x-gateway-custom-host": null };
   const { status, text, got } = await send(path, chatText(`"extra":9007199254740993`), headers);
@@ -146,7 +159,7 @@ test("a config with a number that is not finite is refused", async () => {
 });
 
 for (const form of ["an object", "a text"] as const) {
-  test(`parameters of a config saved as ${form} stay as they were written`, async () => {
+  test(`parameters of a config saved as ${form} are preserved as written`, async () => {
     const host = `"custom_host":"${upstream.url}/v1"`;
     const config = `{"provider":"openai","api_key":"fake-provider-key",${host},"override_params":{"seed":${large}}}`;
     const headers = requestHeaders({ "x-gateway-api-key": workspaceKey });
@@ -165,7 +178,7 @@ for (const form of ["an object", "a text"] as const) {
 
 const tool = { type: "function", function: { name: "find", parameters: { type: "object" } } };
 
-test("arguments of tools stay as they were written when a dialect is converted, both ways", async () => {
+test("tool arguments are preserved as written when a dialect is converted, in both directions", async () => {
   const call = {
     id: "call_1",
     type: "function",
@@ -184,7 +197,7 @@ test("arguments of tools stay as they were written when a dialect is converted, 
   assert.ok(!text.includes(rounded) && !got.includes(rounded));
 });
 
-test("arguments of tools go to a provider that wants them as a value", async () => {
+test("tool arguments are sent as a value to a provider that expects one", async () => {
   answer = JSON.stringify({
     id: "m",
     type: "message",
@@ -208,7 +221,7 @@ test("arguments of tools go to a provider that wants them as a value", async () 
   assert.ok(text.includes(`{\\"id\\":${large}}`), text);
 });
 
-test("numbers in events that are converted stay as they were written", async () => {
+test("numbers in converted events are preserved as written", async () => {
   type = "text/event-stream";
   const part = `{"functionCall":{"name":"find","args":{"id":${large}}}}`;
   answer = `data: {"candidates":[{"content":{"role":"model","parts":[${part}]},"finishReason":"STOP"}],"responseId":"r","modelVersion":"m"}\n\n`;
@@ -219,7 +232,7 @@ test("numbers in events that are converted stay as they were written", async () 
   assert.ok(text.includes(`{\\"id\\":${large}}`), text);
 });
 
-test("an answer in the shape of the route goes on as it came", async () => {
+test("a response in the shape of the route is forwarded unchanged", async () => {
   answer = answerOf(message("Hi")).replace('"created":1', `"created":1,"trace":${large},"far":1e999`);
   const response = await chat(gateway, helloBody, upstreamHeaders(upstream));
   assert.ok((await response.text()).includes(`"trace":${large},"far":1e999`));

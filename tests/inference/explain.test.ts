@@ -5,7 +5,7 @@ import { call, done } from "../support/control.ts";
 import { adminKey, chat, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
-/** Secrets that must not come back. */
+/** Secrets that must not be returned. */
 const secrets = {
   inline: "fake-inline-credential-1234567890",
   stored: "fake-stored-credential-1234567890",
@@ -15,7 +15,7 @@ const key = workspaceKey;
 
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
-/** What the gateway draws next. */
+/** The next random number of the gateway. */
 let drawn = 0;
 before(async () => {
   gateway = await createTestGateway({ random: () => drawn });
@@ -63,7 +63,7 @@ interface SampleRequest {
 
 const sample: SampleRequest = { body: { model: "m", temperature: 1 } };
 
-/** The plan of a config; nothing may be called for it, and nothing secret is in it. */
+/** The plan of a config; requires that nothing is called and no secret is in it. */
 async function explain(config: unknown, request: SampleRequest = sample, by = key): Promise<ExplainResponse> {
   const connections = upstream.connections;
   const plan = await done<ExplainResponse>(
@@ -86,7 +86,7 @@ function only({ attempts }: ExplainResponse): ExplainResponse["attempts"][number
   return attempt;
 }
 
-test("a config without strategy is one attempt", async () => {
+test("POST /v1/configs/explain shows a config without strategy as one attempt", async () => {
   const plan = await explain({ provider: "openai", api_key: secrets.inline });
   assert.deepEqual(plan, {
     object: "plan",
@@ -109,16 +109,16 @@ test("a config without strategy is one attempt", async () => {
 
 const targets = [echo, { provider: "openai", custom_host: "https://two.example/v1" }, { ...echo, weight: 2 }];
 
-test("echo has no host", async () => {
+test("POST /v1/configs/explain shows no host for echo", async () => {
   assert.equal(only(await explain(echo)).host, null);
 });
 
-test("single: the first target only", async () => {
+test("POST /v1/configs/explain: single shows the first target only", async () => {
   const { label, why } = only(await explain({ strategy: { mode: "single" }, targets }));
   assert.deepEqual([label, why], ["config.targets[0]", "the only target of a single strategy"]);
 });
 
-test("fallback: every target in order", async () => {
+test("POST /v1/configs/explain: fallback shows every target in order", async () => {
   const fallback = targets.map((target) => ({ ...target, provider: "echo" }));
   const plan = await explain({ strategy: { mode: "fallback" }, targets: fallback });
   assert.deepEqual(labelsOf(plan), ["config.targets[0]", "config.targets[1]", "config.targets[2]"]);
@@ -132,7 +132,7 @@ for (const [number, index] of [
   [0.5, 2],
   [0.99, 2],
 ] as const) {
-  test(`loadbalance: drawing ${number} of weights 1, 1 and 2 is target ${index}`, async () => {
+  test(`POST /v1/configs/explain: loadbalance drawing ${number} of weights 1, 1 and 2 is target ${index}`, async () => {
     drawn = number;
     const balanced = [echo, echo, { ...echo, weight: 2 }];
     const { label, why } = only(await explain({ strategy: { mode: "loadbalance" }, targets: balanced }));
@@ -161,7 +161,7 @@ for (const [operator, holds, fails] of [
   ["$or", { $or: [{ "metadata.tier": "x" }, { "params.stream": true }] }, { $or: [{ "metadata.tier": "x" }] }],
   ["url.pathname", { "url.pathname": "/v1/completions" }, { "url.pathname": "/v1/embeddings" }],
 ] as const) {
-  test(`conditional: ${operator} is told with why`, async () => {
+  test(`conditional: ${operator} is reported with why`, async () => {
     const conditions = [
       { query: fails, then: "one" },
       { query: holds, then: "two" },
@@ -174,8 +174,8 @@ for (const [operator, holds, fails] of [
     const plan = await explain({ strategy: { mode: "conditional", conditions }, targets: named }, asked);
     const label = "config";
     assert.deepEqual(plan.conditions, [
-      { label, query: fails, matched: false, why: "a part of the query does not hold" },
-      { label, query: holds, matched: true, why: "every part of the query holds: two" },
+      { label, query: fails, matched: false, why: "a part of the query does not match" },
+      { label, query: holds, matched: true, why: "every part of the query matches: two" },
     ]);
     const { label: place, why } = only(plan);
     assert.deepEqual([place, why], ["config.targets[1]", "condition for two matched"]);
@@ -190,7 +190,7 @@ const byTier = {
   ],
 };
 
-test("conditional: the default, and metadata from wherever a request takes it", async () => {
+test("POST /v1/configs/explain: conditional shows the default, and reads metadata from wherever a request has it", async () => {
   const { label, why } = only(await explain(byTier));
   assert.deepEqual([label, why], ["config.targets[0]", "no condition matched: the default"]);
   const paid = JSON.stringify({ tier: "paid" });
@@ -203,13 +203,13 @@ test("conditional: the default, and metadata from wherever a request takes it", 
   }
 });
 
-test("metadata of the key wins over the sample's, as over a request's", async () => {
+test("POST /v1/configs/explain: metadata of the key wins over the sample's, as for a request", async () => {
   const by = await createKey({ scopes: ["completions.write"], defaults: { metadata: { tier: "paid" } } });
   const plan = await explain(byTier, { metadata: { tier: "free" } }, by);
   assert.equal(only(plan).label, "config.targets[1]");
 });
 
-test("nested strategies: each group decides about its own", async () => {
+test("POST /v1/configs/explain: nested strategies decide separately", async () => {
   drawn = 0.9;
   const plan = await explain(
     {
@@ -229,7 +229,7 @@ test("nested strategies: each group decides about its own", async () => {
   );
 });
 
-test("a saved config by its slug", async () => {
+test("POST /v1/configs/explain explains a saved config by its slug", async () => {
   const config = { strategy: { mode: "fallback" }, targets: [echo, echo] };
   const { slug } = await done(call(gateway, "POST /configs", { key, body: { name: "Saved", config } }));
   assert.deepEqual(labelsOf(await explain(slug)), ["config.targets[0]", "config.targets[1]"]);
@@ -242,7 +242,7 @@ for (const [name, config, body] of [
   ["@slug/model in the config", { override_params: { model: "@main/m" } }, { model: "other" }],
   ["a provider with a model", { provider: "@main/m" }, {}],
 ] as const) {
-  test(`a stored provider named by ${name} shows the plain model`, async () => {
+  test(`POST /v1/configs/explain shows the plain model for a stored provider named by ${name}`, async () => {
     const plan = await explain(config, { body });
     const { provider, model, host, params } = only(plan);
     assert.deepEqual(
@@ -252,7 +252,7 @@ for (const [name, config, body] of [
   });
 }
 
-test("a passthrough target takes its provider from the sample's headers", async () => {
+test("POST /v1/configs/explain: a passthrough target takes its provider from the sample's headers", async () => {
   const config = { strategy: { mode: "single" }, targets: [{ passthrough: true }] };
   const headers = { "x-gateway-provider": "openai", authorization: `Bearer ${secrets.inline}` };
   const plan = await explain(config, { ...sample, headers });
@@ -263,7 +263,7 @@ test("a passthrough target takes its provider from the sample's headers", async 
   assert.match(warnings[0] ?? "", /^config\.targets\[0\]: Either x-gateway-config or x-gateway-provider/);
 });
 
-test("parameters of all levels are merged, and settings come from the nearest", async () => {
+test("POST /v1/configs/explain merges parameters of all levels and takes settings from the nearest", async () => {
   const config = {
     override_params: { a: 1, b: 1 },
     default_params: { temperature: 0, c: 1 },
@@ -300,13 +300,13 @@ test("parameters of all levels are merged, and settings come from the nearest", 
   );
 });
 
-test("headers of the sample count as they would in a request", async () => {
+test("POST /v1/configs/explain applies the sample's headers as in a request", async () => {
   const headers = { "x-gateway-request-timeout": "1234", "x-gateway-custom-host": "https://asked.example" };
   const { timeout_ms, host } = only(await explain({ ...echo, request_timeout: 5 }, { ...sample, headers }));
   assert.deepEqual([timeout_ms, host], [1234, "https://asked.example"]);
 });
 
-test("other prefixes of the gateway's headers count in a sample too", async () => {
+test("POST /v1/configs/explain accepts other prefixes of gateway headers in a sample", async () => {
   const other = await createTestGateway({ headerAliases: ["x-acme-"] });
   try {
     const request = { headers: { "x-acme-request-timeout": "77" } };
@@ -317,7 +317,7 @@ test("other prefixes of the gateway's headers count in a sample too", async () =
   }
 });
 
-test("what passes through goes as it came, and conditions see all of it", async () => {
+test("POST /v1/configs/explain shows passthrough requests unchanged, with conditions on all of them", async () => {
   const conditions = [
     { query: { "params.input": "Bye" }, then: "a" },
     { query: { "params.input": "Hello" }, then: "b" },
@@ -355,7 +355,7 @@ for (const [name, config, request, warning] of [
     "a provider without network",
     echo,
     { ...sample, path: "/v1/evaluations" },
-    "config: Cannot pass this path on to echo: this provider has no network",
+    "config: Cannot forward this path to echo: it runs inside the gateway",
   ],
   [
     "a provider without the operation",
@@ -370,7 +370,7 @@ for (const [name, config, request, warning] of [
     "config: Cannot use custom_host of config with a stored provider: set it on the integration",
   ],
 ] as [string, object, SampleRequest, string][]) {
-  test(`a target that cannot be used is warned of: ${name}`, async () => {
+  test(`POST /v1/configs/explain warns of a target that cannot be used: ${name}`, async () => {
     const plan = await explain(config, request);
     assert.deepEqual([labelsOf(plan), plan.warnings], [["config"], [warning]]);
   });
@@ -402,7 +402,7 @@ for (const [route, request, config, wanted] of [
   ["POST /v1/assistants", sample, ofOpenai, { model: "m", params: sample.body }],
   ["POST /v1/threads/t/runs", sample, { provider: "cohere", api_key: "k" }, "Cannot call create_run on cohere"],
   ["GET /v1/vector_stores", {}, { provider: "cohere", api_key: "k" }, "Cannot call list_vector_stores on cohere"],
-  ["GET /v1/videos/v", {}, echo, "Cannot pass this path on to echo"],
+  ["GET /v1/videos/v", {}, echo, "Cannot forward this path to echo"],
   ["GET /v1/files", {}, ofOpenai, { params: {} }],
   ["DELETE /v1/files/f", {}, ofOpenai, { params: {} }],
   ["POST /v1/batches", { body: { input_file_id: "f" } }, ofOpenai, { params: { input_file_id: "f" } }],
@@ -410,7 +410,7 @@ for (const [route, request, config, wanted] of [
   ["POST /v1/fine_tuning/jobs", {}, { provider: "cohere", api_key: "k" }, "Cannot call createFinetune on cohere"],
   ["POST /v1/responses/input_tokens", sample, ofOpenai, { params: sample.body }],
 ] as [string, SampleRequest, { provider: keyof typeof fixedHosts }, object | string][]) {
-  test(`${route} at ${config.provider} is explained as it would be called`, async () => {
+  test(`${route} at ${config.provider} is explained like the real call`, async () => {
     const [method, path] = route.split(" ");
     const { attempts, warnings } = await explain(config, { ...request, method, path });
     const [attempt] = attempts;
@@ -422,26 +422,26 @@ for (const [route, request, config, wanted] of [
   });
 }
 
-test("a path without a method is the one that takes a body", async () => {
+test("POST /v1/configs/explain: a path without a method means the endpoint with a body", async () => {
   const path = "/v1/vector_stores";
   const { warnings } = await explain({ provider: "cohere", api_key: "k" }, { path });
   assert.match(warnings[0] ?? "", /create_vector_store/);
 });
 
-test("a realtime session is opened at the first target alone", async () => {
+test("POST /v1/configs/explain: a realtime session is opened at the first target only", async () => {
   const config = { strategy: { mode: "fallback" }, targets: [ofOpenai, ofOpenai] };
   const plan = await explain(config, { path: "/v1/realtime?model=r" });
   assert.deepEqual(labelsOf(plan), ["config.targets[0]"]);
 });
 
-test("decisions are warned of only where they cannot be made of chats either", async () => {
+test("POST /v1/configs/explain warns of decisions only where they cannot be made of chats either", async () => {
   const path = "/v1/decisions";
   const targets = [echo, { provider: "typesafe", api_key: "k" }, { provider: "jina", api_key: "k" }];
   const plan = await explain({ strategy: { mode: "fallback" }, targets }, { path, body: { model: "m" } });
   assert.deepEqual(plan.warnings, ["config.targets[2]: Cannot call decide on jina: this provider does not have it"]);
 });
 
-test("a target whose circuit breaker is open is left out and told", async () => {
+test("POST /v1/configs/explain leaves out a target with an open circuit breaker and says so", async () => {
   const other = await createTestGateway();
   const config = {
     strategy: { mode: "fallback", cb_config: { failure_threshold: 1 } },
@@ -454,7 +454,7 @@ test("a target whose circuit breaker is open is left out and told", async () => 
   try {
     const { status } = await chat(other, undefined, { ...headers, "x-gateway-echo-status": "500" });
     assert.equal(status, 500);
-    // a second breaker opens with the first: both are tried
+    // a second circuit breaker opens with the first: both are called
     const both = { key, body: { config, request: sample } };
     const plan = await done<ExplainResponse>(call(other, "POST /configs/explain", both));
     assert.deepEqual(labelsOf(plan), ["config.targets[0]", "config.targets[1]"]);
@@ -483,7 +483,7 @@ async function refuse(body: unknown, by = key): Promise<{ status: number; code: 
   return { status: answer.status, code: error.code, errors };
 }
 
-test("a config that cannot be used is refused with all that is wrong", async () => {
+test("POST /v1/configs/explain refuses an invalid config with all its problems", async () => {
   const config = { strategy: { mode: "any" }, targets: [{ provider: "nobody" }, { ...echo, weight: -1 }] };
   assert.deepEqual(await refuse({ config, request: sample }), {
     status: 400,
@@ -537,7 +537,7 @@ for (const [name, body, code] of [
   });
 }
 
-test("keys of the organisation and keys without a scope for it are refused with 403", async () => {
+test("POST /v1/configs/explain refuses keys of the organisation and keys without the scope with 403", async () => {
   const body = { config: echo, request: sample };
   assert.deepEqual(await refuse(body, adminKey), { status: 403, code: "AB03", errors: [] });
   for (const [scope, status] of [
@@ -550,7 +550,7 @@ test("keys of the organisation and keys without a scope for it are refused with 
   }
 });
 
-test("nothing is remembered: the next request draws for itself", async () => {
+test("POST /v1/configs/explain remembers nothing: the next request draws a target itself", async () => {
   const strategy = { mode: "loadbalance", sticky: { enabled: true, hash_fields: ["metadata.user"] } };
   const config = { strategy, targets: [echo, echo] };
   const request = { metadata: { user: "u1" } };
@@ -564,13 +564,13 @@ test("nothing is remembered: the next request draws for itself", async () => {
     "x-gateway-metadata": JSON.stringify(request.metadata),
   });
   assert.equal(response.headers.get("x-gateway-last-used-option-index"), "config.targets[1]");
-  // what a request has drawn is told, whatever would be drawn now
+  // the choice of an earlier request is shown, whatever would be drawn now
   drawn = 0;
   const { label, why } = only(await explain(config, request));
   assert.deepEqual([label, why], ["config.targets[1]", "remembered (sticky)"]);
 });
 
-test("what one config of a key remembers does not count for another one", async () => {
+test("POST /v1/configs/explain: a remembered choice does not count for another config of the key", async () => {
   const strategy = { mode: "loadbalance", sticky: { enabled: true } };
   const config = { strategy, targets: [echo, echo] };
   drawn = 0;
@@ -581,7 +581,7 @@ test("what one config of a key remembers does not count for another one", async 
   assert.equal(only(await explain({ ...config, request_timeout: 9 })).label, "config.targets[1]");
 });
 
-test("no store of secrets outside is asked", async () => {
+test("POST /v1/configs/explain does not read external secret stores", async () => {
   const auth_config = { vault_auth_type: "token", vault_addr: upstream.url, vault_token: "hvs.token-0000000001" };
   const reference = { name: "Vault", slug: "vault", manager_type: "hashicorp_vault", auth_config };
   await done(call(gateway, "POST /secret-references", { body: { ...reference, secret_path: "secret/data/openai" } }));

@@ -36,7 +36,7 @@ async function using(server: Promise<Upstream>, run: (upstream: Upstream) => Pro
   }
 }
 
-/** Asks an upstream for a chat and requires a failure and its log row. */
+/** Sends an upstream a chat and requires a failure and its log row. */
 async function requireFailure(
   upstream: { url: string },
   wanted: { status: number; code: string | null; message: RegExp },
@@ -64,7 +64,7 @@ async function requireFailure(
   return body;
 }
 
-/** Answers every connection with these bytes and then does what it is told. */
+/** Sends these bytes on every connection, then closes, resets or holds it. */
 function raw(text: string, then: "close" | "reset" | "stay" = "close"): Promise<Upstream> {
   return startSocketServer((socket: Socket) => {
     socket.once("data", () => {
@@ -101,7 +101,7 @@ test("a chat to an upstream that resets at once is 502", async () => {
   });
 });
 
-test("a chat to an upstream that answers nothing is 408 at the timeout the request sent, and its socket is closed", async () => {
+test("a chat to an upstream that sends nothing is 408 at the request's timeout, and its socket is closed", async () => {
   await using(
     startServer(() => {}),
     async (upstream) => {
@@ -113,7 +113,7 @@ test("a chat to an upstream that answers nothing is 408 at the timeout the reque
   );
 });
 
-test("a chat to an upstream that stalls inside its answer is 408", async () => {
+test("a chat to an upstream that stalls inside its response is 408", async () => {
   const stalling: RequestListener = (request, response) => {
     request.resume();
     response.writeHead(200, { "content-type": "application/json" });
@@ -126,7 +126,7 @@ test("a chat to an upstream that stalls inside its answer is 408", async () => {
   });
 });
 
-/** Bun calls some of these a closed connection. */
+/** Bun reports some of these as a closed connection. */
 const notHttp = ["upstream_bad_answer", "upstream_reset", "upstream_unreachable"] as const;
 
 for (const [name, text, then, codes] of [
@@ -143,12 +143,12 @@ for (const [name, text, then, codes] of [
     ["upstream_reset", "upstream_bad_answer"],
   ],
 ] as const) {
-  test(`a chat to an upstream that answers with ${name} is 502`, async () => {
+  test(`a chat to an upstream that responds with ${name} is 502`, async () => {
     await using(raw(text, then), async (upstream) => {
       const response = await chat(gateway, helloBody, upstreamHeaders(upstream));
       const { error, message } = await readJson<ErrorBody>(response);
       assert.equal(response.status, 502, message);
-      // runtimes tell a cut head from a closed connection in their own ways
+      // runtimes distinguish a cut head from a closed connection in different ways
       assert.ok(
         codes.some((code) => code === error.code),
         `${error.code}: ${message}`,
@@ -166,14 +166,14 @@ for (const [name, body, message] of [
   ["a text", '"hello"', /not a JSON object/],
   ["5,000 levels", `{"a":${"[".repeat(5_000)}${"]".repeat(5_000)}}`, /64 levels/],
 ] as const) {
-  test(`J3: a chat to an upstream that answers 200 with ${name} is 502`, async () => {
+  test(`J3: a chat to an upstream that responds 200 with ${name} is 502`, async () => {
     await using(startServer(json(200, body)), async (upstream) => {
       await requireFailure(upstream, { status: 502, code: "upstream_bad_answer", message });
     });
   });
 }
 
-test("J1: a chat to an upstream that answers 200 with bytes that are not UTF-8 is 502", async () => {
+test("J1: a chat to an upstream that responds 200 with bytes that are not UTF-8 is 502", async () => {
   const server = startServer((request, response) => {
     request.resume();
     response.end(Uint8Array.from([0x7b, 0x22, 0xff, 0x22, 0x7d]));
@@ -189,7 +189,7 @@ for (const [coding, body] of [
   ["gzip, gzip, gzip", gzipSync('{"choices":[]}')],
   ["x-unknown", Buffer.from("{}")],
 ] as const) {
-  test(`O13: a chat to an upstream whose ${coding} of ${body.length} bytes cannot be undone is 502`, async () => {
+  test(`O13: a chat to an upstream whose ${coding} of ${body.length} bytes cannot be decoded is 502`, async () => {
     const server = startServer((request, response) => {
       request.resume();
       response.writeHead(200, { "content-encoding": coding, "content-type": "application/json" });
@@ -202,7 +202,7 @@ for (const [coding, body] of [
   });
 }
 
-test("a chat to an upstream that sends gzip unasked is answered in plain JSON", async () => {
+test("a chat to an upstream that sends unrequested gzip gets plain JSON", async () => {
   const body = JSON.stringify({ choices: [{ index: 0, message: { content: "packed" } }] });
   const server = startServer((request, response) => {
     request.resume();
@@ -228,7 +228,7 @@ for (const [name, status, body, wanted] of [
   ["an empty object", 400, "{}", ["{}", "invalid_request_error", null, null]],
   ["a list", 400, "[1]", ["[1]", "invalid_request_error", null, null]],
 ] as const) {
-  test(`a chat to an upstream that answers ${status} with ${name} keeps the status and what it says`, async () => {
+  test(`a chat to an upstream that responds ${status} with ${name} preserves the status and the message`, async () => {
     await using(startServer(json(status, body)), async (upstream) => {
       const response = await chat(gateway, helloBody, upstreamHeaders(upstream));
       const { error, provider } = await readJson<ErrorBody>(response);
@@ -242,7 +242,7 @@ for (const [name, status, body, wanted] of [
   });
 }
 
-test("a chat to a failing upstream keeps retry-after and the request id, and no header of its connection", async () => {
+test("a chat to a failing upstream preserves retry-after and the request id, and no header of its connection", async () => {
   const headers = {
     "retry-after": "7",
     "x-request-id": "up-1",
@@ -263,7 +263,7 @@ test("a chat to a failing upstream keeps retry-after and the request id, and no 
 });
 
 for (const status of [300, 301, 302, 303, 307, 308, 304, 204, 205]) {
-  test(`a chat to an upstream that answers ${status} is 502`, async () => {
+  test(`a chat to an upstream that responds ${status} is 502`, async () => {
     const head = `HTTP/1.1 ${status} X\r\nlocation: http://127.0.0.1:1/\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`;
     await using(raw(head), async (upstream) => {
       const response = await chat(gateway, helloBody, upstreamHeaders(upstream));
@@ -274,7 +274,7 @@ for (const status of [300, 301, 302, 303, 307, 308, 304, 204, 205]) {
   });
 }
 
-test("a chat to an upstream that answers 200 with an error object has the status of the error", async () => {
+test("a chat to an upstream that responds 200 with an error object has the status of the error", async () => {
   const body = '{"error":{"type":"rate_limit_error","message":"slow down"}}';
   await using(startServer(json(200, body)), async (upstream) => {
     await requireFailure(upstream, { status: 429, code: null, message: /slow down/ });
@@ -301,7 +301,7 @@ test("S1: a caller that leaves closes the upstream, and leaves a row with 499", 
   });
 });
 
-/** What an upstream was asked. */
+/** The request an upstream received. */
 interface Seen {
   method: string;
   url: string;
@@ -309,7 +309,7 @@ interface Seen {
   body: string;
 }
 
-/** An upstream that keeps what it was asked and answers a fixed chat. */
+/** An upstream that records its request and responds with a fixed chat. */
 function recording(seen: Seen[]): Promise<Upstream> {
   return startServer((request, response) => {
     const chunks: Uint8Array[] = [];
@@ -342,7 +342,7 @@ test("F1: a chat builds the upstream's headers from nothing", async () => {
   const [{ method, url, headers, body } = { method: "", url: "", headers: {}, body: "" }] = seen;
   assert.deepEqual([method, url], ["POST", "/v1/chat/completions"]);
   assert.deepEqual(JSON.parse(body), helloBody);
-  // some runtimes add a language of their own
+  // some runtimes add a language
   const {
     host,
     connection,
@@ -371,7 +371,7 @@ for (const [name, headers] of [
   ["authorization", { "x-gateway-api-key": null, authorization: `Bearer ${workspaceKey}` }],
   ["x-api-key", { "x-gateway-api-key": null, authorization: null, "x-api-key": workspaceKey }],
 ] as const) {
-  test(`K2: a gateway key in ${name} never goes upstream`, async () => {
+  test(`K2: a gateway key in ${name} is never sent upstream`, async () => {
     const seen: Seen[] = [];
     await using(recording(seen), async (upstream) => {
       const all = { ...upstreamHeaders(upstream), ...headers };
@@ -385,7 +385,7 @@ for (const [name, headers] of [
   });
 }
 
-test("K2: a gateway key in the query of a path that is passed on is refused", async () => {
+test("K2: a gateway key in the query of a passthrough path is refused", async () => {
   const seen: Seen[] = [];
   await using(recording(seen), async (upstream) => {
     const init = { headers: requestHeaders(upstreamHeaders(upstream)) };
@@ -396,7 +396,7 @@ test("K2: a gateway key in the query of a path that is passed on is refused", as
   assert.equal(seen.length, 0);
 });
 
-test("J5: a chat sends upstream what it read when a member stands twice", async () => {
+test("J5: a chat sends upstream the value it read when a field is duplicated", async () => {
   const seen: Seen[] = [];
   await using(recording(seen), async (upstream) => {
     const body = '{"model":"first","model":"second","messages":[{"role":"user","content":"x"}]}';
@@ -405,7 +405,7 @@ test("J5: a chat sends upstream what it read when a member stands twice", async 
   assert.equal(seen[0]?.body, '{"model":"second","messages":[{"role":"user","content":"x"}]}');
 });
 
-test("O9: a passthrough hands redirects back and follows none", async () => {
+test("O9: a passthrough returns redirects and follows none", async () => {
   const head = "HTTP/1.1 302 X\r\nlocation: /elsewhere\r\ncontent-length: 0\r\n\r\n";
   await using(raw(head), async (upstream) => {
     const response = await gateway.fetch("/v1/files", { headers: requestHeaders(upstreamHeaders(upstream)) });
@@ -414,7 +414,7 @@ test("O9: a passthrough hands redirects back and follows none", async () => {
   });
 });
 
-test("a passthrough keeps method, path, query, body bytes, and the answer's status and bytes", async () => {
+test("a passthrough preserves method, path, query, body bytes, and the response's status and bytes", async () => {
   const seen: { line: string; body: Buffer; type: string | undefined }[] = [];
   const answer = Uint8Array.from({ length: 256 }, (_, index) => index);
   const server = startServer((request, response) => {
@@ -461,7 +461,7 @@ for (const [name, text, then] of [
   });
 }
 
-test("a passthrough to a silent upstream is 408 at the timeout the request sent", async () => {
+test("a passthrough to a silent upstream is 408 at the request's timeout", async () => {
   await using(
     startServer(() => {}),
     async (upstream) => {

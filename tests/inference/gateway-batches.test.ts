@@ -51,7 +51,7 @@ function createGate(): { opened: Promise<void>; open(): void } {
   return { opened, open: () => open() };
 }
 
-/** What an upstream answers to a chat. */
+/** An upstream's response to a chat. */
 const answer = {
   id: "chatcmpl-1",
   object: "chat.completion",
@@ -61,12 +61,12 @@ const answer = {
   usage: { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, prompt_tokens_details: { cached_tokens: 4 } },
 };
 
-/** The text a line sent. */
+/** The text of a line. */
 function sentText({ text }: ReceivedRequest): string {
   return JSON.parse(text).messages[0].content;
 }
 
-/** An upstream whose answers a test decides, and the options of batches that call it. */
+/** An upstream whose responses a test decides, and the options of batches that call it. */
 async function startUpstream(statusOf: (request: ReceivedRequest, calls: number) => number | Promise<number>) {
   let calls = 0;
   const upstream = await startRecordingUpstream(async (request, response) => {
@@ -82,7 +82,7 @@ async function startUpstream(statusOf: (request: ReceivedRequest, calls: number)
   return { upstream, gatewayOptions };
 }
 
-test("a batch answers every line and says what it cost", async () => {
+test("a batch runs every line and reports its cost", async () => {
   const { upstream, gatewayOptions } = await startUpstream(() => 200);
   try {
     await withGateway(noPause, async (gateway) => {
@@ -136,8 +136,8 @@ test("a batch answers every line and says what it cost", async () => {
 const linesOf = (model: string, count: number): string =>
   Array.from({ length: count }, (_, index) => `${chatLine(`line-${index}`, undefined, { model })}\n`).join("");
 
-test("a batch costs what its lines do, to the nano-dollar", async () => {
-  // every line is tried twice: only what was answered costs
+test("a batch costs the sum of its lines, to the nano-dollar", async () => {
+  // every line is called twice: only successful responses cost
   const { upstream, gatewayOptions } = await startUpstream((_, calls) => (calls === 1 ? 503 : 200));
   const config = { retry: { attempts: 1, on_status_codes: [503] } };
   const options = { ...gatewayOptions, "x-gateway-config": JSON.stringify(config) };
@@ -157,7 +157,7 @@ test("a batch costs what its lines do, to the nano-dollar", async () => {
   }
 });
 
-test("a batch of a model without a price tells that its cost is not known", async () => {
+test("a batch of a model without a price has an unknown cost", async () => {
   const { upstream, gatewayOptions } = await startUpstream((request) =>
     sentText(request) === "text of line-1" ? 422 : 200,
   );
@@ -173,7 +173,7 @@ test("a batch of a model without a price tells that its cost is not known", asyn
   }
 });
 
-test("lines that fail are in the error file, with what the provider said", async () => {
+test("failed lines are in the error file, with the provider's message", async () => {
   const { upstream, gatewayOptions } = await startUpstream((request) => (sentText(request) === "bad" ? 422 : 200));
   try {
     await withGateway(noPause, async (gateway) => {
@@ -198,7 +198,7 @@ test("lines that fail are in the error file, with what the provider said", async
   }
 });
 
-test("a line whose failure may pass is tried three times, and as a config says where there is one", async () => {
+test("a line with a temporary failure is called three times, or as a config says", async () => {
   for (const [config, calls] of [
     [undefined, 3],
     ['{"retry":{"attempts":1,"on_status_codes":[429]}}', 2],
@@ -221,7 +221,7 @@ test("a line whose failure may pass is tried three times, and as a config says w
   }
 });
 
-test("a bucket has 25 lines, and a batch that is cancelled keeps what was answered", async () => {
+test("a bucket has 25 lines, and a cancelled batch preserves its results", async () => {
   const { upstream, gatewayOptions } = await startUpstream(() => 200);
   try {
     await withGateway(longPause, async (gateway) => {
@@ -247,7 +247,7 @@ test("a bucket has 25 lines, and a batch that is cancelled keeps what was answer
   }
 });
 
-test("cancelling while lines are called keeps their answers", async () => {
+test("cancelling while lines are called preserves their results", async () => {
   const gate = createGate();
   const { upstream, gatewayOptions } = await startUpstream(async () => {
     await gate.opened;
@@ -270,7 +270,7 @@ test("cancelling while lines are called keeps their answers", async () => {
   }
 });
 
-test("a batch that is over cannot be cancelled", async () => {
+test("POST /v1/batches/{id}/cancel refuses a batch that is over", async () => {
   await withGateway(noPause, async (gateway) => {
     const begun = await runLines(gateway, chatLines(1));
     await waitForBatch(gateway, begun.id);
@@ -317,7 +317,7 @@ for (const [what, lines, wanted, endpoint] of [
   });
 }
 
-test("the model of the batch is that of lines without one, and the url that of lines with one", async () => {
+test("a line without model or url has those of the batch", async () => {
   await withGateway(noPause, async (gateway) => {
     const lines = [
       JSON.stringify({ custom_id: "chat", body: { messages: [{ role: "user", content: "x" }] } }),
@@ -356,14 +356,14 @@ for (const [what, body, status] of [
   });
 }
 
-test("POST /v1/batches refuses a file for something else", async () => {
+test("POST /v1/batches refuses a file with another purpose", async () => {
   await withGateway(noPause, async (gateway) => {
     const file = await readJson<FileObject>(await upload(gateway, chatLines(1), { purpose: "fine-tune" }));
     assert.equal((await createBatch(gateway, { input_file_id: file.id })).status, 400);
   });
 });
 
-test("batches of another workspace are not there, nor its files as input", async () => {
+test("batches of another workspace are not found, nor its files as input", async () => {
   const otherKey = "other-workspace-key-0000000";
   await withGateway({ inFile: true, ...noPause }, async (gateway) => {
     await insertTenant(await gateway.openFile(), otherKey);
@@ -391,7 +391,7 @@ test("batches of another workspace are not there, nor its files as input", async
   });
 });
 
-test("lists of batches have pages", async () => {
+test("GET /v1/batches returns pages", async () => {
   const clock = createTestClock();
   await withGateway({ clock, ...noPause }, async (gateway) => {
     const ids: string[] = [];
@@ -408,7 +408,7 @@ test("lists of batches have pages", async () => {
   });
 });
 
-/** Runs 30 lines; while the first 25 of them are called, something happens. */
+/** Runs 30 lines; while the first 25 of them are called, `happen` runs. */
 async function disturb(
   options: TestGatewayOptions,
   happen: (gateway: TestGateway, batch: BatchObject) => unknown,
@@ -434,7 +434,7 @@ async function disturb(
   }
 }
 
-test("a batch is ended after 24 hours; what was not called is told in the error file", async () => {
+test("a batch expires after 24 hours, and its remaining lines are in the error file", async () => {
   const clock = createTestClock();
   await disturb(
     { clock },
@@ -450,7 +450,7 @@ test("a batch is ended after 24 hours; what was not called is told in the error 
   );
 });
 
-test("the lines of a key that was revoked fail, and are not called", async () => {
+test("the lines of a revoked key fail without a call", async () => {
   await disturb(
     { inFile: true },
     async (gateway) => {
@@ -471,7 +471,7 @@ test("the lines of a key that was revoked fail, and are not called", async () =>
   );
 });
 
-test("the input may be gone: the batch fails, says so and keeps what was answered", async () => {
+test("a batch whose input was deleted fails, reports it and preserves its results", async () => {
   await disturb(
     {},
     (gateway, { input_file_id: id }) => sendOwn(gateway, `/v1/files/${id}`, { method: "DELETE" }),
@@ -484,7 +484,7 @@ test("the input may be gone: the batch fails, says so and keeps what was answere
   );
 });
 
-test("nothing of the options or the input lies in clear", async () => {
+test("headers and input of a batch are stored encrypted", async () => {
   await withGateway({ inFile: true, ...noPause }, async (gateway) => {
     const options = { "x-gateway-provider": "echo", authorization: "Bearer very-secret-credential" };
     const begun = await runLines(gateway, chatLine("a", "very-secret-text"), { gateway_options: options });
@@ -497,7 +497,7 @@ test("nothing of the options or the input lies in clear", async () => {
   });
 });
 
-test("a batch goes on in the next process, and every line is answered once", async () => {
+test("a batch continues in the next process, and every line is called once", async () => {
   const folder = createTemporaryFolder();
   const database = `file:${join(folder.path, "gateway.db")}`;
   const { upstream, gatewayOptions } = await startUpstream(() => 200);
@@ -525,7 +525,7 @@ test("a batch goes on in the next process, and every line is answered once", asy
   }
 });
 
-test("a gateway that closes lets calls end and keeps their answers", async () => {
+test("a gateway that closes lets calls end and stores their results", async () => {
   const folder = createTemporaryFolder();
   const database = `file:${join(folder.path, "gateway.db")}`;
   const gate = createGate();
@@ -577,14 +577,14 @@ test("two gateways on one database do not run a batch twice", async () => {
   }
 });
 
-test("a batch whose runner vanished is taken over when its lease is over", async () => {
+test("a batch whose runner vanished is continued by another one when its lease is over", async () => {
   const clock = createTestClock();
   const folder = createTemporaryFolder();
   const url = `file:${join(folder.path, "gateway.db")}`;
   try {
     const gateway = await createTestGateway({ database: url, clock, batches: { pauseMs: 0, lookEveryMs: 1 } });
     const held = await openDatabase({ url });
-    // as if another process had it
+    // as if another process held it
     await held.write([
       "CREATE TRIGGER hold AFTER INSERT ON gateway_batches BEGIN UPDATE gateway_batches SET lease_owner = 'gone', lease_until = new.created_at + 60000 WHERE id = new.id; END",
     ]);
@@ -601,7 +601,7 @@ test("a batch whose runner vanished is taken over when its lease is over", async
   }
 });
 
-test("a process runs so many batches at once, of one organisation half of them", async () => {
+test("a process runs a limited number of batches at once, half of them for one organisation", async () => {
   let running = 0;
   let most = 0;
   const gate = createGate();
@@ -628,7 +628,7 @@ test("a process runs so many batches at once, of one organisation half of them",
   }
 });
 
-test("a batch ends with its workspace: its calls are broken off, its rows and secrets are gone", async () => {
+test("a batch ends with its workspace: its calls are aborted, its rows and secrets are deleted", async () => {
   let ended = 0;
   const upstream = await startServer((request, response) => {
     request.resume();

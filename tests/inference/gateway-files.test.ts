@@ -35,7 +35,7 @@ async function requireRefusal(response: Response, status: number, code?: string)
   return error.message;
 }
 
-test("a file is uploaded, shown, listed, downloaded and deleted", async () => {
+test("/v1/files uploads, shows, lists, downloads and deletes a file", async () => {
   const content = chatLines(3);
   const file = await uploadFile(content, { name: "requests.jsonl" });
   const { id, ...others } = file;
@@ -68,7 +68,7 @@ test("a file is uploaded, shown, listed, downloaded and deleted", async () => {
   assert.equal(rows[0]?.left, 0);
 });
 
-test("a file of several pieces comes back as it was, and none of it lies in clear", async () => {
+test("a file of several chunks is returned unchanged and stored encrypted", async () => {
   const content = Array.from({ length: 9_000 }, (_, index) => `${chatLine(`needle-${index}`, "x".repeat(100))}\n`).join(
     "",
   );
@@ -87,7 +87,7 @@ test("a file of several pieces comes back as it was, and none of it lies in clea
   }
 });
 
-test("a piece that was moved to another place does not open", async () => {
+test("a chunk that was moved to another position cannot be decrypted", async () => {
   const file = await uploadFile(chatLines(2));
   const other = await uploadFile(chatLines(4));
   const database = await gateway.openFile();
@@ -97,7 +97,7 @@ test("a piece that was moved to another place does not open", async () => {
   await requireRefusal(await sendOwn(gateway, `/v1/files/${file.id}/content`), 503, "file_unavailable");
 });
 
-test("files of another workspace are not there", async () => {
+test("files of another workspace are not found", async () => {
   const { id } = await uploadFile(chatLines(1));
   const unknown = "gw_file_00000000-0000-4000-8000-000000000000";
   for (const [method, suffix] of [
@@ -118,7 +118,7 @@ test("files of another workspace are not there", async () => {
   assert.deepEqual(listed.data, []);
 });
 
-test("lists have pages in both orders and a filter", async () => {
+test("GET /v1/files has pages in both orders and a filter", async () => {
   const key = pagingKey;
   const ids: string[] = [];
   for (let index = 0; index < 5; index++) {
@@ -153,11 +153,11 @@ for (const query of ["limit=0", "limit=x", "limit=10001", "order=up"]) {
   });
 }
 
-test("GET /v1/files refuses a cursor that is no file of the workspace", async () => {
+test("GET /v1/files refuses a cursor that is not a file of the workspace", async () => {
   await requireRefusal(await sendOwn(gateway, "/v1/files?after=gw_file_x"), 404, "file_not_found");
 });
 
-test("a file goes when it expires, its content too", async () => {
+test("a file and its content are deleted when it expires", async () => {
   const fields = { "expires_after[anchor]": "created_at", "expires_after[seconds]": "3600" };
   const file = await uploadFile(chatLines(1), fields);
   assert.equal(file.expires_at, file.created_at + 3600);
@@ -168,7 +168,7 @@ test("a file goes when it expires, its content too", async () => {
   assert.equal((await sendOwn(gateway, `/v1/files/${file.id}/content`)).status, 404);
 });
 
-/** Sends a body that is no FormData. */
+/** Sends a body without FormData. */
 function sendForm(text: string, type = "multipart/form-data; boundary=b"): Promise<Response> {
   return sendOwn(gateway, "/v1/files", { method: "POST", body: text, headers: { "content-type": type } });
 }
@@ -181,7 +181,7 @@ function filePart(content: string, name = "a.jsonl"): string {
   return `--b\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\n\r\n${content}\r\n`;
 }
 
-test("the purpose may stand behind the file, or in a header", async () => {
+test("POST /v1/files takes the purpose after the file, or from a header", async () => {
   const behind = await sendForm(`${filePart(chatLine("a"))}${field("purpose", "batch")}--b--`);
   assert.equal((await readJson<FileObject>(behind)).purpose, "batch");
   const body = `${filePart(chatLine("a"))}--b--`;
@@ -208,7 +208,7 @@ for (const [what, body, status] of [
   ["a file that is too large", `${purpose}${filePart(`${line}\n`.repeat(30_000))}--b--`, 413],
   ["a body that is too large", `${purpose}${filePart(`${line}\n`.repeat(50_000))}--b--`, 413],
 ] as const) {
-  test(`POST /v1/files refuses ${what} and keeps nothing of it`, async () => {
+  test(`POST /v1/files refuses ${what} and stores nothing of it`, async () => {
     const database = await gateway.openFile();
     const count = "SELECT (SELECT count(*) FROM gateway_files) + (SELECT count(*) FROM gateway_file_pieces) AS total";
     const before = (await database.read(count)).rows[0]?.total;
@@ -217,12 +217,12 @@ for (const [what, body, status] of [
   });
 }
 
-test("POST /v1/files refuses a body that is no form", async () => {
+test("POST /v1/files refuses a body that is not a form", async () => {
   await requireRefusal(await sendForm("{}", "application/json"), 415);
   await requireRefusal(await sendForm("{}", "multipart/form-data"), 415);
 });
 
-test("a workspace has room for so much", async () => {
+test("POST /v1/files enforces the workspace's file quota", async () => {
   const small = await createTestGateway({ files: { workspaceBytes: 500 } });
   try {
     const first = await upload(small, chatLine("a", "x".repeat(200)));
@@ -240,7 +240,7 @@ test("a workspace has room for so much", async () => {
   }
 });
 
-test("requests that name the gateway as provider get its files, those that name another do not", async () => {
+test("/v1/files serves the gateway's files to requests that name the gateway as provider, and to no others", async () => {
   const { id } = await uploadFile(chatLines(1));
   for (const headers of [
     { "x-gateway-provider": "gateway" },
@@ -253,11 +253,11 @@ test("requests that name the gateway as provider get its files, those that name 
   await requireRefusal(echo, 400, "unsupported_endpoint");
 });
 
-test("keys of the organisation have no files", async () => {
+test("/v1/files refuses keys of the organisation", async () => {
   assert.equal((await sendOwn(gateway, "/v1/files", { key: "test-admin-key-0000000000" })).status, 403);
 });
 
-test("logs name the operation", async () => {
+test("log rows of file requests name the operation", async () => {
   const headers = { "x-gateway-trace-id": "files-trace" };
   await sendOwn(gateway, "/v1/files?limit=1", { headers });
   const [row] = await waitForLogs(gateway, "trace_id=files-trace");

@@ -20,7 +20,7 @@ import { eventually, type RecordingUpstream, startRecordingUpstream, startServer
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
 let other: RecordingUpstream;
-/** What the other upstream answers next: a text whole, a list piece by piece, its connection cut at the end. */
+/** The other upstream's next response: a string at once, a list chunk by chunk, its connection cut at the end. */
 let next: { status?: number; type?: string; body: string | readonly string[]; breaks?: boolean } = { body: "{}" };
 before(async () => {
   gateway = await createTestGateway();
@@ -32,7 +32,7 @@ before(async () => {
       response.write(piece);
       await new Promise((resolve) => setTimeout(resolve, 2));
     }
-    // what was sent is read first: a runtime may drop it when the connection ends
+    // the request is read first: a runtime may drop it when the connection ends
     if (breaks) setTimeout(() => response.socket?.destroy(), 150);
     else response.end();
   });
@@ -46,7 +46,7 @@ after(async () => {
 const hello = { contents: [{ role: "user", parts: [{ text: "Hello" }] }] };
 const sse = "text/event-stream";
 
-/** Headers that reach a provider with a credential of the caller. */
+/** Headers of a request with the caller's own provider credential. */
 function headersFor(provider: string, host: string, more: HeaderChanges = {}): Record<string, string> {
   const headers: HeaderChanges = {
     "content-type": "application/json",
@@ -71,7 +71,7 @@ const slicesOf = (text: string) => readEvents(text).map(({ data }) => JSON.parse
 const fixture = (name: string) => readFileSync(join(repository, "tests/fixtures/google", name), "utf8");
 const google = "/v1beta/models/gemini-3-flash";
 
-test("generateContent goes to google as it came, and its answer back", async () => {
+test("generateContent forwards the request to google and its response back unchanged", async () => {
   upstream.requests.length = 0;
   const body = { ...hello, generation_config: { topK: 7 }, newMember: { a: [1] } };
   const response = await post(`${google}:generateContent`, headersFor("google", native("google", "text")), body);
@@ -82,7 +82,7 @@ test("generateContent goes to google as it came, and its answer back", async () 
   assert.equal(response.headers.get("x-gateway-provider"), "google");
 });
 
-test("streamGenerateContent gives google's events byte by byte", async () => {
+test("streamGenerateContent forwards google's events unchanged", async () => {
   const headers = headersFor("google", native("google", "tools"));
   const response = await post(`${google}:streamGenerateContent?alt=sse`, headers);
   assert.match(response.headers.get("content-type") ?? "", /^text\/event-stream/);
@@ -98,7 +98,7 @@ for (const alt of ["", "?alt=json"]) {
   });
 }
 
-test("tokens, provider and model of native answers are logged, streamed or not", async () => {
+test("log rows of native responses have tokens, provider and model, streamed or not", async () => {
   for (const [action, scenario, wanted] of [
     ["generateContent", "text", [1290, 103, 1393, 1024, 96]],
     ["streamGenerateContent?alt=sse", "tools", [88, 31, 119, 0, 0]],
@@ -117,7 +117,7 @@ test("tokens, provider and model of native answers are logged, streamed or not",
   }
 });
 
-test("the tokens of adapted answers are logged", async () => {
+test("log rows of adapted responses have tokens", async () => {
   for (const action of ["generateContent", "streamGenerateContent"]) {
     const trace = `gemini-adapted-${action}`;
     const headers = headersFor("anthropic", native("anthropic", "text"), { "x-gateway-trace-id": trace });
@@ -152,7 +152,7 @@ test("vertex-ai gets its own models natively, and others through chat", async ()
   assert.match(other.requests[0]?.path ?? "", /publishers\/anthropic\/models\/claude-sonnet-4-6:rawPredict$/);
 });
 
-test("a config falls back from an adapted to a native target, and the model of a target counts", async () => {
+test("a config falls back from an adapted to a native target, and a target's model counts", async () => {
   const config = {
     strategy: { mode: "fallback" },
     targets: [
@@ -175,7 +175,7 @@ test("a config falls back from an adapted to a native target, and the model of a
   assert.equal(await response.text(), fixture("chat.json"));
 });
 
-test("conditions see the model of the path", async () => {
+test("conditions can use the model of the path", async () => {
   const config = {
     strategy: {
       mode: "conditional",
@@ -198,7 +198,7 @@ test("conditions see the model of the path", async () => {
   assert.equal(provider, "openai");
 });
 
-test("what a provider cannot take is told", async () => {
+test("what a provider does not support is reported", async () => {
   const body = {
     ...hello,
     tools: [{ googleSearch: {} }],
@@ -219,7 +219,7 @@ test("what a provider cannot take is told", async () => {
 
 const thinking = { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingLevel: "HIGH" } } };
 
-test("what another family signed is kept from google, and told", async () => {
+test("content signed by another family is not sent to google, and reported as dropped", async () => {
   const headers = headersFor("anthropic", native("anthropic", "reasoning"));
   const response = await post("/v1beta/models/claude-sonnet-4-6:streamGenerateContent", headers, {
     ...hello,
@@ -253,7 +253,7 @@ const slice = (members: object) => `data: ${JSON.stringify(members)}\n\n`;
 const half = slice({ candidates: [{ content: { role: "model", parts: [{ text: "Half" }] }, index: 0 }] });
 const whole = slice({ candidates: [{ content: { parts: [{ text: "." }] }, finishReason: "STOP" }] });
 
-/** Streams that end wrongly, and what clients are told in both forms. */
+/** Streams that end wrongly, and what clients receive in both formats. */
 const broken: Readonly<Record<string, { next: typeof next; code: number }>> = {
   "closed before its end": { next: { type: sse, body: [half] }, code: 502 },
   "cut off": { next: { type: sse, body: [half, half], breaks: true }, code: 502 },
@@ -278,7 +278,7 @@ for (const [name, { next: script, code }] of Object.entries(broken)) {
   }
 }
 
-test("a native stream whose first event is a failure is an answer with its status", async () => {
+test("a native stream whose first event is a failure becomes an error response with its status", async () => {
   next = { type: sse, body: slice({ error: { code: 429, message: "slow down", status: "RESOURCE_EXHAUSTED" } }) };
   const response = await post(`${google}:streamGenerateContent?alt=sse`, headersFor("google", other.url));
   assert.equal(response.status, 429);
@@ -286,7 +286,7 @@ test("a native stream whose first event is a failure is an answer with its statu
   assert.deepEqual([error.code, error.status, status], [429, "RESOURCE_EXHAUSTED", "failure"]);
 });
 
-test("arguments of a call that look like the end of a stream are none", async () => {
+test("tool arguments that look like the end of a stream do not end it", async () => {
   const args = { error: { code: 400 }, finishReason: "STOP", usageMetadata: { promptTokenCount: 9 } };
   const call = slice({ candidates: [{ content: { parts: [{ functionCall: { name: "x", args } }] } }] });
   next = { type: sse, body: [call, half, whole] };
@@ -297,14 +297,14 @@ test("arguments of a call that look like the end of a stream are none", async ()
   assert.equal(slicesOf(await cut.text()).at(-1).error.code, 502);
 });
 
-test("a prompt that was blocked is a whole stream", async () => {
+test("a blocked prompt is a complete stream", async () => {
   const blocked = slice({ promptFeedback: { blockReason: "SAFETY" }, usageMetadata: { promptTokenCount: 3 } });
   next = { type: sse, body: blocked };
   const response = await post(`${google}:streamGenerateContent?alt=sse`, headersFor("google", other.url));
   assert.equal(await response.text(), blocked);
 });
 
-test("an answer that came whole though a stream was asked for is a stream of one slice", async () => {
+test("a non-streaming response to a streaming request is a stream of one chunk", async () => {
   next = { body: fixture("chat.json") };
   const events = await post(`${google}:streamGenerateContent?alt=sse`, headersFor("google", other.url));
   assert.deepEqual(slicesOf(await events.text()), [JSON.parse(fixture("chat.json"))]);
@@ -322,7 +322,7 @@ for (const body of [
   "{}",
   '{"choices":[{"message":{"content":{}}}]}',
 ]) {
-  test(`an upstream's answer ${body} is no failure of ours`, async () => {
+  test(`an upstream's response ${body} is not an error of the gateway`, async () => {
     next = { body };
     for (const action of ["generateContent", "streamGenerateContent?alt=sse", "embedContent", "batchEmbedContents"]) {
       const sent =
@@ -337,7 +337,7 @@ for (const body of [
   });
 }
 
-/** Requests that are refused: status, the name of the failure, and the member that is wrong. */
+/** Requests that are refused: status, the name of the failure, and the field that is wrong. */
 const refused: Readonly<
   Record<string, readonly [path: string, body: unknown, status: number, name: string, param: unknown]>
 > = {
@@ -375,22 +375,22 @@ for (const [name, [path, body, status, word, param]] of Object.entries(refused))
     other.requests.length = 0;
     const response = await post(path, headersFor("google", other.url), body);
     assert.equal(response.status, status);
-    const told = await response.json();
+    const shown = await response.json();
     assert.deepEqual(
-      [told.status, told.error.code, told.error.status, told.error.param, told.error.message],
-      ["failure", status, word, param, told.message],
+      [shown.status, shown.error.code, shown.error.status, shown.error.param, shown.error.message],
+      ["failure", status, word, param, shown.message],
     );
     assert.equal(other.requests.length, 0);
   });
 }
 
-test("a model whose name holds a colon is no call of the Gemini API", async () => {
+test("a model whose name contains a colon is not a call of the Gemini API", async () => {
   next = { body: '{"id":"ft:gpt:acme"}' };
   const response = await gateway.fetch("/v1/models/ft:gpt:acme?key=abc", { headers: headersFor("openai", other.url) });
   assert.deepEqual([response.status, await response.text()], [200, '{"id":"ft:gpt:acme"}']);
 });
 
-test("the key of the gateway comes in any of its headers, and never goes upstream", async () => {
+test("the gateway key is accepted in any of its headers, and never sent upstream", async () => {
   for (const header of ["x-goog-api-key", "x-gateway-api-key", "x-api-key", "authorization"]) {
     other.requests.length = 0;
     next = { body: fixture("chat.json") };
@@ -402,7 +402,7 @@ test("the key of the gateway comes in any of its headers, and never goes upstrea
   }
 });
 
-test("embeddings and counts go to google with the model of the path", async () => {
+test("embeddings and token counts are sent to google with the model of the path", async () => {
   const content = { parts: [{ text: "a" }] };
   const headers = headersFor("google", other.url);
   const sent = async (action: string, body: unknown, answer: string) => {
@@ -429,7 +429,7 @@ test("embeddings and counts go to google with the model of the path", async () =
   });
 });
 
-test("models are listed page by page", async () => {
+test("GET /v1beta/models lists models page by page", async () => {
   const data = ["a", "b", "c"].map((id) => ({ id, object: "model", created: 0, owned_by: "x" }));
   next = { body: JSON.stringify({ object: "list", data }) };
   const get = async (path: string) => {
@@ -449,7 +449,7 @@ test("models are listed page by page", async () => {
   assert.equal((await get("/v1beta/models?pageToken=x")).status, 400);
 });
 
-test("embeddings of vertex-ai keep what they are for", async () => {
+test("embeddings of vertex-ai preserve their task type", async () => {
   const headers = headersFor("vertex-ai", other.url, {
     "x-gateway-vertex-project-id": "fake-project",
     "x-goog-api-key": null,
@@ -479,7 +479,7 @@ test("embeddings of vertex-ai keep what they are for", async () => {
   }
 });
 
-test("tokens are counted for the hosts of Claude, wherever they are", async () => {
+test("countTokens counts tokens on all hosts of Claude", async () => {
   const vertex = { "x-gateway-vertex-project-id": "p", "x-goog-api-key": null, authorization: "Bearer ya29.fake" };
   next = { body: '{"input_tokens": 7}' };
   other.requests.length = 0;
@@ -501,7 +501,7 @@ test("tokens are counted for the hosts of Claude, wherever they are", async () =
   assert.deepEqual([llama.status, (await llama.json()).error.details[0].reason], [400, "UNSUPPORTED_ENDPOINT"]);
 });
 
-/** A stored provider of this slug, which may call these models. */
+/** A stored provider with this slug that may call these models. */
 async function store(slug: string, aiProviderId: string, models: readonly string[]): Promise<void> {
   const key = workspaceKey;
   const integration = {
@@ -519,7 +519,7 @@ async function store(slug: string, aiProviderId: string, models: readonly string
   await done(call(gateway, "POST /providers", { key, body: provider }));
 }
 
-test("a stored provider is named in the path, its models are allowed or not, and listed", async () => {
+test("a stored provider in the path is called, its models are checked, and listed", async () => {
   await store("gem", "google", ["gemini-3-flash"]);
   const headers = { "content-type": "application/json", "x-goog-api-key": workspaceKey };
   const answer = fixture("chat.json");
@@ -553,7 +553,7 @@ test("a stored provider is named in the path, its models are allowed or not, and
 });
 
 for (const alt of ["sse", "json"]) {
-  test(`a client that leaves a stream ends the call upstream (${alt})`, async () => {
+  test(`a client that leaves a stream ends the upstream's call (${alt})`, async () => {
     let isGone = false;
     const endless = await startServer((message, response) => {
       message.resume();
@@ -575,7 +575,7 @@ for (const alt of ["sse", "json"]) {
   });
 }
 
-test("answers in sound come from a chat's sound, whole and slice by slice", async () => {
+test("audio of a chat becomes audio of a response, streamed or not", async () => {
   const body = { ...hello, generationConfig: { responseModalities: ["AUDIO"] } };
   const audio = { id: "a", data: "AAAA", expires_at: 1, transcript: "Hi" };
   const choice = { index: 0, message: { role: "assistant", content: null, audio }, finish_reason: "stop" };

@@ -30,7 +30,7 @@ let promptSlug = "";
 const guards = { token: "", text: "", output: "" };
 const as = { key: workspaceKey };
 
-/** A guardrail that denies; its slug. */
+/** Creates a guardrail that denies; returns its slug. */
 async function save(name: string, id: string, parameters: object, actions: object = {}): Promise<string> {
   const body = { name, checks: [{ id, parameters }], actions: { deny: true, ...actions } };
   const { slug } = await done<{ slug: string }>(call(gateway, "POST /guardrails", { ...as, body }));
@@ -66,7 +66,7 @@ const setDefaults = (defaults: object) =>
   );
 beforeEach(() => setDefaults({}));
 
-/** What a row is asked with. */
+/** The request for an endpoint. */
 interface Sample {
   provider?: string;
   body?: object | FormData;
@@ -84,7 +84,7 @@ const messages = [{ role: "user", content: "Hello" }];
 const contents = [{ parts: [{ text: "Hello" }] }];
 const question = { open: { type: "noul", instructions: "Is it open?" } };
 const pdf = { type: "document_url", document_url: "https://files.example/a.pdf" };
-/** By the operation of a row; those that are not here get a body that names a model. */
+/** By operation; for others, a body that names a model. */
 const samples: Readonly<Record<string, Sample>> = {
   chat: { body: { model: "m", messages } },
   complete: { body: { model: "m", prompt: "a" } },
@@ -112,7 +112,7 @@ const samples: Readonly<Record<string, Sample>> = {
   createFinetune: { body: { model: "m", training_file: "file-1" } },
   createBatch: { body: { input_file_id: "file-1", endpoint: "/v1/chat/completions", completion_window: "24h" } },
 };
-/** Rows that answer without any provider. */
+/** Endpoints that respond without a provider. */
 const own = new Set(["POST /v1/prompts/:id/render"]);
 
 function sampleOf(row: Endpoint): Sample {
@@ -129,7 +129,7 @@ function pathOf({ path }: Endpoint): string {
   return path.replace("/prompts/:id", `/prompts/${promptSlug}`).replace(/\/:(\w+)\+?/g, "/m-1");
 }
 
-/** Asks a row; whether a provider was called, and the answer. */
+/** Calls an endpoint; returns whether a provider was called, and the response. */
 async function ask(row: Endpoint, changes: HeaderChanges = {}, path = pathOf(row)) {
   const { provider = "openai", body, headers } = sampleOf(row);
   const isForm = body instanceof FormData;
@@ -143,14 +143,14 @@ async function ask(row: Endpoint, changes: HeaderChanges = {}, path = pathOf(row
   const init: RequestInit = { method: row.method, headers: sent };
   if (row.method === "POST" || row.method === "PUT") init.body = isForm ? body : JSON.stringify(body ?? { model: "m" });
   wire.url = "";
-  // what providers answer is not the point
+  // the provider's response does not matter
   wire.answer = () => new Response("nobody is here", { status: 503 });
   const response = row.path === "/v1/realtime" ? await askSession() : await gateway.fetch(path, init);
   const text = await response.text();
   return { status: response.status, text, headers: response.headers, isCalled: wire.url !== "" };
 }
 
-/** Asks for a session, which the test does not take. */
+/** Requests a session, which the test does not accept. */
 function askSession(query = "model=m"): Promise<Response> {
   const credentials = { "x-gateway-api-key": workspaceKey, authorization: "Bearer provider-key" };
   const headers = { ...handshakeHeaders, ...credentials, "x-gateway-provider": "openai" };
@@ -167,7 +167,7 @@ const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 for (const row of rows) {
   const name = nameOf(row);
-  test(`${name} calls nobody where a default guardrail denies or cannot look`, async () => {
+  test(`${name} makes no call where a default guardrail denies or cannot inspect it`, async () => {
     const open = await ask(row);
     assert.equal(open.isCalled, !own.has(name), `${open.status} ${open.text}`);
     if (!open.isCalled) return;
@@ -184,7 +184,7 @@ for (const row of rows) {
   });
 }
 
-/** Rows whose answers output guardrails look at, or that say nothing of their own. */
+/** Endpoints whose responses output guardrails check, or that hold no text. */
 const seenAnswers = new Set([
   "chat",
   "complete",
@@ -206,7 +206,7 @@ const seenAnswers = new Set([
   "speak",
 ]);
 
-test("a default output guardrail that denies closes the rows whose answers pass unseen, and no others", async () => {
+test("a denying default output guardrail closes exactly the endpoints whose responses it cannot inspect", async () => {
   await setDefaults({ output_guardrails: [guards.output] });
   for (const row of rows.filter((one) => !own.has(nameOf(one)))) {
     const { isCalled, status, text } = await ask(row);
@@ -216,7 +216,7 @@ test("a default output guardrail that denies closes the rows whose answers pass 
   }
 });
 
-test("a default guardrail that allows what it cannot look at closes nothing, and denies what it sees", async () => {
+test("a default guardrail that allows uninspected requests closes nothing, and denies what it inspects", async () => {
   const parameters = { words: ["words nobody says"], operator: "any" };
   const open = await save("open", "default.contains", parameters, { uninspected: "allow" });
   await setDefaults({ input_guardrails: [open], output_guardrails: [open] });
@@ -253,7 +253,7 @@ for (const [provider, headers] of [
   });
 }
 
-test("a form that would flow through is read where guardrails look at it", async () => {
+test("a form that would be streamed is read when guardrails check it", async () => {
   const row = rows.find(({ path }) => path === "/v1/audio/transcriptions") ?? assert.fail();
   const none = await save(
     "none",
@@ -283,7 +283,7 @@ test("a form that would flow through is read where guardrails look at it", async
   }
 });
 
-test("rules for models look at what is passed on, and at sessions", async () => {
+test("model rules check forwarded requests and sessions", async () => {
   const models = await save("models", "default.modelwhitelist", { models: ["good"] });
   await setDefaults({ input_guardrails: [models] });
   const pass = async (body: string, headers: HeaderChanges = {}) => {
@@ -336,7 +336,7 @@ test("rules for models look at what is passed on, and at sessions", async () => 
   assert.equal((await gateway.fetch("/v1/anything?model=bad", { headers: plain })).status, 446);
 });
 
-test("claims of a token become headers of what is passed on, and a client cannot send them", async () => {
+test("token claims become headers of forwarded requests, and clients cannot send those headers", async () => {
   const key = await createTokenKey("rows");
   const claims = await save("claims", "default.jwt", {
     jwks: { keys: [key.jwk] },
@@ -361,7 +361,7 @@ test("claims of a token become headers of what is passed on, and a client cannot
   assert.deepEqual(names, ["x-jwt-sub"]);
 });
 
-test("kinds of request have names of their own, and what is passed on is proxy too", async () => {
+test("request types have separate names, and those of forwarded requests also count as proxy", async () => {
   for (const [types, allowed, refused] of [
     [
       { allowedTypes: ["chatComplete"] },
@@ -385,7 +385,7 @@ test("kinds of request have names of their own, and what is passed on is proxy t
   }
 });
 
-test("a kind of request that is refused is refused where it is passed on too, and no kind is allowed by that", async () => {
+test("a denied request type is denied where it is forwarded too, and allowing it does not allow it there", async () => {
   const send = async (path: string, changes: HeaderChanges = {}) => {
     wire.url = "";
     wire.answer = () => new Response("nobody is here", { status: 503 });
@@ -420,13 +420,13 @@ test("a kind of request that is refused is refused where it is passed on too, an
   }
 });
 
-test("a kind of request nobody knows is refused when a guardrail is saved", async () => {
+test("saving a guardrail refuses an unknown request type", async () => {
   const checks = [{ id: "default.allowedRequestTypes", parameters: { allowedTypes: ["chat"] } }];
   const saved = call(gateway, "POST /guardrails", { ...as, body: { name: "x", checks } });
   assert.equal(await refusal(saved), "400 AB01");
 });
 
-test("a guardrail of a config that cannot look at what is passed on lets it pass", async () => {
+test("a guardrail of a config lets forwarded requests pass that it cannot inspect", async () => {
   const config = { input_guardrails: [{ "default.contains": { words: ["x"], operator: "any" }, deny: true }] };
   const headers = requestHeaders({
     "x-gateway-provider": "openai",

@@ -20,11 +20,11 @@ const target = () => targetOf(upstream());
 const redact = (rule: string, more: object = {}) => ({
   "default.regexReplace": { rule, redactText: "[cut]", ...more },
 });
-/** The last request the upstream got. */
+/** The last request the upstream received. */
 const sent = (): Record<string, unknown> => JSON.parse(upstream().calls.at(-1)?.text ?? "{}");
 const lastMessage = (): unknown => (Array.isArray(sent().messages) ? (sent().messages as object[]).at(-1) : undefined);
 
-test("input redactions reach the provider, each of them, and with scope last only the last turn", async () => {
+test("input redactions reach the provider, and with scope last only the last turn", async () => {
   const messages = [
     { role: "user", content: "first 111" },
     {
@@ -73,7 +73,7 @@ test("scope all redacts every turn", async () => {
   );
 });
 
-test("a mutator that puts a sentence before the request is seen by what runs behind it", async () => {
+test("a mutator that prepends text is seen by the guardrails after it", async () => {
   const input_mutators = [{ "default.addPrefix": { prefix: "Be brief. " } }];
   const answer = await ask({ ...target(), input_guardrails: [words("any", ["brief"])], input_mutators });
   assert.deepEqual(lastMessage(), { role: "user", content: "Be brief. Hello there" });
@@ -99,7 +99,7 @@ test("an output redaction reaches the client and the log, on every choice", asyn
   assert.doesNotMatch(JSON.stringify(log.response.body), /555/);
 });
 
-test("embeddings cannot be changed, which passes and is told", async () => {
+test("embeddings cannot be changed, which passes and is reported", async () => {
   const config = { input_guardrails: [redact("/there/g")] };
   const answer = await ask(config, { path: "/v1/embeddings", body: { input: "Hello there" } });
   const check = answer.body.hook_results?.before_request_hooks[0]?.checks[0];
@@ -107,7 +107,7 @@ test("embeddings cannot be changed, which passes and is told", async () => {
   assert.match(check?.error?.message ?? "", /embeddings/);
 });
 
-test("a check that cannot decide passes, fails with failOnError, and fails where its hook denies unless on_error says pass", async () => {
+test("a check that cannot decide passes, fails with failOnError, and fails where its guardrail denies unless on_error is pass", async () => {
   const webhook = (more: object, parameters: object = {}) => ({
     "default.webhook": { webhookURL: `${upstream().url}/nothing`, ...parameters },
     ...more,
@@ -133,7 +133,7 @@ test("a check that cannot decide passes, fails with failOnError, and fails where
   }
 });
 
-test("requests that are passed on heed the kinds of requests that are allowed, and nothing else", async () => {
+test("forwarded requests are subject to allowedRequestTypes, and to nothing else", async () => {
   const body = { any: "there" };
   const path = "/v1/some/other/path";
   const types = (more: object) => ({ "default.allowedRequestTypes": { allowedTypes: ["chatComplete"] }, ...more });
@@ -162,7 +162,7 @@ for (const [path, body] of streamedRoutes) {
   const request = { path, body: { ...body, stream: true } };
   const held = (hook: object) => ({ output_guardrails: [{ ...hook, stream_mode: "buffer" }] });
 
-  test(`a guardrail that holds the stream of ${path} can deny it`, async () => {
+  test(`a guardrail that holds back the stream of ${path} can deny it`, async () => {
     const answer = await ask(held({ ...words("none", ["there"]), deny: true }), request);
     assert.equal(answer.status, 446);
     assert.doesNotMatch(answer.text, /Hello there/);
@@ -171,7 +171,7 @@ for (const [path, body] of streamedRoutes) {
     assert.deepEqual([log.status, log.usage !== null], [446, true]);
   });
 
-  test(`a guardrail that holds the stream of ${path} changes nothing of one that passes, and can fail it`, async () => {
+  test(`a guardrail that holds back the stream of ${path} leaves a passing one unchanged, and can fail it`, async () => {
     const plain = await ask({ retry: { attempts: 0 } }, request);
     const passed = await ask(held(words("any", ["there"])), request);
     const failed = await ask(held(words("none", ["there"])), request);
@@ -180,11 +180,11 @@ for (const [path, body] of streamedRoutes) {
     assert.deepEqual(kinds(passed.events), kinds(plain.events));
     assert.deepEqual(kinds(failed.events), kinds(plain.events));
     const headers = { "x-gateway-strict-open-ai-compliance": "false" };
-    const told = await ask(held(words("none", ["there"])), { ...request, headers });
-    assert.match(told.text, /"after_request_hooks":\[\{/);
+    const found = await ask(held(words("none", ["there"])), { ...request, headers });
+    assert.match(found.text, /"after_request_hooks":\[\{/);
   });
 
-  test(`a guardrail that holds the stream of ${path} can change it`, async () => {
+  test(`a guardrail that holds back the stream of ${path} can change it`, async () => {
     const answer = await ask(held(redact("/there/g")), request);
     assert.equal(answer.status, 200);
     assert.doesNotMatch(answer.text, /Hello there/);
@@ -196,7 +196,7 @@ for (const [path, body] of streamedRoutes) {
   });
 }
 
-test("the counts of a held stream that was changed come when they are asked for", async () => {
+test("a changed stream that was held back ends with its counts when they were requested", async () => {
   const config = { output_guardrails: [{ ...redact("/there/g"), stream_mode: "buffer" }] };
   const usageOf = (events: readonly { data: unknown }[]) =>
     events.filter(({ data }) => isObject(data) && isObject(data.usage)).length;
@@ -205,7 +205,7 @@ test("the counts of a held stream that was changed come when they are asked for"
   assert.equal(usageOf((await ask(config, { body: asked })).events), 1);
 });
 
-test("a held stream that breaks off is a failure other tries can make good", async () => {
+test("a held stream that breaks off is a failure that can be retried", async () => {
   let calls = 0;
   const chunk = 'data: {"id":"x","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":null}]}\n\n';
   const end = 'data: {"id":"x","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
@@ -227,7 +227,7 @@ test("a held stream that breaks off is a failure other tries can make good", asy
   assert.deepEqual([retried.status, calls, retried.text], [200, 2, chunk + end]);
 });
 
-test("an answer with another status of success is looked at too", async () => {
+test("a response with another success status is checked too", async () => {
   const choices = [{ index: 0, message: { role: "assistant", content: "my secret" } }];
   upstream().script((): Fault => {
     const text = JSON.stringify({ id: "x", object: "chat.completion", choices });
@@ -270,7 +270,7 @@ for (const delta of [
   });
 }
 
-test("the key of the gateway is told no service that looks at tokens", async () => {
+test("the gateway key is not sent to services that check tokens", async () => {
   const input_guardrails = [{ "default.jwt": { introspectEndpoint: `${upstream().url}/introspect` } }];
   upstream().script(() => answering({ active: true, id: "x", choices: [] }));
   const headers = { "x-gateway-api-key": null, authorization: `Bearer ${workspaceKey}` };
@@ -280,7 +280,7 @@ test("the key of the gateway is told no service that looks at tokens", async () 
 });
 
 for (const [path, body] of streamedRoutes) {
-  test(`a service that makes a request or an answer of ${path} into none is told of, and nothing breaks`, async () => {
+  test(`a service that returns an invalid request or response for ${path} is reported, and nothing breaks`, async () => {
     const odd = [{}, { messages: null, prompt: null, input: 7, contents: 9, choices: [null], output: [null] }];
     const plain = path.startsWith("/v1beta") ? "/v1beta/models/echo-1:generateContent" : path;
     for (const json of odd) {
@@ -297,7 +297,7 @@ for (const [path, body] of streamedRoutes) {
             { path: stream ? path : plain, body: asked },
           );
           assert.equal(answer.status, 502, answer.text);
-          assert.match(String(answer.body.error?.message), /what a guardrail made of/);
+          assert.match(String(answer.body.error?.message), /a guardrail's version of/);
         }
       }
     }

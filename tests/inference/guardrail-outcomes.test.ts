@@ -21,7 +21,7 @@ const ask = (...asked: Parameters<typeof askGuarded> extends [unknown, ...infer 
 const logOf = ({ trace }: { trace: string }) =>
   waitForLog(routed.gateway, trace) as Promise<RoutedLog & { hook_results?: HookResults }>;
 const body = { model: "gpt-4o-mini" };
-/** An answer that costs 0.015 cents. */
+/** A response that costs 0.015 cents. */
 const priced = {
   id: "x",
   object: "chat.completion",
@@ -35,13 +35,13 @@ const chunk = (delta: object, more: object = {}) =>
   `data: ${JSON.stringify({ id: "x", model: "gpt-4o-mini", choices: [{ index: 0, delta, finish_reason: null }], ...more })}\n\n`;
 /** A stream that costs 0.015 cents. */
 const pricedStream = `${chunk({ content: "Hi" })}${chunk({}, { choices: [{ index: 0, delta: {}, finish_reason: "stop" }], usage: priced.usage })}data: [DONE]\n\n`;
-/** A hook that asks a service, which answers after some time. */
+/** A guardrail that calls a service, which responds after some time. */
 const asking = (more: object = {}) => ({ "default.webhook": { webhookURL: `${upstream(1).url}/hook`, ...more } });
 const passingAfter = (delayMs: number): Fault => ({
   ...answering({}),
   serve: (response) => void setTimeout(() => response.end('{"verdict":true}'), delayMs),
 });
-/** Waits until a server has got more calls than these. */
+/** Waits until a server has received more calls than these. */
 async function callBehind(index: number, count: number): Promise<void> {
   const until = performance.now() + 10_000;
   while (upstream(index).calls.length <= count) {
@@ -49,7 +49,7 @@ async function callBehind(index: number, count: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
-/** A request that is under way. */
+/** A running request. */
 function start(config: object, more: object = {}, signal: AbortSignal | null = null) {
   const trace = crypto.randomUUID();
   const headers = requestHeaders({
@@ -62,13 +62,13 @@ function start(config: object, more: object = {}, signal: AbortSignal | null = n
   return { trace, answer: routed.gateway.fetch("/v1/chat/completions", init) };
 }
 
-/** A streamed answer. */
+/** A streamed response. */
 const streaming = (text: string): Fault => ({
   ...answering({}),
   serve: (response) => void response.writeHead(200, { "content-type": "text/event-stream" }).end(text),
 });
 
-test("a soft denial costs what was paid for, once", async () => {
+test("a soft denial costs what the provider charged, once", async () => {
   upstream().script(() => answering(priced));
   const flagged = target(0, { output_guardrails: [words("none", ["there"])] });
   const fallback = { strategy: { mode: "fallback", on_status_codes: [246] } };
@@ -102,7 +102,7 @@ test("a target whose guardrail denied the request is logged with its own model",
   );
 });
 
-test("denied lines of a batch are in its error file and their answers in its cost, flagged ones in its output", async () => {
+test("denied lines of a batch are in its error file and their responses in its cost, flagged ones in its output", async () => {
   const answers = { flagged: "Hi there", denied: "a secret" };
   upstream().script(({ text }) => {
     const content = text.includes("denied") ? answers.denied : answers.flagged;
@@ -128,7 +128,7 @@ test("denied lines of a batch are in its error file and their answers in its cos
   assert.deepEqual([batch.request_counts, batch.cost], [{ total: 3, completed: 1, failed: 2 }, 0.03]);
 });
 
-test("what hooks say stands before the last event of a response, whatever its line ends", async () => {
+test("guardrail results come before the last event of a response, whatever its line ends", async () => {
   const event = (type: string, more: object) => `event: ${type}\r\ndata: ${JSON.stringify({ type, ...more })}\r\n\r\n`;
   const response = { id: "resp_1", object: "response", status: "completed", model: "m", output: [] };
   const text =
@@ -150,7 +150,7 @@ test("what hooks say stands before the last event of a response, whatever its li
   }
 });
 
-test("a client that closes behind the end of a stream has its whole answer, and its hooks are logged", async () => {
+test("a client that closes after the end of a stream has the complete response, and its guardrails are logged", async () => {
   upstream().script(() => streaming(pricedStream));
   upstream(1).script(() => passingAfter(300));
   const leaving = new AbortController();
@@ -166,7 +166,7 @@ test("a client that closes behind the end of a stream has its whole answer, and 
   assert.equal(log.hook_results?.after_request_hooks[0]?.checks[0]?.data?.verdict, true);
 });
 
-test("a stream whose hooks still run ends with its gateway", async () => {
+test("a stream whose guardrails still run ends with its gateway", async () => {
   upstream().script(() => streaming(pricedStream));
   upstream(1).script(() => passingAfter(20_000));
   const draining = await createTestGateway();
@@ -185,7 +185,7 @@ test("a stream whose hooks still run ends with its gateway", async () => {
   await draining.close();
 });
 
-test("a held stream in which the provider tells of a failure is a failure that is tried again", async () => {
+test("a held stream in which the provider reports a failure is retried", async () => {
   const overloaded = { message: "busy", type: "overloaded_error" };
   const failing: Readonly<Record<string, string>> = {
     "/v1/chat/completions": `${chunk({ content: "Hi" })}data: ${JSON.stringify({ error: overloaded })}\n\n`,
@@ -207,7 +207,7 @@ test("a held stream in which the provider tells of a failure is a failure that i
 });
 
 for (const place of ["input_guardrails", "output_guardrails"]) {
-  test(`${place} get no more time than their request`, async () => {
+  test(`${place} end with the timeout of their request`, async () => {
     upstream().script(({ streamed }) => (streamed ? streaming(pricedStream) : answering(priced)));
     upstream(1).script(() => passingAfter(20_000));
     const hook = { ...asking({ timeout: 10_000 }), stream_mode: "buffer" };
@@ -233,7 +233,7 @@ for (const place of ["input_guardrails", "output_guardrails"]) {
   });
 }
 
-test("a hook that holds a stream sees all that its whole answer would say", async () => {
+test("a guardrail that holds back a stream checks all the text of a non-streaming response", async () => {
   const event = (type: string, more: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
   const item = { type: "message", id: "msg_1", role: "assistant", content: [{ type: "output_text", text: "there" }] };
   const response = { id: "resp_1", object: "response", status: "completed", model: "m", output: [] };
@@ -266,7 +266,7 @@ test("a hook that holds a stream sees all that its whole answer would say", asyn
   }
 });
 
-test("a held stream ends with its gateway and is not tried again", async () => {
+test("a held stream ends with its gateway and is not retried", async () => {
   upstream().script(() => ({
     ...answering({}),
     serve(response) {
@@ -281,7 +281,7 @@ test("a held stream ends with its gateway and is not tried again", async () => {
   const init = { method: "POST", headers, body: JSON.stringify(asked) };
   const answer = draining.fetch("/v1/chat/completions", init);
   await callBehind(0, 0);
-  // what the provider sent is to be read first
+  // what the provider sent is read first
   await new Promise((resolve) => setTimeout(resolve, 200));
   await draining.gateway.drain(100);
   assert.deepEqual([(await answer).status, upstream().calls.length], [502, 1]);
@@ -292,7 +292,7 @@ test("a held stream ends with its gateway and is not tried again", async () => {
   await draining.close();
 });
 
-test("what came before the failure of a stream is sent where guardrails watch it", async () => {
+test("what came before the failure of a stream is sent when guardrails check it", async () => {
   const failing = `${chunk({ content: "Hi" })}data: ${JSON.stringify({ error: { message: "broken" } })}\n\n`;
   upstream().script(() => streaming(failing));
   for (const [path, first] of [

@@ -29,7 +29,7 @@ interface Saved {
   id: string;
   slug: string;
 }
-/** Saves a guardrail that wants these words in a text, or none of them. */
+/** Saves a guardrail that requires these words in a text, or forbids them. */
 function save(word: string, actions: object = {}, organisation = false): Promise<Saved> {
   const checks = [{ id: "default.contains", parameters: { words: [word], operator: "none" } }];
   const place = organisation ? {} : { workspace_id: workspaceId };
@@ -50,7 +50,7 @@ beforeEach(async () => {
 });
 const hooksOf = ({ body }: Awaited<ReturnType<typeof ask>>) => body.hook_results;
 
-test("a config names a saved guardrail by slug or id, and can say what it does with its verdict", async () => {
+test("a config names a saved guardrail by slug or id, and can override its settings for a verdict", async () => {
   const { id, slug } = await save("there");
   for (const [entry, status] of [
     [slug, 246],
@@ -69,13 +69,13 @@ test("a config names a saved guardrail by slug or id, and can say what it does w
   assert.equal((await ask({ output_guardrails: [{ id: denying.slug, deny: false }] })).status, 246);
 });
 
-test("a guardrail that is named twice in a phase runs once", async () => {
+test("a guardrail listed twice in a direction runs once", async () => {
   const { id, slug } = await save("there");
   const answer = await ask({ input_guardrails: [slug, id], output_guardrails: [slug] });
   assert.deepEqual([hooksOf(answer)?.before_request_hooks.length, hooksOf(answer)?.after_request_hooks.length], [1, 1]);
 });
 
-test("a change of a saved guardrail counts at once", async () => {
+test("a change of a saved guardrail takes effect at once", async () => {
   const { slug } = await save("there");
   const config = await saveConfig(gateway, { input_guardrails: [slug] });
   const named = () => ask(nothing, { headers: { "x-gateway-config": config } });
@@ -85,7 +85,7 @@ test("a change of a saved guardrail counts at once", async () => {
   assert.equal((await named()).status, 200);
 });
 
-test("a guardrail that is not there is refused, where a config is saved and where it is used", async () => {
+test("an unknown guardrail is refused, when a config is saved and when it is used", async () => {
   const answer = await ask({
     targets: [{ ...nothing, input_guardrails: ["pg-none-000000"] }],
     strategy: { mode: "single" },
@@ -97,7 +97,7 @@ test("a guardrail that is not there is refused, where a config is saved and wher
   assert.equal(refused, "400 AB01");
 });
 
-test("a guardrail in a phase its check cannot run in is refused", async () => {
+test("a guardrail in a direction its check cannot run in is refused", async () => {
   const checks = [{ id: "default.modelwhitelist", parameters: { models: ["m"] } }];
   const body = { name: "models", checks, workspace_id: workspaceId };
   const { slug } = await done(admin<Saved>("POST /guardrails", body));
@@ -105,7 +105,7 @@ test("a guardrail in a phase its check cannot run in is refused", async () => {
   assert.equal((await ask({ input_guardrails: [slug] })).status, 246);
 });
 
-test("defaults run for every request, own hooks first, then the organisation's, then the workspace's", async () => {
+test("defaults run for every request: the config's guardrails first, then the organisation's, then the workspace's", async () => {
   const own = await save("there");
   const ofWorkspace = await save("Hello");
   const ofOrganisation = await save("there", {}, true);
@@ -164,7 +164,7 @@ test("a soft denial of a default does not soften a hard one", async () => {
   assert.equal((await ask({ input_guardrails: [soft.slug] })).status, 446);
 });
 
-test("providers that take requests as they came are guarded as what is passed on", async () => {
+test("requests to proxy providers are guarded as forwarded requests", async () => {
   const checks = [{ id: "default.allowedRequestTypes", parameters: { allowedTypes: ["chatComplete"] } }];
   const { slug } = await done(
     admin<Saved>("POST /guardrails", { name: "chats", workspace_id: workspaceId, checks, actions: { deny: true } }),
@@ -176,7 +176,7 @@ test("providers that take requests as they came are guarded as what is passed on
   assert.equal((await plain({ path: "/v1/some/path" })).status, 446);
 });
 
-test("the config of a key counts for requests that name a provider which takes them as they came", async () => {
+test("the config of a key counts for requests to a proxy provider", async () => {
   const types = { "default.allowedRequestTypes": { allowedTypes: ["chatComplete"] }, deny: true };
   const texts = { "default.contains": { words: ["there"], operator: "none" }, deny: true };
   const headers = { "x-gateway-provider": "passthrough", "x-gateway-custom-host": "http://127.0.0.1:9" };
@@ -193,7 +193,7 @@ test("the config of a key counts for requests that name a provider which takes t
   }
 });
 
-test("/openapi.json tells what guardrails make of answers", async () => {
+test("/openapi.json describes what guardrails add to responses", async () => {
   const document = JSON.parse(await (await gateway.fetch("/openapi.json")).text());
   for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/embeddings", "/v1/rerank"]) {
     assert.deepEqual(Object.keys(document.paths[path].post.responses).sort(), ["200", "246", "446", "4XX", "default"]);
@@ -201,7 +201,7 @@ test("/openapi.json tells what guardrails make of answers", async () => {
   assert.deepEqual(Object.keys(document.paths["/v1/configs/explain"].post.responses).sort(), ["200", "4XX", "default"]);
 });
 
-test("a saved guardrail that holds streams denies them, as a default too", async () => {
+test("a saved guardrail that holds back streams denies them, also as a default", async () => {
   const { slug } = await save("there", { deny: true, stream_mode: "buffer" });
   const streamed = { body: { stream: true } };
   assert.equal((await ask({ output_guardrails: [slug] }, streamed)).status, 446);
@@ -225,7 +225,7 @@ test("a config cannot soften a default by naming it", async () => {
   assert.equal((await ask({ output_guardrails: [{ id, deny: false }] })).status, 446);
 });
 
-test("a config that uses up the time of its checks leaves defaults theirs", async () => {
+test("a config that uses up its checks' time leaves the defaults theirs", async () => {
   const checks = [{ id: "default.regexReplace", parameters: { rule: "/secret/g", redactText: "[cut]" } }];
   const { slug } = await done(
     admin<Saved>("POST /guardrails", { name: "redact", workspace_id: workspaceId, checks, actions: {} }),
@@ -239,7 +239,7 @@ test("a config that uses up the time of its checks leaves defaults theirs", asyn
   assert.doesNotMatch(answer.text, /a secret/);
 });
 
-test("saving a guardrail that cannot deny streamed answers warns of it", async () => {
+test("saving a guardrail that cannot deny streamed responses returns a warning", async () => {
   const checks = [{ id: "default.contains", parameters: { words: ["x"], operator: "none" } }];
   const early = [{ id: "default.modelwhitelist", parameters: { models: ["m"] } }];
   const create = (body: object) =>
@@ -260,7 +260,7 @@ test("saving a guardrail that cannot deny streamed answers warns of it", async (
   assert.equal((await change({ deny: true })).warnings?.length, 1);
 });
 
-test("a request that is denied before its call says which provider it was for", async () => {
+test("the log row of a request denied before its call names the provider", async () => {
   const config = { input_guardrails: [{ ...words("none", ["there"]), deny: true }] };
   for (const headers of [{}, { "x-gateway-provider": "openai" }]) {
     const answer = await ask(config, { headers });

@@ -21,7 +21,7 @@ const calls = () => routed.upstreams.map(({ calls: made }) => made.length);
 const target = (index = 0, more: object = {}) => targetOf(routed.upstreams[index] ?? { url: "" }, more);
 const logOf = ({ trace }: { trace: string }) =>
   waitForLog(routed.gateway, trace) as Promise<ShownLog & { hook_results?: HookResults }>;
-/** Config that refuses answers and requests with a word, and what its hooks say of the echo. */
+/** Config that denies responses and requests with a word, and its guardrail results for echo. */
 const notThere = (more: object = {}) => ({ ...words("none", ["there"]), ...more });
 
 const routes = [
@@ -37,7 +37,7 @@ const routes = [
 ] as const;
 
 for (const [path, body] of routes) {
-  test(`an input guardrail that denies answers ${path} with 446 and calls nobody`, async () => {
+  test(`an input guardrail that denies ${path} responds 446 and calls nobody`, async () => {
     const answer = await ask({ ...target(), input_guardrails: [notThere({ deny: true })] }, { path, body });
     assert.equal(answer.status, 446);
     const { error, hook_results: results } = answer.body;
@@ -56,7 +56,7 @@ for (const [path, body] of routes) {
     assert.equal(log.hook_results?.before_request_hooks[0]?.deny, true);
   });
 
-  test(`an output guardrail that denies answers ${path} with 446 and without the model's text`, async () => {
+  test(`an output guardrail that denies ${path} responds 446 without the model's text`, async () => {
     const answer = await ask({ output_guardrails: [notThere({ deny: true })] }, { path, body });
     assert.equal(answer.status, 446);
     const { hook_results: results, choices, content, output, candidates } = answer.body;
@@ -68,7 +68,7 @@ for (const [path, body] of routes) {
     assert.ok(log.usage, "its tokens are counted");
   });
 
-  test(`a guardrail that does not deny answers ${path} with 246, the answer and what it found`, async () => {
+  test(`a guardrail that does not deny ${path} responds 246 with the response and its results`, async () => {
     const guards = { input_guardrails: [notThere()], output_guardrails: [notThere(), words("any", ["Hello"])] };
     const plain = await ask({ retry: { attempts: 0 } }, { path, body });
     const answer = await ask(guards, { path, body });
@@ -87,7 +87,7 @@ for (const [path, body] of routes) {
     assert.equal((await logOf(answer)).status, 246);
   });
 
-  test(`soft_deny_200 answers ${path} with 200 in its shape, and without the model's text`, async () => {
+  test(`soft_deny_200 responds to ${path} with 200 in its shape, without the model's text`, async () => {
     const [, , textOf] = routes.find(([one]) => one === path) ?? routes[0];
     for (const place of ["input_guardrails", "output_guardrails"]) {
       const config = {
@@ -114,8 +114,8 @@ test("soft_deny_200 streams its text in the shape of the route", async () => {
   for (const [path, body] of routes) {
     const streamed = path.replace(":generateContent", ":streamGenerateContent?alt=sse");
     const request = { path: streamed, body: { ...body, stream: true } };
-    const told = await ask(config, { ...request, headers: { "x-gateway-strict-open-ai-compliance": "false" } });
-    assert.match(told.text, /hook_results/);
+    const reported = await ask(config, { ...request, headers: { "x-gateway-strict-open-ai-compliance": "false" } });
+    assert.match(reported.text, /hook_results/);
     const { status, text, events } = await ask(config, request);
     assert.equal(status, 200);
     assert.match(text, /guardrail denied/);
@@ -132,7 +132,7 @@ test("a denial without soft_deny_200 beside one with it stays 446", async () => 
   assert.equal(status, 446);
 });
 
-test("an input denial reaches every target of a fallback, and a target whose hooks allow it answers", async () => {
+test("an input denial reaches every target of a fallback, and a target whose guardrails allow it responds", async () => {
   const denying = { strategy: { mode: "fallback" }, targets: [target(0), target(1)] };
   const both = await ask({ ...denying, input_guardrails: [notThere({ deny: true })] });
   assert.deepEqual([both.status, ...calls()], [446, 0, 0]);
@@ -146,13 +146,13 @@ test("an input denial reaches every target of a fallback, and a target whose hoo
   assert.deepEqual([second.status, ...calls()], [200, 0, 1]);
 });
 
-test("on_status_codes keeps a denial from going to the next target", async () => {
+test("on_status_codes can exclude a denial from fallbacks", async () => {
   const targets = [{ ...target(0), input_guardrails: [notThere({ deny: true })] }, target(1)];
   const { status } = await ask({ strategy: { mode: "fallback", on_status_codes: [500] }, targets });
   assert.deepEqual([status, ...calls()], [446, 0, 0]);
 });
 
-test("a status of output hooks can be tried again, with input hooks run once and each answer paid", async () => {
+test("a status of output guardrails can be retried, with input guardrails run once and each response paid", async () => {
   const priced = {
     id: "x",
     object: "chat.completion",
@@ -175,7 +175,7 @@ test("a status of output hooks can be tried again, with input hooks run once and
   assert.deepEqual([denied.status, (await logOf(denied)).cost], [446, 0.015]);
 });
 
-test("an upstream's failure tells what the input hooks said, and output hooks do not run", async () => {
+test("an upstream's failure includes the results of input guardrails, and output guardrails do not run", async () => {
   routed.upstreams[0]?.script(() => ({
     ...answering({}),
     serve: (response) => void response.writeHead(400).end("{}"),
@@ -186,7 +186,7 @@ test("an upstream's failure tells what the input hooks said, and output hooks do
   assert.deepEqual(answer.body.hook_results?.after_request_hooks, []);
 });
 
-test("numbers and spaces of an answer stay as the provider wrote them", async () => {
+test("numbers and spaces of a response stay as the provider wrote them", async () => {
   const text =
     '{ "id":"x","object":"chat.completion","big":12345678901234567890,"choices":[{"index":0,"message":{"role":"assistant","content":"there"},"finish_reason":"stop"}] }';
   routed.upstreams[0]?.script(() => ({
@@ -199,8 +199,8 @@ test("numbers and spaces of an answer stay as the provider wrote them", async ()
   assert.equal(answer.body.hook_results?.after_request_hooks[0]?.verdict, true);
 });
 
-/** The events of a stream that tell of hooks, with their place. */
-function toldOf(events: readonly { event: string | undefined; data: unknown }[]) {
+/** The events of a stream with guardrail results, with their position. */
+function resultEventsOf(events: readonly { event: string | undefined; data: unknown }[]) {
   return events.flatMap(({ event, data }, index) =>
     isObject(data) && isObject(data.hook_results) && Object(data.choices).length !== 1
       ? [{ event, index, results: data.hook_results }]
@@ -213,27 +213,27 @@ for (const [path, body] of routes) {
   const guards = { input_guardrails: [notThere()], output_guardrails: [notThere({ deny: true })] };
   const request = { path: streamed, body: { ...body, stream: true } };
 
-  test(`a stream of ${path} tells what hooks said first and behind its end unless it is strict`, async () => {
+  test(`a stream of ${path} has guardrail results first and after its end unless it is strict`, async () => {
     const headers = { "x-gateway-strict-open-ai-compliance": "false" };
     const { status, events, text, trace } = await ask(guards, { ...request, headers });
     assert.equal(status, 246);
-    const told = toldOf(events);
+    const reported = resultEventsOf(events);
     const isHeld = path === "/v1/responses";
     assert.deepEqual(
-      told.map(({ index }) => index),
+      reported.map(({ index }) => index),
       isHeld ? [1, events.length - 2] : [0, events.length - 1],
     );
     const isNamed = path === "/v1/messages" || isHeld;
     assert.deepEqual(
-      told.map(({ event }) => event),
+      reported.map(({ event }) => event),
       isNamed ? ["hook_results", "hook_results"] : ["", ""],
     );
     assert.deepEqual(
-      told.map(({ results }) => Object.keys(results)),
+      reported.map(({ results }) => Object.keys(results)),
       [["before_request_hooks"], ["after_request_hooks"]],
     );
     assert.deepEqual(
-      told.map(({ results }) => JSON.stringify(results).match(/"foundWords":\["there"\]/g)?.length),
+      reported.map(({ results }) => JSON.stringify(results).match(/"foundWords":\["there"\]/g)?.length),
       [1, 1],
     );
     assert.match(text, /there/);
@@ -243,10 +243,10 @@ for (const [path, body] of routes) {
     assert.deepEqual([log.status, log.hook_results?.after_request_hooks[0]?.verdict], [246, false]);
   });
 
-  test(`a strict stream of ${path} tells nothing of hooks, and its log row does`, async () => {
+  test(`a strict stream of ${path} has no guardrail results, and its log row does`, async () => {
     const { status, events, trace } = await ask(guards, request);
     assert.equal(status, 246);
-    assert.deepEqual(toldOf(events), []);
+    assert.deepEqual(resultEventsOf(events), []);
     if (path.endsWith("completions")) assert.equal(events.at(-1)?.data, "[DONE]");
     const log = await logOf({ trace });
     assert.equal(log.hook_results?.before_request_hooks[0]?.verdict, false);
@@ -255,13 +255,13 @@ for (const [path, body] of routes) {
   });
 }
 
-test("strict whole answers tell what hooks said", async () => {
+test("strict non-streaming responses include guardrail results", async () => {
   const headers = { "x-gateway-strict-open-ai-compliance": "true" };
   const { body } = await ask({ input_guardrails: [notThere()] }, { headers });
   assert.equal(body.hook_results?.before_request_hooks.length, 1);
 });
 
-test("async output hooks run behind the answer, alone too, and only the log tells of them", async () => {
+test("async output guardrails run after the response, also without others, and only the log has their results", async () => {
   for (const stream of [false, true]) {
     const config = {
       output_guardrails: [notThere({ deny: true, async: true })],
@@ -282,7 +282,7 @@ test("async output hooks run behind the answer, alone too, and only the log tell
   }
 });
 
-test("embeddings have input hooks and no output hooks", async () => {
+test("embeddings run input guardrails and no output guardrails", async () => {
   const path = "/v1/embeddings";
   const guards = { input_guardrails: [notThere()], output_guardrails: [notThere({ deny: true })] };
   const answer = await ask(guards, { path, body: { input: ["Hello", "there"] } });
@@ -291,7 +291,7 @@ test("embeddings have input hooks and no output hooks", async () => {
   assert.equal(denied.status, 446);
 });
 
-test("a denied answer cannot be asked for again, one that passed can", async () => {
+test("a denied response cannot be stored and read again, one that passed can", async () => {
   const path = "/v1/responses";
   const body = { input: "Hello there" };
   const passed = await ask({ output_guardrails: [notThere()] }, { path, body });
@@ -308,7 +308,7 @@ test("a denied answer cannot be asked for again, one that passed can", async () 
 for (const [guards, wanted] of [
   [
     { input_guardrails: [{ "default.nosuch": {} }] },
-    "path: input_guardrails[0].default.nosuch, message: names no check there is: default.nosuch",
+    "path: input_guardrails[0].default.nosuch, message: is not a known check: default.nosuch",
   ],
   [{ output_guardrails: [{ checks: [] }] }, "path: output_guardrails[0].checks, message: must have at least one check"],
 ] as const) {
@@ -323,7 +323,7 @@ for (const [guards, wanted] of [
   });
 }
 
-test("headers that name default guardrails are not heeded", async () => {
+test("headers that name default guardrails are ignored", async () => {
   const headers = { "x-gateway-default-input-guardrails": JSON.stringify([notThere({ deny: true })]) };
   assert.equal((await ask({ retry: { attempts: 0 } }, { headers })).status, 200);
 });

@@ -50,7 +50,7 @@ const streaming = (script: (r: ServerResponse, q: IncomingMessage) => void) =>
   });
 const streamBody = { ...helloBody, stream: true };
 
-test("L3/L4: a row whose metadata holds the beginning of a private key can be read, and so can others", async () => {
+test("L3/L4: a log row whose metadata holds the beginning of a private key can be read, and so can others", async () => {
   const g = await createTestGateway({ inFile: true });
   try {
     const other = mintApiKey("gk").key;
@@ -111,7 +111,7 @@ for (const [name, headers, path] of [
     "/v1/chat/completions",
   ],
 ] as const) {
-  test(`K2: the gateway key never goes upstream: ${name}`, async () => {
+  test(`K2: the gateway key is never sent upstream: ${name}`, async () => {
     const g = await createTestGateway();
     let seen = "";
     await using(
@@ -169,7 +169,7 @@ for (const stream of [false, true]) {
   });
 }
 
-test("S7: [DONE] is an event of its own when the upstream's last event has no blank line", async () => {
+test("S7: [DONE] is a separate event when the upstream's last event has no blank line", async () => {
   const g = await createTestGateway();
   for (const cut of [1, 2])
     await using(
@@ -183,7 +183,7 @@ test("S7: [DONE] is an event of its own when the upstream's last event has no bl
     );
   await g.close();
 });
-test("S7: the error event is an event of its own when the upstream's last event is cut", async () => {
+test("S7: the error event is a separate event when the upstream's last event is cut", async () => {
   const g = await createTestGateway();
   await using(
     streaming((r) => r.end(`${piece("a")}data: {"choices":[{"delta":{"cont`)),
@@ -209,7 +209,7 @@ test("S7: a reset after [DONE] adds nothing, and the row is 200", async () => {
   );
   await g.close();
 });
-test("S7: a stream ends at [DONE] although the upstream keeps its connection open", async () => {
+test("S7: a stream ends at [DONE] although the upstream holds its connection open", async () => {
   const clock = createTestClock();
   const g = await createTestGateway({ clock, limits: { streamIdleTimeoutMs: 5_000 } });
   await using(
@@ -285,11 +285,11 @@ const until = async (c: () => boolean) => {
   for (let i = 0; i < 2000 && !c(); i++) await new Promise((r) => setTimeout(r, 5));
   assert.ok(c());
 };
-const told = (rows: readonly LogRecord[]) =>
+const shown = (rows: readonly LogRecord[]) =>
   rows
     .filter((r) => r.details.operation === "rows_lost")
     .reduce((s, r) => s + Number(/(\d+) log rows/.exec(r.details.error?.message ?? "")?.[1]), 0);
-test("L1: rows lost while the store fails are all told when it is back", async () => {
+test("L1: rows lost while the store fails are reported when it is back", async () => {
   const { queue, state, stored } = setUp({ rows: 5, bytes: 1_000_000 });
   state.failing = true;
   for (let i = 0; i < 12; i++) queue.add(logRecord(`r${i}`));
@@ -297,20 +297,20 @@ test("L1: rows lost while the store fails are all told when it is back", async (
   for (let i = 12; i < 20; i++) queue.add(logRecord(`r${i}`));
   await until(() => state.tries >= 3);
   state.failing = false;
-  await until(() => told(stored()) > 0);
+  await until(() => shown(stored()) > 0);
   await queue.close();
-  const kept = stored().filter((r) => r.details.id.startsWith("r")).length;
+  const preserved = stored().filter((r) => r.details.id.startsWith("r")).length;
   assert.equal(
-    kept + told(stored()),
+    preserved + shown(stored()),
     20,
-    `kept ${kept}, told of ${told(stored())}, state says ${queue.state().lostRows}`,
+    `stored ${preserved}, reported as lost ${shown(stored())}, state says ${queue.state().lostRows}`,
   );
 });
-test("L1: close() tells of losses", async () => {
+test("L1: close() reports losses", async () => {
   const { queue, stored } = setUp({ rows: 5, bytes: 1_000_000 });
   for (let i = 0; i < 12; i++) queue.add(logRecord(`r${i}`));
   await queue.close();
-  assert.equal(told(stored()), 7);
+  assert.equal(shown(stored()), 7);
 });
 test("L1: a batch with a loss row has 64 rows at most", async () => {
   const { queue, batches, stored } = setUp({ rows: 100, bytes: 1_000_000 });
@@ -322,14 +322,14 @@ test("L1: a batch with a loss row has 64 rows at most", async () => {
     String(batches.map((b) => b.length)),
   );
 });
-test("B10: the answer while the database cannot be opened has what every answer has", async () => {
+test("B10: the response while the database cannot be opened has every fixed header", async () => {
   const g = createGateway({ database: "file:/nonexistent-folder/x/gateway.db", masterKeys, warn: () => {} });
   const r = await g.fetch(new Request("http://a/v1/models"));
   assert.equal(r.status, 503);
   const have = ["x-gateway-trace-id", "x-content-type-options", "cache-control"].filter((n) => r.headers.has(n));
   assert.deepEqual(have, ["x-gateway-trace-id", "x-content-type-options", "cache-control"]);
 });
-test("L1: close() stores rows whose digests are still being made", async () => {
+test("L1: close() stores rows whose digests are still being computed", async () => {
   const folder = createTemporaryFolder();
   const url = `file:${join(folder.path, "g.db")}`;
   const g = await createTestGateway({ database: url, createMac: webMac });
@@ -343,7 +343,7 @@ test("L1: close() stores rows whose digests are still being made", async () => {
   assert.equal(n, 5);
 });
 for (const status of [205, 600, 999, 304])
-  test(`an upstream that answers ${status} gets an answer (chat and passthrough)`, async () => {
+  test(`an upstream that responds ${status} gets a response (chat and passthrough)`, async () => {
     const g = await createTestGateway();
     await using(
       startSocketServer((s) => {
@@ -433,7 +433,7 @@ test("B15: a refused redirect does not carry location", async () => {
   );
   await g.close();
 });
-test("B16: an error answer is JSON whatever header the upstream sent", async () => {
+test("B16: an error response is JSON whatever header the upstream sent", async () => {
   const g = await createTestGateway();
   await using(
     startServer((q, r) => {
@@ -457,7 +457,7 @@ test("B16: an error answer is JSON whatever header the upstream sent", async () 
   );
   await g.close();
 });
-test("S4: the content type of events in other case is a stream", async () => {
+test("S4: the content type of events is accepted in another case", async () => {
   const g = await createTestGateway();
   await using(
     startServer((q, r) => {

@@ -13,9 +13,9 @@ after(() => media.close());
 const generations = "/images/generations";
 const edits = "/images/edits";
 const body = { model: "gpt-image-1", prompt: "A lock at dawn" };
-const picture = (name: string, byte: number) => new File([Uint8Array.of(byte)], name, { type: "image/png" });
+const imageData = (name: string, byte: number) => new File([Uint8Array.of(byte)], name, { type: "image/png" });
 
-test("pictures come back as they came; the log keeps the usage and no picture", async () => {
+test("POST /v1/images/generations returns images unchanged, and the log has the usage and no image", async () => {
   const data = [{ b64_json: "A".repeat(20_000), revised_prompt: "A lock" }];
   const text = JSON.stringify(
     { created: 1, data, usage: { input_tokens: 5, output_tokens: 6, total_tokens: 11 } },
@@ -44,7 +44,7 @@ for (const [path, kind] of [
   [generations, "image_generation"],
   [edits, "image_edit"],
 ] as const) {
-  test(`a stream of ${path} goes through as bytes, each picture with its last event`, async () => {
+  test(`a stream of ${path} is forwarded unchanged, each image with its last event`, async () => {
     const usage = { input_tokens: 5, output_tokens: 6, total_tokens: 11 };
     const events = [
       event(`${kind}.partial_image`, { b64_json: "AA", partial_image_index: 0 }),
@@ -53,7 +53,7 @@ for (const [path, kind] of [
     ].join("");
     answerWith("text/event-stream", events);
     const headers = { ...upstreamHeaders(upstream), "x-gateway-trace-id": kind };
-    const form = formOf({ prompt: "p", image: picture("a.png", 1), stream: "true", partial_images: "1" });
+    const form = formOf({ prompt: "p", image: imageData("a.png", 1), stream: "true", partial_images: "1" });
     const response = await post(gateway, path, path === edits ? form : { ...body, stream: true }, headers);
     assert.ok((await response.text()) === events, "the bytes are the same");
     const row = await waitForLog(gateway, kind);
@@ -61,7 +61,7 @@ for (const [path, kind] of [
   });
 }
 
-test("a stream without its last event ends with an error event", async () => {
+test("an image stream without its last event ends with an error event", async () => {
   answerWith("text/event-stream", event("image_generation.partial_image", { b64_json: "AA" }));
   const response = await post(gateway, generations, { ...body, stream: true }, upstreamHeaders(upstream));
   assert.match(await response.text(), /event: error\n/);
@@ -78,18 +78,18 @@ for (const [name, change, param] of [
   ["4 partial pictures", { partial_images: 4 }, "partial_images"],
   ["a response format that is none", { response_format: "png" }, "response_format"],
 ] as const) {
-  test(`400 for ${name}`, async () => {
+  test(`POST /v1/images/generations returns 400 for ${name}`, async () => {
     const response = await post(gateway, generations, { ...body, ...change }, upstreamHeaders(upstream));
     assert.equal(response.status, 400);
     assert.equal(JSON.parse(await response.text()).error.param, param);
   });
 }
 
-test("an edit goes on as the form it came as", async () => {
+test("POST /v1/images/edits forwards a form unchanged", async () => {
   answerWith("application/json", '{"created":1,"data":[]}');
   const form = formOf({
-    "image[]": [picture("a.png", 1), picture("b.png", 2)],
-    mask: picture("mask.png", 3),
+    "image[]": [imageData("a.png", 1), imageData("b.png", 2)],
+    mask: imageData("mask.png", 3),
     prompt: "p",
     model: "gpt-image-1",
     n: "2",
@@ -106,7 +106,7 @@ test("an edit goes on as the form it came as", async () => {
   ]);
 });
 
-test("an edit in JSON stays JSON", async () => {
+test("POST /v1/images/edits forwards JSON as JSON", async () => {
   answerWith("application/json", '{"created":1,"data":[]}');
   const sent = { ...body, images: [{ image_url: "https://example.com/a.png" }], mask: { file_id: "file-1" } };
   const response = await post(gateway, edits, sent, upstreamHeaders(upstream));
@@ -118,16 +118,16 @@ test("an edit in JSON stays JSON", async () => {
 for (const [name, sent] of [
   ["no picture in a form", formOf({ prompt: "p" })],
   ["no picture in JSON", { prompt: "p" }],
-  ["17 pictures", formOf({ prompt: "p", "image[]": Array.from({ length: 17 }, () => picture("a.png", 1)) })],
-  ["11 results", formOf({ prompt: "p", image: picture("a.png", 1), n: "11" })],
+  ["17 pictures", formOf({ prompt: "p", "image[]": Array.from({ length: 17 }, () => imageData("a.png", 1)) })],
+  ["11 results", formOf({ prompt: "p", image: imageData("a.png", 1), n: "11" })],
 ] as const) {
-  test(`400 for an edit with ${name}`, async () => {
+  test(`POST /v1/images/edits returns 400 for ${name}`, async () => {
     const response = await post(gateway, edits, sent, upstreamHeaders(upstream));
     assert.equal(response.status, 400, await response.text());
   });
 }
 
-test("a request in JSON becomes a form where the provider wants one", async () => {
+test("POST /v1/images/edits converts JSON to a form where the provider expects one", async () => {
   answerWith("application/json", JSON.stringify({ image: "AAAA", finish_reason: "SUCCESS", seed: 7 }));
   const headers = { ...upstreamHeaders(upstream), "x-gateway-provider": "stability-ai" };
   const sent = { model: "stable-image-core", prompt: "p ✓", size: "1792x1024", seed: 7, quality: "hd" };
@@ -146,7 +146,7 @@ test("a request in JSON becomes a form where the provider wants one", async () =
   ]);
 });
 
-test("an answer that is the picture itself becomes one in OpenAI's shape", async () => {
+test("POST /v1/images/generations converts a response that is the image itself", async () => {
   answerWith("image/png", Uint8Array.of(137, 80, 78, 71));
   const headers = {
     ...upstreamHeaders(upstream),
@@ -158,7 +158,7 @@ test("an answer that is the picture itself becomes one in OpenAI's shape", async
   assert.deepEqual(JSON.parse(await response.text()).data, [{ b64_json: "iVBORw==" }]);
 });
 
-test("an answer that is a page is no picture", async () => {
+test("POST /v1/images/generations refuses a response that is a web page", async () => {
   answerWith("text/html", "<p>Sign in</p>");
   const headers = { ...upstreamHeaders(upstream), "x-gateway-provider": "segmind" };
   assert.equal((await post(gateway, generations, { model: "m", prompt: "p" }, headers)).status, 502);
@@ -169,7 +169,7 @@ for (const [images, status] of [
   [["AAAA"], 200],
   [[], 400],
 ] as const) {
-  test(`pictures of Nova of which some were filtered, ${images.length} left: ${status}`, async () => {
+  test(`Nova images of which some were filtered, ${images.length} left: ${status}`, async () => {
     answerWith("application/json", JSON.stringify({ images, error: filtered }));
     const headers = {
       ...upstreamHeaders(upstream),
@@ -183,7 +183,7 @@ for (const [images, status] of [
   });
 }
 
-test("an answer that is a list is read where the provider gives lists", async () => {
+test("POST /v1/images/generations reads a JSON list from providers that return lists", async () => {
   answerWith("application/json", JSON.stringify([{ base64: "AAAA", finishReason: "SUCCESS", seed: 1 }]));
   const sent = { model: "stable-diffusion-xl-1024-v1-0", prompt: "p" };
   const found = await post(gateway, generations, sent, {
@@ -210,7 +210,7 @@ for (const [provider, settings, model, text, status] of [
   ["together-ai", {}, "m", '{"data":"none"}', 502],
   ["workers-ai", { "x-gateway-workers-ai-account-id": "a" }, "m", '{"result":{}}', 502],
 ] as const) {
-  test(`${provider}'s answer ${text} is ${status}`, async () => {
+  test(`${provider}'s response ${text} is ${status}`, async () => {
     answerWith("application/json", text);
     const headers = { ...upstreamHeaders(upstream), ...settings, "x-gateway-provider": provider };
     const response = await post(gateway, generations, { model, prompt: "p" }, headers);
@@ -219,11 +219,11 @@ for (const [provider, settings, model, text, status] of [
 }
 
 for (const provider of ["anthropic", "groq", "mistral-ai"]) {
-  test(`400 unsupported_endpoint for pictures of ${provider}`, async () => {
+  test(`POST /v1/images/generations returns 400 unsupported_endpoint for ${provider}`, async () => {
     const headers = { ...upstreamHeaders(upstream), "x-gateway-provider": provider };
     for (const [path, sent] of [
       [generations, body],
-      [edits, formOf({ prompt: "p", image: picture("a.png", 1) })],
+      [edits, formOf({ prompt: "p", image: imageData("a.png", 1) })],
     ] as const) {
       const response = await post(gateway, path, sent, headers);
       assert.equal(response.status, 400);

@@ -64,7 +64,7 @@ async function runClaude(lines: readonly string[], ofCreation: readonly [number,
 const line = (id: string, body: Record<string, unknown> = {}) => chatLine(id, `text of ${id}`, { model, ...body });
 const file = [{ type: "file", file: { file_id: "file_1" } }];
 
-test("chats become a message batch, its requests in the call that makes it", async () => {
+test("chats become a message batch whose requests are in the call that creates it", async () => {
   const lines = [
     line("a", { max_tokens: 5, stop: "x" }),
     line("b"),
@@ -75,7 +75,7 @@ test("chats become a message batch, its requests in the call that makes it", asy
   assert.deepEqual([batch.status, batch.provider, batch.provider_batch_id], ["completed", "anthropic", "msgbatch_1"]);
   const [first] = requests;
   assert.equal(first?.headers["x-api-key"], "upstream-credential");
-  // what one of the requests needs the call asks for
+  // the call has the headers that one of its requests needs
   assert.equal(first?.headers["anthropic-beta"], "files-api-2025-04-14");
   const sent = JSON.parse(first?.text ?? "");
   assert.deepEqual(Object.keys(sent), ["requests"]);
@@ -125,7 +125,7 @@ test("chats are called one by one at a host without message batches", async () =
   assert.deepEqual([batch.provider, batch.request_counts], [undefined, { total: 1, completed: 1, failed: 0 }]);
 });
 
-test("a message batch that is refused fails with what was answered", async () => {
+test("a refused message batch fails with the provider's error", async () => {
   const refusal = { type: "error", error: { type: "invalid_request_error", message: "too many" } };
   const { batch } = await runClaude([line("a")], [400, refusal]);
   assert.equal(batch.status, "failed");

@@ -52,9 +52,9 @@ interface Host {
   model: string;
   headers: HeaderChanges;
   url: string;
-  /** The body, where it is not the request's own. */
+  /** The body, where it differs from the request's. */
   body: object;
-  /** Betas in a header; absent where the host wants them in the body. */
+  /** Betas in a header; absent where the host expects them in the body. */
   betas?: string;
 }
 
@@ -112,15 +112,15 @@ const hosts: readonly Host[] = [
 ];
 
 for (const { provider, model, headers, url, body, betas } of hosts) {
-  test(`${provider} is sent a request to the Messages API as it came`, async () => {
+  test(`${provider} receives a request to the Messages API unchanged`, async () => {
     wire.answer = () => Response.json(answer);
     const request = { ...own, model, anthropic_beta: "context-1m-2025-08-07" };
     const clientBeta = { "anthropic-beta": "files-api-2025-04-14" };
     const response = await post("/v1/messages", request, { "x-gateway-provider": provider, ...headers, ...clientBeta });
     assert.equal(response.status, 200, await response.clone().text());
-    // hosts that do not know a beta are not sent it, and the caller is told
-    const told = response.headers.get("x-gateway-dropped-params");
-    assert.equal(told, betas === undefined ? "anthropic-beta" : null);
+    // unknown betas are not sent to a host, and reported to the caller
+    const shown = response.headers.get("x-gateway-dropped-params");
+    assert.equal(shown, betas === undefined ? "anthropic-beta" : null);
     assert.equal(wire.url, url);
     assert.deepEqual(sentBody(), body);
     const sent = wire.init?.headers["anthropic-beta"];
@@ -156,7 +156,7 @@ const counters: readonly Counter[] = [
     url: "https://bedrock-runtime.eu-west-3.amazonaws.com/model/anthropic.claude-sonnet-4-6-v1%3A0/count-tokens",
     answer: { inputTokens: 7 },
     body({ input }) {
-      const { invokeModel } = input as { invokeModel: { body: string } }; // or it is not there, which throws
+      const { invokeModel } = input as { invokeModel: { body: string } }; // throws if it is missing
       const wanted = { messages, anthropic_version: "bedrock-2023-05-31", max_tokens: 1 };
       assert.deepEqual(JSON.parse(atob(invokeModel.body)), wanted);
     },
@@ -185,7 +185,7 @@ const counters: readonly Counter[] = [
     url: "https://generativelanguage.googleapis.com/v1beta/models/gemini-3-flash:countTokens",
     answer: { totalTokens: 7 },
     body({ generateContentRequest: asked }) {
-      assert.deepEqual(Reflect.get(asked as object, "contents"), [turn]); // an object, or it throws
+      assert.deepEqual(Reflect.get(asked as object, "contents"), [turn]); // throws if it is not an object
     },
   },
 ];
@@ -198,7 +198,7 @@ for (const { provider, model, headers, url, answer: counted, body } of counters)
       apiKey: null,
       maxRetries: 0,
       defaultHeaders: {
-        // hosts that sign requests take no key
+        // hosts that sign requests need no key
         authorization: null,
         ...Object.fromEntries(requestHeaders({ "x-gateway-provider": provider, ...headers })),
       },
@@ -214,7 +214,7 @@ for (const { provider, model, headers, url, answer: counted, body } of counters)
   });
 }
 
-test("a provider that cannot count says so", async () => {
+test("POST /v1/messages/count_tokens refuses a provider that cannot count", async () => {
   const response = await post(
     "/v1/messages/count_tokens",
     { model: "gpt-5.1", messages },
@@ -232,7 +232,7 @@ for (const [name, body, param] of [
   ["an unknown role", { model: "m", max_tokens: 1, messages: [{ role: "tool", content: "x" }] }, "messages.0.role"],
   ["a budget of nothing", { ...own, thinking: { type: "enabled", budget_tokens: 0 } }, "thinking.budget_tokens"],
 ] as const) {
-  test(`${name} is refused in the form of the API`, async () => {
+  test(`${name} is refused in the shape of the API`, async () => {
     const response = await post("/v1/messages", body, {});
     assert.equal(response.status, 400);
     const { type, error } = await readJson<{ type: string; error: { type: string; param: string } }>(response);
@@ -240,7 +240,7 @@ for (const [name, body, param] of [
   });
 }
 
-test("a config falls back from a host of Claude to a provider that chats, and the answer has one shape", async () => {
+test("a config falls back from a host of Claude to a chat provider, with one response shape", async () => {
   const seen: string[] = [];
   wire.answer = () => {
     seen.push(wire.url);
@@ -277,7 +277,7 @@ for (const [name, sse, wanted] of [
   ],
   ["an end before the first event", "", 502],
 ] as const) {
-  test(`${name} of a native stream is a status`, async () => {
+  test(`${name} as the first event of a native stream is an error response`, async () => {
     wire.answer = () => new Response(sse, { headers: { "content-type": "text/event-stream" } });
     const headers = { "x-gateway-provider": "anthropic", authorization: "Bearer sk-ant-api-fake" };
     const response = await post("/v1/messages", { ...own, stream: true }, headers);
@@ -296,7 +296,7 @@ test("a native stream that breaks off ends with one error event", async () => {
   assert.match(rest, /^event: error\ndata: \{"type":"error","error":\{"type":"api_error","message":"[^"]+"\}\}\n\n$/);
 });
 
-test("a request is sent once more without thoughts whose signature the host refuses", async () => {
+test("a request is repeated once without reasoning whose signature the host refuses", async () => {
   const bodies: Record<string, unknown>[] = [];
   wire.answer = () => {
     bodies.push(sentBody());

@@ -36,7 +36,7 @@ const post = (body: object, headers: HeaderChanges = beta) =>
   callResponses(gateway, "POST /messages", { body, headers: { ...upstreamHeaders(upstream), ...headers } });
 const lastSent = (): Members => JSON.parse(upstream.requests.at(-1)?.text ?? "{}");
 
-test("a message goes as a response and comes back as a message", async () => {
+test("POST /v1/messages with x-gateway-beta is sent as a response and returned as a message", async () => {
   const { status, body, text } = await post(asked);
   assert.equal(status, 200, text);
   assert.equal(upstream.requests.at(-1)?.path, "/v1/responses");
@@ -69,7 +69,7 @@ test("a message goes as a response and comes back as a message", async () => {
   assert.deepEqual({ ...(usage as Members), ...counts }, usage);
 });
 
-test("what was thought and called goes back to the provider that did", async () => {
+test("reasoning and tool calls are sent back to the provider that made them", async () => {
   const { body } = await post(asked);
   const result = { type: "tool_result", tool_use_id: "call_1", content: "3 m" };
   const messages = [
@@ -87,10 +87,10 @@ test("what was thought and called goes back to the provider that did", async () 
   ]);
 });
 
-test("a stream of responses comes back as one of messages", async () => {
+test("a stream of responses is converted to one of messages", async () => {
   const { text } = await post({ ...asked, stream: true });
-  const told = parseEvents(text).filter(({ type }) => type !== "ping");
-  const shown = told.map(({ type, content_block: block, delta }) => {
+  const reported = parseEvents(text).filter(({ type }) => type !== "ping");
+  const shown = reported.map(({ type, content_block: block, delta }) => {
     const said = (block ?? delta ?? {}) as Members;
     return [type, said.type ?? said.stop_reason, said.thinking ?? said.text ?? said.partial_json ?? said.signature]
       .filter((one) => one !== undefined && one !== "")
@@ -114,7 +114,7 @@ test("a stream of responses comes back as one of messages", async () => {
   ]);
 });
 
-test("a response that was cut, or failed, is a message that was", async () => {
+test("a response that was cut, or failed, is converted to such a message", async () => {
   const [, said] = nativeResponse.output;
   const cut = {
     ...nativeResponse,
@@ -135,7 +135,7 @@ test("a response that was cut, or failed, is a message that was", async () => {
   assert.deepEqual(last, { type: "error", error: { type: "rate_limit_error", message: "openai error: Slow down" } });
 });
 
-test("without the header, and where a provider has no such API, a message goes as a chat", async () => {
+test("a message is sent as a chat without the header, and to a provider without the Responses API", async () => {
   await post(asked, {});
   assert.equal(upstream.requests.at(-1)?.path, "/v1/chat/completions");
   await post(asked, { ...beta, "x-gateway-provider": "deepinfra" });

@@ -55,7 +55,7 @@ async function rowOf(key: string, metadata: object, body: object = {}): Promise<
   return waitForLog(gateway, trace);
 }
 
-test("the metadata of the workspace stands over that of the key, which stands over the request's", async () => {
+test("metadata of the workspace wins over that of the key, which wins over the request's", async () => {
   const { metadata } = await rowOf(serviceKey, { level: "request", both: "request", ofRequest: "r" });
   assert.deepEqual(metadata, { level: "workspace", ofWorkspace: "w", both: "key", ofKey: "k", ofRequest: "r" });
 });
@@ -71,19 +71,19 @@ test("metadata of the workspace decides where a config leads", async () => {
   assert.equal(response.headers.get("x-gateway-last-used-option-index"), "config.targets[0]");
 });
 
-test("requests by the key of a person carry the person as _user and user_id", async () => {
+test("requests with a user key have the user as _user and user_id", async () => {
   const row = await rowOf(person.key, {}, { user: "end-user-7" });
   assert.deepEqual([row.metadata._user, row.user_id], ["ada@example.com", person.id]);
 });
 
-test("the user of a body is _user where the key names nobody, and what the request says of _user wins", async () => {
+test("the user of a body is _user where the key has no user, and _user of the request wins", async () => {
   const row = await rowOf(serviceKey, {}, { user: "end-user-7" });
   assert.deepEqual([row.metadata._user, row.user_id], ["end-user-7", undefined]);
   assert.equal((await rowOf(serviceKey, { _user: "named" }, { user: "end-user-7" })).metadata._user, "named");
   assert.equal((await rowOf(person.key, { _user: "named" })).metadata._user, "named");
 });
 
-test("a token names its person as _user by e-mail, else by its subject", async () => {
+test("a token sets _user to its user's e-mail, else to its subject", async () => {
   const key = await createTokenKey("metadata-key");
   const body = { jwt_enabled: true, jwks: { keys: [key.jwk] } };
   await done(call(gateway, `PUT /organisations/${organisationId}/auth-settings`, { body }));
@@ -97,7 +97,7 @@ test("a token names its person as _user by e-mail, else by its subject", async (
   }
 });
 
-test("an organisation decides whether requests of people name them, and may name others", async () => {
+test("an organisation decides whether requests with user keys set _user, and may name others", async () => {
   const set = (settings: object) => done(call(gateway, `PUT /organisations/${organisationId}`, { body: { settings } }));
   await set({ user_key_metadata_override: 0 });
   assert.equal((await rowOf(person.key, { _user: "named" })).metadata._user, "ada@example.com");

@@ -76,7 +76,7 @@ async function send(slug: string, path: string, body: unknown, headers: Record<s
 const refused = { status: 412, code: "model_not_allowed_error", isCalled: false };
 const messages = [{ role: "user", content: "Hello" }];
 
-/** UTF-16, little end first, as some readers take it. */
+/** UTF-16 with the low byte first, as some parsers accept it. */
 function toUtf16(text: string): Uint8Array {
   const bytes = new Uint8Array(text.length * 2);
   for (let index = 0; index < text.length; index++) bytes[index * 2] = text.charCodeAt(index);
@@ -88,6 +88,8 @@ for (const [name, body] of [
   ["holds NaN", '{"model":"secret","temperature":NaN}'],
   ["ends with a comma", '{"model":"secret",}'],
   ["names its model twice", '{"model":"allowed","model":"secret"}'],
+  ["names another model first", '{"model":"secret","model":"allowed"}'],
+  ["names another model first, with an escape", '{"\\u006dodel":"secret","model":"allowed"}'],
   ["names its model in two cases", '{"model":"allowed","MODEL":"secret"}'],
   ["names its model with an escape", '{"model":"allowed","\\u006dodel":"secret"}'],
   ["is a list", '[{"model":"allowed"}]'],
@@ -104,14 +106,14 @@ for (const [name, body] of [
   ["names its model at great length", JSON.stringify({ model: "x".repeat(200_000) })],
   ["leaves its models to a file", '{"model":"allowed","input_file_id":"file-1"}'],
 ] as const) {
-  test(`a body that is passed on and ${name} is refused where one model is allowed`, async () => {
+  test(`a forwarded body that ${name} is refused where one model is allowed`, async () => {
     for (const path of ["/realtime/client_secrets", "/proxy/some/path"]) {
       assert.deepEqual(await send("one", path, body), refused, path);
     }
   });
 }
 
-test("bodies that are passed on and name the allowed model reach the provider", async (context) => {
+test("forwarded bodies that name the allowed model reach the provider", async (context) => {
   const { answer } = wire;
   wire.answer = () => new Response('"done"', { headers: { "content-type": "text/plain" } });
   context.after(() => {
@@ -150,7 +152,7 @@ for (const [slug, path, body, headers] of [
   ["one", `/proxy/${"a".repeat(3_000)}`, { model: "allowed" }, {}],
   ["maker", "/endpoints/secret/invocations", { model: "allowed" }, {}],
 ] as const) {
-  test(`${path.slice(0, 80)} of a provider that allows one model is refused (${path.length})`, async () => {
+  test(`${path.slice(0, 80)} at a provider that allows one model is refused (${path.length})`, async () => {
     assert.deepEqual(await send(slug, path, body, headers), refused);
   });
 }
@@ -178,7 +180,7 @@ test("an image edit without a model is refused where one model is allowed", asyn
   assert.deepEqual([response.status, wire.url], [412, ""]);
 });
 
-test("schemas that call something model name none", async () => {
+test("schemas that have a property named model name no model", async () => {
   const schema = { $defs: { model: { type: "object" } }, properties: { model: { $ref: "#/$defs/model" } } };
   for (const [slug, path, body] of [
     [
@@ -197,7 +199,7 @@ test("schemas that call something model name none", async () => {
   }
 });
 
-test("further models a chat names are asked for too", async () => {
+test("further models a chat names are checked too", async () => {
   const chat = { model: "other", messages };
   assert.equal((await send("router", "/chat/completions", chat)).isCalled, true);
   for (const more of [
@@ -222,7 +224,7 @@ test("a model Azure serves by its default deployment counts as that deployment's
   assert.equal((await send("azure", "/proxy/v1/chat/completions", { model: "fast", messages })).status, 200);
 });
 
-test("a deployment serves the model that is allowed, under its own name too", async () => {
+test("a deployment serves the allowed model, also under the deployment's name", async () => {
   assert.equal((await send("deployed", "/chat/completions", { model: "allowed", messages })).status, 200);
   assert.equal((await send("deployed", "/chat/completions", { model: "dep", messages })).status, 200);
   assert.deepEqual(await send("deployed", "/chat/completions", { model: "other", messages }), refused);

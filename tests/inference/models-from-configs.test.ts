@@ -24,7 +24,7 @@ before(async () => {
 
 const messages = [{ role: "user", content: "Hello" }];
 
-/** Requests that lack their model alone, by their path and a provider that has the operation. */
+/** Requests that lack only their model, by their path and a provider that has the operation. */
 const requests: readonly (readonly [path: string, provider: string, body: Record<string, unknown>])[] = [
   ["/chat/completions", "openai", { messages }],
   ["/completions", "openai", { prompt: "Hello" }],
@@ -59,7 +59,7 @@ for (const [path, provider, body] of requests) {
     });
   }
   if (path === "/moderations" || path === "/images/generations") continue;
-  test(`${path} without any model is refused`, async () => {
+  test(`${path} without a model is refused`, async () => {
     for (const headers of [
       { "x-gateway-provider": provider },
       { "x-gateway-config": JSON.stringify({ provider, api_key: "k" }) },
@@ -73,7 +73,7 @@ for (const [path, provider, body] of requests) {
   });
 }
 
-test("a config gives what else a body lacks, and what the body says itself is checked", async () => {
+test("a config adds other missing fields, and fields of the body are checked", async () => {
   const given = { model: "given", max_tokens: 7 };
   const config = JSON.stringify({ provider: "anthropic", api_key: "k", override_params: given });
   const { sent, text } = await send("/messages", { messages }, { "x-gateway-config": config });
@@ -83,14 +83,14 @@ test("a config gives what else a body lacks, and what the body says itself is ch
   assert.match(refused.text, /messages|temperature/);
 });
 
-test("a target that gives no model is refused, and the next one that does is called", async () => {
+test("a target without a model is refused, and the next one with a model is called", async () => {
   const target = { provider: "openai", api_key: "k" };
   const targets = [target, { ...target, override_params: { model: "second" } }];
   const config = JSON.stringify({ strategy: { mode: "fallback" }, targets });
   assert.equal((await send("/chat/completions", { messages }, { "x-gateway-config": config })).model, "second");
 });
 
-test("the model of x-gateway-provider serves a request that names none, and only such a request", async () => {
+test("the model of x-gateway-provider serves only requests that name none", async () => {
   const headers = { "x-gateway-provider": "@stored/of-header" };
   assert.equal((await send("/chat/completions", { messages }, headers)).model, "of-header");
   assert.equal((await send("/chat/completions", { messages, model: "of-body" }, headers)).model, "of-body");
@@ -100,7 +100,7 @@ test("the model of x-gateway-provider serves a request that names none, and only
   assert.equal((await send("/chat/completions", { messages }, { "x-gateway-config": config })).model, "of-config");
 });
 
-test("the fields of a form are completed by the config too", async () => {
+test("a config completes the fields of a form too", async () => {
   const form = new FormData();
   form.set("file", new File([new Uint8Array([1])], "a.wav", { type: "audio/wav" }));
   const config = JSON.stringify({ provider: "openai", api_key: "k", default_params: { model: "given" } });

@@ -43,7 +43,7 @@ for (const [name, input] of [
   ],
 ] as const) {
   for (const provider of ["openai", "mistral-ai"]) {
-    test(`moderations of ${name} go to ${provider} unchanged, and its answer back as bytes`, async () => {
+    test(`moderations of ${name} are sent to ${provider} unchanged, and its response returned unchanged`, async () => {
       const response = await moderate({ input }, { "x-gateway-provider": provider });
       assert.equal(await response.text(), fixture("openai", "moderation.json"));
       const request = upstream.requests.at(-1) ?? assert.fail();
@@ -52,13 +52,13 @@ for (const [name, input] of [
   }
 }
 
-test("moderations leave a row in the log", async () => {
+test("POST /v1/moderations leaves a log row", async () => {
   await (await moderate({ input: "Hello", model: "text-moderation-latest" })).text();
   const [row] = await waitForLogs(gateway, "model=text-moderation-latest");
   assert.deepEqual([row?.operation, row?.provider, row?.status], ["moderate", "openai", 200]);
 });
 
-test("moderations by the SDK of OpenAI", async () => {
+test("POST /v1/moderations works with OpenAI's SDK", async () => {
   const client = new OpenAI({
     apiKey: "provider-key",
     baseURL: "http://gateway.test/v1",
@@ -81,14 +81,14 @@ for (const [name, body] of [
   ["a part of no known type", { input: [{ type: "audio", audio: "" }] }],
   ["a model that is no text", { input: "a", model: 1 }],
 ] as const) {
-  test(`moderations refuse ${name}`, async () => {
+  test(`POST /v1/moderations refuses ${name}`, async () => {
     const calls = upstream.requests.length;
     assert.equal((await moderate(body)).status, 400);
     assert.equal(upstream.requests.length, calls);
   });
 }
 
-test("moderations of a provider without them are refused", async () => {
+test("POST /v1/moderations is refused at a provider without moderations", async () => {
   const response = await moderate({ input: "a" }, { "x-gateway-provider": "groq" });
   const { error } = await readJson<{ error: { code: string } }>(response);
   assert.deepEqual([response.status, error.code], [400, "unsupported_endpoint"]);

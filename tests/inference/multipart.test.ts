@@ -36,7 +36,7 @@ const path = "/audio/transcriptions";
 const wav = ["talk.wav", "audio/wav", [0, 13, 10, 45, 45, 255]];
 const digest = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-/** Bytes of a form with a file in front, and its content type. */
+/** Bytes of a form with a file first, and its content type. */
 function rawForm(file: Uint8Array, fields: Record<string, string> = { model: "whisper-1" }) {
   const boundary = "----formBoundary7MA4YWxk";
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.mp3"\r\nContent-Type: audio/mpeg\r\n\r\n`;
@@ -47,7 +47,7 @@ function rawForm(file: Uint8Array, fields: Record<string, string> = { model: "wh
   return { body: new Uint8Array(body), type: `multipart/form-data; boundary=${boundary}` };
 }
 
-/** A body that arrives in pieces of odd sizes. */
+/** A body that arrives in chunks of odd sizes. */
 function inPieces(bytes: Uint8Array, sizes: readonly number[]): ReadableStream<Uint8Array> {
   let position = 0;
   let turn = 0;
@@ -61,7 +61,7 @@ function inPieces(bytes: Uint8Array, sizes: readonly number[]): ReadableStream<U
   });
 }
 
-test("a form goes upstream as it came, with its boundary", async () => {
+test("a form is sent upstream unchanged, with its boundary", async () => {
   const { body, type } = rawForm(Uint8Array.of(1, 2, 3));
   const response = await post(gateway, path, body, { ...upstreamHeaders(upstream), "content-type": type });
   assert.equal(response.status, 200);
@@ -73,7 +73,7 @@ test("a form goes upstream as it came, with its boundary", async () => {
   assert.equal(request.headers.authorization, "Bearer upstream-credential");
 });
 
-test("the log keeps the fields of a form, and of its file no bytes", async () => {
+test("the log has the fields of a form, and no bytes of its file", async () => {
   const headers = { ...upstreamHeaders(upstream), "x-gateway-trace-id": "form-log" };
   await (await post(gateway, path, formOf({ file: sound(), model: "m-1" }), headers)).text();
   const row = await waitForLog(gateway, "form-log");
@@ -129,7 +129,7 @@ test("a retry and a fallback send the same form again", async () => {
   );
 });
 
-test("a fallback goes on past a provider without the operation", async () => {
+test("a fallback skips a provider without the operation", async () => {
   const config = {
     strategy: { mode: "fallback" },
     targets: [{ provider: "anthropic", api_key: "k" }, targetOf(upstream)],
@@ -140,7 +140,7 @@ test("a fallback goes on past a provider without the operation", async () => {
   assert.equal(upstream.requests.length, 1);
 });
 
-test("conditions see the fields of a form", async () => {
+test("conditions can use the fields of a form", async () => {
   const condition = { query: { "params.model": { $eq: "gpt-4o-transcribe" } }, then: "right" };
   const config = {
     strategy: { mode: "conditional", conditions: [condition], default: "wrong" },
@@ -158,7 +158,7 @@ for (const [how, provider] of [
   ["held", "groq"],
   ["that flows through", "openai"],
 ] as const) {
-  test(`25 MB in odd pieces arrive as they were sent: a form ${how}`, async () => {
+  test(`25 MB in odd chunks arrive as they were sent: a form ${how}`, async () => {
     const { body, type } = rawForm(randomBytes(25 * 1024 * 1024));
     const config = { ...targetOf(upstream), provider, ...(how === "held" && { retry: { attempts: 1 } }) };
     const headers = { "x-gateway-provider": null, ...configHeader(config), "content-type": type };
@@ -170,7 +170,7 @@ for (const [how, provider] of [
   });
 }
 
-test("a boundary cut at any place is found", async () => {
+test("a boundary split at any position is found", async () => {
   const { body, type } = rawForm(Uint8Array.of(45, 45, 13, 10));
   for (let cut = 1; cut < body.length; cut += 5) {
     const headers = { ...upstreamHeaders(upstream), "x-gateway-config": null, "content-type": type };
@@ -185,10 +185,10 @@ for (const [what, config] of [
   ["held", { retry: { attempts: 1 } }],
   ["that flows through", {}],
 ] as const) {
-  for (const isTold of [true, false]) {
-    test(`413 for a form ${what} that is too large, its length ${isTold ? "told" : "not told"}`, async () => {
+  for (const isDeclared of [true, false]) {
+    test(`413 for a form ${what} that is too large, its length ${isDeclared ? "declared" : "not declared"}`, async () => {
       const { body, type } = rawForm(new Uint8Array(maxForm));
-      const length = isTold ? { "content-length": String(body.length) } : {};
+      const length = isDeclared ? { "content-length": String(body.length) } : {};
       const headers = { "x-gateway-provider": null, ...configHeader(targetOf(upstream, config)), ...length };
       const response = await post(gateway, path, inPieces(body, [1 << 20]), { ...headers, "content-type": type });
       assert.equal(response.status, 413);
@@ -199,7 +199,7 @@ for (const [what, config] of [
 
 const broken = rawForm(Uint8Array.of(1)).body;
 for (const [what, body, type, wanted] of [
-  ["no file", formOf({ model: "m" }), null, /send the sound as a file/],
+  ["no file", formOf({ model: "m" }), null, /send the audio as a file named file/],
   ["no model", formOf({ file: sound() }), null, /model/],
   ["a model twice", formOf({ file: sound(), model: ["a", "b"] }), null, /model/],
   ["a temperature that is none", formOf({ file: sound(), model: "m", temperature: "warm" }), null, /temperature/],
@@ -247,7 +247,7 @@ test("passthrough gets the form as it came", async () => {
   assert.deepEqual(new Uint8Array(upstream.requests[0]!.body), body);
 });
 
-test("a model may name a stored provider: the reference does not go upstream", async () => {
+test("a model may name a stored provider: the reference is not sent upstream", async () => {
   const options = { key: workspaceKey };
   const configurations = { custom_host: `${upstream.url}/v1` };
   const integration = {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findNotable } from "../../src/inference/stream/sse-scan.ts";
+import { scanEvents } from "../../src/inference/stream/sse-scan.ts";
 
-const find = (text: string) => findNotable(new TextEncoder().encode(text));
+const find = (text: string) => scanEvents(new TextEncoder().encode(text));
 
-/** What is looked for, written as patterns. */
+/** The searched parts, as patterns. */
 function search(text: string): { notable: boolean; finishes: boolean } {
   const notable = /\[DONE\]|"usage"\s*:\s*\{|"error"\s*:\s*[{"]/.exec(text);
   const before = notable ? text.slice(0, notable.index) : text;
@@ -42,7 +42,7 @@ const parts = [
 ];
 
 for (const seed of [1, 2, 3]) {
-  test(`findNotable() finds what the patterns find in random texts (seed ${seed})`, () => {
+  test(`scanEvents() finds what the patterns find in random text (seed ${seed})`, () => {
     let state = seed;
     const next = (limit: number) => {
       state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -66,5 +66,5 @@ for (const [text, wanted] of [
   ["data: [DONE]\n\n", true],
   ["data: [DONE", false],
 ] as const) {
-  test(`findNotable() says ${wanted} for ${JSON.stringify(text)}`, () => assert.equal(find(text).at >= 0, wanted));
+  test(`scanEvents() says ${wanted} for ${JSON.stringify(text)}`, () => assert.equal(find(text).at >= 0, wanted));
 }

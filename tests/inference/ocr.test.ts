@@ -54,7 +54,7 @@ for (const [provider, headers, path] of [
   ["mistral-ai", mistral, "/v1/ocr"],
   ["azure-ai", azure, "/providers/mistral/azure/ocr"],
 ] as const) {
-  test(`ocr by ${provider} passes the answer with the provider beside it`, async () => {
+  test(`POST /v1/ocr by ${provider} returns the response and adds the provider`, async () => {
     const response = await read(headers());
     assert.equal(response.status, 200);
     assert.deepEqual(await readJson(response), { ...Object(recorded), provider });
@@ -66,7 +66,7 @@ for (const [provider, headers, path] of [
   });
 }
 
-test("ocr by azure-ai refuses addresses before anything is called", async () => {
+test("POST /v1/ocr by azure-ai refuses addresses before any call", async () => {
   const calls = upstream.requests.length;
   const away = { ...body, document: { type: "image_url", image_url: { url: "https://example.com/a.png" } } };
   const response = await read(azure(), away);
@@ -86,19 +86,19 @@ for (const [name, changes, param] of [
   ["no pictures at most", { image_limit: 0 }, "image_limit"],
   ["a size of no points", { image_min_size: 0 }, "image_min_size"],
 ] as const) {
-  test(`ocr refuses ${name}`, async () => {
+  test(`POST /v1/ocr refuses ${name}`, async () => {
     const response = await read(mistral(), { ...body, ...changes });
     const { error } = await readJson<Answer>(response);
     assert.deepEqual([response.status, error.param], [400, param], error.message);
   });
 }
 
-test("ocr of a provider without it is refused", async () => {
+test("POST /v1/ocr is refused at a provider without OCR", async () => {
   const response = await read({ ...mistral(), "x-gateway-provider": "openai" });
   assert.deepEqual([response.status, (await readJson<Answer>(response)).error.code], [400, "unsupported_endpoint"]);
 });
 
-test("ocr takes no answer that cannot be read", async () => {
+test("POST /v1/ocr refuses a response that cannot be parsed", async () => {
   const response = await read(mistral("/odd"));
   assert.deepEqual([response.status, (await readJson<Answer>(response)).error.code], [502, "upstream_bad_answer"]);
 });

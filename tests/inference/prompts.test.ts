@@ -99,7 +99,7 @@ interface Reply {
   headers: Headers;
 }
 
-/** Uses a prompt; what is asked for is its name with the route. */
+/** Uses a prompt; the request is named after its route. */
 async function use(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Reply> {
   const response = await gateway.fetch(`/v1/prompts/${path}`, {
     method: "POST",
@@ -147,7 +147,7 @@ test("a prompt is completed by its provider, with its parameters", async () => {
   assert.deepEqual(row.request.body, { variables });
 });
 
-test("members of the request override those of the prompt", async () => {
+test("fields of the request override those of the prompt", async () => {
   const { slug } = await save({
     parameters: { temperature: 0.5, max_tokens: 10, stream: true, messages: [] },
     tools: [],
@@ -156,14 +156,14 @@ test("members of the request override those of the prompt", async () => {
   assert.deepEqual(sent(), { temperature: 0, max_tokens: 10, model: "other", top_p: 0.1, messages });
 });
 
-test("a plain text is a text completion", async () => {
+test("a prompt of plain text is a text completion", async () => {
   const { slug } = await save({ string: "Say {{word}}{{^word}}nothing{{/word}}" });
   const { status, body } = await use(`${slug}/completions`, { variables: {}, stream: false });
   assert.deepEqual([status, body.object, upstream.requests[0]?.path], [200, "text_completion", "/v1/completions"]);
   assert.equal(sent().prompt, "Say nothing");
 });
 
-test("a stream comes as the provider sends it, with a row in the log", async () => {
+test("a stream is forwarded as the provider sends it, with a log row", async () => {
   const { slug, version_id } = await save();
   const response = await gateway.fetch(`/v1/prompts/${slug}/completions`, {
     method: "POST",
@@ -178,7 +178,7 @@ test("a stream comes as the provider sends it, with a row in the log", async () 
   assert.deepEqual([row.stream, row.status, Object(row).prompt_version_id], [true, 200, version_id]);
 });
 
-test("the SDK of OpenAI posts to prompts, whole and streamed", async () => {
+test("OpenAI's SDK posts to prompts, non-streaming and streamed", async () => {
   const { slug } = await save();
   const client = new OpenAI({
     apiKey: key,
@@ -190,7 +190,7 @@ test("the SDK of OpenAI posts to prompts, whole and streamed", async () => {
     body: { variables },
   });
   assert.equal(whole.choices[0]?.message.content, "Hi");
-  // `stream` tells the SDK to read events; nothing of it is in its types for plain posts
+  // `stream` makes the SDK read events; its types for plain posts lack it
   const stream = (await client.post(`/prompts/${slug}/completions`, {
     body: { variables, stream: true },
     stream: true,
@@ -200,7 +200,7 @@ test("the SDK of OpenAI posts to prompts, whole and streamed", async () => {
   assert.equal(pieces.join(""), "Hi");
 });
 
-test("render answers the request a completion would be asked with", async () => {
+test("render returns the request a completion would be made of", async () => {
   const { slug } = await save();
   const { status, body, traceId } = await use(`${slug}/render`, { variables, max_tokens: 5 });
   const data = { temperature: 0.5, max_tokens: 5, model: "gpt-test", messages };
@@ -237,7 +237,7 @@ test("versions are named by number, latest and label, also right after they chan
   assert.deepEqual([await said(slug), await said(`${slug}@production`)], [404, 404]);
 });
 
-test("partials are included in the version they are named with", async () => {
+test("partials are included in the version they name", async () => {
   const inner = await ask("POST /prompts/partials", { name: "Inner", string: "[{{name}}]" });
   const outer = await ask("POST /prompts/partials", { name: "Outer", string: `({{>${inner.slug}}})` });
   for (const string of ["middle", "new"]) await ask(`PUT /prompts/partials/${inner.id}`, { string });
@@ -262,7 +262,7 @@ test("a prompt that includes too many partials is refused", async () => {
   assert.equal(await refusal(use(`${slug}/render`, { variables: {} })), "400 prompt_too_large");
 });
 
-test("the request's provider and config come before the prompt's provider", async () => {
+test("the request's provider and config win over the prompt's provider", async () => {
   const { slug } = await save();
   const by = async (body: object, headers: Record<string, string>) => {
     upstream.requests.length = 0;
@@ -295,7 +295,7 @@ test("the request's provider and config come before the prompt's provider", asyn
   assert.deepEqual(await by({ temperature: 2 }, config(conditional)), [200, "main", "gpt-test"]);
 });
 
-test("a prompt without provider or model needs them from the request", async () => {
+test("a prompt without provider or model needs them in the request", async () => {
   const { slug } = await save({ virtual_key: "", model: null });
   assert.equal(await refusal(use(`${slug}/completions`, { variables, model: "m" })), "400 provider_required");
   const { status, body } = await use(`${slug}/completions`, { variables }, { "x-gateway-provider": "echo" });
@@ -325,7 +325,7 @@ for (const [name, body, code, param] of [
   });
 }
 
-test("values may have any name", async () => {
+test("variables may have any name", async () => {
   const { slug } = await save({ string: "{{__proto__}} {{constructor}} {{toString}}" });
   const response = await gateway.fetch(`/v1/prompts/${slug}/render`, {
     method: "POST",
@@ -335,13 +335,13 @@ test("values may have any name", async () => {
   assert.equal(JSON.parse(await response.text()).data.prompt, "a b ");
 });
 
-test("a text completion is checked like one", async () => {
+test("a text completion is validated like one", async () => {
   const { slug } = await save({ string: "plain" });
   const { status, body } = await use(`${slug}/completions`, { variables: {}, temperature: 3 });
   assert.deepEqual([status, Object(body.error).param], [400, "temperature"]);
 });
 
-test("unknown and foreign prompts are the same 404", async () => {
+test("unknown and foreign prompts return the same 404", async () => {
   const { slug, id } = await save();
   const database = await gateway.openFile();
   const sibling = await done<Receipt>(call<Receipt>(gateway, "POST /admin/workspaces", { body: { name: "Sibling" } }));
@@ -367,7 +367,7 @@ test("unknown and foreign prompts are the same 404", async () => {
   }
 });
 
-test("each route asks for its own scope", async () => {
+test("each route requires its own scope", async () => {
   const { slug } = await save();
   const database = await gateway.openFile();
   for (const [scope, wanted] of [
@@ -387,7 +387,7 @@ test("each route asks for its own scope", async () => {
   }
 });
 
-test("what a provider answers wrongly is not the caller's fault", async () => {
+test("a provider's invalid response is not the caller's fault", async () => {
   const { slug } = await save();
   const garbage = use(`${slug}/completions`, { variables: { question: "garbage please" } });
   assert.equal(await refusal(garbage), "502 upstream_bad_answer");

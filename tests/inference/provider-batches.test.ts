@@ -47,7 +47,7 @@ function begin(
   return runLines(gateway, lines, { completion_window: "24h", gateway_options: provider.options, ...options });
 }
 
-/** Ends the provider's batch with an answer to `a` and a failure of `b`. */
+/** Ends the provider's batch with a result for `a` and a failure of `b`. */
 function complete(provider: BatchProvider): void {
   const failure = { error: { message: "too long", code: "context_length_exceeded" } };
   provider.contents.set("file-out", answerLine("a"));
@@ -62,7 +62,7 @@ function countOf(provider: BatchProvider, wanted: string): number {
   return provider.lines().filter((one) => one === wanted).length;
 }
 
-test("a batch of one provider becomes that provider's own, its answers files of the gateway", async () => {
+test("a batch of one provider becomes that provider's batch, its results files of the gateway", async () => {
   await withProvider(async (provider, gateway) => {
     const begun = await begin(provider, gateway, { metadata: { team: "blue" } });
     assert.equal(begun.provider, "openai");
@@ -96,7 +96,7 @@ test("a batch of one provider becomes that provider's own, its answers files of 
   });
 });
 
-test("the provider gets each line whole, and the batch as it was asked for", async () => {
+test("the provider receives each line unchanged, and the batch as it was requested", async () => {
   await withProvider(async (provider, gateway) => {
     complete(provider);
     const bare = JSON.stringify({ custom_id: "b", body: { messages: [] } });
@@ -124,7 +124,7 @@ test("the provider gets each line whole, and the batch as it was asked for", asy
   });
 });
 
-test("the provider's batch is shown where it is asked for", async () => {
+test("GET /v1/batches/{id} shows the provider's batch on request", async () => {
   await withProvider(async (provider, gateway) => {
     const begun = await begin(provider, gateway);
     await waitForBatch(gateway, begun.id, ({ provider_batch_id: id }) => id === "batch_1");
@@ -181,7 +181,7 @@ test("a config with one target leads to its provider", async () => {
   });
 });
 
-/** A stored provider whose prices are thrice those of the list. */
+/** A stored provider whose prices are three times those of the list. */
 async function storeProvider(provider: BatchProvider, gateway: TestGateway, more: Record<string, unknown> = {}) {
   const integration = {
     name: "own",
@@ -198,7 +198,7 @@ async function storeProvider(provider: BatchProvider, gateway: TestGateway, more
   await done(call(gateway, "POST /providers", { key: workspaceKey, body }));
 }
 
-test("a stored provider's batch is made with its credential and costs what its prices say", async () => {
+test("a stored provider's batch uses its credential and costs its prices", async () => {
   await withProvider(async (provider, gateway) => {
     await storeProvider(provider, gateway);
     complete(provider);
@@ -209,7 +209,7 @@ test("a stored provider's batch is made with its credential and costs what its p
   });
 });
 
-test("a host without the routes is called line by line", async () => {
+test("a batch is called line by line at a host without the routes", async () => {
   await withProvider(async (provider, gateway) => {
     provider.next.set("POST /v1/files", [[404, { error: { message: "no such route" } }]]);
     const batch = await waitForBatch(gateway, (await begin(provider, gateway)).id);
@@ -222,7 +222,7 @@ for (const [route, status, what] of [
   ["POST /v1/files", 401, /^Cannot upload the input: openai answered 401 and refused the credential.*: bad key$/],
   ["POST /v1/files", 403, /^Cannot upload the input: openai answered 403 and refused the credential.*: bad key$/],
   ["POST /v1/batches", 400, /^Cannot make the batch: openai answered 400: bad key$/],
-  ["GET /v1/batches/batch_1", 404, /^Cannot ask for the state of the batch: openai answered 404: bad key$/],
+  ["GET /v1/batches/batch_1", 404, /^Cannot read the state of the batch: openai answered 404: bad key$/],
 ] as const) {
   test(`a ${status} to ${route} ends the batch with a clear error`, async () => {
     await withProvider(async (provider, gateway) => {
@@ -244,7 +244,7 @@ for (const route of [
   "GET /v1/files/file-out/content",
   "GET /v1/files/file-err/content",
 ]) {
-  test(`a failure of ${route} that passes is waited out`, async () => {
+  test(`a temporary failure of ${route} is waited out`, async () => {
     await withProvider(async (provider, gateway) => {
       provider.next.set(route, [
         [503, { error: { message: "overloaded" } }],
@@ -264,7 +264,7 @@ for (const route of [
   });
 }
 
-test("an answer that cannot be read is told, and asked for again", async () => {
+test("an unreadable response is reported, and the call repeated", async () => {
   await withProvider(async (provider, gateway) => {
     const odd = Array.from({ length: 3 }, () => [200, { id: "../x", status: 1 }] as const);
     provider.next.set("GET /v1/batches/batch_1", [...odd]);
@@ -280,7 +280,7 @@ for (const [status, time] of [
   ["expired", "expired_at"],
   ["cancelled", "cancelled_at"],
 ] as const) {
-  test(`a provider's batch that is ${status} ends the gateway's so`, async () => {
+  test(`a provider's batch that is ${status} ends the gateway's in the same state`, async () => {
     await withProvider(async (provider, gateway) => {
       const begun = await begin(provider, gateway);
       const errors = { object: "list", data: [{ code: "bad", message: "line 1 is bad", param: null, line: 1 }] };
@@ -296,13 +296,13 @@ for (const [status, time] of [
   });
 }
 
-test("a cancelled batch is cancelled at the provider, and what it answered is kept", async () => {
+test("a cancelled batch is cancelled at the provider, and its results are stored", async () => {
   await withProvider(
     async (provider, gateway) => {
       provider.batch.status = "in_progress";
       const begun = await begin(provider, gateway);
       await waitForBatch(gateway, begun.id, isAt("in_progress"));
-      // the provider is asked next in an hour: a wish to cancel is not kept waiting for that
+      // the next call of the provider is due in an hour: a cancellation does not wait for it
       const response = await sendOwn(gateway, `/v1/batches/${begun.id}/cancel`, { method: "POST" });
       assert.equal((await readJson<BatchObject>(response)).status, "cancelling");
       await waitForBatch(gateway, begun.id, () => provider.batch.status === "cancelling");
@@ -324,7 +324,7 @@ test("a cancelled batch is cancelled at the provider, and what it answered is ke
   });
 });
 
-/** Steps at which a process may end: a request it has under way, which the provider answers or not. */
+/** Steps at which a process may end: a running request, which the provider may have served. */
 for (const [step, wasAnswered] of [
   ["POST /v1/files", false],
   ["POST /v1/batches", false],
@@ -333,7 +333,7 @@ for (const [step, wasAnswered] of [
   ["GET /v1/files/file-out/content", false],
   ["GET /v1/files/file-err/content", false],
 ] as const) {
-  test(`a process that ends at ${step}${wasAnswered ? " after the answer was lost" : ""}: the next one goes on`, async () => {
+  test(`a process that ends at ${step}${wasAnswered ? " after the response was lost" : ""}: the next one continues`, async () => {
     const provider = await startBatchProvider();
     const folder = createTemporaryFolder();
     const database = `file:${join(folder.path, "gateway.db")}`;
@@ -350,7 +350,7 @@ for (const [step, wasAnswered] of [
         if (one !== step || !isFirst) return undefined;
         isFirst = false;
         reached();
-        // never answered: the connection ends with the process
+        // no response: the connection ends with the process
         return new Promise(() => {});
       };
       const wanted = provider.batch;
@@ -361,7 +361,7 @@ for (const [step, wasAnswered] of [
       await first.close();
       first = undefined;
       const input = [...provider.uploads.keys()].at(-1);
-      // it made the batch all the same
+      // it created the batch all the same
       if (wasAnswered)
         provider.next.set("GET /v1/batches?limit=100", [[200, { data: [{ ...wanted, input_file_id: input }] }]]);
       complete(provider);
@@ -382,7 +382,7 @@ for (const [step, wasAnswered] of [
   });
 }
 
-test("answers that were stored before a process ended are not stored again", async () => {
+test("results that were stored before a process ended are not stored again", async () => {
   await withProvider(
     async (provider, gateway) => {
       const ids = Array.from({ length: 2_500 }, (_, index) => `line-${index}`);
@@ -408,7 +408,7 @@ test("answers that were stored before a process ended are not stored again", asy
   );
 });
 
-test("no more rows are taken than there are requests", async () => {
+test("no more result lines are stored than there are requests", async () => {
   await withProvider(async (provider, gateway) => {
     provider.contents.set("file-out", answerLine("a").repeat(3_000));
     Object.assign(provider.batch, { status: "completed", output_file_id: "file-out" });
@@ -418,7 +418,7 @@ test("no more rows are taken than there are requests", async () => {
   });
 });
 
-test("rows nobody can read are told in the error file", async () => {
+test("unreadable result lines are reported in the error file", async () => {
   await withProvider(async (provider, gateway) => {
     const deep = `${"[".repeat(5_000)}${"]".repeat(5_000)}`;
     provider.contents.set("file-out", `${answerLine("a")}nonsense\n[1]\n{"custom_id":"d","response":${deep}}\n`);
@@ -430,7 +430,7 @@ test("rows nobody can read are told in the error file", async () => {
   });
 });
 
-test("a batch that waits for its provider holds no place of those that run", async () => {
+test("a batch that waits for its provider does not count as a running one", async () => {
   await withProvider(
     async (provider, gateway) => {
       const waiting: string[] = [];
@@ -445,7 +445,7 @@ test("a batch that waits for its provider holds no place of those that run", asy
   );
 });
 
-test("a provider that never answers to its batch is given up a day after the batch's end", async () => {
+test("a provider that never returns its batch is given up a day after the batch's end", async () => {
   const clock = createTestClock();
   await withProvider(
     async (provider, gateway) => {
@@ -467,7 +467,7 @@ test("a provider that never answers to its batch is given up a day after the bat
   );
 });
 
-test("batches of another workspace are not there, nor can they be cancelled", async () => {
+test("batches of another workspace are not found, nor can they be cancelled", async () => {
   const otherKey = "other-workspace-key-0000000";
   await withProvider(
     async (provider, gateway) => {
@@ -487,7 +487,7 @@ test("batches of another workspace are not there, nor can they be cancelled", as
   );
 });
 
-test("the batch of a key that was revoked fails", async () => {
+test("the batch of a revoked key fails", async () => {
   await withProvider(
     async (provider, gateway) => {
       const begun = await begin(provider, gateway);

@@ -25,10 +25,10 @@ const raw = () => ({
   authorization: "Bearer own-credential",
   "x-team": "blue",
 });
-/** Odd spacing and members no schema knows must arrive as they are. */
+/** Odd spacing and unknown fields must arrive unchanged. */
 const body = '{ "model":"m",  "messages":[{"role":"user","content":"a"}], "odd": [1.0] }';
 
-test("passthrough hands a unified request on untouched, and its answer back", async () => {
+test("passthrough forwards a unified request and its response unchanged", async () => {
   const response = await chat(gateway, body, { ...raw(), "content-length": `${body.length}` });
   assert.equal(response.status, 418);
   assert.equal(response.headers.get("x-own"), "kept");
@@ -46,7 +46,7 @@ test("passthrough hands a unified request on untouched, and its answer back", as
   assert.deepEqual([row?.model, row?.status, row?.operation], ["m", 418, "chat"]);
 });
 
-test("passthrough hands a packed request on as it came", async () => {
+test("passthrough forwards a compressed request unchanged", async () => {
   const response = await chat(gateway, gzipSync(body), { ...raw(), "content-encoding": "gzip" });
   assert.equal(response.status, 418);
   const { body: received, headers } = upstream.requests.at(-1) ?? assert.fail();
@@ -60,7 +60,7 @@ test("passthrough lists the models of its host", async () => {
   assert.equal(upstream.requests.at(-1)?.path, "/base/models");
 });
 
-test("passthrough needs a host, and never sends the gateway's key on", async () => {
+test("passthrough needs a host, and never sends the gateway key", async () => {
   assert.equal((await chat(gateway, body, { ...raw(), "x-gateway-custom-host": null })).status, 400);
   const key = requestHeaders().get("x-gateway-api-key") ?? "";
   await chat(gateway, body, { ...raw(), authorization: `Bearer ${key}` });
@@ -72,7 +72,7 @@ for (const [name, sent, type] of [
   ["messages that are none", '{"model":5,"messages":"x"}', "application/json"],
   ["no JSON", "model=m", "application/x-www-form-urlencoded"],
 ] as const) {
-  test(`passthrough hands on a chat with ${name}`, async () => {
+  test(`passthrough forwards a chat with ${name}`, async () => {
     const response = await chat(gateway, sent, { ...raw(), "content-type": type });
     assert.equal(response.status, 418, await response.clone().text());
     const { text, headers } = upstream.requests.at(-1) ?? assert.fail();
@@ -81,14 +81,14 @@ for (const [name, sent, type] of [
 }
 
 for (const scheme of ["Basic dXNlcjpwYXNz", "Token abc, def=1", "Key id:secret", "Bearer own-credential"]) {
-  test(`passthrough hands on ${scheme} beside the gateway's key`, async () => {
+  test(`passthrough forwards ${scheme} beside the gateway's key`, async () => {
     const response = await chat(gateway, body, { ...raw(), authorization: scheme });
     assert.equal(response.status, 418, await response.clone().text());
     assert.equal(upstream.requests.at(-1)?.headers.authorization, scheme);
   });
 }
 
-test("what is passed on to any provider keeps the caller's own scheme, and a stored credential alone goes with a stored one", async () => {
+test("forwarded requests preserve the caller's own credential scheme, and send only the stored credential of a stored provider", async () => {
   const init = {
     "x-gateway-provider": "openai",
     "x-gateway-custom-host": upstream.url,
@@ -98,7 +98,7 @@ test("what is passed on to any provider keeps the caller's own scheme, and a sto
   assert.equal(upstream.requests.at(-1)?.headers.authorization, "Basic dXNlcjpwYXNz");
 });
 
-test("a credential of another scheme is none for a provider that takes bearer tokens", async () => {
+test("a credential of another scheme does not count at a provider that takes bearer tokens", async () => {
   const headers = { "x-gateway-provider": "openai", "x-gateway-custom-host": upstream.url };
   await chat(gateway, body, { ...headers, authorization: "Basic dXNlcjpwYXNz" });
   assert.equal(upstream.requests.at(-1)?.headers.authorization, undefined);

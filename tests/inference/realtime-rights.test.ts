@@ -7,7 +7,7 @@ import { addPerson } from "../support/people.ts";
 import { eventually } from "../support/upstream.ts";
 import { handshakeHeaders, type SocketUpstream, startSocketUpstream } from "../support/websocket-upstream.ts";
 
-/** How often running sessions are looked at. */
+/** How often running sessions are checked. */
 const lookMs = 30_000;
 const clock = createTestClock(Date.now());
 
@@ -38,7 +38,7 @@ async function createProvider(slug: string): Promise<void> {
   await own("POST /providers", { name: slug, slug, integration_id: integration.slug });
 }
 
-/** Opens a session; `closes` are those the caller gets. */
+/** Opens a session; `closes` are those the caller receives. */
 async function open(key: string, headers: Record<string, string>): Promise<SocketClose[]> {
   const closes: SocketClose[] = [];
   const end: SocketEnd = {
@@ -68,7 +68,7 @@ async function open(key: string, headers: Record<string, string>): Promise<Socke
 
 const scopes = ["completions.write", "prompts.render"];
 
-/** What takes a right away, by what it is; each with a key and headers of its own. */
+/** Changes that remove a right; each with a key and headers for it. */
 const cases: Readonly<Record<string, () => Promise<{ key: string; slug: string; take: () => Promise<unknown> }>>> = {
   "whose key lost its scope": async () => {
     const body = { name: "k", scopes, workspace_id: workspace };
@@ -100,7 +100,7 @@ const cases: Readonly<Record<string, () => Promise<{ key: string; slug: string; 
 };
 
 for (const [name, prepare] of Object.entries(cases)) {
-  test(`running sessions end ${name}, and others go on`, async () => {
+  test(`running sessions end ${name}, and others continue`, async () => {
     const { key, slug, take } = await prepare();
     const provider = `@${slug}`;
     const config = JSON.stringify({ strategy: { mode: "fallback" }, targets: [{ provider }] });

@@ -42,7 +42,7 @@ after(async () => {
   await upstream.close();
 });
 
-/** A host that accepts a handshake and hands over a WebSocket of the test's. */
+/** A host that accepts a handshake and returns the test's WebSocket. */
 function createHost() {
   const heard: SocketMessage[] = [];
   const closes: SocketClose[] = [];
@@ -67,7 +67,7 @@ function createHost() {
 
 type Host = Pick<ReturnType<typeof createHost>, "upgrade">;
 
-/** Asks for a session. */
+/** Requests a session. */
 function ask(query: string, headers: Record<string, string> = {}, host?: Host): Promise<Response> {
   const own = { ...handshakeHeaders, "x-gateway-api-key": workspaceKey, ...headers };
   return gateway.fetch(`/v1/realtime${query}`, { headers: own }, host && { upgrade: host.upgrade });
@@ -83,7 +83,7 @@ for (const [query, headers, path] of [
   ["?model=@main/gpt-realtime&a=1&a=2", { "x-gateway-provider": "@main" }, "/v1/realtime?model=gpt-realtime&a=1&a=2"],
   ["?model=gpt-realtime", { "x-gateway-virtual-key": "main" }, "/v1/realtime?model=gpt-realtime"],
 ] as const) {
-  test(`a stored provider is asked with its own credential: ${query} ${JSON.stringify(headers)}`, async () => {
+  test(`a stored provider is called with its own credential: ${query} ${JSON.stringify(headers)}`, async () => {
     const host = createHost();
     const response = await ask(query, { ...headers, authorization: "Bearer the-callers-own" }, host);
     assert.equal(response.headers.get("x-accepted"), "yes");
@@ -97,7 +97,7 @@ for (const [query, headers, path] of [
   });
 }
 
-test("a model that is not allowed is 412, and so is a session that names none", async () => {
+test("a forbidden model is 412, and so is a session without a model", async () => {
   const seen = upstream.handshakes.length;
   assert.equal((await ask("?model=@main/closed", {}, createHost())).status, 412);
   assert.equal((await ask("", { "x-gateway-provider": "@main" }, createHost())).status, 412);
@@ -117,7 +117,7 @@ test("a refusal that repeats the stored credential shows it masked", async () =>
   }
 });
 
-test("a host without WebSockets answers 501", async () => {
+test("a host without WebSockets responds 501", async () => {
   assert.deepEqual(await refusalOf(await ask("?model=@main/gpt-realtime")), [501, "websocket_unsupported"]);
 });
 
@@ -133,7 +133,7 @@ test("a host whose client left closes the upstream and leaves a row", async () =
   assert.equal(row.error?.code, "client_closed");
 });
 
-test("the host is told headers, subprotocol and the largest message", async () => {
+test("the host receives headers, subprotocol and the largest message", async () => {
   const host = createHost();
   await ask("?model=@main/gpt-realtime", { "sec-websocket-protocol": "other, realtime" }, host);
   const { headers, protocol, maxMessageBytes } = host.accepted() ?? assert.fail();
@@ -162,7 +162,7 @@ for (const [close, code] of [
   });
 }
 
-test("an origin counts when the operator listed it, whatever its case", async () => {
+test("an origin is allowed when the operator listed it, whatever its case", async () => {
   const host = createHost();
   const listed = await ask("?model=@main/gpt-realtime", { origin: "https://APP.example.com" }, host);
   assert.equal(listed.headers.get("x-accepted"), "yes");

@@ -25,7 +25,7 @@ const answer = {
 };
 before(async () => {
   gateway = await createTestGateway();
-  // a host that knows of no streams
+  // a host that does not stream
   upstream = await startServer((_, response) => {
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify(answer));
@@ -36,7 +36,7 @@ after(async () => {
   await upstream.close();
 });
 
-test("a client that asks for a stream gets one where the provider answered whole", async () => {
+test("a client that requests a stream gets one where the provider's response is non-streaming", async () => {
   const client = new OpenAI({
     apiKey: "upstream-credential",
     baseURL: "http://gateway.test/v1",
@@ -65,7 +65,7 @@ test("a client that asks for a stream gets one where the provider answered whole
   assert.deepEqual(chunks.at(-1)?.usage, answer.usage);
 });
 
-test("guardrails see an answer that came whole as a stream, and tell of it there", async () => {
+test("guardrails check a non-streaming response as a stream, and report there", async () => {
   const body = { stream: true };
   const config = (deny: boolean) => ({
     ...targetOf(upstream),
@@ -113,7 +113,7 @@ for (const [requestType, whole] of [
     { candidates: [{ content: { role: "model", parts: [{ text: "Hello" }] }, finishReason: "STOP" }] },
   ],
 ] as const) {
-  test(`replay() of ${requestType} adds up to the answer it was made of`, () => {
+  test(`replay() of ${requestType} adds up to the response it was made of`, () => {
     assert.deepEqual(assembleStream(replay(requestType, whole, { includeUsage: true })), whole);
   });
 }

@@ -25,7 +25,7 @@ const awsHeaders = {
 const scores = [0.25, 0.25, 0.75];
 const rows = (name: string) => scores.map((score, index) => ({ index, [name]: score })).toReversed();
 
-/** Answers of upstreams by path, each in its own protocol. */
+/** Responses of upstreams by path, each in its own protocol. */
 const answers: Readonly<Record<string, unknown>> = {
   "/cohere/v2/rerank": { id: "co-1", results: rows("relevance_score"), meta: { billed_units: { search_units: 1 } } },
   "/providers/cohere/v2/rerank": { id: "az-1", results: rows("relevance_score"), meta: {} },
@@ -98,7 +98,7 @@ interface Answer {
 }
 
 for (const [provider, { headers, id, model = "m", usage }] of Object.entries(cases)) {
-  test(`rerank by ${provider} is answered in the one shape, sorted, with documents`, async () => {
+  test(`POST /v1/rerank by ${provider} returns one shape, sorted, with documents`, async () => {
     const response = await rerank(headers());
     const answer = await readJson<Answer>(response);
     assert.equal(response.status, 200, JSON.stringify(answer));
@@ -120,7 +120,7 @@ for (const [provider, { headers, id, model = "m", usage }] of Object.entries(cas
   });
 }
 
-test("rerank gives no documents unless they are asked for, and no more results than asked for", async () => {
+test("POST /v1/rerank returns documents only on request, and no more results than requested", async () => {
   const sent = { ...body, return_documents: false, top_n: 2 };
   const { results } = await readJson<Answer>(await rerank(at("cohere"), sent));
   assert.deepEqual(results, [
@@ -129,12 +129,12 @@ test("rerank gives no documents unless they are asked for, and no more results t
   ]);
 });
 
-test("rerank tells what a provider does not take", async () => {
+test("POST /v1/rerank reports parameters a provider does not support", async () => {
   const response = await rerank(at("cohere"), { ...body, truncation: true, rank_fields: null });
   assert.equal(response.headers.get("x-gateway-dropped-params"), "truncation");
 });
 
-test("rerank by bedrock is signed for its region", async () => {
+test("POST /v1/rerank by bedrock is signed for its region", async () => {
   await rerank({ ...at("bedrock"), ...awsHeaders, "x-gateway-aws-region": "eu-west-1" });
   const request = upstream.requests.at(-1) ?? assert.fail();
   const { method, path, headers, text } = request;
@@ -174,7 +174,7 @@ for (const [provider, headers, url] of [
   ["deepinfra", {}, "https://api.deepinfra.com/v1/inference/m"],
   ["openrouter", {}, "https://openrouter.ai/api/v1/rerank"],
 ] as const) {
-  test(`rerank by ${provider} is sent to ${url}`, async () => {
+  test(`POST /v1/rerank by ${provider} is sent to ${url}`, async () => {
     const changes = { "x-gateway-provider": provider, authorization: "Bearer provider-key", ...headers };
     const init = { method: "POST", headers: requestHeaders(changes), body: JSON.stringify(body) };
     await (await wired.fetch("/v1/rerank", init)).text();
@@ -192,7 +192,7 @@ for (const [name, changes, param] of [
   ["half a result", { top_n: 1.5 }, "top_n"],
   ["rank_fields that are none", { rank_fields: "text" }, "rank_fields"],
 ] as const) {
-  test(`rerank refuses ${name}`, async () => {
+  test(`POST /v1/rerank refuses ${name}`, async () => {
     const before = upstream.requests.length;
     const response = await rerank(at("cohere"), { ...body, ...changes });
     assert.equal(response.status, 400);
@@ -201,7 +201,7 @@ for (const [name, changes, param] of [
   });
 }
 
-test("rerank by a provider that has none is refused, and a fallback goes on to one that has it", async () => {
+test("POST /v1/rerank is refused at a provider without reranking, and a fallback calls the next one", async () => {
   const refused = await rerank({ ...at("openai"), "x-gateway-custom-host": null });
   assert.equal(refused.status, 400);
   assert.equal((await readJson<Answer>(refused)).error.code, "unsupported_endpoint");
@@ -219,18 +219,18 @@ test("rerank by a provider that has none is refused, and a fallback goes on to o
 });
 
 for (const odd of ["none", "foreign", "text"]) {
-  test(`rerank takes no answer that cannot be read: ${odd}`, async () => {
+  test(`POST /v1/rerank refuses a response that cannot be parsed: ${odd}`, async () => {
     const response = await rerank(at("jina", `odd/${odd}`));
     assert.equal(response.status, 502);
     assert.equal((await readJson<Answer>(response)).error.code, "upstream_bad_answer");
   });
 }
 
-test("rerank keeps the status of an upstream's refusal", async () => {
+test("POST /v1/rerank preserves the status of an upstream's refusal", async () => {
   assert.equal((await rerank(at("jina", "unknown"))).status, 422);
 });
 
-test("rerank answers the path clients of Cohere add to their base address", async () => {
+test("POST /v2/rerank serves clients of Cohere", async () => {
   const response = await rerank(at("cohere"), body, "/v1/v2/rerank");
   assert.equal((await readJson<Answer>(response)).id, "co-1");
   assert.equal(upstream.requests.at(-1)?.path, "/cohere/v2/rerank");

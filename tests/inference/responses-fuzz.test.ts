@@ -100,7 +100,7 @@ const members = [
   "unknown",
 ];
 
-test(`no body makes the gateway fail (seed ${seed})`, async () => {
+test(`no body makes POST /v1/responses fail (seed ${seed})`, async () => {
   const random = createRandom(seed);
   const pick = <Value>(list: readonly Value[]): Value => list[Math.floor(random() * list.length)] as Value; // lists are not empty
   const some = (names: readonly string[], share: number): Record<string, unknown> =>
@@ -127,7 +127,7 @@ test(`no body makes the gateway fail (seed ${seed})`, async () => {
     const headers = shapeHeaders(shape, "http://127.0.0.1:18080", "text");
     const { status, body: answer, text } = await callResponses(gateway, "POST /responses", { body, headers });
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    // the answer every provider but the first cannot use
+    // every provider but the first cannot use this response
     const isFine = status < 500 || (status === 502 && String(answer.message).startsWith("Cannot use the response of"));
     assert.ok(isFine, `${shape.provider} ${JSON.stringify(body)} -> ${status} ${text}`);
   }

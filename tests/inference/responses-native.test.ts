@@ -56,7 +56,7 @@ async function during<Value>(next: Script, run: () => Promise<Value>): Promise<V
   }
 }
 
-test("requests and answers go through as they are, whole and streamed", async () => {
+test("native requests and responses are forwarded unchanged, non-streaming and streamed", async () => {
   const { text, status } = await post(asked, { "x-gateway-trace-id": "native-whole" });
   assert.equal(status, 200);
   assert.equal(text, JSON.stringify(nativeResponse));
@@ -71,7 +71,7 @@ test("requests and answers go through as they are, whole and streamed", async ()
   }
 });
 
-test("what follows the last event of a native stream is not sent on", async () => {
+test("nothing after the last event of a native stream is sent", async () => {
   const { text } = await during(
     (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -83,7 +83,7 @@ test("what follows the last event of a native stream is not sent on", async () =
   assert.equal(text, toSse(nativeEvents));
 });
 
-/** First events that tell of a failure, with the status they mean. */
+/** First events that report a failure, with the status they mean. */
 for (const [name, event, status] of [
   ["error", { type: "error", code: "rate_limit_exceeded", message: "Slow down", param: null, sequence_number: 0 }, 429],
   [
@@ -96,7 +96,7 @@ for (const [name, event, status] of [
   ],
   ["an error object", { type: "error", error: { type: "server_error", message: "Slow down" } }, 500],
 ] as const) {
-  test(`${name} as the first event is an answer with a status, and another target is tried`, async () => {
+  test(`${name} as the first event is an error response, and a fallback calls the next target`, async () => {
     const fail: Script = (_, response) => sendEvents(response, toSse([event]));
     const refused = await during(fail, () => post({ ...asked, stream: true }));
     assert.equal(refused.status, status);
@@ -119,7 +119,7 @@ for (const [name, event, status] of [
   });
 }
 
-test("a native stream that breaks off is told as an error, then as a failed response, numbered on", async () => {
+test("a native stream that breaks off ends with an error, then a failed response, numbered on", async () => {
   const { text } = await during(
     (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -142,7 +142,7 @@ test("a native stream that breaks off is told as an error, then as a failed resp
   assert.deepEqual([failed.status, (failed.error as Members).code], ["failed", "server_error"]);
 });
 
-test("a failure inside a native stream goes through, the failed response behind it", async () => {
+test("a failure inside a native stream is forwarded, the failed response after it", async () => {
   const error = { type: "error", code: "server_error", message: "Broken", param: null, sequence_number: 2 };
   const failed = { type: "response.failed", response: { ...nativeResponse, status: "failed" }, sequence_number: 3 };
   const sent = [...nativeEvents.slice(0, 2), error, failed];
@@ -161,7 +161,7 @@ test("a failure inside a native stream goes through, the failed response behind 
   assert.equal((await waitForLog(gateway, "native-failed")).status, 502);
 });
 
-test("answers of adapted targets that cannot be read are 502", async () => {
+test("unreadable responses of adapted targets are 502", async () => {
   const bad: readonly [string, string][] = [
     ["application/json", "{}"],
     ["application/json", "[]"],
@@ -178,7 +178,7 @@ test("answers of adapted targets that cannot be read are 502", async () => {
   }
 });
 
-test("an adapted stream that tells of an error ends as the API says", async () => {
+test("an adapted stream that reports an error ends as the API prescribes", async () => {
   const chunk = {
     id: "c",
     object: "chat.completion.chunk",
@@ -199,7 +199,7 @@ test("an adapted stream that tells of an error ends as the API says", async () =
   assert.deepEqual(summarise(events).slice(-2), ["error deepinfra error: Slow down", "failed failed"]);
 });
 
-test("one fallback mixes native and adapted targets, whichever comes first", async () => {
+test("one fallback mixes native and adapted targets in either order", async () => {
   const [, anthropic] = shapes;
   assert.ok(anthropic);
   const adapted = {
@@ -235,12 +235,12 @@ test("one fallback mixes native and adapted targets, whichever comes first", asy
   assert.ok(JSON.stringify(said).includes(recordedText));
 });
 
-test("a native provider's own previous_response_id goes to it as it is", async () => {
+test("a native provider's own previous_response_id is forwarded to it", async () => {
   await post({ model: "gpt-5.1", input: "And now?", previous_response_id: "resp_native1" });
   assert.equal(lastSent().previous_response_id, "resp_native1");
 });
 
-test("routes of responses that are not ours are passed on", async () => {
+test("routes for a provider's stored responses are forwarded to it", async () => {
   const answers: [string, string, object | undefined][] = [
     ["GET /responses/resp_native1?include[]=x", "/v1/responses/resp_native1?include[]=x", undefined],
     ["DELETE /responses/resp_native1", "/v1/responses/resp_native1", undefined],
@@ -271,7 +271,7 @@ test("routes of responses that are not ours are passed on", async () => {
 });
 
 const registry = createProviderRegistry();
-/** The path of the Responses API of a provider with some settings; undefined where a chat stands in. */
+/** The path of the Responses API of a provider with some settings; undefined where a chat serves it. */
 function pathOf(slug: string, model: string, settings: Record<string, string> = {}): string | undefined {
   const provider = registry.get(slug)?.bind((name) => settings[name] ?? null);
   assert.ok(provider);
@@ -306,7 +306,7 @@ for (const [slug, model, settings, path] of [
   ["anthropic", "claude-sonnet-4-6", {}, undefined],
   ["mistral-ai", "mistral-large", {}, undefined],
 ] as [string, string, Record<string, string>, string | undefined][]) {
-  test(`${slug} ${path === undefined ? "answers by its chat" : `has ${path}`} for ${model}`, () => {
+  test(`${slug} ${path === undefined ? "serves its chat" : `has ${path}`} for ${model}`, () => {
     assert.equal(pathOf(slug, model, settings), path);
   });
 }
@@ -323,7 +323,7 @@ test("azure-openai names its deployment in the body", async () => {
   assert.equal(lastSent().model, "d");
 });
 
-test("azure-ai is told that items are messages", async () => {
+test("azure-ai receives items with the type message", async () => {
   const azure = { "x-gateway-provider": "azure-ai", "x-gateway-provider-responses-proxy": "true" };
   const headers = { ...azure, "x-gateway-azure-foundry-url": upstream.url, "x-gateway-custom-host": upstream.url };
   await post({ ...asked, input: [{ role: "user", content: "Hello" }] }, headers);

@@ -42,7 +42,7 @@ for (const shape of shapes) {
     return checkEvents(parseEvents(text));
   };
 
-  test(`${shape.provider}: a text, whole and streamed`, async () => {
+  test(`${shape.provider}: text, non-streaming and streamed`, async () => {
     const { status, body, text } = await post("text", { instructions: "Be short." });
     assert.equal(status, 200, text);
     assert.equal(textOf(body), recordedText);
@@ -56,7 +56,7 @@ for (const shape of shapes) {
     assert.ok(isObject(streamed.usage) && Number(streamed.usage.output_tokens) > 0);
   });
 
-  test(`${shape.provider}: two calls, whole and streamed`, async () => {
+  test(`${shape.provider}: two tool calls, non-streaming and streamed`, async () => {
     for (const response of [(await post("tools", { tools })).body, await stream("tools", { tools })]) {
       const calls = itemsOf(response, "function_call");
       assert.equal(calls.length, 2);
@@ -64,7 +64,7 @@ for (const shape of shapes) {
     }
   });
 
-  test(`${shape.provider}: the same prompt as a chat and as a message gives the same`, async () => {
+  test(`${shape.provider}: the same prompt as a chat and as a message sends the same request`, async () => {
     const headers = shapeHeaders(shape, upstream.url, "tools");
     const { model } = shape;
     const messages = [{ role: "user", content: "When does it open?" }];
@@ -92,7 +92,7 @@ for (const shape of shapes) {
 }
 
 for (const shape of shapes.slice(1)) {
-  test(`${shape.provider}: thoughts come back to the model that had them`, async () => {
+  test(`${shape.provider}: reasoning is sent back to the model that produced it`, async () => {
     const headers = shapeHeaders(shape, upstream.url, "reasoning");
     const reasoning = { effort: "low", summary: "auto" };
     const asked = { model: shape.model, input: "When does it open?", reasoning };
@@ -111,7 +111,7 @@ for (const shape of shapes.slice(1)) {
   });
 }
 
-test("what is left out is told, and kept with the log row", async () => {
+test("dropped parameters are reported, and stored with the log row", async () => {
   const [shape] = shapes.slice(1);
   assert.ok(shape);
   const answer = await callResponses(gateway, "POST /responses", {
@@ -125,7 +125,7 @@ test("what is left out is told, and kept with the log row", async () => {
   assert.ok(Number(log.usage?.input_tokens) > 0 && Number(log.usage?.output_tokens) > 0);
 });
 
-test("what would make the answer another one is refused", async () => {
+test("a parameter that would change the response is refused", async () => {
   const [shape] = shapes;
   assert.ok(shape);
   for (const [more, param] of [

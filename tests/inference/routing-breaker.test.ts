@@ -22,7 +22,7 @@ const threshold = 3;
 const cb_config = { failure_threshold: threshold, cooldown_interval: 30_000 };
 
 let credentials = 0;
-/** A config over some upstreams whose breakers know nothing yet. */
+/** A config over some upstreams with new circuit breakers. */
 function configOf(mode: string, upstreams: readonly { url: string }[] = [a, b], more: object = {}): object {
   credentials++;
   const api_key = `credential-${credentials}`;
@@ -32,7 +32,7 @@ function configOf(mode: string, upstreams: readonly { url: string }[] = [a, b], 
   };
 }
 
-/** Sets how each upstream answers from now on, and forgets its calls. */
+/** Sets how each upstream responds from now on, and forgets its calls. */
 function script(ofA: Fault, ofB: Fault = success, ofC: Fault = success): void {
   a.script(() => ofA);
   b.script(() => ofB);
@@ -46,7 +46,7 @@ beforeEach(() => {
   script(success);
 });
 
-/** Makes `a` fail until its breaker opens. */
+/** Makes `a` fail until its circuit breaker opens. */
 async function open(config: object | string): Promise<void> {
   script(failure);
   for (let turn = 0; turn < threshold; turn++) await ask(gateway, { config });
@@ -60,7 +60,7 @@ const sources = {
 
 for (const [source, bring] of Object.entries(sources)) {
   for (const mode of ["fallback", "loadbalance"]) {
-    test(`${mode}, ${source}: a breaker opens, skips, lets one probe through, and closes`, async () => {
+    test(`${mode}, ${source}: a circuit breaker opens, skips the target, admits one probe, and closes`, async () => {
       const config = await bring(configOf(mode));
       await open(config);
       script(failure);
@@ -89,7 +89,7 @@ for (const [source, bring] of Object.entries(sources)) {
       assert.equal((await ask(gateway, { config })).label, first, "closed after a good probe");
     });
 
-    test(`${mode}, ${source}: a probe that fails leaves the target alone for another cooldown`, async () => {
+    test(`${mode}, ${source}: a failed probe starts another cooldown`, async () => {
       const config = await bring(configOf(mode));
       await open(config);
       clock.advance(30_000);
@@ -106,7 +106,7 @@ for (const [source, bring] of Object.entries(sources)) {
   }
 }
 
-test("a breaker's state belongs to a tenant", async () => {
+test("the state of a circuit breaker belongs to a tenant", async () => {
   const config = configOf("fallback");
   await open(config);
   script(success);
@@ -115,7 +115,7 @@ test("a breaker's state belongs to a tenant", async () => {
   assert.equal((await ask(gateway, { config })).label, second);
 });
 
-test("a breaker's state belongs to a provider, host and credential, wherever the host is written", async () => {
+test("the state of a circuit breaker belongs to a provider, host and credential, wherever the host is written", async () => {
   const target = { provider: "openai", api_key: "shared-credential" };
   const configAt = (host: { url: string }) => ({
     strategy: { mode: "fallback", cb_config },
@@ -128,7 +128,7 @@ test("a breaker's state belongs to a provider, host and credential, wherever the
   assert.equal((await ask(gateway, { config: configAt(b) })).label, first, "another host is another target");
 });
 
-test("an edited config starts with closed breakers", async () => {
+test("an edited config starts with closed circuit breakers", async () => {
   const slug = await saveConfig(gateway, configOf("fallback"));
   await open(slug);
   script(success);
@@ -154,7 +154,7 @@ test("the only target of a group is called although it is open", async () => {
   assert.equal((await ask(gateway, { config })).status, 200);
 });
 
-test("retries count too: they end when the breaker opens", async () => {
+test("retries end when the circuit breaker opens", async () => {
   const config = { ...configOf("fallback", [a, b]), retry: { attempts: 3 } };
   script(failure);
   const answer = await ask(gateway, { config });
@@ -168,7 +168,7 @@ test("retries count too: they end when the breaker opens", async () => {
   );
 });
 
-test("only the codes of a config count, and a share counts from enough calls on", async () => {
+test("only the status codes of a config count, and a failure share counts from a minimum of calls", async () => {
   const limited = { failure_threshold: 2, failure_status_codes: [429] };
   const byCode = configOf("fallback", [a, b], { cb_config: limited });
   script(failure);
@@ -186,7 +186,7 @@ test("only the codes of a config count, and a share counts from enough calls on"
   assert.equal(a.calls.length, 4, "two of four are a half");
 });
 
-test("what runs beside a probe is answered by the target before it", async () => {
+test("requests beside a probe are served by the next target", async () => {
   const config = configOf("fallback", [b, a], {});
   script(failure, faultOf("404"));
   for (let turn = 0; turn < threshold; turn++) await ask(gateway, { config });
@@ -206,7 +206,7 @@ test("what runs beside a probe is answered by the target before it", async () =>
   assert.deepEqual((await logOf(gateway, beside)).skipped, [second]);
 });
 
-test("a caller that leaves in the pause of a probe gives the probe back", async () => {
+test("a caller that leaves in the pause of a probe releases the probe", async () => {
   const config = { ...configOf("fallback"), retry: { attempts: 1 } };
   script(failure);
   for (let turn = 0; turn < threshold; turn++) await ask(gateway, { config });

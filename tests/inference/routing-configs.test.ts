@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
-import { countParses } from "../../bench/config-texts.ts";
+import { countParses } from "../../bench/config-parsing.ts";
 import { recordAnswers } from "../support/batches.ts";
 import { call, done } from "../support/control.ts";
 import { answering, type FaultyUpstream, faultOf, success } from "../support/faults.ts";
@@ -16,7 +16,7 @@ after(() => routed.close());
 const [first, second] = ["config.targets[0]", "config.targets[1]"];
 const key = workspaceKey;
 
-/** A target that calls an upstream that is chosen when the test runs. */
+/** A target that calls an upstream chosen when the test runs. */
 const target = (upstream: "a" | "b", more: object = {}) => targetOf(upstream === "a" ? a : b, more);
 const group = (strategy: object, ofA: object = {}, ofB: object = {}) => ({
   strategy,
@@ -24,7 +24,7 @@ const group = (strategy: object, ofA: object = {}, ofB: object = {}) => ({
 });
 const fallback = (more: object = {}) => ({ ...group({ mode: "fallback" }), ...more });
 
-/** The body an upstream was sent last. */
+/** The last body an upstream received. */
 const sent = ({ calls }: FaultyUpstream) => JSON.parse(calls.at(-1)?.text ?? "null");
 
 test("the text of a config is parsed once, however often it is sent", async () => {
@@ -39,7 +39,7 @@ test("the text of a config is parsed once, however often it is sent", async () =
   assert.equal(parsed, 2);
 });
 
-test("parameters of every level arrive: defaults, overrides, and without what is dropped", async () => {
+test("parameters of every level are applied: defaults, overrides, and dropped fields", async () => {
   const config = {
     default_params: { temperature: 0.1, top_p: 0.5, seed: 1 },
     override_params: { user: "root", seed: 2 },
@@ -70,7 +70,7 @@ test("parameters of every level arrive: defaults, overrides, and without what is
   });
 });
 
-test("each target of a fallback is sent its own parameters", async () => {
+test("each target of a fallback receives its own parameters", async () => {
   a.script(() => faultOf("500"));
   const config = group(
     { mode: "fallback" },
@@ -122,7 +122,7 @@ for (const [draw, label] of [
   });
 }
 
-test("requests with equal fields keep to one target, in saved and in brought configs", async () => {
+test("requests with equal fields stay with one target, for saved and inline configs", async () => {
   const sticky = { enabled: true, hash_fields: ["metadata.user"], ttl: 60 };
   const config = group({ mode: "loadbalance", sticky });
   for (const named of [config, await saveConfig(gateway, config)]) {
@@ -138,7 +138,7 @@ test("requests with equal fields keep to one target, in saved and in brought con
   }
 });
 
-test("a conversation keeps to its target by affinity", async () => {
+test("a conversation stays with its target by affinity", async () => {
   const config = group({ mode: "loadbalance", affinity: true });
   const labels = new Map<string, Set<string | null>>();
   for (let turn = 0; turn < 48; turn++) {
@@ -151,7 +151,7 @@ test("a conversation keeps to its target by affinity", async () => {
   assert.equal(new Set([...labels.values()].flatMap((set) => [...set])).size, 2);
 });
 
-/** Posts to a path that passes through. */
+/** Posts to a passthrough path. */
 async function pass(path: string, config: object, body: BodyInit, headers: HeaderChanges = {}) {
   const trace = crypto.randomUUID();
   const all = { "x-gateway-api-key": key, "x-gateway-trace-id": trace, "content-type": "application/json" };
@@ -174,7 +174,7 @@ async function pass(path: string, config: object, body: BodyInit, headers: Heade
   };
 }
 
-test("passthrough follows retries, fallbacks and conditions on the body", async () => {
+test("passthrough applies retries, fallbacks and conditions on the body", async () => {
   a.script(() => faultOf("503"));
   const config = { ...fallback(), retry: { attempts: 2 } };
   const answer = await pass("/v1/evaluations", config, '{"input":"x","model":"m"}');
@@ -189,13 +189,13 @@ test("passthrough follows retries, fallbacks and conditions on the body", async 
   assert.equal((await pass("/v1/evaluations", choosing, '{"input":"y"}')).label, first);
 });
 
-test("the last answer of a passthrough comes as it is", async () => {
+test("the last response of a passthrough is forwarded unchanged", async () => {
   for (const upstream of upstreams) upstream.script(() => faultOf("429 retry-after soon"));
   const answer = await pass("/v1/evaluations", fallback(), "{}");
   assert.deepEqual([answer.status, answer.label, JSON.parse(answer.text).error.code], [429, second, "upstream_code"]);
 });
 
-test("a body that flows through is sent once only", async () => {
+test("a streamed body is sent only once", async () => {
   a.script(() => faultOf("503"));
   const chunks = ["one ", "two"].map((text) => new TextEncoder().encode(text));
   const body = new ReadableStream({
@@ -216,7 +216,7 @@ for (const [path, record] of [
   ["/v1/fine_tuning/jobs", recordAnswers.job],
   ["/v1/batches/b1/cancel", recordAnswers.batch],
 ] as const) {
-  test(`${path} takes one target only, however deep the others are`, async () => {
+  test(`${path} accepts one target only, however deep the others are nested`, async () => {
     for (const config of [fallback(), { strategy: { mode: "single" }, targets: [fallback()] }]) {
       const answer = await pass(path, config, "{}");
       assert.equal(answer.status, 400);
@@ -234,7 +234,7 @@ const byHeader = () => ({
   authorization: "Bearer upstream-credential",
 });
 
-test("the older header asks for retries with the usual codes", async () => {
+test("the older header requests retries on the usual codes", async () => {
   a.script(({ index }) => (index < 2 ? faultOf("500") : success));
   const answer = await ask(gateway, { headers: { ...byHeader(), "x-gateway-retry-count": "3" } });
   assert.deepEqual([answer.status, answer.retries, a.calls.length], [200, "2", 3]);
@@ -252,7 +252,7 @@ test("a config of settings takes its provider from the headers", async () => {
   assert.deepEqual([answer.status, answer.label, answer.retries, sent(a).seed], [200, "config", "1", 7]);
 });
 
-test("a config comes from the request, else from the key, else from the workspace", async () => {
+test("a config is taken from the request, else from the key, else from the workspace", async () => {
   const seeded = (seed: number) => saveConfig(gateway, target("a", { override_params: { seed } }));
   const [ofRequest, ofKey, ofWorkspace] = [await seeded(1), await seeded(2), await seeded(3)];
   const mint = async (defaults?: object) => {
@@ -290,7 +290,7 @@ test("a config comes from the request, else from the key, else from the workspac
   await done(call(gateway, "PUT /admin/workspaces/default", { body: { defaults: { user_api_key_config: null } } }));
 });
 
-test("what the gateway refuses at one target is tried at the next, and its row names no other's provider", async () => {
+test("a target the gateway refuses is followed by the next one, and its row names no other provider", async () => {
   const configurations = { custom_host: `${b.url}/v1` };
   const integration = { name: "Old", slug: "old-integration", ai_provider_id: "openai", key: "k", configurations };
   const options = { key, body: { ...integration, create_default_provider: false } };
@@ -316,7 +316,7 @@ test("what the gateway refuses at one target is tried at the next, and its row n
   assert.equal(b.calls.length, 0);
 });
 
-test("logs show the same digest of a config that requests bring, each time, and never its text", async () => {
+test("logs show the same digest of an inline config each time, and never its text", async () => {
   const secret = "obviously-fake-target-credential";
   const config = fallback({ targets: [target("a", { api_key: secret })] });
   const shown = new Set<string | undefined>();

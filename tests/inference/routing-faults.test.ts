@@ -19,7 +19,7 @@ after(() => gateway.close());
 /** Bun has every case in each run. */
 const cells = "bun" in process.versions ? allCells : sample(allCells, 8);
 
-/** Cases that run at once, each with upstreams of its own: what is retried is counted by host. */
+/** Cases that run at once, each with separate upstreams: retries are counted by host. */
 const lanes = await Promise.all(
   Array.from({ length: 42 }, () => Promise.all(Array.from({ length: upstreamsOfCell }, startFaultyUpstream))),
 );
@@ -28,7 +28,7 @@ after(() => Promise.all(lanes.flat().map((upstream) => upstream.close())));
 const body = { model: "m", messages: [{ role: "user", content: "Hello" }] };
 
 function configOf({ strategy, retry, fault, streamed }: Cell, lane: readonly FaultyUpstream[]): object {
-  // behind the first event no timeout of a call counts
+  // no call timeout counts after the first event
   const request_timeout = fault.stalls ? (fault.breaksLater && streamed ? 20_000 : 200) : undefined;
   const target = (upstream: number, more: object = {}) => ({
     provider: "openai",
@@ -40,7 +40,7 @@ function configOf({ strategy, retry, fault, streamed }: Cell, lane: readonly Fau
   return { ...strategy.config(target), ...(retry.written && { retry: retry.written }) };
 }
 
-/** How a case was answered. */
+/** The response to a case. */
 interface Outcome {
   cell: Cell;
   expected: Expectation;
@@ -51,7 +51,7 @@ interface Outcome {
   calls: number[];
 }
 
-/** Text of an answer; of one that stands still, what came first. */
+/** Text of a response; of one that stalls, what came first. */
 async function readText(response: Response, stands: boolean): Promise<string> {
   if (!stands) return response.text();
   const reader = response.body?.getReader();
@@ -82,7 +82,7 @@ async function play(cell: Cell, lane: readonly FaultyUpstream[], trace: string):
   return { cell, expected, trace, status, headers, text, calls: lane.map(({ calls }) => calls.length) };
 }
 
-/** Cases that take long last, those that take longest together. */
+/** Slow cases last, those that take longest together. */
 const slowness = ({ fault, retry }: Cell) => (fault.stalls ? 1 + retry.codes.indexOf(408) : -1);
 const ordered = [...cells].sort((one, other) => slowness(one) - slowness(other));
 
@@ -96,7 +96,7 @@ for (let start = 0; start < ordered.length; start += lanes.length) {
 }
 const rows = await collectLogs(gateway, cells.length);
 
-/** What of an answer and its log row is told apart. */
+/** What is compared of a response and its log row. */
 function shown({ status, headers, calls }: Outcome, row: RoutedLog | undefined) {
   const answer = {
     status,
@@ -116,7 +116,7 @@ function logStatus({ streamed }: Cell, { answered, last }: Expectation): number 
 }
 
 for (const outcome of outcomes) {
-  test(`upstream answers ${outcome.cell.name}`, () => {
+  test(`a plan whose upstream answers ${outcome.cell.name}`, () => {
     const { cell, expected, trace, headers, text } = outcome;
     const { last, calls, tried, answered } = expected;
     const found = rows.get(trace) ?? [];

@@ -15,13 +15,13 @@ import { startServer } from "../support/upstream.ts";
 const gateway = await createTestGateway();
 after(() => gateway.close());
 
-/** Headers that tell how a request was routed. */
+/** Headers that report how a request was routed. */
 function routingOf({ headers }: Response) {
   const names = ["provider", "last-used-option-index", "retry-attempt-count", "cache-status"];
   return names.map((name) => headers.get(`x-gateway-${name}`));
 }
 
-const told = ["openai", "config", "0", "DISABLED"];
+const reported = ["openai", "config", "0", "DISABLED"];
 
 test("a provider that cannot be reached is named in the routing headers without a config", async () => {
   const gone = await startServer(() => {});
@@ -31,7 +31,7 @@ test("a provider that cannot be reached is named in the routing headers without 
     const response = await gateway.fetch(path, { method: "POST", headers, body: JSON.stringify(helloBody) });
     await response.text();
     assert.ok(response.status >= 502, `${response.status}`);
-    assert.deepEqual(routingOf(response), told);
+    assert.deepEqual(routingOf(response), reported);
   }
 });
 
@@ -44,7 +44,7 @@ test("a provider that is too slow is named in the routing headers without a conf
   };
   const response = await chat(gateway, helloBody, headers);
   await response.text();
-  assert.deepEqual([response.status, routingOf(response)], [408, told]);
+  assert.deepEqual([response.status, routingOf(response)], [408, reported]);
   await upstream.close();
 });
 
@@ -95,7 +95,7 @@ for (const [member, value] of [
   ["prompt_id", "pp-1"],
   ["metadata", { team: "blue" }],
 ] as const) {
-  test(`a config with ${member} is refused when it is saved: the member would choose nothing`, async () => {
+  test(`a config with ${member} is refused when it is saved: the field would have no effect`, async () => {
     const config = { provider: "openai", api_key: "k", [member]: value };
     const { status, body } = await call(gateway, "POST /configs", {
       key: workspaceKey,

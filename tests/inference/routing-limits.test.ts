@@ -15,7 +15,7 @@ const second = "config.targets[1]";
 const stall = faultOf("stall before headers");
 const stream = { stream: true };
 
-/** An answer after some time. */
+/** A response after some time. */
 function late(ms: number, fault: Fault = success): Fault {
   return { ...fault, serve: (response, streamed) => setTimeout(() => fault.serve(response, streamed), ms) };
 }
@@ -26,7 +26,7 @@ const fallback = (more: object, ofA: object = {}, ofB: object = {}) => ({
   ...more,
 });
 
-/** What a request was answered, and how often each of two upstreams was called. */
+/** The response to a request, and how often each of two upstreams was called. */
 function shown({ status, label, retries }: RoutedAnswer): unknown[] {
   return [status, label, retries, a.calls.length, b.calls.length];
 }
@@ -88,7 +88,7 @@ for (const [name, scriptA, more, calls] of [
   });
 }
 
-test("a total timeout bounds what follows the first call too", async () => {
+test("a total timeout also limits what follows the first call", async () => {
   a.script(() => late(100, faultOf("500")));
   b.script(() => stall);
   const started = performance.now();
@@ -108,7 +108,7 @@ test("a total timeout ends a stream with an error event", async () => {
   await eventually(() => a.sockets.size === 0, "the upstream's socket is closed");
 });
 
-test("the silence a config allows inside a stream ends it", async () => {
+test("the idle timeout of a config ends a stream", async () => {
   const clock = createTestClock();
   const still = await createTestGateway({ clock });
   a.script(() => faultOf("stall inside the body"));
@@ -140,7 +140,7 @@ for (const [name, config, fault, body, wantedStatus] of [
   ],
   ["inside a stream", () => fallback({ retry: { attempts: 5 } }), faultOf("stall inside the body"), stream, 200],
 ] as const) {
-  test(`a caller that leaves ${name} stops everything and leaves one row`, async () => {
+  test(`a caller that leaves ${name} stops all calls and leaves one row`, async () => {
     routed.chance = 0.99;
     a.script(() => fault);
     const leaving = new AbortController();
@@ -169,7 +169,7 @@ test("a request makes at most 20 retries in all", async () => {
   const patient = await createTestGateway({ clock, random: () => 0 });
   for (const upstream of upstreams) {
     upstream.script(() => {
-      // a new second for each call: the share of retries is another rule
+      // a new second for each call: the share of retries is a separate rule
       clock.advance(1_000);
       return faultOf("500");
     });
@@ -214,7 +214,7 @@ for (const [form, header] of [
   ["seconds", () => ({ "retry-after": "0.3" })],
   ["a date", () => ({ "retry-after": new Date(Date.now() + 1_500).toUTCString() })],
 ] as const) {
-  test(`a wait asked for in ${form} is kept`, async () => {
+  test(`a wait requested by ${form} is respected`, async () => {
     const limited = faultOf("429");
     a.script(({ index }) => {
       if (index > 0) return success;
@@ -230,7 +230,7 @@ for (const [form, header] of [
   });
 }
 
-test("an answer a list names is let go of for the next target, a stream too", async () => {
+test("a response whose status is listed is discarded for the next target, a stream too", async () => {
   for (const streamed of [false, true]) {
     const config = fallback({ strategy: { mode: "fallback", on_status_codes: [200] } });
     const answer = await ask(gateway, { config, body: { stream: streamed } });
@@ -240,7 +240,7 @@ test("an answer a list names is let go of for the next target, a stream too", as
   }
 });
 
-test("a total timeout breaks off an answer that passes through and stands still", async () => {
+test("a total timeout breaks off a forwarded response that stalls", async () => {
   const own = await startFaultyUpstream();
   own.script(() => faultOf("stall inside the body"));
   const trace = crypto.randomUUID();

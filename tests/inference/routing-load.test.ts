@@ -17,7 +17,7 @@ const played = ["200", "200", "400", "429", "500", "503 retry-after 9999", "rese
   .map(faultOf)
   .filter(isCountable);
 
-/** A pure fault of a number, so that neither order nor speed decides what a call meets. */
+/** A deterministic fault by number, so that neither order nor speed decides what a call meets. */
 function chooser(salt: number): (call: UpstreamCall) => Fault {
   const seen = new Map<string, number>();
   return (call) => {
@@ -29,7 +29,7 @@ function chooser(salt: number): (call: UpstreamCall) => Fault {
   };
 }
 
-test(`${requests} parallel requests through three levels are answered once each, and the logs know every call (seed ${seed})`, async () => {
+test(`${requests} parallel requests through three levels get one response each, and the logs have every call (seed ${seed})`, async () => {
   const gateway = await createTestGateway({ random: createRandom(seed) });
   const upstreams = await Promise.all(Array.from({ length: 4 }, startFaultyUpstream));
   for (const [index, upstream] of upstreams.entries()) upstream.script(chooser(index));

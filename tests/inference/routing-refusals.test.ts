@@ -26,7 +26,7 @@ const asked = (query: unknown) => choosing({ conditions: [{ query, then: "a" }],
 
 const notJson = /^Invalid config passed\. You need to pass a valid json$/;
 
-/** Configs nobody can use: what they hold, and the line that tells why. */
+/** Invalid configs: their content, and the message that says why. */
 const refused: readonly (readonly [string, object | string, RegExp | string])[] = [
   ["a text", "hello", notJson],
   ["half an object", '{"retry":', notJson],
@@ -115,7 +115,7 @@ const refused: readonly (readonly [string, object | string, RegExp | string])[] 
   [
     "a pattern that is none",
     asked({ "params.a": { $regex: "(" } }),
-    /^path: strategy\.conditions\[0\]\.query\.params\.a\.\$regex, message: is no pattern/,
+    /^path: strategy\.conditions\[0\]\.query\.params\.a\.\$regex, message: is not a valid regular expression/,
   ],
   [
     "an unknown operator",
@@ -163,7 +163,7 @@ for (const [name, config, wanted] of refused) {
   });
 }
 
-test("what is wrong is told all at once, and no more than is useful", async () => {
+test("an invalid config is refused with all its problems, up to a limit", async () => {
   const config = {
     strategy: { mode: "fallback" },
     targets: Array.from({ length: 80 }, () => ({ provider: "nobody" })),
@@ -210,7 +210,7 @@ test("a saved config of another workspace is not found", async () => {
   assert.equal((await ask(gateway, { config: slug })).code, "invalid_config_id");
 });
 
-/** What a request may not bring where only saved things count. */
+/** Request settings that are refused where only saved ones are allowed. */
 const inline: readonly (readonly [string, HeaderChanges, string])[] = [
   ["a config", { "x-gateway-config": JSON.stringify(leaf) }, "inline_config_blocked config"],
   ["a config that is no JSON", { "x-gateway-config": "oops" }, "inline_config_blocked config"],
@@ -233,7 +233,7 @@ const inline: readonly (readonly [string, HeaderChanges, string])[] = [
   ],
 ];
 
-/** Switches the mode on for a gateway; what it gives switches it off again. */
+/** Switches the mode on for a gateway; returns what switches it off again. */
 const switches: Record<string, () => Promise<TestGateway>> = {
   "by the operator": () => createTestGateway({ savedOnly: true }),
   "by the organisation": async () => {
@@ -246,7 +246,7 @@ const switches: Record<string, () => Promise<TestGateway>> = {
 };
 
 for (const [who, make] of Object.entries(switches)) {
-  test(`where only saved things count, ${who}, what a request brings is 400`, async () => {
+  test(`in saved-only mode, ${who}, request settings are refused with 400`, async () => {
     const closed = await make();
     const slug = await saveConfig(closed, targetOf(upstream));
     const send = async (headers: HeaderChanges) => {

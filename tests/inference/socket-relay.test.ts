@@ -41,7 +41,7 @@ class TestEnd implements SocketEnd {
 const codeOf = ({ closedWith }: TestEnd): number | undefined => closedWith?.code;
 const kilobyte = 1024;
 
-function start(options: { mayGoOn?: () => boolean | Promise<boolean> } = {}) {
+function start(options: { mayContinue?: () => boolean | Promise<boolean> } = {}) {
   const client = new TestEnd();
   const upstream = new TestEnd();
   const clock = createTestClock();
@@ -56,7 +56,7 @@ function start(options: { mayGoOn?: () => boolean | Promise<boolean> } = {}) {
     limits: { maxMessageBytes: 100, idleTimeoutMs: 900_000, totalTimeoutMs: 7_200_000 },
     note: (message) => noted.push(message),
     ended: (end) => ends.push(end),
-    mayGoOn: options.mayGoOn ?? (() => true),
+    mayContinue: options.mayContinue ?? (() => true),
   });
   const [stream] = streams;
   const tick = (milliseconds: number) => {
@@ -66,7 +66,7 @@ function start(options: { mayGoOn?: () => boolean | Promise<boolean> } = {}) {
   return { client, upstream, streams, ends, noted, tick, stop: () => stream?.end() };
 }
 
-test("relaySockets() sends on what comes, and shows what the upstream says", () => {
+test("relaySockets() forwards messages, and shows those of the upstream", () => {
   const { client, upstream, noted } = start();
   client.hear("a");
   client.hear(Uint8Array.of(1));
@@ -120,7 +120,7 @@ for (const [received, sent] of [
   });
 }
 
-test("relaySockets() reads nothing of a side for which the other is too slow, until it caught up", () => {
+test("relaySockets() pauses a side while the other is too slow", () => {
   const { client, upstream } = start();
   upstream.bufferedBytes = 256 * kilobyte;
   client.hear("a");
@@ -138,7 +138,7 @@ test("relaySockets() reads nothing of a side for which the other is too slow, un
   assert.deepEqual(upstream.sent, ["a", "b", "c"], "nothing is lost");
 });
 
-test("relaySockets() ends with 1011 when a side that cannot be held back sends more than 8 MiB too much", () => {
+test("relaySockets() ends with 1011 when 8 MiB wait for a side that cannot be paused", () => {
   const { client, upstream, ends } = start();
   upstream.bufferedBytes = 8 * 1024 * kilobyte;
   client.hear("a");
@@ -152,7 +152,7 @@ test("relaySockets() ends with 1011 when a side that cannot be held back sends m
   assert.deepEqual(upstream.sent, ["a", "b"], "nothing is relayed afterwards");
 });
 
-test("relaySockets() ends with 1011 when a side takes nothing for a minute, not while it takes something", () => {
+test("relaySockets() ends with 1011 when a side reads nothing for a minute, not while it reads", () => {
   const { client, upstream, tick } = start();
   client.bufferedBytes = 512 * kilobyte;
   upstream.hear("a");
@@ -175,7 +175,7 @@ test("relaySockets() ends with 1009 at a message over the limit", () => {
   }
 });
 
-test("relaySockets() ends with 1001 after silence, after its time, and when the gateway stops", () => {
+test("relaySockets() ends with 1001 when idle, after its time, and when the gateway stops", () => {
   const quiet = start();
   quiet.tick(900_000);
   assert.equal(codeOf(quiet.client), undefined);
@@ -198,28 +198,28 @@ test("relaySockets() ends with 1001 after silence, after its time, and when the 
   assert.equal(stopped.ends[0]?.by, "gateway");
 });
 
-test("relaySockets() asks both sides for a sign of life twice a minute, and ends with 1008 when the key is revoked", async () => {
-  let mayGoOn = true;
-  const { client, upstream, tick } = start({ mayGoOn: () => mayGoOn });
+test("relaySockets() pings both sides twice a minute, and ends with 1008 when the key is revoked", async () => {
+  let mayContinue = true;
+  const { client, upstream, tick } = start({ mayContinue: () => mayContinue });
   tick(29_999);
   assert.deepEqual(client.done, []);
   tick(1);
   assert.deepEqual([client.done, upstream.done], [["probe"], ["probe"]]);
-  mayGoOn = false;
+  mayContinue = false;
   tick(30_000);
   await new Promise((resolve) => setTimeout(resolve));
   assert.equal(client.closedWith?.code, 1008);
   assert.equal(upstream.closedWith?.code, 1008);
 });
 
-test("relaySockets() goes on when it cannot be told whether the key is valid", async () => {
-  const { client, tick } = start({ mayGoOn: () => Promise.reject(new Error("no database")) });
+test("relaySockets() continues when the key cannot be checked", async () => {
+  const { client, tick } = start({ mayContinue: () => Promise.reject(new Error("no database")) });
   tick(30_000);
   await new Promise((resolve) => setTimeout(resolve));
   assert.equal(codeOf(client), undefined);
 });
 
-test("relaySockets() cuts off a side that does not answer a goodbye", async () => {
+test("relaySockets() cuts off a side that does not confirm the close", async () => {
   const { client, upstream, streams } = start();
   client.listener?.close({ code: 1000, reason: "" });
   assert.equal(streams.size, 1);

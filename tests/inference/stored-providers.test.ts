@@ -58,14 +58,14 @@ interface Answer {
   message: string;
 }
 
-/** How a chat was answered. */
+/** The response to a chat. */
 async function ask(headers: HeaderChanges, sent: object = body): Promise<Answer> {
   const response = await chat(gateway, sent, { "x-gateway-provider": null, ...headers });
   const answer = await readJson<{ message?: string; error?: { code: string | null } }>(response);
   return { status: response.status, code: answer.error?.code ?? null, message: answer.message ?? "" };
 }
 
-/** What the upstream was sent last. */
+/** The last request the upstream received. */
 function lastSent() {
   const request = upstream.requests.at(-1);
   assert.ok(request);
@@ -90,7 +90,7 @@ for (const [name, headers, model] of [
   });
 }
 
-test("a model with slashes keeps all behind the first", async () => {
+test("a model with slashes is everything after the first slash", async () => {
   await ask({}, { model: "@main/org/model/v2", messages });
   assert.equal(lastSent().model, "org/model/v2");
 });
@@ -131,7 +131,7 @@ test("an expired provider is refused with 401", async () => {
   assert.deepEqual([status, code], [401, "virtual_key_expired_error"]);
 });
 
-test("models that are not allowed are refused with 412, also where bodies pass through", async () => {
+test("forbidden models are refused with 412, also in forwarded bodies", async () => {
   await createProvider("strict");
   const models = [
     { slug: "allowed", enabled: true },
@@ -166,7 +166,7 @@ test("models that are not allowed are refused with 412, also where bodies pass t
   assert.equal((await ask(headers, { model: "archived", messages })).status, 412);
 });
 
-test("batches and tuning jobs ask for allowed models alone, and name them", async () => {
+test("batches and tuning jobs are limited to allowed models, and must name one", async () => {
   await createProvider("batches", {}, "anthropic");
   const models = [{ slug: "allowed", enabled: true }];
   const path = "PUT /integrations/batches-integration/models";
@@ -204,7 +204,7 @@ test("an integration of the organisation is usable while the workspace has acces
   assert.equal((await ask(headers)).status, 200);
 });
 
-test("an upstream that repeats the credential does not show it to the caller", async () => {
+test("an upstream that repeats the credential does not reveal it to the caller", async () => {
   const response = await chat(
     gateway,
     { ...body, messages: [{ role: "user", content: "fail please" }] },
@@ -220,7 +220,7 @@ test("an upstream that repeats the credential does not show it to the caller", a
   assert.ok(!JSON.stringify(await waitForLog(gateway, "repeats")).includes(providerKey));
 });
 
-test("custom headers of an integration go upstream", async () => {
+test("custom headers of an integration are sent upstream", async () => {
   const configurations = { custom_host: `${upstream.url}/v1`, custom_headers: { "X-Team": "blue" } };
   await done(call(gateway, "PUT /integrations/main-integration", { key: workspaceKey, body: { configurations } }));
   assert.equal((await ask({ "x-gateway-provider": "@main" })).status, 200);
@@ -236,7 +236,7 @@ test("a new credential is used from the next request on", async () => {
   assert.equal(lastSent().authorization, `Bearer ${key}`);
 });
 
-test("echo keeps its settings beside a stored credential", async () => {
+test("echo preserves its settings beside a stored credential", async () => {
   const body = { name: "Rehearsal", slug: "rehearsal", provider: "echo", key: "unused-key-for-echo" };
   await done(call(gateway, "POST /virtual-keys", { key: workspaceKey, body }));
   const { status } = await ask({ "x-gateway-provider": "@rehearsal", "x-gateway-echo-status": "503" });
@@ -253,7 +253,7 @@ async function listModels(query: string, headers: Record<string, string> = {}, k
   return { status: response.status, body: await readJson<Models>(response) };
 }
 
-test("GET /models lists what the workspace may call, and the provider's list when one is named", async () => {
+test("GET /v1/models lists what the workspace may call, or the list of the named provider", async () => {
   const all = await listModels("?provider=main&limit=3");
   assert.equal(all.body.data.length, 3);
   assert.ok(all.body.data.every(({ id, slug }) => id === `@main/${slug}`));
@@ -272,7 +272,7 @@ test("GET /models lists what the workspace may call, and the provider's list whe
   assert.equal((await listModels("?sort=colour")).status, 400);
 });
 
-test("GET /models/{model} finds what the workspace may call, by either name, however it is written", async () => {
+test("GET /v1/models/{model} finds what the workspace may call, by either name and in every spelling", async () => {
   const [first] = (await listModels("?provider=main&limit=1")).body.data;
   assert.ok(first);
   for (const name of [first.id, encodeURIComponent(first.id), first.slug]) {
@@ -288,7 +288,7 @@ test("GET /models/{model} finds what the workspace may call, by either name, how
   }
 });
 
-test("GET /models takes completions.write for providers, and virtual_keys.list for what is stored", async () => {
+test("GET /v1/models requires completions.write for providers, and virtual_keys.list for stored models", async () => {
   const make = async (scope: string) => {
     const created = await done<{ key: string }>(
       call(gateway, "POST /api-keys/workspace/service", {
@@ -311,7 +311,7 @@ test("GET /models takes completions.write for providers, and virtual_keys.list f
   assert.equal((await listModels("", {}, adminKey)).status, 403);
 });
 
-test("a key's default metadata is kept with its requests", async () => {
+test("a key's default metadata is stored with its requests", async () => {
   const created = await done<{ key: string }>(
     call(gateway, "POST /api-keys/workspace/service", {
       body: {
@@ -331,7 +331,7 @@ test("a key's default metadata is kept with its requests", async () => {
   assert.deepEqual((await waitForLog(gateway, "default-metadata")).metadata, { team: "blue", other: "x" });
 });
 
-test("a key that does not allow it refuses requests that bring a config", async () => {
+test("a key without permission refuses requests with a config", async () => {
   const created = await done<{ key: string }>(
     call(gateway, "POST /api-keys/workspace/service", {
       body: {

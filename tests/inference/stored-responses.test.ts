@@ -43,7 +43,7 @@ const call = (route: string, key: string = workspaceKey) =>
 const lastSent = (): Members => JSON.parse(upstream.requests.at(-1)?.text ?? "{}");
 const codeOf = ({ body }: { body: Members }) => (body.error as Members).code;
 
-test("an answer can be read again at once, whole and as the events it was made of", async () => {
+test("a response can be read again at once, as JSON and as its events", async () => {
   const { body } = await post({ instructions: "Be short.", metadata: { a: "b" } });
   const read = await call(`GET /responses/${body.id}`);
   assert.equal(read.status, 200);
@@ -56,13 +56,13 @@ test("an answer can be read again at once, whole and as the events it was made o
   assert.equal((await call(`GET /responses/${body.id}?stream=true&starting_after=x`)).status, 400);
 });
 
-test("a streamed answer is kept as its last event told it", async () => {
+test("a streamed response is stored as in its last event", async () => {
   const { text } = await post({ stream: true });
   const response = checkEvents(parseEvents(text));
   assert.deepEqual((await call(`GET /responses/${response.id}`)).body, response);
 });
 
-test("an answer that is not to be stored is not", async () => {
+test("a response with store false is not stored", async () => {
   const { body } = await post({ store: false });
   assert.equal(body.store, false);
   const { status, body: refused } = await call(`GET /responses/${body.id}`);
@@ -70,7 +70,7 @@ test("an answer that is not to be stored is not", async () => {
   assert.ok(String(refused.message).includes(String(body.id)));
 });
 
-test("a conversation goes on from a response, without its instructions", async () => {
+test("a conversation continues from a response, without its instructions", async () => {
   const first = await post({ input: "One", instructions: "Be short." });
   const second = await post({ input: [{ role: "user", content: "Two" }], previous_response_id: first.body.id });
   assert.equal(second.body.previous_response_id, first.body.id);
@@ -91,7 +91,7 @@ test("a conversation goes on from a response, without its instructions", async (
   ]);
 });
 
-test("unknown and removed responses cannot be gone on from", async () => {
+test("unknown and removed responses cannot be continued", async () => {
   const unknown = await post({ previous_response_id: "resp_gw_01ARZ3NDEKTSV4RRFFQ69G5FAV" });
   assert.equal(unknown.status, 404);
   assert.match(String(unknown.body.message), /resp_gw_01ARZ3NDEKTSV4RRFFQ69G5FAV/);
@@ -107,7 +107,7 @@ test("unknown and removed responses cannot be gone on from", async () => {
   assert.equal((await call(`GET /responses/${first.body.id}`)).status, 404);
 });
 
-test("the items of an input are listed newest first, page by page", async () => {
+test("GET /v1/responses/{id}/input_items lists items newest first, page by page", async () => {
   const first = await post({ input: "One" });
   const input = [
     { role: "user", content: [{ type: "input_text", text: "Two" }] },
@@ -134,13 +134,13 @@ test("the items of an input are listed newest first, page by page", async () => 
   }
 });
 
-test("a response of ours does not run in the background", async () => {
+test("POST /v1/responses/{id}/cancel refuses responses of the gateway", async () => {
   const { body } = await post({});
   const cancelled = await call(`POST /responses/${body.id}/cancel`);
   assert.deepEqual([cancelled.status, codeOf(cancelled)], [400, "not_in_background"]);
 });
 
-test("another tenant finds nothing, by whichever route", async () => {
+test("another tenant finds no response, by any route", async () => {
   const { body } = await post({ input: "Secret" });
   const id = String(body.id);
   const answers = [
@@ -165,7 +165,7 @@ async function rowsOf(count: number, id: unknown): Promise<Members[]> {
   }
 }
 
-test("what is written is sealed, and opens in no other place", async () => {
+test("stored responses are encrypted, and cannot be decrypted in another place", async () => {
   const first = await post({ input: "A secret word" });
   const second = await post({ input: "Another", previous_response_id: first.body.id });
   const [row] = await rowsOf(1, first.body.id);
@@ -183,14 +183,14 @@ test("what is written is sealed, and opens in no other place", async () => {
   assert.ok(!moved.text.includes("secret word"));
 });
 
-test("removing takes the row too", async () => {
+test("DELETE /v1/responses/{id} removes the row too", async () => {
   const { body } = await post({});
   await rowsOf(1, body.id);
   await call(`DELETE /responses/${body.id}`);
   assert.deepEqual(await rowsOf(0, body.id), []);
 });
 
-test("what was answered just before a stop is there after the next start, and its conversation goes on", async () => {
+test("a response made just before a stop is there after the next start, and its conversation continues", async () => {
   const folder = createTemporaryFolder();
   const database = `file:${join(folder.path, "gateway.db")}`;
   const headers = shapeHeaders(shape, upstream.url, "text");

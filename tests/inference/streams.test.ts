@@ -32,7 +32,7 @@ async function using(server: Promise<Upstream>, run: (upstream: Upstream) => Pro
 
 type Script = (response: ServerResponse, request: IncomingMessage, body: string) => void | Promise<void>;
 
-/** An upstream that begins an event stream and then does what the script says. */
+/** An upstream that starts an event stream and then does what the script says. */
 function streaming(script: Script): Promise<Upstream> {
   return startServer((request, response) => {
     const chunks: Uint8Array[] = [];
@@ -45,7 +45,7 @@ function streaming(script: Script): Promise<Upstream> {
   });
 }
 
-/** An upstream that sends a text in pieces, each in a write of its own, and closes. */
+/** An upstream that sends a text in chunks, each in a separate write, and closes. */
 function sending(pieces: readonly (string | Uint8Array)[]): Promise<Upstream> {
   return streaming(async (response) => {
     for (const piece of pieces) {
@@ -79,7 +79,7 @@ interface Chunk {
   error?: { message: string; code: string | null; type: string };
 }
 
-/** What a client gets: chunks in order, and whether and how often `[DONE]` came. */
+/** What a client receives: chunks in order, and whether and how often `[DONE]` came. */
 function readStream(text: string): {
   chunks: Chunk[];
   text: string;
@@ -109,7 +109,7 @@ const usageTrailer = event({
 });
 const done = "data: [DONE]\n\n";
 
-/** Requires a stream that came to its right end. */
+/** Requires a stream with a normal end. */
 function requireWhole(text: string, wanted: string): Chunk[] {
   const stream = readStream(text);
   assert.equal(stream.text, wanted);
@@ -129,7 +129,7 @@ function requireBroken(text: string, wanted: string): NonNullable<Chunk["error"]
   return stream.error;
 }
 
-test("a stream has the type of events, is not to be buffered, and tells its provider", async () => {
+test("a stream has the type of events, is not buffered, and names its provider", async () => {
   await using(sending([fixture("stream.sse")]), async (upstream) => {
     const response = await ask(upstream);
     assert.equal(response.status, 200);
@@ -142,7 +142,7 @@ test("a stream has the type of events, is not to be buffered, and tells its prov
   });
 });
 
-test("the recorded stream comes through byte for byte when its usage was asked for", async () => {
+test("the recorded stream is forwarded unchanged when its usage was requested", async () => {
   await using(sending([fixture("stream.sse")]), async (upstream) => {
     const text = await (await ask(upstream, { usage: true })).text();
     assert.equal(text, fixture("stream.sse"));
@@ -150,7 +150,7 @@ test("the recorded stream comes through byte for byte when its usage was asked f
   });
 });
 
-test("the recorded stream loses its usage trailer, and nothing else, when it was not asked for", async () => {
+test("the recorded stream loses only its usage trailer when it was not requested", async () => {
   await using(sending([fixture("stream.sse")]), async (upstream) => {
     const trace = crypto.randomUUID();
     const text = await (await ask(upstream, { trace })).text();
@@ -167,14 +167,14 @@ test("the recorded stream loses its usage trailer, and nothing else, when it was
   });
 });
 
-test("recorded tool calls come through", async () => {
+test("recorded tool calls are forwarded", async () => {
   await using(sending([fixture("stream-tools.sse")]), async (upstream) => {
     const text = await (await ask(upstream)).text();
     assert.equal(text, fixture("stream-tools.sse"));
   });
 });
 
-test("S7: the recorded error event comes through once and ends the stream without [DONE]", async () => {
+test("S7: the recorded error event is forwarded once and ends the stream without [DONE]", async () => {
   await using(sending([fixture("stream-error.sse")]), async (upstream) => {
     const trace = crypto.randomUUID();
     const text = await (await ask(upstream, { trace })).text();
@@ -183,10 +183,10 @@ test("S7: the recorded error event comes through once and ends the stream withou
   });
 });
 
-test("S4: a stream comes through whole wherever its bytes are cut", async () => {
+test("S4: a stream is forwarded completely wherever its bytes are cut", async () => {
   const bytes = new TextEncoder().encode(piece("Größe ☂") + finish + usageTrailer + done);
   const wanted = new TextDecoder().decode(bytes);
-  // one upstream serves every cut: the position comes in a header
+  // one upstream serves every cut: the position is in a header
   const server = streaming(async (response, request) => {
     const cut = Number(request.headers["x-cut"]);
     await new Promise<void>((resolve) => response.write(bytes.subarray(0, cut), () => resolve()));
@@ -203,7 +203,7 @@ test("S4: a stream comes through whole wherever its bytes are cut", async () => 
 });
 
 for (const size of [1, 2, 3, 7, 64]) {
-  test(`S4: a stream comes through whole in pieces of ${size} bytes`, async () => {
+  test(`S4: a stream is forwarded completely in chunks of ${size} bytes`, async () => {
     const bytes = new TextEncoder().encode(piece("Tide – ☂") + piece("!") + finish + done);
     const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
       bytes.subarray(index * size, (index + 1) * size),
@@ -218,7 +218,7 @@ for (const [name, lineEnd] of [
   ["CRLF", "\r\n"],
   ["CR", "\r"],
 ] as const) {
-  test(`S4: a stream with ${name} line ends comes through`, async () => {
+  test(`S4: a stream with ${name} line ends is forwarded`, async () => {
     const text = (piece("Tide") + piece(" rises") + finish + usageTrailer + done).replaceAll("\n", lineEnd);
     await using(sending([text.slice(0, 50), text.slice(50)]), async (upstream) => {
       requireWhole(await (await ask(upstream)).text(), "Tide rises");
@@ -226,7 +226,7 @@ for (const [name, lineEnd] of [
   });
 }
 
-test("S4: comments, unknown fields, a byte order mark and data over several lines come through", async () => {
+test("S4: comments, unknown fields, a byte order mark and data over several lines are forwarded", async () => {
   const lines = `\ufeff: ping\n\nid: 7\nretry: 10\nunknown\n${piece("Tide")}: ping\n\ndata: {"choices":\ndata: []}\n\n`;
   await using(sending([lines, finish + done]), async (upstream) => {
     requireWhole(await (await ask(upstream)).text(), "Tide");
@@ -249,13 +249,13 @@ for (const [name, ending] of [
   });
 }
 
-test("S7: [DONE] alone is a right end", async () => {
+test("S7: [DONE] alone is a normal end", async () => {
   await using(sending([piece("Tide"), done]), async (upstream) => {
     requireWhole(await (await ask(upstream)).text(), "Tide");
   });
 });
 
-test("S7: a text that talks of errors, usage and [DONE] is no error, no usage and no end", async () => {
+test("S7: content that mentions errors, usage and [DONE] is no error, no usage and no end", async () => {
   const talk = '{"error": {"message": "x"}} "usage": {"a":1} "finish_reason": "stop" [DONE]';
   await using(sending([piece(talk), finish + done]), async (upstream) => {
     requireWhole(await (await ask(upstream)).text(), talk);
@@ -285,7 +285,7 @@ test("S7: a reset inside a stream is one error event and no [DONE]", async () =>
   });
 });
 
-test("S7: a reset before the first event is an answer of 502", async () => {
+test("S7: a reset before the first event is a 502 response", async () => {
   const server = streaming((response) => {
     response.write(": ping\n\n", () => setTimeout(() => response.socket?.resetAndDestroy(), 20));
   });
@@ -313,7 +313,7 @@ for (const [name, text, status, code] of [
   ["an error of no known kind", event({ error: { message: "hm" } }), 502, null],
   ["an error that is a text", event({ error: "hm" }), 502, null],
 ] as const) {
-  test(`16.4: a stream whose first event is ${name} is an answer of ${status}`, async () => {
+  test(`16.4: a stream whose first event is ${name} is a ${status} response`, async () => {
     await using(sending([text]), async (upstream) => {
       const trace = crypto.randomUUID();
       const response = await ask(upstream, { trace });
@@ -325,7 +325,7 @@ for (const [name, text, status, code] of [
   });
 }
 
-test("16.4: a failing status to a request for a stream is a JSON answer", async () => {
+test("16.4: an error status for a streaming request is a JSON response", async () => {
   const server = startServer((request, response) => {
     request.resume();
     response.writeHead(429, { "content-type": "application/json", "retry-after": "2" });
@@ -341,7 +341,7 @@ test("16.4: a failing status to a request for a stream is a JSON answer", async 
   });
 });
 
-test("a stream the upstream answers as JSON is a stream of that answer", async () => {
+test("a JSON response to a streaming request becomes a stream of it", async () => {
   const server = startServer((request, response) => {
     request.resume();
     response.writeHead(200, { "content-type": "application/json" });
@@ -357,7 +357,7 @@ test("a stream the upstream answers as JSON is a stream of that answer", async (
   });
 });
 
-test("broken JSON after the first event goes on as it came", async () => {
+test("broken JSON after the first event is forwarded unchanged", async () => {
   await using(sending([piece("a"), "data: {broken\n\n", finish + done]), async (upstream) => {
     const text = await (await ask(upstream)).text();
     assert.ok(text.includes("data: {broken\n\n"));
@@ -415,7 +415,7 @@ test("S8: the request timeout ends with the first event", async () => {
   });
 });
 
-/** A gateway whose clock the test moves; its streams look at it about once a second. */
+/** A gateway whose clock the test moves; its streams check it about once a second. */
 async function withClock(
   limits: { streamIdleTimeoutMs?: number; streamTotalTimeoutMs?: number },
   run: (parts: { own: typeof gateway; advance(ms: number): void }) => Promise<void>,
@@ -429,7 +429,7 @@ async function withClock(
   }
 }
 
-/** Reads the first piece of a stream. */
+/** Reads the first chunk of a stream. */
 async function readFirst(response: Response) {
   assert.ok(response.body);
   const reader = response.body.getReader();
@@ -470,7 +470,7 @@ for (const [name, limits, code] of [
   });
 }
 
-test("S10: a silent stream gets comments that clients skip", async () => {
+test("S10: an idle stream gets comments that clients skip", async () => {
   let end = () => {};
   const server = streaming((response) => {
     response.write(piece("a"));
@@ -490,7 +490,7 @@ test("S10: a silent stream gets comments that clients skip", async () => {
   });
 });
 
-test("S3: a client that reads nothing for a minute is dropped and logged as 499", async () => {
+test("S3: a client that reads nothing for a minute is disconnected and logged as 499", async () => {
   await using(
     streaming((response) => void response.write(piece("a"))),
     async (upstream) => {
@@ -546,7 +546,7 @@ test("S3: an upstream is not read faster than the client reads", async () => {
     const response = await ask(upstream);
     const { reader } = await readFirst(response);
     let before = -1;
-    // until the upstream's socket takes no more
+    // until the upstream's socket accepts no more
     while (written !== before) {
       before = written;
       await new Promise((resolve) => setTimeout(resolve, 100));
@@ -556,7 +556,7 @@ test("S3: an upstream is not read faster than the client reads", async () => {
   });
 });
 
-test("X3: drain() ends what still streams with one error event", async () => {
+test("X3: drain() ends running streams with one error event", async () => {
   await using(
     streaming((response) => void response.write(piece("a"))),
     async (upstream) => {
@@ -571,7 +571,7 @@ test("X3: drain() ends what still streams with one error event", async () => {
   );
 });
 
-test("usage inside a chunk with choices stays, asked for or not", async () => {
+test("usage inside a chunk with choices stays, requested or not", async () => {
   const last = event({
     choices: [{ index: 0, delta: {}, finish_reason: "stop" }],
     usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
@@ -582,7 +582,7 @@ test("usage inside a chunk with choices stays, asked for or not", async () => {
   });
 });
 
-test("a stream's usage is asked for upstream, and not in the name of the caller", async () => {
+test("a stream's usage is requested upstream, without appearing in the caller's request", async () => {
   const bodies: string[] = [];
   const server = streaming((response, _request, body) => {
     bodies.push(body);

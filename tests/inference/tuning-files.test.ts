@@ -9,7 +9,7 @@ const job = { id: "ftjob-1", object: "fine_tuning.job", created_at: 1, status: "
 const otherKey = "other-workspace-key-0000000";
 const lines = '{"messages":[{"role":"user","content":"grüße"}]}\n{"messages":[]}\n';
 
-/** What the upstream answers to an upload. */
+/** The upstream's response to an upload. */
 let ofUpload: () => [status: number, body: object];
 let upstream: RecordingUpstream;
 let gateway: TestGateway;
@@ -54,7 +54,7 @@ async function refusal(response: Response) {
   return [response.status, error.code, error.param] as const;
 }
 
-test("files of the gateway are uploaded to the provider before its job is made", async () => {
+test("files of the gateway are uploaded to the provider before its job is created", async () => {
   const [training, validation] = [await store(), await store()];
   const made = await tune({ model: "gpt-4o-mini", training_file: training, validation_file: validation, seed: 3 });
   assert.equal((await readJson<{ id: string }>(made)).id, "ftjob-1");
@@ -79,7 +79,7 @@ test("files of the gateway are uploaded to the provider before its job is made",
   assert.deepEqual(rows.map(({ operation }) => operation).sort(), ["createFinetune", "uploadFile", "uploadFile"]);
 });
 
-test("a job that names the provider's own files goes on as it came", async () => {
+test("a job that names the provider's own files is forwarded unchanged", async () => {
   const text = '{ "model": "m",  "training_file": "file-9" }';
   assert.equal((await tune(text)).status, 200);
   assert.deepEqual(
@@ -100,7 +100,7 @@ test("a config with one target leads to its provider", async () => {
   );
 });
 
-test("a provider named in gateway_options is asked as if it stood in the headers", async () => {
+test("a provider named in gateway_options is called as if it were in the headers", async () => {
   const gatewayOptions = {
     "x-gateway-provider": "openai",
     "x-gateway-custom-host": `${upstream.url}/v1`,
@@ -127,7 +127,7 @@ test("a provider named in gateway_options is asked as if it stood in the headers
   assert.equal(upstream.requests.length, 2);
 });
 
-test("files that are not there, of another workspace or for something else are refused, and nothing is sent", async () => {
+test("unknown files, foreign ones and those with another purpose are refused, and nothing is sent", async () => {
   const file = await store();
   const missing = "gw_file_00000000-0000-4000-8000-000000000000";
   for (const [body, key, wanted] of [
@@ -148,7 +148,7 @@ test("a provider without tuning jobs is refused before anything is sent to it", 
 });
 
 for (const status of [401, 429, 503]) {
-  test(`an upload the provider answers with ${status} is told, and no job is made`, async () => {
+  test(`an upload the provider refuses with ${status} is reported, and no job is created`, async () => {
     ofUpload = () => [status, { error: { message: "not now", code: "refused" } }];
     const response = await tune({ model: "m", training_file: await store() });
     assert.equal(response.status, status);
@@ -160,7 +160,7 @@ for (const status of [401, 429, 503]) {
   });
 }
 
-test("an upload whose answer has no id is the provider's fault", async () => {
+test("an upload whose response has no id is the provider's fault", async () => {
   ofUpload = () => [200, { object: "file" }];
   assert.equal((await tune({ model: "m", training_file: await store() })).status, 502);
 });

@@ -19,7 +19,7 @@ const file = (data: string, type: string) => ({
   type: "file",
   file: { filename: "a", file_data: `data:${type};base64,${data}` },
 });
-const picture = (data: string, type: string) => ({
+const imageData = (data: string, type: string) => ({
   type: "image_url",
   image_url: { url: `data:${type};base64,${data}` },
 });
@@ -35,7 +35,7 @@ const source = (type: string, data: string) => ({
 });
 const utf16 = String.fromCharCode(0xff, 0xfe) + [...said].map((letter) => `${letter}\0`).join("");
 
-/** Places of a request that a model, or a service of the provider, reads. */
+/** Parts of a request that a model, or a service of the provider, reads. */
 const places: Readonly<Record<string, readonly object[]>> = {
   "/v1/chat/completions": [
     { documents: [{ title: "a", text: said }] },
@@ -63,8 +63,8 @@ const places: Readonly<Record<string, readonly object[]>> = {
     { documents: [{ url: "https://x.test/secret" }] },
     { tools: [{ type: "function", function: { name: "f", parameters: { mime_type: "image/png", data: said } } }] },
     { extra: { signature: said.replaceAll(" ", "\n") } },
-    { messages: [{ ...user, content: [picture(base64(`<svg><text>${said}</text></svg>`), "image/svg+xml")] }] },
-    { messages: [{ ...user, content: [picture("the-secret-is-out-".repeat(9), "image/png")] }] },
+    { messages: [{ ...user, content: [imageData(base64(`<svg><text>${said}</text></svg>`), "image/svg+xml")] }] },
+    { messages: [{ ...user, content: [imageData("the-secret-is-out-".repeat(9), "image/png")] }] },
     { extra: { deep: [{ er: said }] } },
     { "the secret": 1 },
     { metadata: { a: said } },
@@ -169,16 +169,16 @@ for (const [path, bodies] of Object.entries(places)) {
   }
 }
 
-test("what is no text of the caller's is not looked through", async () => {
+test("strings that are not the caller's text are not searched", async () => {
   const none = ["user", "function", "object", "echo-1", "call_1", "x.test", "iVBOR", "default"];
   const config = { retry: { attempts: 0 }, input_guardrails: [{ ...words("none", none), deny: true }] };
-  const picture = { type: "image_url", image_url: { url: `data:image/png;base64,${"iVBOR".repeat(300_000)}` } };
+  const imageData = { type: "image_url", image_url: { url: `data:image/png;base64,${"iVBOR".repeat(300_000)}` } };
   const call = { id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
   const messages = [
     { role: "system", content: "a" },
     {
       role: "user",
-      content: [{ type: "text", text: "b" }, picture, { type: "image_url", image_url: { url: "https://x.test/a" } }],
+      content: [{ type: "text", text: "b" }, imageData, { type: "image_url", image_url: { url: "https://x.test/a" } }],
     },
     { role: "assistant", content: null, tool_calls: [call] },
     { role: "tool", tool_call_id: "call_1", content: "c" },
@@ -188,7 +188,7 @@ test("what is no text of the caller's is not looked through", async () => {
   assert.equal(status, 200, text);
 });
 
-test("a denying check refuses a document it cannot read, unless it allows what it cannot look at", async () => {
+test("a denying check refuses a document it cannot read, unless it allows uninspected content", async () => {
   const body = block(source("application/pdf", base64("%PDF-1.7 ".repeat(20))));
   const request = { path: "/v1/messages", body };
   const refused = await askGuarded(gateway, deny, request);
@@ -200,7 +200,7 @@ test("a denying check refuses a document it cannot read, unless it allows what i
   assert.equal((await askGuarded(gateway, informing, request)).status, 200);
 });
 
-/** Requests that name a document kept elsewhere. */
+/** Requests that name a document stored elsewhere. */
 const remote: readonly (readonly [path: string, body: object])[] = [
   ["/v1/chat/completions", { messages: [{ ...user, content: [{ type: "file", file: { file_id: "file-1" } }] }] }],
   ["/v1/responses", item({ role: "user", content: [{ type: "input_file", file_id: "file-1" }] })],
@@ -221,7 +221,7 @@ for (const [path, body] of remote) {
   });
 }
 
-test("images and videos that are not in the request are not looked at", async () => {
+test("images and videos that are not in the request are not checked", async () => {
   for (const [path, body] of [
     ["/v1/responses", item({ role: "user", content: [{ type: "input_image", file_id: "file-1" }] })],
     ["/v1/messages", block({ type: "image", source: { type: "url", url: "https://x.test/a.png" } })],
@@ -239,20 +239,20 @@ test("images and videos that are not in the request are not looked at", async ()
   }
 });
 
-test("JSON that nests too deep inside a string is what a denying check cannot read", async () => {
+test("a denying check cannot read JSON that nests too deep inside a string", async () => {
   const given = `${"[".repeat(5_000)}"s\\u0065cret"${"]".repeat(5_000)}`;
   const call = { id: "c", type: "function", function: { name: "f", arguments: given } };
   const body = { messages: [user, { role: "assistant", tool_calls: [call] }] };
   assert.equal((await askGuarded(gateway, deny, { body })).status, 446);
 });
 
-test("a denying check refuses more text beside the messages than it can see", async () => {
+test("a denying check refuses more text beside the messages than it can read", async () => {
   const { status, text } = await askGuarded(gateway, deny, { body: { documents: ["a".repeat(1_100_000)] } });
   assert.equal(status, 446);
   assert.match(text, /longer than 1048576 characters/);
 });
 
-test("a word that must be there is looked for in the turns alone, and so is the number of words", async () => {
+test("required words and word counts are checked in the turns only", async () => {
   const tools = [{ type: "function", function: { name: "f", description: said } }];
   for (const check of [words("any", ["secret"]), words("all", ["secret"]), { "default.wordCount": { minWords: 3 } }]) {
     const config = { ...deny, input_guardrails: [{ ...check, deny: true }] };
@@ -260,12 +260,12 @@ test("a word that must be there is looked for in the turns alone, and so is the 
   }
 });
 
-test("a redaction says what it cannot reach, and denies where it is to deny", async () => {
+test("a redaction reports what it cannot reach, and denies where it must deny", async () => {
   const tools = [{ type: "function", function: { name: "f", description: said } }];
   const redact = { "default.regexReplace": { rule: "/secret/g", redactText: "x" } };
   const informing = await askGuarded(gateway, { ...deny, input_guardrails: [redact] }, { body: { tools } });
   assert.equal(informing.status, 200);
-  assert.match(JSON.stringify(informing.body.hook_results), /Cannot replace all of it/);
+  assert.match(JSON.stringify(informing.body.hook_results), /Cannot replace every match/);
   const denying = { ...deny, input_guardrails: [{ ...redact, deny: true }] };
   assert.equal((await askGuarded(gateway, denying, { body: { tools } })).status, 446);
 });

@@ -18,7 +18,7 @@ const answer = JSON.stringify({
   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
 });
 
-/** What the gateway answers to an upstream that names no content type, or the given one. */
+/** The gateway's response to an upstream that sends no content type, or the given one. */
 async function ask(
   pieces: readonly string[],
   { stream = true, status = 200, type }: { stream?: boolean; status?: number; type?: string } = {},
@@ -48,7 +48,7 @@ for (const [what, pieces] of [
   ["blank lines", [`\r\n\n${events}`]],
   ["the type of its first event", [`event: chunk\n${events}`]],
 ] as const) {
-  test(`a stream without content type that begins with ${what} is read as a stream`, async () => {
+  test(`a stream without content type that starts with ${what} is read as a stream`, async () => {
     const { status, type, text } = await ask(pieces);
     assert.equal(status, 200, text);
     assert.match(type ?? "", /^text\/event-stream/);
@@ -57,24 +57,24 @@ for (const [what, pieces] of [
   });
 }
 
-test("an answer without content type that is no stream is read whole, though a stream was asked for", async () => {
+test("a response without content type that is not a stream is read whole, even if a stream was requested", async () => {
   const { status, text } = await ask([answer.slice(0, 5), answer.slice(5)]);
   assert.equal(status, 200, text);
   assert.match(text, /"content":"Hi"/);
 });
 
-test("a failure without content type stays the failure it is", async () => {
+test("a failure without content type is the same failure", async () => {
   const { status, text } = await ask(['{"error":{"message":"not now"}}'], { status: 429 });
   assert.equal(status, 429);
   assert.match(text, /not now/);
 });
 
-test("events are no answer where none was asked for, or where their type is another", async () => {
+test("events are not a response where none were requested, or where their type is another", async () => {
   assert.equal((await ask([events], { stream: false })).status, 502);
   assert.equal((await ask([events], { type: "text/html" })).status, 502);
 });
 
-test("an answer without content type that breaks off at once is the upstream's failure", async () => {
+test("a response without content type that breaks off at once is the upstream's failure", async () => {
   const { status } = await ask([]);
   assert.equal(status, 502);
 });

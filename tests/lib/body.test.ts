@@ -98,7 +98,7 @@ test("E7: readBytes() stops reading and cancels an endless chunked body at the l
 });
 
 for (const declared of [undefined, 500, 100_000]) {
-  test(`E9: readBytes() gives up a body declared as ${declared} that stalls`, async () => {
+  test(`E9: readBytes() gives up on a body declared as ${declared} that stalls`, async () => {
     const { body } = source([10], "stall");
     const short = { bytes: 200_000, totalMs: 60_000, silenceMs: 30 };
     assert.equal(await problemOf(readBytes(message(body, declared), short)), "timeout");
@@ -111,7 +111,7 @@ test("E9: readBytes() cancels what stalls", async () => {
   assert.equal(state.cancelled, true);
 });
 
-test("E9: readBytes() gives up a body that drips for longer than the time for all of it", async () => {
+test("E9: readBytes() gives up on a body that drips for longer than the time for all of it", async () => {
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
     async pull(controller) {
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -128,7 +128,7 @@ for (const declared of [undefined, 500]) {
   });
 }
 
-test("countBytes() hands bytes on as they are pulled", async () => {
+test("countBytes() forwards bytes as they are pulled", async () => {
   const { body, state } = source([1, 2, 3]);
   const reader = countBytes(body, bounds).getReader();
   assert.equal(state.pulled, 0, "nothing is read before it is wanted");
@@ -139,7 +139,7 @@ test("countBytes() hands bytes on as they are pulled", async () => {
   assert.equal((await reader.read()).done, true);
 });
 
-test("countBytes() passes a cancel on", async () => {
+test("countBytes() forwards a cancel", async () => {
   const { body, state } = source([1, 2, 3]);
   const reader = countBytes(body, bounds).getReader();
   await reader.read();

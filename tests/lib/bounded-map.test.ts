@@ -78,7 +78,7 @@ test("memoizeText() parses a text once, undefined results included", () => {
   assert.deepEqual(parsed, ["abc", "none"]);
 });
 
-test("memoizeText() does not keep long texts, failures, or more than its limit", () => {
+test("memoizeText() does not cache long text, failures, or more than its limit", () => {
   const parsed: string[] = [];
   const read = memoizeText(
     2,

@@ -98,6 +98,35 @@ test("ByteBudget lets one go on where all that hold something wait for more", as
   await second;
 });
 
+test("ByteBudget counts the bodies of one request together while one of them waits", async () => {
+  const budget = new ByteBudget(100, createFakeTimers());
+  const [first, second] = [budget.open(owner("a")), budget.open(owner("a"))];
+  first.resize(60);
+  second.resize(30);
+  const waiting = [first.resize(first.bytes + 50), first.resize(first.bytes + 50)];
+  const other = second.resize(80);
+  await Promise.all(waiting);
+  assert.deepEqual([first.bytes, budget.used, await isDone(other)], [160, 190, false]);
+  first.release();
+  await other;
+  assert.deepEqual([budget.used, budget.waiting], [80, 0]);
+});
+
+test("ByteBudget lets whoever went on beyond the limit end before another one does", async () => {
+  const budget = new ByteBudget(100, createFakeTimers());
+  const [first, second] = [budget.open(owner("a")), budget.open(owner("a"))];
+  first.resize(40);
+  second.resize(50);
+  const waiting = [first.resize(80), second.resize(100)];
+  await waiting[1];
+  // it asks for more behind the other, which has waited longer
+  await second.resize(200);
+  assert.deepEqual([await isDone(waiting[0]), budget.used], [false, 240]);
+  second.release();
+  await waiting[0];
+  assert.equal(budget.used, 80);
+});
+
 test("ByteBudget bounds how many wait", () => {
   const budget = new ByteBudget(100, createFakeTimers());
   budget.open(owner("a")).resize(100);

@@ -24,7 +24,7 @@ test("createIdFactory() of two factories never agree", () => {
 });
 
 for (const time of [1, 2, 1_768_478_400_123, Date.UTC(9999, 11, 31), 2 ** 48 - 1]) {
-  test(`timeOfId() gives back ${time}`, () => {
+  test(`timeOfId() returns ${time}`, () => {
     const id = createIdFactory(() => time)();
     assert.equal(timeOfId(id), time);
     assert.equal(timeOfId(firstIdOf(time)), time);

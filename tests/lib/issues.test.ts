@@ -7,7 +7,7 @@ import { findNearest } from "../../src/lib/nearest.ts";
 const long = "x".repeat(100_000);
 const cases: readonly [what: string, schema: v.GenericSchema, value: unknown, said: string][] = [
   ["a missing member", v.looseObject({ messages: v.array(v.unknown()) }), {}, "required"],
-  ["an unknown member", v.strictObject({}), { a: 1 }, "is not a known member"],
+  ["an unknown member", v.strictObject({}), { a: 1 }, "is not a known field"],
   ["a number for a string", v.looseObject({ model: v.string() }), { model: 5 }, "must be a string"],
   ["a long text for a number", v.number(), long, "must be a number"],
   ["a number for a string or a list", v.union([v.string(), v.array(v.string())]), 5, "must be a string or a list"],

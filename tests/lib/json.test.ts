@@ -56,7 +56,7 @@ for (const text of ["", '"', '"abc', '"abc\\', '"abc\\"', "\\", "]]]]", "}}}}[",
   });
 }
 
-test("findJsonExcess() takes 4 MB of backslashes and quotes, which would take minutes if it went back for each", () => {
+test("findJsonExcess() accepts 4 MB of backslashes and quotes, which would take minutes if it went back for each", () => {
   assert.equal(scan(`["${'\\\\\\"'.repeat(1_000_000)}"]`), undefined);
   assert.equal(scan(`["${"\\".repeat(4_000_000)}"]`), undefined);
   assert.equal(scan(`[${" ".repeat(4_000_000)}]`), undefined);
@@ -74,7 +74,7 @@ function measure(value: unknown): JsonLimits {
   };
 }
 
-/** JSON text of a random value, with blanks in random places and texts that look like structure. */
+/** JSON text of a random value, with blanks in random places and strings that look like structure. */
 function createJson(random: () => number): string {
   const texts = ['"', "\\", "[", "]", "{", "}", ",", ":", '\\"', "é☂", "\ud83d\ude00", "\n", "a"];
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value; // in range
@@ -97,7 +97,7 @@ function createJson(random: () => number): string {
   return blank() + value(0) + blank();
 }
 
-test("property: findJsonExcess() agrees with a naive count on 3,000 random texts at every bound", () => {
+test("property: findJsonExcess() agrees with a naive count on 3,000 random inputs at every limit", () => {
   const random = createRandom(20_260_115);
   for (let round = 0; round < 3_000; round++) {
     const text = createJson(random);
@@ -141,7 +141,7 @@ for (const [value, wanted] of [
   test(`isObject() says ${wanted} of ${JSON.stringify(value)}`, () => assert.equal(isObject(value), wanted));
 }
 
-test("parseJson() gives undefined for what is no JSON", () => {
+test("parseJson() returns undefined for text that is not JSON", () => {
   assert.deepEqual(
     [parseJson("{"), parseJson(""), parseJson("null"), parseJson("[1]")],
     [undefined, undefined, null, [1]],

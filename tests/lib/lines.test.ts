@@ -16,7 +16,7 @@ async function read(text: string, length: number, maxBytes = 10, offset = 0) {
 }
 
 for (const length of [1, 2, 3, 100]) {
-  test(`readLines() gives lines and where they end, from pieces of ${length}`, async () => {
+  test(`readLines() returns lines and where they end, from pieces of ${length}`, async () => {
     assert.deepEqual(await read("ab\n\n€\r\nlong and longer\nend", length), [
       ["ab", 3, false],
       ["", 4, false],

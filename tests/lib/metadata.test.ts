@@ -42,7 +42,7 @@ for (const [count, kept] of [
   });
 }
 
-test("J4: readMetadata() keeps __proto__ and constructor as plain names and changes no object", () => {
+test("J4: readMetadata() keeps __proto__ and constructor as plain names and changes no prototype", () => {
   const metadata = readMetadata('{"__proto__":"x","constructor":"y","toString":"z"}');
   assert.deepEqual(Object.entries(metadata ?? {}), [
     ["__proto__", "x"],

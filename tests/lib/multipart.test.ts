@@ -9,7 +9,7 @@ const part = (head: string, content: string) => `--b\r\n${head}\r\n\r\n${content
 const field = (name: string, content: string) => part(`Content-Disposition: form-data; name="${name}"`, content);
 const read = (text: string) => readForm(encode(text), "b");
 
-test("readForm() reads texts and files in any order", () => {
+test("readForm() reads fields and files in any order", () => {
   const file = 'content-disposition: form-data; name="file"; filename="a b;c.mp3"\r\nContent-Type: audio/mpeg';
   const parts = read(`${part(file, "\r\n--\r\n-b\0\xff")}${field("model", "whisper ✓")}${field("empty", "")}--b--\r\n`);
   assert.deepEqual(
@@ -43,25 +43,25 @@ for (const [what, text, problem] of [
   ["nothing", "", /begin with its boundary/],
   ["a preamble", `hello\r\n${field("a", "1")}--b--`, /begin with its boundary/],
   ["another boundary", field("a", "1").replaceAll("--b", "--c"), /begin with its boundary/],
-  ["no end", field("a", "1"), /boundary is broken|cut off/],
+  ["no end", field("a", "1"), /boundary is malformed|cut off/],
   ["a cut part", `--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nhalf`, /cut off/],
-  ["no end of a head", `--b\r\nContent-Disposition: form-data; name="a"\r\n--b--`, /no end of its head/],
+  ["no end of a head", `--b\r\nContent-Disposition: form-data; name="a"\r\n--b--`, /headers of a part do not end/],
   ["no name", `${part("Content-Disposition: form-data", "1")}--b--`, /no name/],
-  ["no disposition", `${part("Content-Type: text/plain", "1")}--b--`, /no form-data/],
-  ["an attachment", `${part('Content-Disposition: attachment; name="a"', "1")}--b--`, /no form-data/],
+  ["no disposition", `${part("Content-Type: text/plain", "1")}--b--`, /not form-data/],
+  ["an attachment", `${part('Content-Disposition: attachment; name="a"', "1")}--b--`, /not form-data/],
   [
     "two names",
     `${part('Content-Disposition: form-data; name="a"; name="b"', "1")}--b--`,
-    /broken content-disposition/,
+    /malformed content-disposition/,
   ],
-  ["an open quote", `${part('Content-Disposition: form-data; name="a', "1")}--b--`, /broken content-disposition/],
+  ["an open quote", `${part('Content-Disposition: form-data; name="a', "1")}--b--`, /malformed content-disposition/],
   [
     "two dispositions",
     `${part('Content-Disposition: form-data; name="a"\r\nContent-Disposition: x', "1")}--b--`,
-    /broken head/,
+    /malformed headers/,
   ],
-  ["a bare line feed", `${part('Content-Disposition: form-data; name="a"\nX: y', "1")}--b--`, /broken head/],
-  ["something behind a boundary", `--b x\r\n${field("a", "1").slice(5)}--b--`, /boundary is broken/],
+  ["a bare line feed", `${part('Content-Disposition: form-data; name="a"\nX: y', "1")}--b--`, /malformed headers/],
+  ["something behind a boundary", `--b x\r\n${field("a", "1").slice(5)}--b--`, /boundary is malformed/],
   ["many parts", `${field("a", "1").repeat(1_001)}--b--`, /more than 1000 parts/],
   [
     "a long head",
@@ -138,7 +138,7 @@ test("writeForm() writes what readForm() reads", () => {
   assert.deepEqual([third.name, third.type, third.bytes.length], ["two", "application/octet-stream", 0]);
 });
 
-test("what the platform writes is read as it was meant", async () => {
+test("forms written by the platform are read correctly", async () => {
   const form = new FormData();
   form.append("file", new File([Uint8Array.of(1, 2, 3)], 'näme "x".wav', { type: "audio/wav" }));
   form.append("model", "m");
@@ -212,7 +212,7 @@ const watched = [
 ].join("");
 
 for (const size of [1, 7, 4_096, 1 << 20]) {
-  test(`FieldWatcher tells the short texts of a form that comes ${size} bytes at a time`, () => {
+  test(`FieldWatcher reports the short text fields of a form that arrives ${size} bytes at a time`, () => {
     const bytes = encode(`${watched}--b--\r\n`);
     const told: string[] = [];
     const watcher = new FieldWatcher("b", (name, text) => told.push(`${name}=${text}`));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mapParallel } from "../../src/lib/parallel.ts";
 
-/** Work that ends when it is told to. */
+/** Work that ends on demand. */
 function createWork() {
   const open = new Map<number, { resolve(made: string): void; reject(error: Error): void }>();
   const begun: number[] = [];

@@ -23,7 +23,7 @@ for (const host of [
   "[fe80::1]:1",
   "[::ffff:127.0.0.1]:80",
 ]) {
-  test(`E1: isValidHost() takes ${host}`, () => assert.equal(isValidHost(host), true));
+  test(`E1: isValidHost() accepts ${host}`, () => assert.equal(isValidHost(host), true));
 }
 
 for (const host of [

@@ -12,7 +12,7 @@ for (const text of [
   "x".repeat(100_000),
 ]) {
   for (const kind of ["signature", "redacted", "call"] as const) {
-    test(`readMarkedSignature() gives back ${kind} ${JSON.stringify(text.slice(0, 20))}`, () => {
+    test(`readMarkedSignature() returns ${kind} ${JSON.stringify(text.slice(0, 20))}`, () => {
       const marked = markSignature({ kind, text });
       assert.match(marked, /^[A-Za-z0-9+/]+=*$/);
       assert.equal(isMarked(marked), true);
@@ -34,7 +34,7 @@ for (const other of [
   "Z2F0ZXdh!",
   "Z2F0ZXdheTpvdGhlcjphYmM=",
 ]) {
-  test(`readMarkedSignature() takes ${JSON.stringify(other)} for another's`, () => {
+  test(`readMarkedSignature() accepts ${JSON.stringify(other)} as another provider's`, () => {
     assert.equal(readMarkedSignature(other), undefined);
   });
 }

@@ -82,7 +82,7 @@ for (const [name, lineEnd] of [
   });
 }
 
-test("EventBlocks keeps an unfinished event back and tells how long it is", () => {
+test("EventBlocks holds back an incomplete event and reports its length", () => {
   const cutter = new EventBlocks();
   assert.equal(cutter.push(encoder.encode("data: a")), undefined);
   assert.equal(cutter.pending, 7);

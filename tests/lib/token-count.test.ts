@@ -19,7 +19,7 @@ test("a long text has as many tokens as its words", async () => {
   assert.equal(await estimateTokens(["Hello".concat(" there".repeat(5_000))]), 5_001);
 });
 
-test("texts together above 65,536 characters count a token for four bytes", async () => {
+test("strings of together more than 65,536 characters count a token for four bytes", async () => {
   assert.equal(await estimateTokens(["é".repeat(40_000), "a".repeat(40_002)]), 30_001);
 });
 

@@ -102,7 +102,7 @@ for (const [name, sent, code] of [
   });
 }
 
-test("FrameReader tells what came before a fault", () => {
+test("FrameReader returns the events before a violation", () => {
   const sent = join(encodeMessage("a"), bytes(0x83, 0));
   const heard: SocketEvent[] = [];
   assert.throws(() => {

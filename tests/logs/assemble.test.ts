@@ -94,7 +94,7 @@ for (const choice of ["null", "5", "{}", '{"delta":null}', '{"delta":{"tool_call
   });
 }
 
-test("assembleStream() gives the response a stream of responses ends with", () => {
+test("assembleStream() returns the response a stream of responses ends with", () => {
   const begun = { id: "resp_1", status: "in_progress", output: [] };
   const ended = { ...begun, status: "completed", output: [{ type: "message" }] };
   const events = [

@@ -104,7 +104,7 @@ for (const [name, headers] of sources) {
   });
 }
 
-test("a row of a request that is passed on repeats no credential", async () => {
+test("a row of a forwarded request repeats no credential", async () => {
   const headers = requestHeaders({
     ...upstreamHeaders(upstream),
     authorization: "Bearer a-credential-of-nobody",
@@ -117,7 +117,7 @@ test("a row of a request that is passed on repeats no credential", async () => {
   assert.match(JSON.stringify(row.response), /\[masked\]/);
 });
 
-test("a row of a request that is passed on repeats no credential of another scheme", async () => {
+test("a row of a forwarded request repeats no credential of another scheme", async () => {
   const headers = requestHeaders({
     ...upstreamHeaders(upstream),
     authorization: "Basic a-credential-of-nobody-else",

@@ -53,7 +53,7 @@ const pieces = [
 /** What stands between two repeats of a piece. */
 const joints = ["", "-", "_", ".", " ", "\n", "\\", '"', "a", "eyJaaaaaaaa", '"api_key":"'];
 
-/** Texts that repeat one piece, or two in turn, behind what makes every form be looked for. */
+/** Inputs that repeat one piece, or two in turn, after a prefix that triggers every pattern. */
 function* adversarial(): Generator<[string, (length: number) => string]> {
   const hints = 'sk-aaaaaaaaaaaaaaaa eyJaaaaaaaa -----BEGIN PRIVATE KEY----- "api_key" ';
   for (const one of pieces) {
@@ -98,7 +98,7 @@ test("the work of masking grows with the length of a text, whatever is repeated 
 });
 
 test("the work of masking grows with the length of a text that has no quote to go back to", () => {
-  // to go back is fast: only long texts show it
+  // going back is fast: only long text shows it
   for (const unit of ["key\\:", "ken\\ :"]) {
     requireLinear(unit, (length) => unit.repeat(Math.ceil(length / unit.length)), 65_536);
   }

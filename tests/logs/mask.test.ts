@@ -27,7 +27,7 @@ for (const secret of [
   });
 }
 
-test("mayHoldSecret() passes over the texts of a plain row", () => {
+test("mayHoldSecret() is false for the text of a plain row", () => {
   for (const plain of ["x-gateway-last-used-option-index", "wiki-contributors-guide"]) {
     assert.equal(mayHoldSecret(JSON.stringify({ [plain]: plain })), false, plain);
   }

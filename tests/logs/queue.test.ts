@@ -4,7 +4,7 @@ import { createLogQueue, type LogQueueOptions } from "../../src/logs/queue.ts";
 import { describeLoss, type LogRecord } from "../../src/logs/record.ts";
 import { bodiesOf, logRecord } from "../support/log-record.ts";
 
-/** A store that keeps batches, can be told to fail or to wait, and a queue over it. */
+/** A store that records batches, and fails or waits on demand, with a queue over it. */
 function setUp(limits?: LogQueueOptions["limits"]) {
   const batches: LogRecord[][] = [];
   const warnings: string[] = [];
@@ -97,7 +97,7 @@ test("L1: too many rows drop the oldest and leave a rows_lost row of their tenan
   await queue.close();
 });
 
-test("L1: losses are told to each tenant apart", async () => {
+test("L1: losses are reported to each tenant separately", async () => {
   const { queue, stored } = setUp({ rows: 2, bytes: 1_000_000 });
   for (let index = 0; index < 4; index++) queue.add(logRecord(`a-${index}`, { organisationId: "a" }));
   for (let index = 0; index < 3; index++) queue.add(logRecord(`b-${index}`, { organisationId: "b" }));
@@ -105,8 +105,8 @@ test("L1: losses are told to each tenant apart", async () => {
   const losses = stored().filter(({ details }) => details.operation === "rows_lost");
   const told = losses.map((loss) => [loss.details.organisation_id, loss.details.error?.message]);
   assert.deepEqual(told, [
-    ["a", "4 log rows could not be kept"],
-    ["b", "1 log rows could not be kept"],
+    ["a", "4 log rows could not be stored"],
+    ["b", "1 log rows could not be stored"],
   ]);
   await queue.close();
 });

@@ -99,7 +99,7 @@ for (const [name, requestBody, responseBody] of [
   ["an answer alone", null, "answered\nin lines"],
   ["characters of two units", "\ud83d\ude00", "\ud83d\ude00\ud83d\ude00"],
 ] as const) {
-  test(`openContents() gives back the bodies sealBatch() took: ${name}`, async () => {
+  test(`openContents() returns the bodies sealBatch() took: ${name}`, async () => {
     const { content } = await store({ requestBody, responseBody, responseHeaders: { "x-a": "1" } });
     assert.deepEqual([content.request.body, content.response.body], [requestBody, responseBody]);
     assert.deepEqual([content.request.headers, content.response.headers], [{}, { "x-a": "1" }]);
@@ -120,7 +120,7 @@ for (const content of [
   "[[3,null]]\n[5]\nrest",
   '[[3,null]]\n[[5,"x",0]]\nrest',
 ]) {
-  test(`openContents() takes ${JSON.stringify(content)} as a row without headers`, () => {
+  test(`openContents() accepts ${JSON.stringify(content)} as a row without headers`, () => {
     const found = openContents(content)(0);
     assert.deepEqual([found?.request.headers, found?.response.headers, found?.request.truncated], [{}, {}, false]);
     assert.equal(found?.response.body, null);

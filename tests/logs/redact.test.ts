@@ -65,7 +65,7 @@ for (const name of sensitive) {
   });
 }
 
-test("L2: headers() gives the same digests by webMac", async () => {
+test("L2: headers() returns the same digests by webMac", async () => {
   const headers = new Headers({ authorization: "Bearer one", "x-api-key": "two", accept: "*/*" });
   const late = create({ mac: webMac(key) });
   const wanted = { accept: "*/*", authorization: hidden("Bearer one"), "x-api-key": hidden("two") };

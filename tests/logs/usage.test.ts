@@ -13,7 +13,7 @@ const none = {
   audio_output_tokens: 0,
 };
 
-/** Counts of input, output and both; all others are none. */
+/** Counts of input, output and both; all others are 0. */
 const sides = (input_tokens: number, output_tokens: number, rest: object = {}) => ({
   ...none,
   input_tokens,

@@ -87,7 +87,7 @@ function callOf(path: string, method: string, { parameters = [], requestBody }: 
   return `await client.${method.toUpperCase()}(${JSON.stringify(path)}, ${JSON.stringify(init)});`;
 }
 
-/** Calls with the members people use, which the document must have by their names and types. */
+/** Calls with the fields that users send, which the document must have by their names and types. */
 const written = `
 const headers = { "x-gateway-provider": "openai", "x-gateway-trace-id": "t", "x-gateway-metadata": "{}" };
 await client.POST("/v1/chat/completions", {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { type Counts, costAt, costOf, toCents } from "../../src/pricing/cost.ts";
-import { findLadder, findPrice, type ModelPrice, priceAt, type TokenKind } from "../../src/pricing/prices.ts";
+import { findPrice, findPriceTiers, type ModelPrice, priceAt, type TokenKind } from "../../src/pricing/prices.ts";
 
 /** A price as the list writes it. */
 function priced(parts: {
@@ -243,18 +243,18 @@ for (const [provider, model, counts, nanos] of [
   ["openai", "no-such-model", { input_tokens: 1 }, undefined],
 ] as const) {
   test(`${provider} ${model} costs ${nanos} for ${JSON.stringify(counts)}`, () => {
-    assert.equal(costAt(counts, findLadder(provider, model)), nanos);
+    assert.equal(costAt(counts, findPriceTiers(provider, model)), nanos);
   });
 }
 
-test("findLadder() gives the prices findPrice() does, and the same ones again", () => {
-  const ladder = findLadder("google", "gemini-2.5-pro");
-  assert.ok(ladder);
+test("findPriceTiers() returns the prices findPrice() does, and the same ones again", () => {
+  const priceTiers = findPriceTiers("google", "gemini-2.5-pro");
+  assert.ok(priceTiers);
   for (const tokens of [0, 128_000, 128_001, 1e9]) {
-    assert.deepEqual(priceAt(ladder, tokens), findPrice("google", "gemini-2.5-pro", tokens));
+    assert.deepEqual(priceAt(priceTiers, tokens), findPrice("google", "gemini-2.5-pro", tokens));
   }
-  assert.equal(findLadder("google", "gemini-2.5-pro"), ladder);
-  assert.equal(findLadder("google", "x".repeat(300)), undefined);
+  assert.equal(findPriceTiers("google", "gemini-2.5-pro"), priceTiers);
+  assert.equal(findPriceTiers("google", "x".repeat(300)), undefined);
 });
 
 test("toCents() is exact to the nano-dollar", () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { costAt } from "../../src/pricing/cost.ts";
-import { createPriceBook, type OwnPricing } from "../../src/pricing/own-prices.ts";
-import { findLadder } from "../../src/pricing/prices.ts";
+import { createPriceList, type OwnPricing } from "../../src/pricing/own-prices.ts";
+import { findPriceTiers } from "../../src/pricing/prices.ts";
 
 const counts = {
   input_tokens: 100,
@@ -26,7 +26,7 @@ function book(models: Record<string, unknown>, multiplier?: unknown, base: Recor
     models: new Map(rows),
     adjustments: multiplier === undefined ? null : { multiplier },
   };
-  return createPriceBook(pricing);
+  return createPriceList(pricing);
 }
 
 const cents = (price: number) => ({ price });
@@ -106,17 +106,17 @@ for (const [name, prices, multiplier, given, nanos] of [
     undefined,
   ],
 ] as const) {
-  test(`a model's own price: ${name}`, () => {
+  test(`a custom price: ${name}`, () => {
     assert.equal(costAt(given, book({ m: prices }, multiplier)("m")), nanos);
   });
 }
 
-test("a book gives the list's prices, tiers included, where it has none of its own", () => {
+test("an integration without custom prices uses the list's, tiers included", () => {
   const own = book({ gpt: null, tuned: null }, undefined, { tuned: "gpt-4o" });
-  assert.deepEqual(own("gpt-4o"), findLadder("openai", "gpt-4o"));
-  assert.deepEqual(own("tuned"), findLadder("openai", "gpt-4o"));
+  assert.deepEqual(own("gpt-4o"), findPriceTiers("openai", "gpt-4o"));
+  assert.deepEqual(own("tuned"), findPriceTiers("openai", "gpt-4o"));
   assert.equal(own("gpt"), undefined);
-  const google = createPriceBook({
+  const google = createPriceList({
     provider: "google",
     models: new Map(),
     adjustments: { multiplier: { default: 2 } },
@@ -124,13 +124,13 @@ test("a book gives the list's prices, tiers included, where it has none of its o
   assert.equal(costAt({ input_tokens: 128_001 }, google("gemini-2.5-pro")), 128_001 * 5_000);
 });
 
-test("what a book found is the same the next time", () => {
+test("prices are cached", () => {
   const own = book({ m: plain }, { default: 2 });
   assert.equal(own("m"), own("m"));
 });
 
 for (const multiplier of [null, 3, [], { default: "2" }, { default: -1 }, { default: Number.NaN }]) {
-  test(`factors that are none change nothing: ${JSON.stringify(multiplier)}`, () => {
+  test(`invalid factors change nothing: ${JSON.stringify(multiplier)}`, () => {
     assert.equal(costAt(counts, book({ m: plain }, multiplier)("m")), 1_200_000);
   });
 }

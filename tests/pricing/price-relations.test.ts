@@ -33,7 +33,7 @@ interface Relation {
   exceptions?: RegExp;
 }
 
-/** Classifiers write one label, and a captioner is paid for the sound it hears. */
+/** Classifiers write one label, and a captioner is paid for the audio it hears. */
 const shortAnswers = /llama-guard-3-8b$|qwen3-omni-30b-a3b-captioner$/;
 /** MiniMax asks less for a write than for input. OpenRouter lists only the storage of what Gemini keeps. */
 const cheapWrites = /^openrouter ~?google\/|^minimax /;

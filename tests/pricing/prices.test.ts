@@ -35,7 +35,7 @@ for (const [tokens, name] of [
   [128_000, "gemini-2.5-pro-lte-128k"],
   [128_001, "gemini-2.5-pro-gt-128k"],
 ] as const) {
-  test(`findPrice() takes the tier of ${tokens} tokens`, () => {
+  test(`findPrice() accepts the tier of ${tokens} tokens`, () => {
     assert.equal(findPrice("google", "gemini-2.5-pro", tokens)?.name, name);
   });
 }

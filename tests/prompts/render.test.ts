@@ -116,7 +116,7 @@ test("a rendering ends at its bounds", () => {
   assert.deepEqual(render(messages, { t: long }), excess);
 });
 
-test("the names a template uses are told", () => {
+test("namesOf() returns the names a template uses", () => {
   assert.deepEqual(namesOf([parsed("{{a}}{{a}}{{#s}}{{b.c}}{{>p@1}}{{^t}}{{.}}{{/t}}{{/s}}")]), {
     variables: ["a"],
     sections: ["s", "t"],
@@ -161,7 +161,7 @@ test("no template and no values make parsing or rendering throw or leave the bou
   );
 });
 
-test("a value in a message is there as it is, whatever it holds", () => {
+test("a value in a message is there as it is, whatever it contains", () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (value, other) => {
       const text = JSON.stringify([{ role: "user", content: "<{{value}}>" }]);

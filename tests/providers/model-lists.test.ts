@@ -95,7 +95,7 @@ function readName(slug: string, name: string): string {
 }
 
 /** Every string of a call where a model may be named: path segments, query values and body fields. */
-function textsOf({ url, init }: SentRequest): string[] {
+function stringsOf({ url, init }: SentRequest): string[] {
   const { pathname, searchParams } = new URL(url);
   const segments = decodeURIComponent(pathname).split("/");
   const found = segments.flatMap((_, start) => {
@@ -234,7 +234,7 @@ async function send(slug: string, path: string, body: string): Promise<number> {
 /** Fails when the provider could read a call as one to the denied model. */
 function checkCalls(slug: string, what: string): void {
   for (const request of sent) {
-    const named = textsOf(request).filter((text) =>
+    const named = stringsOf(request).filter((text) =>
       (slug === "azure-openai" ? [secret, "hidden"] : [secret]).includes(readName(slug, text)),
     );
     assert.deepEqual(named, [], `${what} led to ${request.url}`);

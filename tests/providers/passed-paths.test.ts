@@ -66,7 +66,7 @@ await testCalls("azure-openai", [
     headers: { ...dated, "x-gateway-custom-host": "https://r.openai.azure.us/openai" },
     path: "/proxy/other-2.openai.azure.com/openai/files",
     body: {},
-    refused: /names another host/,
+    refused: /its host is not the provider's/,
   },
   {
     name: "needs a version",

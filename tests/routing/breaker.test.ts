@@ -13,7 +13,7 @@ const three: BreakerSettings = {
 };
 const half: BreakerSettings = { ...three, failureThreshold: undefined, failureThresholdPercentage: 50 };
 
-/** Breakers with their clock, and a call that ends at once. */
+/** Circuit breakers with their clock, and a call that ends at once. */
 function setUp(settings: BreakerSettings) {
   const clock = createClock();
   const breakers = createBreakers(clock.now);
@@ -23,7 +23,7 @@ function setUp(settings: BreakerSettings) {
   return { clock, breakers, call, state: (key = "a") => breakers.state(key, settings) };
 }
 
-/** A breaker that has just opened. */
+/** A circuit breaker that has just opened. */
 function setUpOpen(settings = three) {
   const set = setUp(settings);
   set.call(500, 500, 500);
@@ -99,7 +99,7 @@ test("createBreakers() lets one probe through after the cooldown, and no second 
   assert.equal(state(), "closed");
 });
 
-test("createBreakers() closes on success, with counts from nought", () => {
+test("createBreakers() closes on success, with counts from zero", () => {
   const { breakers, clock, call, state } = setUpOpen();
   clock.pass(30_000);
   probe(breakers)({ status: 204 });
@@ -177,7 +177,7 @@ test("createBreakers() throws the window away after the cooldown, reached or not
 test("createBreakers() forgets a target after a day without news", () => {
   const { breakers, clock, call, state } = setUpOpen();
   clock.pass(30_000);
-  probe(breakers); // and nobody tells how it ended
+  probe(breakers); // and its end is never reported
   clock.pass(24 * 60 * 60 * 1_000 - 30_001);
   assert.equal(state(), "open");
   clock.pass(1);
@@ -186,7 +186,7 @@ test("createBreakers() forgets a target after a day without news", () => {
   assert.equal(state(), "open");
 });
 
-test("createBreakers() keeps to a bound, and forgets the oldest first", () => {
+test("createBreakers() is bounded, and forgets the oldest first", () => {
   const { breakers, state } = setUp({ ...three, failureThreshold: 1 });
   const settings = { ...three, failureThreshold: 1 };
   for (let index = 0; index <= 20_000; index++) breakers.admit(`k${index}`, settings)?.({ status: 500 });
@@ -220,7 +220,7 @@ for (const [what, written, expected] of [
   });
 }
 
-test("readConfig() takes a breaker without threshold for none, and one beside the strategy where that has none", () => {
+test("readConfig() ignores a circuit breaker without threshold, and uses one beside a strategy without its own", () => {
   assert.equal(read({ cooldown_interval: 40_000 }), undefined);
   const beside = { cb_config: { failure_threshold: 7 } };
   assert.equal(read({ cooldown_interval: 40_000 }, beside)?.failureThreshold, 7);

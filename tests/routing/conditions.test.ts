@@ -203,8 +203,8 @@ for (const [written, expected] of [
   [{ $or: {} }, ["query.$or: must be a list of queries"]],
   [{ $or: [1, {}] }, ["query.$or[0]: must be an object", "query.$or[1]: must name at least one field"]],
   [{ "metadata.x": {} }, ["query.metadata.x: must name at least one operator"]],
-  [{ "metadata.x": [] }, ["query.metadata.x: must be a text, a number, true, false or an object of operators"]],
-  [{ "metadata.x": null }, ["query.metadata.x: must be a text, a number, true, false or an object of operators"]],
+  [{ "metadata.x": [] }, ["query.metadata.x: must be a string, a number, true, false or an object of operators"]],
+  [{ "metadata.x": null }, ["query.metadata.x: must be a string, a number, true, false or an object of operators"]],
   [
     { "metadata.x": { $exists: true, $gt: 1 } },
     ["query.metadata.x.$exists: Unsupported operator used in the query router: $exists"],
@@ -217,7 +217,7 @@ for (const [written, expected] of [
     { "metadata.x": { $in: "a", $nin: 1 } },
     ["query.metadata.x.$in: must be a list", "query.metadata.x.$nin: must be a list"],
   ],
-  [{ "metadata.x": { $regex: 1 } }, ["query.metadata.x.$regex: must be a pattern"]],
+  [{ "metadata.x": { $regex: 1 } }, ["query.metadata.x.$regex: must be a regular expression"]],
   [{ "metadata.x": { $regex: "a".repeat(1_001) } }, ["query.metadata.x.$regex: must have at most 1000 characters"]],
 ] as const) {
   test(`createQueryReader() refuses ${JSON.stringify(written).slice(0, 60)}`, () => {
@@ -226,16 +226,16 @@ for (const [written, expected] of [
 }
 
 for (const pattern of ["(", "(?=a)", "(a)\\1", "[z-a]", "*"]) {
-  test(`createQueryReader() tells what is wrong with the pattern ${pattern}`, () => {
+  test(`createQueryReader() reports what is wrong with the pattern ${pattern}`, () => {
     const [line = "", ...others] = problemLines({ "metadata.x": { $regex: pattern } });
-    assert.match(line, /^query\.metadata\.x\.\$regex: is no pattern: ./);
+    assert.match(line, /^query\.metadata\.x\.\$regex: is not a valid regular expression: ./);
     assert.deepEqual(others, []);
   });
 }
 
 for (const [what, pattern, count, message] of [
-  ["characters", "a".repeat(1_000), 25, "must, with all other patterns, have at most 25000 characters"],
-  ["instructions", "a{1000}", 29, "has, with those before it, too many and large patterns"],
+  ["characters", "a".repeat(1_000), 25, "must have, together with all other patterns, at most 25000 characters"],
+  ["instructions", "a{1000}", 29, "has, together with those before it, too many or too large patterns"],
 ] as const) {
   test(`createQueryReader() bounds the ${what} of all patterns of a config`, () => {
     const problems: ConfigProblem[] = [];
@@ -265,7 +265,7 @@ for (const [patterns, length] of [
   });
 }
 
-test("createQueryReader() takes 16 levels of nesting and no more", () => {
+test("createQueryReader() accepts 16 levels of nesting and no more", () => {
   assert.deepEqual(problemLines(nested(16)), []);
   const [line = "", ...others] = problemLines(nested(17));
   assert.match(line, /: must not nest deeper than 16 levels$/);

@@ -103,7 +103,7 @@ test("a config's patterns are bounded over all of its targets", () => {
     targets: Array.from({ length: 10 }, () => ({ provider: "echo", input_guardrails: [hook] })),
   };
   const { problems } = routing.read(JSON.stringify(config)) ?? {};
-  assert.match(problems?.[0]?.message ?? "", /too many and large patterns/);
+  assert.match(problems?.[0]?.message ?? "", /too many or too large patterns/);
   assert.match(problems?.[0]?.path ?? "", /^targets\[5\]/);
 });
 

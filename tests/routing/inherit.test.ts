@@ -20,7 +20,7 @@ const parent: InheritedSettings = {
   dropParams: ["x", "y"],
 };
 
-test("inherit() gives a node that says nothing all that is above it", () => {
+test("inherit() returns a node that says nothing all that is above it", () => {
   assert.deepEqual(inherit(parent, noSettings), parent);
   assert.deepEqual(inherit(noSettings, parent), parent);
 });

@@ -182,7 +182,7 @@ for (const [random, expected] of [
   });
 }
 
-test("pickWeighted() never picks a weight of nought, also when rounding eats the rest", () => {
+test("pickWeighted() never picks a weight of zero, also when rounding eats the rest", () => {
   assert.equal(
     pickWeighted([1, 3, 0], () => 1),
     1,
@@ -287,7 +287,7 @@ for (const [what, written, input, expected, skipped] of [
   });
 }
 
-test("planAttempts() passes on the codes of a fallback, and tells why each attempt is there", () => {
+test("planAttempts() includes the codes of a fallback, and the reason for each attempt", () => {
   const written = group("fallback", [leaf, group("loadbalance", [leaf], {})], { on_status_codes: [429] });
   const { root } = planAttempts(toConfig(written), planInput());
   assert.ok(root.kind === "fallback");
@@ -296,7 +296,7 @@ test("planAttempts() passes on the codes of a fallback, and tells why each attem
   assert.deepEqual(whys, ["first of a fallback", "drawn by weight among 1 targets of total weight 1"]);
 });
 
-test("planAttempts() tells of each condition it looked at, up to the one that holds", () => {
+test("planAttempts() reports of each condition it looked at, up to the one that holds", () => {
   const conditions = [
     { query: tier("a"), then: "a" },
     { query: tier("b"), then: "b" },

@@ -70,7 +70,7 @@ function takes(provider: Provider, settings: Readonly<Record<string, string>>): 
   }
 }
 
-/** What a chat led to: the provider's call (tokens are fetched once), or why there was none. */
+/** What a chat led to: the provider's call (tokens are fetched once), or the refusal. */
 async function outcome(headers: Record<string, string | null>): Promise<unknown> {
   sent.length = 0;
   const response = await chat(gateway, helloBody, { authorization: null, "x-gateway-provider": null, ...headers });

@@ -267,7 +267,7 @@ for (const [what, written, expected] of [
   ["the default codes of a retry", { retry: { attempts: 1 } }, [429, 500, 502, 503, 504, 529]],
   ["own codes of a retry", { retry: { attempts: 1, on_status_codes: [418] } }, [418]],
 ] as const) {
-  test(`readConfig() takes ${what}`, () => {
+  test(`readConfig() accepts ${what}`, () => {
     assert.deepEqual(toConfig(written).retry?.onStatusCodes, expected);
   });
 }
@@ -289,7 +289,7 @@ for (const [written, path] of [
 ] as const) {
   test(`readConfig() lets snake_case win over camelCase at a request: ${Object.keys(written).join()}`, () => {
     assert.equal(toConfig(written).requestTimeoutMs, 2);
-    assert.deepEqual(linesOf(written, true), [`${path}: is given in two spellings`]);
+    assert.deepEqual(linesOf(written, true), [`${path}: is written in two spellings`]);
   });
 }
 
@@ -298,13 +298,13 @@ test("readConfig() refuses two spellings before a config is saved, wherever they
   const sticky = { enabled: true, hashFields: [], hash_fields: ["headers.a"] };
   const written = group({ mode: "loadbalance", sticky }, [{ ...leaf, retry: both }]);
   assert.deepEqual(linesOf(written, true), [
-    "strategy.sticky.hash_fields: is given in two spellings",
-    "targets[0].retry.on_status_codes: is given in two spellings",
+    "strategy.sticky.hash_fields: is written in two spellings",
+    "targets[0].retry.on_status_codes: is written in two spellings",
   ]);
   assert.deepEqual(toConfig(written).targets[0]?.retry?.onStatusCodes, [500]);
 });
 
-test("readConfig() passes over members nobody knows at a request, and names them before saving", () => {
+test("readConfig() ignores members nobody knows at a request, and names them before saving", () => {
   const written = group({ mode: "fallback", extra: 1, cb_config: { failure_threshold: 1, window: 2 } }, [
     { ...leaf, unknown_one: 1, retry: { attempts: 1, jitter: true }, cache: { mode: "simple", size: 1 } },
   ]);
@@ -318,7 +318,7 @@ test("readConfig() passes over members nobody knows at a request, and names them
   ]);
 });
 
-test("readConfig() takes null for absent", () => {
+test("readConfig() accepts null for absent", () => {
   const written = { ...leaf, retry: null, cache: null, weight: null, name: null, strategy: null, targets: null };
   const { retry, cache, weight, name } = toConfig(written, true);
   assert.deepEqual([retry, cache, weight, name], [undefined, undefined, 1, undefined]);
@@ -381,7 +381,7 @@ for (const written of [
 }
 
 const homeless = ": must have a provider, a virtual key, or a strategy with targets";
-const noKey = (provider: string) => `api_key: must be given for ${provider}; or name a stored provider as @slug`;
+const noKey = (provider: string) => `api_key: must be given for ${provider}, or name a stored provider as @slug`;
 const needsVertex = "vertex_region: must be given, with vertex_project_id or vertex_service_account_json";
 const noConditions = "strategy.conditions: No conditions passed in the query router";
 const unknownName = (path: string, name: string) =>
@@ -425,11 +425,11 @@ for (const [written, expected] of [
   [group({ mode: {} }), ["strategy.mode: must be single, fallback, loadbalance or conditional"]],
   [group([]), ["strategy: must be an object"]],
   [group("single"), ["strategy: must be an object"]],
-  [group({ mode: "single" }, [leaf], { passthrough: true }), ["passthrough: cannot stand beside targets"]],
-  [{ passthrough: true, override_params: {} }, ["override_params: cannot stand beside passthrough"]],
+  [group({ mode: "single" }, [leaf], { passthrough: true }), ["passthrough: cannot be combined with targets"]],
+  [{ passthrough: true, override_params: {} }, ["override_params: cannot be combined with passthrough"]],
   [
     { passthrough: true, input_guardrails: [], output_guardrails: [] },
-    ["input_guardrails: cannot stand beside passthrough", "output_guardrails: cannot stand beside passthrough"],
+    ["input_guardrails: cannot be combined with passthrough", "output_guardrails: cannot be combined with passthrough"],
   ],
   [
     group({ mode: "loadbalance" }, [
@@ -488,7 +488,7 @@ for (const [written, expected] of [
   [{ override_params: [1], ...leaf }, ["override_params: must be an object"]],
   [{ default_params: "x" }, ["default_params: must be an object"]],
   [{ metadata: [] }, ["metadata: must be an object"]],
-  [{ drop_params: "user" }, ["drop_params: must be a list of texts"]],
+  [{ drop_params: "user" }, ["drop_params: must be a list of strings"]],
   [{ forward_headers: new Array(501).fill("a") }, ["forward_headers: must have at most 500 entries"]],
   [{ passthrough: "yes" }, ["passthrough: must be true or false"]],
   [{ virtual_key: "a b" }, ["virtual_key: must be an id or a slug"]],
@@ -500,8 +500,8 @@ for (const [written, expected] of [
     group({ mode: "loadbalance", sticky: { enabled: 1, hash_fields: ["metadata.a", "user", "metadata."], ttl: 0 } }),
     [
       "strategy.sticky.enabled: must be true or false",
-      "strategy.sticky.hash_fields[1]: must begin with metadata., params. or headers.",
-      "strategy.sticky.hash_fields[2]: must begin with metadata., params. or headers.",
+      "strategy.sticky.hash_fields[1]: must start with metadata., params. or headers.",
+      "strategy.sticky.hash_fields[2]: must start with metadata., params. or headers.",
       "strategy.sticky.ttl: must be at least 1",
     ],
   ],
@@ -542,7 +542,7 @@ for (const [written, expected] of [
   });
 }
 
-test("readConfig() takes 16 strategies in each other", () => {
+test("readConfig() accepts 16 strategies in each other", () => {
   const [inside] = Object.values(deep.targets as Json[]);
   assert.deepEqual(linesOf(inside, true), []);
 });
@@ -570,7 +570,7 @@ for (const [what, written] of [
   ["bad patterns", conditional({ query: { "metadata.x": { $regex: "(" } }, then: "a" })],
   ["wrong numbers", { weight: Number.POSITIVE_INFINITY, request_timeout: Number.NaN, provider: "@a" }],
 ] as const) {
-  test(`readConfig() tells what is wrong with hostile input: ${what}`, () => {
+  test(`readConfig() reports what is wrong with hostile input: ${what}`, () => {
     for (const strict of [false, true]) {
       const problems = problemsOf(written, strict);
       assert.ok(problems.length > 0 && problems.length <= 1_000);

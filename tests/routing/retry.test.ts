@@ -48,7 +48,7 @@ for (const [headers, expected] of [
   });
 }
 
-test(seeded("readRetryAfter() gives a wait or nothing for any text"), () => {
+test(seeded("readRetryAfter() returns a wait or nothing for any text"), () => {
   const text = fc.string().map((written) => written.replace(/[^\x20-\x7e]/g, ""));
   fc.assert(
     fc.property(text, text, (milliseconds, seconds) => {
@@ -147,7 +147,7 @@ test("createRetryBudget() allows a fifth of the calls of the last ten seconds", 
   );
 });
 
-test("createRetryBudget() gives back what was booked ten seconds ago", () => {
+test("createRetryBudget() returns what was booked ten seconds ago", () => {
   const clock = createClock();
   const budget = createRetryBudget(clock.now);
   const bookAll = () => {
@@ -194,7 +194,7 @@ test(seeded("createRetryBudget() agrees with a list of all that happened"), () =
   );
 });
 
-test("createRetryBudget() keeps to a bound", () => {
+test("createRetryBudget() is bounded", () => {
   const budget = createRetryBudget(createClock().now);
   for (let retry = 0; retry < 3; retry++) budget.book("k0");
   assert.equal(budget.book("k0"), false);

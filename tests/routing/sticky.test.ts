@@ -58,7 +58,7 @@ for (const [field, expected] of [
   });
 }
 
-test("stickyFields() shortens long values and still tells them apart", () => {
+test("stickyFields() shortens long values and keeps them distinct", () => {
   const fieldOf = (text: string) =>
     stickyFields(["params.text"], { facts: factsOf({ params: { text } }), headers })[0] ?? "";
   const long = "x".repeat(100_000);
@@ -173,7 +173,7 @@ test("planAttempts() keeps the choices of two load balancers apart", () => {
   }
 });
 
-test("createStickyStore() keeps to a bound, and forgets the oldest first", () => {
+test("createStickyStore() is bounded, and forgets the oldest first", () => {
   const store = createStickyStore(() => 0);
   for (let index = 0; index <= 50_000; index++) store.set(`k${index}`, 1, 60);
   assert.deepEqual([store.get("k0"), store.get("k1"), store.get("k50000")], [undefined, 1, 1]);
@@ -195,7 +195,7 @@ test("conversationOf() stays the same while a conversation grows", () => {
   }
 });
 
-test("conversationOf() tells conversations apart behind a long system prompt", () => {
+test("conversationOf() reports conversations apart behind a long system prompt", () => {
   const long = "s".repeat(20_000);
   const of = (content: string) => conversation({ system: long, messages: [system(long), user(content)] });
   assert.notEqual(of("hello"), of("other"));
@@ -228,7 +228,7 @@ const weighted = (weights: readonly number[], affinity = true) =>
   toConfig({ strategy: { mode: "loadbalance", affinity }, targets: weights.map((weight) => ({ ...leaf, weight })) });
 const sessions = Array.from({ length: 20_000 }, (_, index) => `session-${index}`);
 
-test("planAttempts() gives a conversation the same target with affinity, whatever is drawn", () => {
+test("planAttempts() returns a conversation the same target with affinity, whatever is drawn", () => {
   const config = weighted([1, 1, 1, 1]);
   const random = createRandom(seed);
   for (const session of sessions.slice(0, 50)) {
@@ -285,7 +285,7 @@ test("pickByAffinity() picks none where none has weight", () => {
   assert.equal(pickByAffinity([], "c"), undefined);
 });
 
-test("planAttempts() gives the conversations of an open target away only while it is open", () => {
+test("planAttempts() returns the conversations of an open target away only while it is open", () => {
   const config = toConfig({
     strategy: { mode: "loadbalance", affinity: true, cb_config },
     targets: [leaf, leaf, leaf],

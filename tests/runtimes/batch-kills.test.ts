@@ -14,7 +14,7 @@ const model = "gpt-4o";
 const lines = 300;
 const kills = 10;
 
-/** Numbers of the answer to a call: another call for the same line costs something else. */
+/** Usage of a call: a second call for the same line costs something else. */
 function usageOf(call: number) {
   const [prompt_tokens, completion_tokens, cached_tokens] = [100 + call * 7, 1 + call * 3, call % 90];
   return {
@@ -25,7 +25,7 @@ function usageOf(call: number) {
   };
 }
 
-/** Answers chats, each with its own usage; tells how many it was asked. */
+/** Responds to chats, each with different usage; counts the requests. */
 async function startChats(): Promise<{ url: string; calls: () => number; close(): Promise<void> }> {
   let calls = 0;
   const upstream = await startRecordingUpstream((_, response) => {
@@ -73,7 +73,7 @@ async function begin(gateway: GatewayProcess, host: string): Promise<string> {
   return id;
 }
 
-/** Takes the batch from the process that was killed: others would wait for the end of its lease. */
+/** Takes the batch from the killed process, as others would wait for the lease to expire. */
 async function freeBatch(folder: string): Promise<void> {
   const database = createClient({ url: `file:${join(folder, "data/gateway.db")}`, timeout: 5_000 });
   try {
@@ -97,7 +97,7 @@ function costOfLine({ response }: ResultLine): number {
   );
 }
 
-test("a batch whose processes are killed ten times answers every line once and costs what its output says", async () => {
+test("a batch whose processes are killed ten times has one result per line and the cost of its output", async () => {
   const random = createRandom(7);
   const folder = createFolder();
   const upstream = await startChats();

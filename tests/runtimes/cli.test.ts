@@ -128,7 +128,7 @@ for (const args of [
   });
 }
 
-test("what is not understood is told on standard error and touches nothing", async () => {
+test("an unknown command prints to standard error and touches nothing", async () => {
   const folder = createFolder();
   const { code, stdout, output } = await runCommand(["frobnicate"], { cwd: folder });
   assert.deepEqual([code, stdout], [2, ""]);
@@ -336,7 +336,7 @@ test("keys rotate does not touch a file that others can read, or that another co
   writeFileSync(`${keysFile(folder)}.lock`, "");
   const locked = await runCommand(["keys", "rotate"], { cwd: folder });
   assert.equal(locked.code, 1);
-  assert.match(locked.output, /another command is changing it; if none is, remove \S+master\.keys\.lock/);
+  assert.match(locked.output, /another command is changing it; if that is wrong, remove \S+master\.keys\.lock/);
   chmodSync(keysFile(folder), 0o644);
   const open = await runCommand(["keys", "rotate"], { cwd: folder });
   assert.equal(open.code, 1);

@@ -35,7 +35,7 @@ function createClient(apiKey: string, options: object = {}): Portkey {
   return new Portkey({ apiKey, baseURL: `${gateway.url}/v1`, ...options });
 }
 
-/** A member of an answer whose type the SDK does not tell. */
+/** A field of a response that the SDK's types lack. */
 function member(answer: object, name: string): string {
   const value: unknown = Reflect.get(answer, name);
   assert.equal(typeof value, "string", `${name} of ${JSON.stringify(answer)}`);

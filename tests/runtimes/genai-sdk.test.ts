@@ -13,7 +13,7 @@ import { answeredObject, recordedText, type Scenario, startNativeUpstream } from
 import { type GatewayProcess, startGatewayProcess } from "../support/process.ts";
 import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
-/** The smallest bytes that begin as a picture does. */
+/** The smallest bytes that look like an image. */
 const pixel = "iVBORw0KGgo=";
 
 const tools = [
@@ -34,22 +34,22 @@ const opening = {
   required: ["opens", "berths"],
 };
 
-/** What is known of a provider's protocol. */
+/** A provider's protocol. */
 interface NativeCase {
   provider: string;
   model: string;
   headers?: Record<string, string>;
-  /** The picture as its request holds it. */
+  /** The image in a request. */
   image: unknown;
-  /** The member of its request that asks for thoughts. */
+  /** The request field that enables reasoning. */
   thinking: Readonly<Record<string, unknown>>;
   /** Roles and kinds of the turns of a conversation with calls. */
   turns: readonly string[];
   /** Turns of a request to it in short. */
   toTurns(body: Record<string, unknown>): string[];
-  /** Token counts: whole, of a stream, and of a stream with thoughts: sent, made, thought, all. */
+  /** Token counts, non-streaming, streamed, and streamed with reasoning: input, output, reasoning, total. */
   tokens: Readonly<Record<"whole" | "streamed" | "reasoning", readonly (number | undefined)[]>>;
-  /** Its models tell how much they thought, not what. */
+  /** Its models report the amount of reasoning, not its text. */
   isSilent?: boolean;
   /** It counts tokens. */
   count?: { path: string; answer: object };
@@ -150,7 +150,7 @@ const cases: readonly NativeCase[] = [
 let gateway: GatewayProcess;
 let upstream: RecordingUpstream;
 let other: RecordingUpstream;
-/** What the other upstream answers next. */
+/** The next response of the other upstream. */
 let next: { status: number; body: string; type?: string } = { status: 200, body: "{}" };
 before(async () => {
   gateway = await startGatewayProcess();
@@ -210,14 +210,14 @@ const toCounts = (usage: Usage | undefined) => [
   usage?.totalTokenCount,
 ];
 
-/** Text of parts that are thoughts, or of those that are not. */
+/** Text of the reasoning parts, or of the others. */
 const textOf = (parts: readonly Part[], thought: boolean) =>
   parts
     .filter((part) => (part.thought === true) === thought)
     .map((part) => part.text ?? "")
     .join("");
 
-/** What an error's message tells: the SDK puts the body in it. */
+/** The body in an error's message, where the SDK puts it. */
 function bodyOf(error: unknown): { error: Record<string, unknown>; [name: string]: unknown } {
   assert.ok(error instanceof ApiError, String(error));
   return JSON.parse(error.message.slice(error.message.indexOf("{")));
@@ -337,7 +337,7 @@ const runs: Readonly<Record<string, (one: NativeCase) => Promise<void>>> = {
     const body = takeBody();
     assert.deepEqual(Object.fromEntries(Object.keys(one.thinking).map((name) => [name, body[name]])), one.thinking);
     if (one.isSilent) return;
-    // what proves the thoughts goes back to whom it belongs
+    // reasoning signatures return to their provider
     const history = chat.getHistory(true);
     const more = at(one, "text").chats.create({ model: one.model, history, config });
     await more.sendMessage({ message: "Sure?" });

@@ -42,7 +42,7 @@ function openai({ fetch, headers }: Options): OpenAI {
   });
 }
 
-/** What is streamed, by how a client library reads it. */
+/** How each client library reads a stream. */
 const readers: Readonly<Record<string, (options: Options) => Promise<string | null | undefined>>> = {
   async "chunks of openai"(options) {
     let text = "";

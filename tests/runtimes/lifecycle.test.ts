@@ -179,7 +179,7 @@ for (const [name, { env = {}, names, prepare }] of Object.entries(refusals)) {
   });
 }
 
-/** Status of `/ready`, over a connection of its own. `deno serve` takes none as soon as it is asked to end: that counts as 503. */
+/** Status of `/ready`, over a separate connection. `deno serve` accepts none during shutdown, which counts as 503. */
 async function readiness(gateway: GatewayProcess): Promise<number> {
   try {
     return (await sendPlain(`${gateway.url}/ready`)).status;

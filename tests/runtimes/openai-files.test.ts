@@ -206,7 +206,7 @@ test("the SDK reaches files, batches and tuning jobs of a provider as they are",
   }
 });
 
-/** Resident memory of the gateway in megabytes; undefined where the system does not tell. */
+/** Resident memory of the gateway in megabytes; undefined where the system does not report it. */
 function residentMegabytes(): number | undefined {
   if (process.platform !== "linux") return undefined;
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8")) ?? [];
@@ -215,7 +215,7 @@ function residentMegabytes(): number | undefined {
 
 const megabyte = 1_024 * 1_024;
 
-/** Sends a file of so many megabytes, and tells the answer's status and the bytes the upstream got. */
+/** Sends a file of so many megabytes; returns the status and the bytes the upstream received. */
 function sendLargeFile(megabytes: number, upstream: { url: string }): Promise<number> {
   const piece = Buffer.alloc(megabyte, "x");
   const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n';

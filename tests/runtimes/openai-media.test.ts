@@ -257,7 +257,7 @@ test("a transcription of 25 MB arrives whole", async () => {
   );
 });
 
-/** Resident memory of the gateway in MB; nothing where it cannot be read. */
+/** Resident memory of the gateway in MB; undefined where it cannot be read. */
 function residentMegabytes(): number {
   if (process.platform !== "linux") return 0;
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8")) ?? [];

@@ -135,7 +135,7 @@ test("chat arrives upstream as it was written and its answer comes back", async 
       assert.equal(request.headers.authorization, `Bearer ${providerKey}`);
       assert.equal(request.headers["content-type"], "application/json");
       assertNothingLeaks(request);
-      // what clients of runtimes add is always the same and tells nothing of the caller
+      // headers of the runtime's client are always the same and reveal nothing about the caller
       const added = ["host", "connection", "user-agent", "accept-language"];
       assert.deepEqual(
         Object.keys(request.headers)
@@ -178,7 +178,7 @@ test("streamed chat is relayed event by event, not when it is over", async () =>
 });
 
 for (const include of [true, false]) {
-  test(`a stream's usage ${include ? "comes when it was asked for" : "is kept back when nobody asked"}`, async () => {
+  test(`a stream's usage ${include ? "comes when it was asked for" : "is left out otherwise"}`, async () => {
     await withUpstream(
       (_request, response) => sendEvents(response, [chunk({ content: "Hi" }), chunk({}, "stop"), usageChunk]),
       async (upstream, client) => {
@@ -233,7 +233,7 @@ test("a streamed tool call is put together from its pieces", async () => {
   );
 });
 
-test("an image part is passed on", async () => {
+test("an image part is forwarded", async () => {
   await withUpstream(
     (_request, response) => sendJson(response, { ...answered, choices: [] }),
     async (upstream, client) => {
@@ -395,7 +395,7 @@ test("models.list and embeddings work", async () => {
   );
 });
 
-/** Resident memory of the gateway in megabytes; undefined where the system does not tell. */
+/** Resident memory of the gateway in megabytes; undefined where the system does not report it. */
 function residentMegabytes(): number | undefined {
   if (process.platform !== "linux") return undefined;
   const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${gateway.pid}/status`, "utf8")) ?? [];

@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => gateway.stop("SIGKILL"));
 
-/** A member of an answer whose type the SDK does not tell. */
+/** A field of a response that the SDK's types lack. */
 function member(answer: unknown, name: string): string {
   const value: unknown = Reflect.get(Object(answer), name);
   assert.equal(typeof value, "string", `${name} of ${JSON.stringify(answer)}`);

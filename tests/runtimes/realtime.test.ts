@@ -200,7 +200,7 @@ for (const [code, reason] of [
   });
 }
 
-test("an upstream that breaks off closes the client normally, and the log tells", async () => {
+test("an upstream that disconnects closes the client normally, and the log shows it", async () => {
   await withUpstream({ open: (socket) => socket.terminate() }, async (upstream) => {
     const headers = sessionHeaders(upstream, { "x-gateway-trace-id": "trace-of-break" });
     const client = await openClient(sessionUrl(), { headers });
@@ -225,7 +225,7 @@ test("a message over 4 MiB ends the session with 1009, whoever sends it", async 
   let told: number | undefined;
   await withUpstream({ open: (socket) => socket.send(large) }, async (upstream) => {
     const client = await openClient(sessionUrl(), { headers: sessionHeaders(upstream) });
-    // the upstream's fault: the client is told that the session is over
+    // the upstream's fault: the client learns that the session is over
     assert.equal((await within("the close", 5_000, client.ended)).code, 1009);
     assert.equal(client.messages.length, 0);
   });
@@ -283,7 +283,7 @@ test("the log row of a session: status 101, its model, the usage of all its answ
       audio_output_tokens: 2,
     };
     assert.deepEqual(row.usage, usage);
-    // 26 tokens at 4,000 nano-dollars, 4 from a cache and 10 of output at 16,000, 2 of sound at 64,000
+    // 26 tokens at 4,000 nano-dollars, 4 from a cache and 10 of output at 16,000, 2 of audio at 64,000
     assert.deepEqual([row.cost, row.cost_currency], [0.0456, "USD"]);
     const kept = JSON.stringify(row.response.body);
     assert.match(kept, /session\.created/);
@@ -300,7 +300,7 @@ for (const [status, told] of [
   [503, 502],
   [302, 502],
 ] as const) {
-  test(`an upstream that refuses with ${status} is answered ${told} before the upgrade`, async () => {
+  test(`an upstream that refuses with ${status} gets ${told} before the upgrade`, async () => {
     const body = JSON.stringify({ error: { message: "not here", type: "some_error", code: "some_code" } });
     await withUpstream({ refuse: { status, body } }, async (upstream) => {
       const traceId = `trace-of-refusal-${status}`;

@@ -110,7 +110,7 @@ for (const shape of shapes) {
     await assert.rejects(responses.retrieve(created.id), NotFoundError);
   });
 
-  test(`${provider}: what cannot be served is told as an error`, async () => {
+  test(`${provider}: unsupported requests get an error`, async () => {
     const { responses } = createClient(shape, "text");
     await assert.rejects(
       responses.create({ model, input: "Hello", previous_response_id: "resp_elsewhere" }),

@@ -35,7 +35,7 @@ const bodies = inferenceEndpoints.flatMap((row) =>
 );
 
 for (const [name, body] of [...bodies, ["BatchRequest", BatchRequest], ["BatchLine", BatchLine]] as const) {
-  test(`no object of ${name} is taken for a list`, () => {
+  test(`not an object of ${name} is taken for a list`, () => {
     const found = [...findObjects(body, "body")];
     assert.ok(found.length > 0);
     for (const { path, schema } of found) assert.equal(v.safeParse(schema, []).success, false, path);

@@ -17,7 +17,7 @@ test("readCloudFile() reads a token, and no file that is larger than one", async
   await assert.rejects(readCloudFile(path), /too large/);
 });
 
-test("the cloud environment holds what clouds tell a process, and nothing else", () => {
+test("the cloud environment has the variables of cloud platforms, and nothing else", () => {
   const cloud = { AZURE_CLIENT_ID: "c", IDENTITY_ENDPOINT: "http://127.0.0.1/msi", IDENTITY_HEADER: "h" };
   const { gateway } = readSettings({ ...cloud, IDENTITY_OTHER: "x", PATH: "/bin" });
   assert.deepEqual(gateway.cloudEnvironment, cloud);

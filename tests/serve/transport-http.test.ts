@@ -28,7 +28,7 @@ test("sendChecked() reports unknown names as unreachable and forgets failures", 
   assert.equal(looked.length, 2);
 });
 
-test("sendChecked() gives up on a resolver that never answers, by time and by abort", async () => {
+test("sendChecked() returns up on a resolver that never answers, by time and by abort", async () => {
   const send = createCheckedSender({ lookup: () => new Promise(() => {}), connectTimeoutMs: 50 });
   assert.equal(await kindOf(send("http://slow.example.com/", defaults, all)), "connect_timeout");
   const patient = createCheckedSender({ lookup: () => new Promise(() => {}) });

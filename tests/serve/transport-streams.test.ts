@@ -101,7 +101,7 @@ for (const [name, send] of Object.entries(senders)) {
       }
     }));
 
-  test(`${name}() gives an early answer while the upload goes on`, () =>
+  test(`${name}() returns an early answer while the upload goes on`, () =>
     using(
       startSocketServer((socket) =>
         socket.once("data", () =>
@@ -124,7 +124,7 @@ for (const [name, send] of Object.entries(senders)) {
     ));
 
   for (const head of ["Content-Length: 400000", "Connection: close"]) {
-    test(`${name}() gives a slow reader all of an answer whose upstream is gone (${head})`, () =>
+    test(`${name}() returns a slow reader all of an answer whose upstream is gone (${head})`, () =>
       using(
         startSocketServer((socket) =>
           socket.once("data", () => socket.end(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n${"a".repeat(400_000)}`)),

@@ -107,7 +107,7 @@ for (const [name, send] of Object.entries(senders)) {
       },
     ));
 
-  test(`${name}() tells refused connections and bad requests apart`, async () => {
+  test(`${name}() reports refused connections and bad requests apart`, async () => {
     const gone = await startServer(echo);
     await gone.close();
     assert.equal(await kindOf(send(gone, "/")), "unreachable");

@@ -88,7 +88,7 @@ test("openSocket() goes on to the next address of a name", () =>
     answer.end?.terminate();
   }));
 
-test("createSocketOutbound() checks what data names as text and after resolution, and nothing of its own", () =>
+test("createSocketOutbound() checks influenced addresses as text and after resolution, and no fixed ones", () =>
   using(startSocketUpstream(), async (upstream) => {
     const guard = createAddressGuard({ trustedHosts: [] });
     const send = () => Promise.reject(new Error("nothing is sent"));
@@ -117,7 +117,7 @@ for (const [name, text, status, body] of [
   ["until the end", "HTTP/1.0 404 No\r\n\r\nbody", 404, "body"],
   ["without body", "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n", 302, ""],
 ] as const) {
-  test(`openSocket() tells what a server answers that opens nothing: ${name}`, () =>
+  test(`openSocket() reports what a server answers that opens nothing: ${name}`, () =>
     using(startScripted(text), async ({ url }) => {
       const answer = await open(url, init);
       assert.ok(!answer.end);
@@ -143,7 +143,7 @@ test("openSocket() refuses a subprotocol nobody offered", () =>
     assert.equal(await kindOf(open(url, init)), "bad_answer");
   }));
 
-test("openSocket() tells apart who is not there, who says nothing, who hangs up, and who gives up", async () => {
+test("openSocket() reports apart who is not there, who says nothing, who hangs up, and who gives up", async () => {
   const gone = await startServer(() => {});
   await gone.close();
   assert.equal(await kindOf(open(gone.url, init)), "unreachable");
@@ -214,7 +214,7 @@ test("an open WebSocket that was closed before anybody listened says so", () =>
     assert.deepEqual(closes, [{ code: 4001, reason: "early" }]);
   }));
 
-test("an open WebSocket tells its close once, whoever begins", () => {
+test("an open WebSocket reports its close once, whoever starts it", () => {
   let told: number | undefined;
   const script: SocketScript = { open: (socket) => socket.on("close", (code) => (told = code)) };
   return openAt(script, async (end, upstream) => {

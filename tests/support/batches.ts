@@ -4,7 +4,7 @@ import type { BatchObject } from "../../src/schemas/batches.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
 import { readJson, type TestGateway, workspaceKey } from "./gateway.ts";
 
-/** A gateway whatever it is wrapped in. */
+/** Anything that wraps a gateway. */
 interface HasGateway {
   gateway: Gateway;
 }
@@ -25,7 +25,7 @@ export function sendOwn(
 }
 
 const made = { created_at: 1, status: "validating" };
-/** A provider's answers about records, by the route of the gateway. */
+/** A provider's responses about records, by route. */
 export const recordAnswers = {
   file: { id: "file-1", object: "file", bytes: 2, created_at: 1, filename: "a", purpose: "batch", status: "processed" },
   batch: { id: "batch-1", object: "batch", ...made },
@@ -45,7 +45,7 @@ export function chatLines(count: number): string {
 }
 
 /**
- * A form with a file as text: on Node the body of a `FormData` fails behind everybody's back when it is not read to its end.
+ * A form with a file, as text: on Node an unread `FormData` body fails with an unhandled error.
  */
 export function writeForm(content: string, name: string, purpose = "batch"): { body: string; type: string } {
   const head = (disposition: string) => `--form\r\ncontent-disposition: form-data; ${disposition}\r\n\r\n`;
@@ -92,7 +92,7 @@ export async function runLines(
   );
 }
 
-/** The batch as soon as it fits, at most 10 s later. */
+/** The batch as soon as it satisfies the condition, within 10 s. */
 export async function waitForBatch(
   gateway: HasGateway,
   id: string,

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
-/** A certificate for 127.0.0.1 and localhost, with its authority. PEM texts. */
+/** A certificate for 127.0.0.1 and localhost, with its authority, in PEM. */
 export interface TestCertificate {
   cert: string;
   key: string;
@@ -29,7 +29,7 @@ const nameOf = (common: string) => sequence(der(0x31, sequence(identifier("55040
 
 const createKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 
-/** A certificate (RFC 5280) as PEM text. */
+/** Issues a certificate (RFC 5280) in PEM. */
 function issue(
   subject: { name: string; publicKey: KeyObject },
   issuer: { name: string; privateKey: KeyObject },
@@ -51,7 +51,7 @@ function issue(
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
-/** Makes a certificate and an authority of its own. */
+/** Creates a certificate and its authority. */
 export function createCertificate(): TestCertificate {
   const yes = der(0x01, Buffer.from([0xff]));
   const authorityKeys = createKeys();

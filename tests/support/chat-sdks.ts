@@ -10,18 +10,18 @@ type ObjectSchema = {
   additionalProperties: false;
 };
 
-/** What a model is asked, in no SDK's own form. */
+/** A request to a model, independent of SDKs. */
 export interface Question {
   text: string;
-  /** A picture beside the text, as a data URL. */
+  /** An image beside the text, as a data URL. */
   image?: string;
   tools?: readonly { name: string; description: string; schema: ObjectSchema }[];
-  /** Form the answer is to have. */
+  /** Format of the response. */
   object?: { name: string; schema: ObjectSchema };
   effort?: "low";
 }
 
-/** Token counts as an SDK tells them; what it does not tell counts as none. */
+/** Token counts as an SDK reports them; absent ones count as 0. */
 export interface Tokens {
   input: number;
   output: number;
@@ -30,19 +30,19 @@ export interface Tokens {
   reasoning: number;
 }
 
-/** What a model said, in no SDK's own form. */
+/** A model's response, independent of SDKs. */
 export interface Reply {
   text: string;
   reasoning: string;
   calls: { id: string; name: string; input: unknown }[];
   object?: unknown;
   tokens: Tokens;
-  /** Pieces of text, of thoughts and of arguments of the first call, as they came; whole answers have none. */
+  /** Number of received pieces of text, reasoning and arguments of the first call; 0 for non-streaming responses. */
   pieces: { text: number; reasoning: number; firstCall: number };
   finish: string | undefined;
 }
 
-/** Where a model is reached. */
+/** Address and credentials of a model. */
 export interface Model {
   baseUrl: string;
   apiKey: string;
@@ -53,7 +53,7 @@ export interface Model {
 /** A client library as its users set it up. */
 export interface ChatSdk {
   name: string;
-  /** Its word for an end by calls of tools. */
+  /** Its finish reason for tool calls. */
   calledTools: string;
   complete(model: Model, question: Question): Promise<Reply>;
   stream(model: Model, question: Question): Promise<Reply>;
@@ -97,7 +97,7 @@ function openaiTokens(usage: OpenAI.CompletionUsage | null | undefined): Tokens 
   };
 }
 
-/** A member the SDK's types do not have. */
+/** A field that the SDK's types lack. */
 function thoughtsIn(holder: object | undefined): string {
   const thoughts: unknown = holder && Reflect.get(holder, "reasoning_content");
   return typeof thoughts === "string" ? thoughts : "";
@@ -106,7 +106,7 @@ function thoughtsIn(holder: object | undefined): string {
 function openaiCalls(calls: readonly OpenAI.ChatCompletionMessageToolCall[] | undefined): Reply["calls"] {
   return (calls ?? []).flatMap((call) =>
     call.type === "function"
-      ? [{ id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) as unknown }] // told as any
+      ? [{ id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) as unknown }] // typed as any
       : [],
   );
 }

@@ -1,21 +1,21 @@
-/** What sets a vendor's answers apart from OpenAI's, on the wire. */
+/** How a vendor's responses differ from OpenAI's, on the wire. */
 export interface Vendor {
-  /** Member that holds what a model thought. Absent: none is known. */
+  /** Field with the reasoning. Absent: unknown. */
   thought?: "reasoning_content" | "reasoning";
-  /** Further members of an answer, of its choice and of its message. */
+  /** Further fields of a response, of its choice and of its message. */
   answer?: object;
   choice?: object;
   message?: object;
-  /** Further members of each chunk, of its choice, and of what it adds to the message. */
+  /** Further fields of each chunk, of its choice and of its delta. */
   chunk?: object;
   chunkChoice?: object;
   delta?: object;
-  /** Word for the end of a whole answer; the plain one is `stop`. */
+  /** Finish reason of a non-streaming response; the standard one is `stop`. */
   finish?: string;
-  /** Members of usage as told, over the common ones; and the plain usage that is. */
+  /** Usage fields in place of the common ones, and the resulting standard usage. */
   usage?: object;
   plainUsage?: object;
-  /** Where a stream tells it; default in a trailing chunk. */
+  /** Where a stream reports usage; default in a trailing chunk. */
   usageIn?: "finish" | "x_groq" | "choice" | "every";
   /** The stream has no `[DONE]`. */
   ends?: true;
@@ -25,7 +25,7 @@ export interface Vendor {
   error?: readonly [body: unknown, status: number, message: string, answered?: number];
 }
 
-/** Servers of open models that many hosts run: what they add unasked (https://docs.vllm.ai, https://docs.sglang.ai). */
+/** Servers of open models that many hosts run, with their additional fields (https://docs.vllm.ai, https://docs.sglang.ai). */
 const vllm: Vendor = {
   thought: "reasoning_content",
   answer: { prompt_logprobs: null, kv_transfer_params: null },
@@ -47,13 +47,13 @@ const sglang: Vendor = {
   usage: { reasoning_tokens: 2 },
   plainUsage: { completion_tokens_details: { reasoning_tokens: 2 } },
 };
-/** Hosts of which no more is known than that they speak OpenAI's shapes. */
+/** Hosts known only to speak OpenAI's format. */
 const plain: Vendor = {};
 
 const detail = "fixture: input is missing";
 const zhipuError = [{ error: { code: "1214", message: detail } }, 400, detail] as const;
 
-/** By slug: shapes the vendors document, or those of the servers they run. Texts and numbers are invented. */
+/** By slug: formats that the vendors document, or of the servers they run. Text and numbers are invented. */
 export const compatVendors: Readonly<Record<string, Vendor>> = {
   // https://docs.together.ai/reference/chat-completions-1
   "together-ai": {
@@ -229,7 +229,7 @@ export const compatVendors: Readonly<Record<string, Vendor>> = {
   nscale: vllm,
   hyperbolic: sglang,
   "kluster-ai": vllm,
-  // resellers hand on what their upstreams tell, Claude's counts among them
+  // resellers forward what their upstreams report, Claude's counts among them
   cometapi: {
     thought: "reasoning_content",
     usage: { cache_read_input_tokens: 2, cache_creation_input_tokens: 3 },
@@ -244,7 +244,7 @@ export const compatVendors: Readonly<Record<string, Vendor>> = {
   // https://docs.nebius.com/studio/inference/api
   nebius: { ...vllm, error: [{ detail: [{ loc: ["body", "x"], msg: "wrong", type: "t" }] }, 422, "body.x: wrong"] },
   nextbit: plain,
-  // errors are texts, not JSON
+  // errors are plain text, not JSON
   krutrim: { error: ["<html>fixture: gone</html>", 502, "<html>fixture: gone</html>"] },
   "featherless-ai": vllm,
   // https://console.upstage.ai/api/chat

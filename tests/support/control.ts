@@ -4,7 +4,7 @@ import { createInstallationStore } from "../../src/db/stores/installation.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { adminKey, readPepper, type TestGateway } from "./gateway.ts";
 
-/** What an admin route answered. */
+/** Response of an admin route. */
 export interface Answer<Shape = Record<string, unknown>> {
   status: number;
   body: Shape;
@@ -44,7 +44,7 @@ export async function done<Shape = Record<string, unknown>>(answer: Promise<Answ
   throw new Error(`Answered ${status}: ${JSON.stringify(body)}`);
 }
 
-/** What a refusal says: status and code of the control plane. */
+/** A refusal as text: status and code of the control plane. */
 export async function refusal(answer: Promise<Answer>): Promise<string> {
   const { status, body } = await answer;
   const { data } = body;
@@ -63,7 +63,7 @@ export async function createOrganisation(
   return { organisationId: rows.organisation.id, workspaceId: rows.workspace.id, ...keys };
 }
 
-/** What answers add to every budget nobody has used yet; its id is whatever the answer has. */
+/** Fields that responses add to an unused budget; its id is taken from the response. */
 export function untouchedUsage(shown: unknown): Record<string, unknown> {
   const id = typeof shown === "object" && shown !== null && "id" in shown ? shown.id : undefined;
   const alerts = { is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false };

@@ -1,4 +1,4 @@
-// A server of one's own with the gateway inside, started by tests.
+// A server with the gateway inside, started by tests.
 
 import { createServer } from "node:http";
 import process from "node:process";

@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ReceivedRequest, readMessage, startServer, type Upstream } from "./upstream.ts";
 
-/** One way for an upstream to answer a chat. */
+/** One way for an upstream to respond to a chat. */
 export interface Fault {
   name: string;
-  /** What it counts as when the answer is read whole, and when it is a stream. */
+  /** Its status for a non-streaming response, and for a stream. */
   whole: number;
   stream: number;
-  /** Its stream begins well and breaks behind the first event: nothing else is tried. */
+  /** Its stream starts well and fails after the first event: nothing else is attempted. */
   breaksLater?: boolean;
-  /** It never answers, or never finishes: the call needs a timeout. */
+  /** It never responds, or never finishes: the call needs a timeout. */
   stalls?: boolean;
-  /** Headers of the answer that reach the caller. */
+  /** Response headers that reach the caller. */
   headers?: Readonly<Record<string, string>>;
   /** It is a 429 that asks for a longer wait than there may be. */
   asksTooLong?: boolean;
@@ -43,7 +43,7 @@ function refuse(status: number, headers: Readonly<Record<string, string>> = {}):
   };
 }
 
-/** Begins an answer, and then does something when its beginning is on its way. */
+/** Starts a response, and then acts once its beginning was sent. */
 function begin(response: ServerResponse, streamed: boolean, then: () => void = () => {}): void {
   response.on("error", () => {});
   response.writeHead(200, streamed ? events : json);
@@ -54,7 +54,7 @@ function reset(response: ServerResponse): void {
   response.socket?.destroy();
 }
 
-/** An answer whose body is another text, whole or streamed. */
+/** A response with another body, non-streaming or streamed. */
 function send(whole: string, streamed: string): Fault["serve"] {
   return (response, isStream) => {
     response.writeHead(200, isStream ? events : json);
@@ -62,12 +62,12 @@ function send(whole: string, streamed: string): Fault["serve"] {
   };
 }
 
-/** A right answer that is no chat. */
+/** A valid response that is not a chat. */
 export function answering(body: object): Fault {
   const text = JSON.stringify(body);
   return { name: "200", whole: 200, stream: 200, serve: send(text, text) };
 }
-/** A right answer. */
+/** A valid response. */
 export const success: Fault = { name: "200", whole: 200, stream: 200, serve: send(answer, firstEvent + lastEvents) };
 
 function status(code: number, headers?: Readonly<Record<string, string>>): Fault {
@@ -78,7 +78,7 @@ function status(code: number, headers?: Readonly<Record<string, string>>): Fault
 const overloaded = JSON.stringify({ error: { message: "busy", type: "overloaded_error" } });
 const unnamed = JSON.stringify({ error: { message: "something broke" } });
 
-/** Every answer of the matrix but the right one. */
+/** Every response of the matrix but the valid one. */
 export const faults: readonly Fault[] = [
   ...[400, 401, 404, 408, 500, 502, 503, 529].map((code) => status(code)),
   status(503, { "retry-after": "9999" }),
@@ -157,15 +157,15 @@ export interface UpstreamCall extends ReceivedRequest {
   streamed: boolean;
 }
 
-/** An upstream that plays faults. */
+/** An upstream that simulates faults. */
 export interface FaultyUpstream extends Upstream {
-  /** What it received since `script` was set last. */
+  /** Requests since the last call of `script`. */
   readonly calls: readonly UpstreamCall[];
-  /** Sets how each call is answered from now on. */
+  /** Sets the responses to calls from now on. */
   script(choose: (call: UpstreamCall) => Fault): void;
 }
 
-/** Starts an upstream that answers well until it is told otherwise. */
+/** Starts an upstream that responds well until scripted otherwise. */
 export async function startFaultyUpstream(): Promise<FaultyUpstream> {
   const calls: UpstreamCall[] = [];
   let choose: (call: UpstreamCall) => Fault = () => success;
@@ -179,7 +179,7 @@ export async function startFaultyUpstream(): Promise<FaultyUpstream> {
     choose(call).serve(response, streamed);
   };
   const upstream = await startServer((request, response) => {
-    // a call whose body breaks off was ended by the caller
+    // a call whose body ends early was aborted by the caller
     serve(request, response).catch(() => request.socket.destroy());
   });
   return Object.assign(upstream, {

@@ -29,7 +29,7 @@ export function createRuntimeTransport(): Transport {
   return "Deno" in globalThis ? createDenoTransport() : createNodeTransport();
 }
 
-/** A clock that only moves when it is told to. */
+/** A clock that only moves on demand. */
 export interface TestClock extends Clock {
   /** Moves both times. */
   advance(milliseconds: number): void;
@@ -46,7 +46,7 @@ export function createTestClock(start = Date.UTC(2026, 0, 15, 12)): TestClock {
   };
 }
 
-/** Numbers in [0, 1) that are the same in every run (mulberry32). */
+/** Pseudorandom numbers in [0, 1), the same in every run (mulberry32). */
 export function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -70,7 +70,7 @@ export interface TestGatewayOptions extends GatewayOptions {
 
 export interface TestGateway {
   gateway: Gateway;
-  /** What operators were told. */
+  /** Warnings for operators. */
   warnings: string[];
   /** The database file, opened beside the gateway. */
   openFile(): Promise<Database>;
@@ -79,7 +79,7 @@ export interface TestGateway {
   close(): Promise<void>;
 }
 
-/** Checks answers against the document of the gateway that is asked first: it is the same for all of them. */
+/** Checks responses against the OpenAPI document of the first gateway: it is the same for all. */
 let checkAnswer: AnswerCheck | undefined;
 
 /** The gateway, its JSON answers checked against its own OpenAPI document. */
@@ -156,7 +156,7 @@ export function requestHeaders(changes: HeaderChanges = {}): Headers {
 
 export const helloBody = { model: "echo-1", messages: [{ role: "user", content: "Hello there" }] };
 
-/** Asks for a chat completion; texts and bytes are sent as they are, other values as JSON. */
+/** Requests a chat completion; strings and bytes are sent unchanged, other values as JSON. */
 export function chat(
   { gateway }: { gateway: Gateway },
   body: unknown = helloBody,
@@ -254,13 +254,13 @@ export async function waitForLog(gateway: { gateway: Gateway }, traceId: string)
   return readJson<ShownLog>(await gateway.gateway.fetch(request));
 }
 
-/** What makes the digests of a database's keys. */
+/** Reads the key for the digests of a database's keys. */
 export async function readPepper(database: Database): Promise<Uint8Array<ArrayBuffer>> {
   const { rows } = await database.read("SELECT value FROM installation WHERE name = 'root-secret'");
   return deriveKey(await unwrapRootSecret(String(rows[0]?.value), readMasterKeys(masterKeys)), "key-pepper");
 }
 
-/** What the row of a key holds that says nothing special. */
+/** A key's row with default values. */
 export const plainKey = {
   alertEmails: null,
   creationMode: "api",
@@ -278,7 +278,7 @@ export const plainKey = {
   userId: null,
 } satisfies Partial<ApiKeyRow>;
 
-/** Stores a key of any form; what is not given is taken from the first workspace key. */
+/** Stores a key in any format; other fields are copied from the first workspace key. */
 export async function insertKey(database: Database, key: string, changes: Partial<ApiKeyRow> = {}): Promise<string> {
   const { rows } = await database.read("SELECT * FROM api_keys WHERE kind = 'workspace-service' LIMIT 1");
   const id = crypto.randomUUID();

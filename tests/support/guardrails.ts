@@ -10,16 +10,16 @@ import { createOutbound } from "../../src/lib/outbound.ts";
 import type { CheckResult } from "../../src/schemas/hooks.ts";
 import { createRuntimeTransport } from "./gateway.ts";
 
-/** What a check looks at in a test. */
+/** Input of a check in a test. */
 export interface Seen {
   requestType?: RequestType;
-  /** The request's body; by default a chat that says `text`. */
+  /** The request body; by default a chat with `text`. */
   request?: Body;
-  /** The answer's body. Absent: the check runs before the call. */
+  /** The response body. Absent: the check runs before the call. */
   answer?: Body;
-  /** Text of the request's only message, or with `answers` of the answer's. */
+  /** Text of the request's only message, or with `answers` of the response's. */
   text?: string;
-  /** The text is that of the answer. */
+  /** The text is that of the response. */
   answers?: boolean;
   headers?: Readonly<Record<string, string>>;
   metadata?: Readonly<Record<string, unknown>>;
@@ -28,7 +28,7 @@ export interface Seen {
   clock?: Clock;
 }
 
-/** A clock on which everything takes this long. */
+/** A clock that advances this much with every reading. */
 export function createSlowClock(milliseconds: number): Clock {
   let passed = 0;
   const advance = () => {
@@ -38,12 +38,12 @@ export function createSlowClock(milliseconds: number): Clock {
   return { now: () => Date.UTC(2026, 0, 15) + passed, monotonic: advance };
 }
 
-/** A chat that says one thing. */
+/** A chat with one message. */
 export function chatRequest(text: string): Body {
   return { model: "gpt-test", messages: [{ role: "user", content: text }] };
 }
 
-/** An answer that says one thing. */
+/** A chat completion with one message. */
 export function chatAnswer(text: string | null): Body {
   return {
     id: "c-1",
@@ -71,7 +71,7 @@ function toSubject(seen: Seen): Subject {
   };
 }
 
-/** The checks tests run; their calls go to loopback. */
+/** The checks under test; their calls go to loopback. */
 export const checks = createChecks({
   outbound: createOutbound({
     transport: createRuntimeTransport(),
@@ -80,12 +80,12 @@ export const checks = createChecks({
   clock: systemClock,
 });
 
-/** Runs guardrails written in either form. */
+/** Runs guardrails in either format. */
 export function guard(hooks: readonly unknown[], seen: Seen): Promise<PhaseOutcome> {
   return prepareGuard(hooks, seen)();
 }
 
-/** Reads guardrails written in either form; gives what runs them. */
+/** Reads guardrails in either format; returns a function that runs them. */
 export function prepareGuard(hooks: readonly unknown[], seen: Seen): () => Promise<PhaseOutcome> {
   const subject = toSubject(seen);
   const name = subject.response ? "output_guardrails" : "input_guardrails";
@@ -95,7 +95,7 @@ export function prepareGuard(hooks: readonly unknown[], seen: Seen): () => Promi
   return () => runHooks(subject.response ? after : before, subject, seen.clock ?? systemClock);
 }
 
-/** Runs one check; gives its result and what came of it. Undefined where it had nothing to check. */
+/** Runs one check; returns its result and outcome. Undefined if it skipped. */
 export async function runCheck(
   id: string,
   parameters: Readonly<Record<string, unknown>>,
@@ -105,7 +105,7 @@ export async function runCheck(
   return { result: outcome.results[0]?.checks[0], outcome };
 }
 
-/** What is wrong with the parameters of a check before a call. */
+/** Problems with the parameters of a check, before a call. */
 export function problemsOf(id: string, parameters: unknown, place = "input_guardrails"): string[] {
   const { problems } = readHooks({ [place]: [{ checks: [{ id, parameters }] }] }, checks);
   return problems.map(({ path, message }) => `${path}: ${message}`);

@@ -1,6 +1,6 @@
 import { createRandom } from "./gateway.ts";
 
-/** Texts that have led other gateways to hosts and paths of a caller's choice. */
+/** Strings that have led other gateways to hosts and paths of a caller's choice. */
 const fragments: readonly string[] = [
   "evil.example",
   "@evil.example",
@@ -128,7 +128,7 @@ const fragments: readonly string[] = [
   "/v1",
 ];
 
-/** What stands in front of a whole address; most values are none. */
+/** Prefixes that make a complete address; most values have no prefix. */
 const beginnings: readonly string[] = [
   "https://",
   "http://",
@@ -137,7 +137,7 @@ const beginnings: readonly string[] = [
   "HTTPS://",
 ];
 
-/** The same hostile texts in every run: each fragment alone, each as an address, then combinations of two to four. */
+/** The same hostile strings in every run: each fragment alone, each as an address, then combinations of two to four. */
 export function hostileValues(count: number, seed: number): string[] {
   const random = createRandom(seed);
   const pick = (list: readonly string[]) => list[Math.floor(random() * list.length)] ?? "";

@@ -1,12 +1,12 @@
-/** Milliseconds of processor time this process took so far. */
+/** Processor time of this process so far, in milliseconds. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
 /**
- * Milliseconds the event loop was held at most while something ran, and its result. Of the time on the clock and the time of
- * the processor the lesser counts: what else the machine does meanwhile is in the first, other threads are in the second.
+ * Longest time the event loop was blocked during a run, and its result. The lesser of wall clock time and processor time
+ * counts: the former includes other programs, the latter other threads.
  */
 async function measureOnce<Result>(run: () => Promise<Result>): Promise<{ gapMs: number; result: Result }> {
   let gapMs = 0;
@@ -30,10 +30,10 @@ async function measureOnce<Result>(run: () => Promise<Result>): Promise<{ gapMs:
 }
 
 /**
- * How long the event loop is held while something runs: the least of up to three runs, since what else a machine does only
- * makes it longer.
+ * How long the event loop is blocked during a run: the least of up to three runs, since other programs only make it
+ * longer.
  *
- * @param enough Measured at most so often as to find less than this.
+ * @param enough No further run once a time below this is measured.
  */
 export async function measureGap<Result>(
   run: () => Promise<Result>,

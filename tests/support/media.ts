@@ -3,12 +3,12 @@ import { boundaryOf, FormFile, readForm } from "../../src/lib/multipart.ts";
 import { createTestGateway, type HeaderChanges, requestHeaders, type TestGateway } from "./gateway.ts";
 import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "./upstream.ts";
 
-/** A gateway and an upstream that answers as it is told. */
+/** A gateway, and an upstream with a scripted response. */
 export interface Media {
   gateway: TestGateway;
   upstream: RecordingUpstream;
   answer(response: ServerResponse, request: ReceivedRequest): unknown;
-  /** Answers everything with this from now on. */
+  /** Sets the response to all further requests. */
   answerWith(type: string, body: string | Uint8Array, status?: number): void;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export async function startMedia(): Promise<Media> {
   return media;
 }
 
-/** A form of a test: texts and files by their names. */
+/** A form: fields and files by name. */
 export function formOf(fields: Readonly<Record<string, string | File | readonly (string | File)[]>>): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) {
@@ -39,11 +39,11 @@ export function formOf(fields: Readonly<Record<string, string | File | readonly 
   return form;
 }
 
-/** A small file of sound. */
+/** A small audio file. */
 export const sound = (bytes: Uint8Array<ArrayBuffer> = Uint8Array.of(0, 13, 10, 45, 45, 255)) =>
   new File([bytes], "talk.wav", { type: "audio/wav" });
 
-/** Posts a body below `/v1`; objects go as JSON, forms as forms. What is no stream tells its length, as clients do. */
+/** Posts a body below `/v1`; objects as JSON, forms as forms. Bodies other than streams have a length, as clients send it. */
 export async function post(
   { gateway }: Pick<TestGateway, "gateway">,
   path: string,
@@ -64,7 +64,7 @@ export async function post(
   return gateway.fetch(new Request(`http://gateway.test/v1${path}`, init as RequestInit)); // `duplex` is missing in the types
 }
 
-/** Fields of a form as an upstream got them: texts, and files as their names, types and bytes. */
+/** Fields of a form as an upstream received them: strings, and files with name, type and bytes. */
 export function receivedForm({ headers, body }: ReceivedRequest): [name: string, value: unknown][] {
   const boundary = boundaryOf(headers["content-type"]);
   if (boundary === undefined) throw new Error(`no form: ${headers["content-type"]}`);

@@ -26,7 +26,7 @@ function toBody({ name }: Model, { text, image, tools, object, effort }: Questio
   };
 }
 
-/** Counts as the other SDKs tell them: input is all that was sent. */
+/** Token counts as the other SDKs report them: input includes cached tokens. */
 function toTokens(usage: Anthropic.Usage): Tokens {
   const cached = usage.cache_read_input_tokens ?? 0;
   const input = usage.input_tokens + cached + (usage.cache_creation_input_tokens ?? 0);

@@ -5,27 +5,27 @@ import { crc32 } from "node:zlib";
 import { repository } from "./source-files.ts";
 import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "./upstream.ts";
 
-/** What an upstream answers with: a text, two calls of tools, an object as text, or a text with thoughts before it. */
+/** An upstream's response: text, two tool calls, an object as text, or reasoning followed by text. */
 export type Scenario = "text" | "tools" | "object" | "reasoning";
 
-/** The object of the scenario of that name. */
+/** The object of that scenario. */
 export const answeredObject = { opens: "06:00", berths: 12 };
 
-/** Text of the recorded answers that come whole; the object takes its place. */
+/** Text of the recorded non-streaming responses; the object replaces it. */
 export const recordedText = "The harbour opens at six.";
 
-/** How a provider's API is called and what it answers. */
+/** A provider's API: how it is called, and its responses. */
 interface Protocol {
-  /** Path below the address that is called, for answers that come whole. */
+  /** Path of non-streaming calls below the base address. */
   whole: string;
-  /** The same for streams; where there is none the body asks for a stream. */
+  /** The same for streams; without it the body requests a stream. */
   streamed?: string;
   /** Recorded streams of `tests/fixtures/<slug>/`. */
   streams: Readonly<Record<Exclude<Scenario, "object">, string>>;
 }
 
 const sseStreams = { text: "stream.sse", tools: "stream-tools.sse", reasoning: "stream-thinking.sse" };
-/** Its models tell how much they thought, not what. */
+/** Its models report the amount of reasoning, not its text. */
 const silentStreams = { ...sseStreams, reasoning: "stream-reasoning.sse" };
 
 const vertexModel = "/v1/projects/fake-project/locations/us-central1/publishers/google/models/gemini-2.5-flash";
@@ -53,7 +53,7 @@ const protocols: Readonly<Record<string, Protocol>> = {
     whole: "/deployments/fake-deployment/chat/completions?api-version=2024-10-21",
     streams: silentStreams,
   },
-  /** Claude's own API on Bedrock: its recorded answers in frames. */
+  /** Claude's native API on Bedrock: its recorded responses in frames. */
   "bedrock/invoke": {
     whole: `${bedrockModel}/invoke`,
     streamed: `${bedrockModel}/invoke-with-response-stream`,
@@ -116,7 +116,7 @@ async function sendStream(response: ServerResponse, slug: string, name: string):
   response.end(bytes.subarray(middle));
 }
 
-/** Text of an answer that comes whole: the recorded text, calls, or an object in place of the text; thoughts are streamed only. */
+/** A non-streaming response: the recorded text, calls, or an object in place of the text; reasoning is only streamed. */
 function wholeAnswer(slug: string, scenario: Scenario): string | undefined {
   const folder = slug === "bedrock/invoke" ? "anthropic" : slug;
   if (scenario === "tools") return readFixture(folder, "tool-call.json");

@@ -11,29 +11,29 @@ import {
   type Hook,
 } from "../../src/guardrails/types.ts";
 
-/** What a check of these tests is told to do. */
+/** Instructions for a check of these tests. */
 const Orders = v.object({
   pass: v.optional(v.boolean(), true),
   data: v.optional(v.record(v.string(), v.unknown())),
   /** It cannot decide. */
   error: v.optional(v.string()),
   verdict: v.optional(v.boolean()),
-  /** It breaks. */
+  /** It throws. */
   throws: v.optional(v.boolean(), false),
   skips: v.optional(v.boolean(), false),
-  /** Put behind each text. */
+  /** Appended to each string. */
   suffix: v.optional(v.string()),
-  /** Member of the body that is set. */
+  /** Field of the body to set. */
   member: v.optional(v.string()),
   headers: v.optional(v.record(v.string(), v.string())),
-  /** Milliseconds before it answers. */
+  /** Milliseconds before its result. */
   waits: v.optional(v.number(), 0),
-  /** It looks at no text. */
+  /** It reads no text. */
   isBlind: v.optional(v.boolean(), false),
 });
 export type Orders = v.InferOutput<typeof Orders>;
 
-/** A check that does as it is told, and tells what it saw. */
+/** A check that follows its instructions and reports what it saw. */
 const obey: Check<Orders> = {
   id: "default.obey",
   aliases: ["default.follow"],

@@ -25,10 +25,10 @@ function toRoute([path, operations]: [string, Record<string, Operation>]): Route
   return { form: new RegExp(`^${form}/?$`), parameters: names.length, operations };
 }
 
-/** Requires an answer to be what the gateway's OpenAPI document says. */
+/** Requires that a response matches the gateway's OpenAPI document. */
 export type AnswerCheck = (request: Request, response: Response) => Promise<void>;
 
-/** Statuses whose answers are told apart in the document. */
+/** The response of the document for a status. */
 const success = (status: number): string => (status < 300 ? "200" : "default");
 
 function describe(errors: readonly OutputUnit[]): string {
@@ -36,7 +36,7 @@ function describe(errors: readonly OutputUnit[]): string {
 }
 
 /**
- * What checks JSON answers against a document, which is read once.
+ * Creates a check of JSON responses against the document, which is read once.
  *
  * @param readDocument Reads `/openapi.json`.
  */
@@ -68,13 +68,13 @@ export function createAnswerCheck(readDocument: () => Promise<Document>): Answer
   };
   return async (request, response) => {
     if (!/^application\/json/.test(response.headers.get("content-type") ?? "")) return;
-    // its answers are its upstream's, whatever the route
+    // its responses are its upstream's, whatever the route
     if (response.headers.get("x-gateway-provider") === "passthrough") return;
     const schema = await schemaOf(request, response.status);
     // a list that is still being written is not waited for
     if (!schema || request.url.includes(":streamGenerateContent")) return;
     const answer = parseJson(await response.clone().text());
-    // some upstreams call texts JSON, which go back as they came
+    // some upstreams label plain text as JSON, and it is returned unchanged
     if (answer === undefined) return;
     const { valid, errors } = validatorOf(schema).validate(answer);
     if (valid) return;

@@ -1,19 +1,19 @@
 import { call, done } from "./control.ts";
 import type { TestGateway } from "./gateway.ts";
 
-/** What a new invite answers. */
+/** Response to a new invite. */
 export interface InviteReceipt {
   id: string;
   invite_link: string;
 }
 
-/** What an accepted invite answers. */
+/** Response to an accepted invite. */
 export interface Accepted {
   id: string;
   api_keys: { id: string; key: string; workspace_id: string }[];
 }
 
-/** A person who accepted an invite. */
+/** A user who accepted an invite. */
 export interface Person {
   id: string;
   email: string;
@@ -27,7 +27,7 @@ export function tokenOf(link: string): string {
   return new URL(link).searchParams.get("token") ?? "";
 }
 
-/** What a person is invited with. */
+/** Input of an invitation. */
 export interface Invitation {
   role?: string;
   workspaces?: { id: string; role: string }[];
@@ -35,7 +35,7 @@ export interface Invitation {
   key?: string;
 }
 
-/** Invites a person and accepts for them. */
+/** Invites a user and accepts for them. */
 export async function addPerson(
   gateway: Pick<TestGateway, "gateway">,
   email: string,
@@ -54,14 +54,14 @@ export async function addPerson(
   return { id: accepted.id, email, key: first?.key ?? "", keyId: first?.id ?? "" };
 }
 
-/** A list answer. */
+/** A list in a response. */
 export interface List<Row> {
   object: string;
   total: number;
   data: Row[];
 }
 
-/** What is wrong with a body, as a refusal says it: status, code and member. */
+/** A refusal as text: status, code and field. */
 export async function problem(
   gateway: Pick<TestGateway, "gateway">,
   route: string,

@@ -5,7 +5,7 @@ import type { ReceivedRequest } from "./upstream.ts";
 
 const awsKeys = { accessKeyId: "AKIAFAKEFAKEFAKE0000", secretAccessKey: "fake-secret-access-key-for-tests" };
 
-/** The smallest bytes that begin as a picture does. */
+/** The smallest bytes that look like an image. */
 export const pixel = "iVBORw0KGgo=";
 const pixelUrl = `data:image/png;base64,${pixel}`;
 
@@ -31,7 +31,7 @@ const nothing = {
 const tide = { name: "tide_table", description: "Tides of a port", schema: port };
 const wind = { name: "wind_speed", description: "Wind now", schema: nothing };
 
-/** What SDKs ask in tests. */
+/** Requests of the SDKs in tests. */
 export const questions = {
   text: { text: "When does it open?" },
   tools: {
@@ -59,11 +59,11 @@ export interface NativeCase {
   sent: Sent;
   /** Ids of the two calls; a pattern where the provider has none. */
   callIds: readonly [string | RegExp, string | RegExp];
-  /** Why the arguments of a call cannot come in pieces. */
+  /** Why the arguments of a call cannot arrive in pieces. */
   wholeArguments?: string;
-  /** Why thoughts cannot be streamed; they are told in the usage only. */
+  /** Why reasoning cannot be streamed; only usage reports it. */
   silentThoughts?: string;
-  /** Usage after table 1 of the recorded answers: whole, streamed, and streamed with thoughts. */
+  /** Usage after table 1 of the recorded responses: non-streaming, streamed, and streamed with reasoning. */
   tokens: Readonly<Record<"whole" | "streamed" | "reasoning", Tokens>>;
 }
 
@@ -164,7 +164,7 @@ export const cases: readonly NativeCase[] = [
       reasoning: { thinking: { type: "adaptive" }, output_config: { effort: "low" } },
     },
     callIds: ["toolu_01FxA1", "toolu_01FxA2"],
-    // input, cache reads and cache writes are counted apart: 18 + 2048, 402 + 2048, 31 + 1200
+    // input, cache reads and cache writes are counted separately: 18 + 2048, 402 + 2048, 31 + 1200
     tokens: {
       whole: tokens(2066, 11, { cached: 2048 }),
       streamed: tokens(2450, 12, { cached: 2048 }),
@@ -178,7 +178,7 @@ export const cases: readonly NativeCase[] = [
     sent: geminiSent({ includeThoughts: true, thinkingLevel: "LOW" }),
     callIds: ["fc_fx_1", "fc_fx_2"],
     wholeArguments: "a functionCall part holds the arguments as one object",
-    // candidates do not count thoughts: 7 + 96, 9 + 40, 6 + 84
+    // candidates do not count reasoning: 7 + 96, 9 + 40, 6 + 84
     tokens: {
       whole: tokens(1290, 103, { cached: 1024, reasoning: 96 }),
       streamed: tokens(21, 49, { reasoning: 40 }),
@@ -194,7 +194,7 @@ export const cases: readonly NativeCase[] = [
     sent: geminiSent({ includeThoughts: true, thinkingBudget: 1024 }),
     callIds: [/^call_/, /^call_/],
     wholeArguments: "a functionCall part holds the arguments as one object",
-    // candidates do not count thoughts: 6 + 84
+    // candidates do not count reasoning: 6 + 84
     tokens: {
       whole: tokens(17, 7),
       streamed: tokens(21, 9),
@@ -238,7 +238,7 @@ export const cases: readonly NativeCase[] = [
       },
     },
     callIds: ["tooluse_FxA1", "tooluse_FxA2"],
-    // input, cache reads and cache writes are counted apart: 18 + 2048, 31 + 1200; thoughts are not counted apart
+    // input, cache reads and cache writes are counted separately: 18 + 2048, 31 + 1200; reasoning is not counted separately
     tokens: {
       whole: tokens(2066, 11, { cached: 2048 }),
       streamed: tokens(2066, 12, { cached: 2048 }),
@@ -274,7 +274,7 @@ export const cases: readonly NativeCase[] = [
       reasoning: { ...say(reasoning.text), thinking: { type: "enabled" } },
     },
     callIds: ["tide_table_fx1", "wind_speed_fx2"],
-    // what was counted, not what is billed; thoughts are not counted apart
+    // what was counted, not what is billed; reasoning is not counted separately
     tokens: {
       whole: tokens(74, 9, { cached: 32 }),
       streamed: tokens(71, 11),
@@ -288,7 +288,7 @@ export const cases: readonly NativeCase[] = [
     sent: openaiSent,
     callIds: ["fxAbC1234", "fxAbC5678"],
     wholeArguments: "its events hold calls whole, all of them in one",
-    // thoughts are not counted apart
+    // reasoning is not counted separately
     tokens: { whole: tokens(14, 7), streamed: tokens(12, 9), reasoning: tokens(14, 61) },
   },
 ];

@@ -8,7 +8,7 @@ import type { RecordingUpstream } from "./upstream.ts";
 
 const { text, image, tools, object, reasoning } = questions;
 
-/** What the tests of a file run against. */
+/** Processes that the tests of a file use. */
 let gateway: GatewayProcess;
 let upstream: RecordingUpstream;
 
@@ -28,7 +28,7 @@ function modelOf({ provider, model, apiKey, headers }: NativeCase, scenario: Sce
   };
 }
 
-/** Requires the one request that was sent to ask natively what was asked. */
+/** Requires that the only request was a native one for the question. */
 function requireSent({ identity, model, sent }: NativeCase, question: keyof Sent): void {
   assert.equal(upstream.requests.length, 1);
   const [request] = upstream.requests.splice(0);
@@ -104,10 +104,10 @@ const runs: Readonly<Record<string, Run>> = {
   },
 };
 
-/** What of a case is another one for an SDK than for `openai`. */
+/** Changes of a case for an SDK other than `openai`. */
 export type CaseChanges = (one: NativeCase) => Partial<NativeCase>;
 
-/** Tests that SDKs get the same from every provider: texts, tools, objects, images, thoughts, usage, streamed or not. */
+/** Tests that SDKs get the same from every provider: text, tools, objects, images, reasoning, usage, streamed or not. */
 export function testProviders(sdks: readonly ChatSdk[], changes: CaseChanges = () => ({})): void {
   before(async () => {
     gateway = await startGatewayProcess();

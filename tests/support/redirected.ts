@@ -2,10 +2,10 @@ import type { Transport } from "../../src/lib/outbound.ts";
 import { createRuntimeTransport } from "./gateway.ts";
 import type { ReceivedRequest } from "./upstream.ts";
 
-/** Name of the header that tells a loopback server for whom a request was meant. */
+/** Header with the address a request was meant for. */
 const meantFor = "x-test-url";
 
-/** A transport that sends everything to one loopback server, so that providers with hosts of their own can be played. */
+/** A transport that sends everything to one loopback server, which stands in for providers with fixed hosts. */
 export function createRedirectingTransport(url: () => string): Transport {
   const transport = createRuntimeTransport();
   return {

@@ -17,7 +17,7 @@ function closing(tokens: readonly Token[], index: number): number {
   return tokens.length;
 }
 
-/** Literals spread into literals: `{ ...{ a, b } }` says no more than `{ a, b }`. The formatter breaks lines. */
+/** Literals spread into literals: `{ ...{ a, b } }` equals `{ a, b }`. */
 export const literalSpreads: Rule = (files) =>
   files.flatMap(({ path, tokens }) =>
     tokens.flatMap(({ kind, text, line }, index) => {
@@ -42,7 +42,7 @@ function exportsOf({ tokens }: SourceFile): { readonly name: string; readonly li
   });
 }
 
-/** Names a file takes from another, `*` for all of them, by the path they lead to. */
+/** Names that a file imports, `*` for all of them, by path. */
 function namesTaken(file: SourceFile): string[] {
   const { tokens, path } = file;
   return tokens.flatMap(({ kind, text }, index) => {
@@ -59,7 +59,7 @@ function namesTaken(file: SourceFile): string[] {
   });
 }
 
-/** Exports nothing imports. Tables are read by drizzle-kit. */
+/** Exports that nothing imports. drizzle-kit reads the tables. */
 export const unusedExports: Rule = (files) => {
   const taken = new Set(files.flatMap(namesTaken));
   return files

@@ -12,7 +12,7 @@ export interface Shape {
   headers?: HeaderChanges;
 }
 
-/** Four shapes a chat comes in. */
+/** Four APIs that chats use. */
 export const shapes: readonly Shape[] = [
   { provider: "deepinfra", slug: "openai", model: "gpt-5.1" },
   { provider: "anthropic", slug: "anthropic", model: "claude-sonnet-4-6" },
@@ -100,7 +100,7 @@ export const nativeResponse = {
 
 const begun = { ...nativeResponse, status: "in_progress", output: [], usage: null };
 
-/** Events OpenAI tells that response with. */
+/** Events of OpenAI for that response. */
 export const nativeEvents: readonly Members[] = [
   { type: "response.created", response: begun },
   { type: "response.in_progress", response: begun },

@@ -11,7 +11,7 @@ import {
   workspaceKey,
 } from "./gateway.ts";
 
-/** A target a config had tried, as the log shows it. */
+/** A target that was called, as the log shows it. */
 export interface LoggedAttempt {
   label: string;
   provider: string | null;
@@ -60,7 +60,7 @@ export interface RoutedRequest {
   signal?: AbortSignal;
 }
 
-/** How a request that followed a config was answered. */
+/** The response to a request with a config. */
 export interface RoutedAnswer {
   status: number;
   /** Place of the target that answered. */
@@ -73,11 +73,11 @@ export interface RoutedAnswer {
   text: string;
 }
 
-/** A gateway and upstreams that fail as they are told. */
+/** A gateway and upstreams with scripted faults. */
 export interface Routed {
   gateway: TestGateway;
   upstreams: FaultyUpstream[];
-  /** What the gateway draws next. */
+  /** The gateway's next random number. */
   chance: number;
   /** As at the start. */
   reset(): void;

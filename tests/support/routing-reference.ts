@@ -124,7 +124,7 @@ export function expectedSettings(nodes: readonly Json[]): Json {
   };
 }
 
-/** The threshold that watches a leaf: the nearest group's, as far as no condition cuts it off. */
+/** The threshold of a leaf's circuit breaker: that of the nearest group, unless a condition cuts it off. */
 export function expectedThreshold(nodes: readonly Json[]): unknown {
   let threshold: unknown;
   for (const node of nodes.slice(0, -1)) {
@@ -134,7 +134,7 @@ export function expectedThreshold(nodes: readonly Json[]): unknown {
   return threshold;
 }
 
-/** Whether every call below a node would meet an open breaker. */
+/** Whether the circuits of all calls below a node are open. */
 export function isFullyOpen(nodes: readonly Json[], path: string, open: ReadonlySet<string>): boolean {
   const node = nodes.at(-1) ?? {};
   const group = groupOf(node);
@@ -151,7 +151,7 @@ export function leavesOf(node: Json, path = "config"): string[] {
   return group ? group.targets.flatMap((target, index) => leavesOf(target, `${path}.targets[${index}]`)) : [path];
 }
 
-/** Probability of each leaf to be tried first. */
+/** Probability of each leaf to be called first. */
 export function sharesOf(node: Json, path: string, metadata: Json): [string, number][] {
   const group = groupOf(node);
   if (!group) return [[path, 1]];

@@ -9,7 +9,7 @@ export interface ScimAnswer<Shape> {
   body: Shape;
 }
 
-/** A person or a group as the protocol shows it. */
+/** A user or a group in SCIM format. */
 export interface Resource {
   id: string;
   externalId?: string;
@@ -71,7 +71,7 @@ export async function sendScim<Shape>(
   };
 }
 
-/** An identity provider with a token of its own. */
+/** Creates an identity provider with a SCIM token. */
 export async function createScimClient(gateway: TestGateway, key: string = adminKey): Promise<ScimClient> {
   const { token, id: tokenId } = await done<{ token: string; id: string }>(
     call<{ token: string; id: string }>(gateway, "POST /admin/scim/tokens", { key, body: { name: "Test" } }),

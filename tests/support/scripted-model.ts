@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { type ReceivedRequest, type RecordingUpstream, startRecordingUpstream } from "./upstream.ts";
 
-/** What a scripted model does: it calls one tool, and says a text once it has the tool's answer. */
+/** A scripted model: it calls one tool, and responds with text once it has the tool's result. */
 export interface Script {
   tool: { name: string; input: object };
   text: string;
@@ -13,11 +13,11 @@ type Step = { call: Script["tool"] } | { text: string };
 /** How a provider's API is played. */
 interface Protocol {
   path: RegExp;
-  /** Whether a request holds the answer of a tool. */
+  /** Matches a request with a tool result. */
   hasResult: RegExp;
-  /** Events of an answer. */
+  /** Events of a streamed response. */
   events(step: Step): object[];
-  /** The whole answer. */
+  /** The non-streaming response. */
   answer(step: Step): object;
   /** Whether an event is named by its type. */
   isNamed?: true;
@@ -140,8 +140,8 @@ function send(protocol: Protocol, step: Step, isStreamed: boolean, response: Ser
 }
 
 /**
- * A loopback model that follows a script, in the protocols of OpenAI, Gemini and Anthropic by the path it is called at. A
- * request that offers the tool and holds no answer of one gets the call, every other one the text.
+ * A loopback model that follows a script, in the protocols of OpenAI, Gemini and Anthropic by path. A request that
+ * offers the tool and has no result of it gets the call, every other one the text.
  */
 export function startScriptedModel({ tool, text }: Script): Promise<RecordingUpstream> {
   return startRecordingUpstream(({ path, text: body }: ReceivedRequest, response) => {

@@ -9,7 +9,7 @@ const runtime = "Bun" in globalThis ? "bun" : "Deno" in globalThis ? "deno" : "n
 /** Makes the transport of the runtime the tests run on. */
 export const create = { bun: createBunTransport, deno: createDenoTransport, node: createNodeTransport }[runtime];
 
-/** Resolves every name to loopback, except those that tell their addresses themselves. */
+/** Resolves every name to loopback, except those that contain their addresses. */
 const known: Record<string, string[]> = {
   "mixed.example.com": ["8.8.8.8", "127.0.0.1"],
   "metadata.example.com": ["169.254.169.254"],
@@ -28,7 +28,7 @@ export const lookup = (host: string) => {
 
 /** A transport with the resolver of the tests. */
 export const transport = create({ lookup });
-/** On Bun the transport of a process that was started for more requests at once than a gateway takes. */
+/** On Bun the transport of a process started with a higher limit than a gateway ever reaches. */
 const ampleTransport = createBunTransport({ lookup, fetchLimit: 65_336 });
 /** A guard without trusted hosts. */
 export const nothingTrusted = createAddressGuard({ trustedHosts: [] });
@@ -53,7 +53,7 @@ export const senders: Record<string, Send> = {
     sendChecked(`http://upstream.example.com:${upstream.port}${path}`, { ...defaults, ...init }, all),
 };
 
-/** Answers with what it was sent, as JSON. */
+/** Responds with the received request, as JSON. */
 export function echo(request: IncomingMessage, response: ServerResponse): void {
   const chunks: Uint8Array[] = [];
   request.on("data", (chunk) => chunks.push(chunk));

@@ -48,8 +48,8 @@ const pattern =
   /(\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)|([\p{ID_Start}$_#@\d][\p{ID_Continue}$\u200c\u200d]*)|(\?\.(?!\d)|\?\?|=>|\.\.\.|.)/suy;
 
 /**
- * Splits TypeScript into tokens, well enough to tell code from comments, strings and regular expressions.
- * A slash after `)` is taken as division.
+ * Splits TypeScript into tokens, well enough to distinguish code, comments, strings and regular expressions.
+ * A slash after `)` counts as division.
  *
  * @param onComment Called with each comment and the line it begins in.
  */

@@ -49,12 +49,12 @@ export function signToken(
 
 const encode = (text: string): string => toBase64Url(new TextEncoder().encode(text));
 
-/** A token of texts as they are, signed by RS256. */
+/** A token with the given header and payload text, signed with RS256. */
 export function signTexts(key: TokenKey, header: string, payload: string): Promise<string> {
   return signEncoded(key, encode(header), encode(payload));
 }
 
-/** A token of parts as they are, signed by RS256. */
+/** A token with the given encoded parts, signed with RS256. */
 export async function signEncoded(key: TokenKey, header: string, payload: string): Promise<string> {
   const signed = `${header}.${payload}`;
   const signature = await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key.privateKey, new TextEncoder().encode(signed));

@@ -36,7 +36,7 @@ export function startServer(
   return open(server, host, port);
 }
 
-/** A TCP server on 127.0.0.1 that is handed each socket; socket errors are swallowed. */
+/** A TCP server on 127.0.0.1 that passes each socket on; socket errors are ignored. */
 export function startSocketServer(onSocket: (socket: Socket) => void): Promise<Upstream> {
   return open(createSocketServer(onSocket), "127.0.0.1");
 }
@@ -74,11 +74,11 @@ function open(server: Server, host: string, wantedPort = 0): Promise<Upstream> {
   });
 }
 
-/** Waits until `condition` holds, at most a second. */
+/** Waits until `condition` holds, at most ten seconds: other test processes may be using the processor. */
 export async function eventually(condition: () => boolean, what: string): Promise<void> {
-  const until = performance.now() + 1_000;
+  const until = performance.now() + 10_000;
   while (!condition()) {
-    if (performance.now() > until) throw new Error(`Waited a second for this: ${what}`);
+    if (performance.now() > until) throw new Error(`Waited ten seconds for this: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }
@@ -100,7 +100,7 @@ export interface ReceivedRequest extends Received {
   text: string;
 }
 
-/** A loopback server that keeps what it is sent. */
+/** A loopback server that records its requests. */
 export interface RecordingUpstream extends Upstream {
   readonly requests: ReceivedRequest[];
 }
@@ -130,7 +130,7 @@ export async function startRecordingUpstream(
   return Object.assign(upstream, { requests });
 }
 
-/** Sends one request without any of the conveniences of `fetch`: no decoding, no redirects, no headers of its own. */
+/** Sends one request without the conveniences of `fetch`: no decoding, no redirects, no additional headers. */
 export function sendPlain(
   url: string,
   options: { method?: string; headers?: Record<string, string>; body?: string | Uint8Array } = {},

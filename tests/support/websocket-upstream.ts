@@ -13,13 +13,13 @@ export interface ReceivedHandshake {
   protocols: string[];
 }
 
-/** How an upstream answers a handshake it does not accept. */
+/** How an upstream refuses a handshake. */
 export interface Refusal {
   status: number;
   body: string;
 }
 
-/** A loopback WebSocket server that keeps the handshakes it gets. */
+/** A loopback WebSocket server that records handshakes. */
 export interface SocketUpstream extends Upstream {
   readonly handshakes: ReceivedHandshake[];
   /** WebSockets open now. */
@@ -81,14 +81,14 @@ export interface ClientEnd {
   reason: string;
 }
 
-/** A client that keeps what it hears. */
+/** A client that records its messages. */
 export interface SocketClient {
   readonly socket: WebSocket;
   readonly messages: (string | Buffer)[];
   readonly ended: Promise<ClientEnd>;
 }
 
-/** Opens a WebSocket; rejects when it is refused. `askPlainly` tells why. */
+/** Opens a WebSocket; rejects when it is refused. `askPlainly` shows the refusal. */
 export function openClient(
   url: string,
   { headers = {}, protocols = [] }: { headers?: Record<string, string>; protocols?: string[] } = {},

@@ -1,6 +1,6 @@
 import type { Transport, TransportInit } from "../../src/lib/outbound.ts";
 
-/** A network that keeps what was sent last, and answers as it is told. */
+/** A network that records the last request, with a scripted response. */
 export interface Wire {
   url: string;
   init: TransportInit | undefined;
@@ -8,7 +8,7 @@ export interface Wire {
   readonly transport: Transport;
 }
 
-/** Creates a network that answers `{}` until it is told otherwise. */
+/** Creates a network that responds with `{}` until scripted otherwise. */
 export function createWire(): Wire {
   const wire: Wire = {
     url: "",

@@ -6,7 +6,7 @@ import type { AdminCall } from "../core/endpoint.ts";
 import { forbid, readTenant, readText, requireFound, requireId } from "../core/request.ts";
 import { kindOf } from "./api-key-record.ts";
 
-/** Scopes that govern keys of a kind. */
+/** Scopes for each kind of key. */
 export const families: Readonly<Record<KeyKind, string>> = {
   "organisation-service": "organisation_service_api_keys",
   "workspace-service": "workspace_service_api_keys",
@@ -15,7 +15,7 @@ export const families: Readonly<Record<KeyKind, string>> = {
 /** Every kind of key. */
 export const kinds: readonly KeyKind[] = ["organisation-service", "workspace-service", "workspace-user"];
 
-/** Keys that are shown; revoked ones are not. */
+/** Statuses of listed keys; revoked keys are not listed. */
 export const shownStatuses = ["active", "exhausted", "expired"] as const;
 
 /** @throws {PermissionError} If the caller may not do this to keys of a kind. */
@@ -44,7 +44,7 @@ export async function findKey(call: AdminCall<unknown>, verb: string, workspace?
   return row;
 }
 
-/** Refuses members of a workspace what they want to do to the keys of others. */
+/** Refuses access to keys of other users to callers who are plain workspace members. */
 export async function requireOwn({ context }: AdminCall<unknown>, userId: string | null): Promise<void> {
   const person = await readRole(context);
   if (person?.role === "member" && userId !== context.principal.userId) {

@@ -5,7 +5,7 @@ import { isObject } from "../../lib/json.ts";
 import { toNextReset, toShownUsage } from "../core/limits.ts";
 import { toIso } from "../core/request.ts";
 
-/** What a row's kind is; the column is only ever written with one of these. */
+/** A stored key's kind; the column is only written with one of these. */
 export function kindOf(row: Pick<ApiKeyRow, "kind">): KeyKind {
   return row.kind as KeyKind;
 }
@@ -23,9 +23,9 @@ function toShownPolicy(policy: JsonValue | null) {
 }
 
 /**
- * A key as answers show it: masked.
+ * A key as responses show it: masked.
  *
- * @param isExpiryEnforced Whether a longest lifetime holds for it.
+ * @param isExpiryEnforced Whether a maximum lifetime applies to it.
  */
 export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean) {
   const policy = toShownPolicy(row.rotationPolicy);

@@ -33,17 +33,18 @@ function nextRotation(policy: RotationPolicy, now: number): number | null {
 
 function requireCadence(policy: RotationPolicy, days: number): void {
   if (policy.next_rotation_at != null) {
-    refuseField("rotation_policy.next_rotation_at", "cannot be set: the rotation period of the organisation holds");
+    refuseField("rotation_policy.next_rotation_at", "cannot be set: the organisation's rotation period applies");
   }
   const wanted = policy.rotation_period == null ? policy.rotation_period_days : namedDays[policy.rotation_period];
-  if (wanted !== days) refuseField("rotation_policy", `must rotate every ${days} days, as the organisation says`);
+  if (wanted !== days)
+    refuseField("rotation_policy", `must rotate every ${days} days, the organisation's rotation period`);
 }
 
 /**
  * A rotation policy as it is stored.
  *
- * @param given Null: none.
- * @throws {InvalidRequestError} AB01 if the rules ask for another one.
+ * @param given Null: no policy.
+ * @throws {InvalidRequestError} AB01 if the rules require another one.
  */
 export function toStoredPolicy(
   given: RotationPolicy | null,
@@ -57,14 +58,14 @@ export function toStoredPolicy(
   return toJson(policy, next == null ? nextRotation(policy, now) : startOfDay(next));
 }
 
-/** A stored policy after the secret was replaced: the next time is a period away. */
+/** A stored policy after the secret was replaced: the next rotation is one period away. */
 function advancePolicy(stored: JsonValue | null, now: number): JsonValue {
   const policy = policyOf(stored);
   if (!policy) return null;
   return toJson(policy, nextRotation(policy, now) ?? policy.next_rotation_at ?? null);
 }
 
-/** How long the former secret goes on working: as the body says, else the policy. */
+/** How long the former secret stays valid: from the body, else the policy. */
 function readTransition({ body }: AdminCall<RotateApiKey>, { rotationPolicy }: ApiKeyRow): number {
   const policy = policyOf(rotationPolicy);
   const transition = body.key_transition_period_ms ?? policy?.key_transition_period_ms ?? minTransitionMs;
@@ -80,18 +81,18 @@ function requireRotatable(row: ApiKeyRow, now: number): void {
     throw new ConflictError("Cannot rotate this key: it has expired", { code: "AB07" });
   }
   if (row.transitionEndsAt !== null && row.transitionEndsAt > now) {
-    throw new ConflictError(`Cannot rotate this key: its former secret works until ${toIso(row.transitionEndsAt)}`, {
+    throw new ConflictError(`Cannot rotate this key: its former secret is valid until ${toIso(row.transitionEndsAt)}`, {
       code: "AB07",
     });
   }
 }
 
-/** Gives a key a new secret; the former one goes on working for a while. */
+/** Gives a key a new secret; the former one stays valid for a while. */
 export async function rotateKey(call: AdminCall<RotateApiKey>) {
   const { body, context, now, stores } = call;
   const { services } = context;
   const row = await findKey(call, "rotate", body.workspace_id);
-  // who reads the new secret has all the key's scopes
+  // whoever reads the new secret has all the key's scopes
   requireGrantable(context.principal, kindOf(row), scopesOf(row));
   requireRotatable(row, now);
   const transitionEndsAt = now + readTransition(call, row);

@@ -6,8 +6,8 @@ import { dayMs } from "../../lib/periods.ts";
 import { forbid, refuseField } from "../core/request.ts";
 
 /**
- * Refuses to give a key scopes the caller has no say over: a key gives what it holds. Keys of the organisation give every
- * scope of a workspace key too, which they could not hold themselves.
+ * Refuses to give a key scopes the caller lacks: a key can only pass on what it holds. Keys of the organisation may
+ * give all scopes of workspace keys, which they cannot hold themselves.
  *
  * @throws {PermissionError} AB03.
  */
@@ -25,27 +25,27 @@ export function requireGrantable(principal: Principal, kind: KeyKind, scopes: re
 export function readScopes(kind: KeyKind, named: readonly string[]): string[] {
   const scopes = named.map(normaliseScope);
   const wrong = scopes.findIndex((scope) => !mayHoldScope(kind, scope));
-  if (wrong !== -1) refuseField(`scopes.${wrong}`, `${JSON.stringify(named[wrong])} is no scope of a ${kind} key`);
+  if (wrong !== -1) refuseField(`scopes.${wrong}`, `${JSON.stringify(named[wrong])} is not a scope of a ${kind} key`);
   return [...new Set(scopes)];
 }
 
-/** What a workspace, or else its organisation, says of the keys of people. */
+/** The settings of a workspace, or else its organisation, for keys of users. */
 export interface UserKeyRules {
-  /** Most keys of one person; null: any number. */
+  /** Most keys of one user; null: unlimited. */
   count: number | null;
-  /** Days a key lives that says nothing; null: for ever. */
+  /** Lifetime in days of a key without an expiry; null: unlimited. */
   defaultDays: number | null;
   maxDays: number | null;
-  /** Days between two rotations; null: as the key says. */
+  /** Days between two rotations; null: as the key's policy says. */
   rotationDays: number | null;
 }
 
 /** Days of the periods that have names. */
 export const namedDays: Readonly<Record<string, number>> = { weekly: 7, monthly: 30 };
-/** Longest lifetime settings can mean: a hundred years. */
+/** Longest lifetime settings can express: a hundred years. */
 const mostDays = 36_500;
 
-/** Rules for keys of people; keys of services have none. */
+/** Rules for keys of users; keys of services have none. */
 export function readUserKeyRules(
   kind: KeyKind,
   organisation: OrganisationRow,
@@ -55,7 +55,7 @@ export function readUserKeyRules(
   const levels = [workspace?.settings, organisation.settings].flatMap((level) =>
     isObject(level) ? [{ ...level }] : [],
   );
-  // what means "no limit" counts as not set
+  // values that mean "no limit" count as not set
   const find = (name: string, least: number) => {
     const values = levels.map((level) => namedDays[String(level[name])] ?? level[name]);
     const isSet = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= least;

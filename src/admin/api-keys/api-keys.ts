@@ -4,7 +4,7 @@ import type { JsonValue } from "../../db/tables/columns.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { CreateApiKey, type KeyDefaults, RotateApiKey, UpdateApiKey } from "../../schemas/api-keys.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toStoredUsage } from "../core/limits.ts";
@@ -28,7 +28,7 @@ import { decideExpiry, readScopes, readUserKeyRules, requireGrantable, type User
 import { findCreator } from "./key-creator.ts";
 import { mintKey } from "./key-minting.ts";
 
-/** The organisation of a key and the rules that hold for it. */
+/** The organisation of a key and the rules that apply to it. */
 async function readRules(
   { stores }: AdminCall<unknown>,
   key: { kind: KeyKind; organisationId: string; workspaceId: string | null },
@@ -83,11 +83,11 @@ async function readKey(call: AdminCall<undefined>) {
   return record;
 }
 
-/** The person a new key belongs to: a member of its workspace. */
+/** The user a new key belongs to: a member of its workspace. */
 async function readUser(call: AdminCall<CreateApiKey>, tenant: Tenant): Promise<string> {
   const { body, stores, context } = call;
   const id = body.user_id ?? context.principal.userId ?? (await findCreator(call, context.principal.keyId));
-  if (id === null) return refuseField("user_id", "must be given for the key of a person");
+  if (id === null) return refuseField("user_id", "must be given for a user key");
   const user = await stores.users.find({ ...tenant, workspaceId: null }, { id, status: "active" });
   const isMember =
     user && (user.role !== "member" || (await stores.members.find(tenant, { userId: id })) !== undefined);
@@ -100,10 +100,10 @@ async function requireFewer(call: AdminCall<unknown>, tenant: Tenant, key: { use
   if (key.most === null) return;
   const where = { kind: "workspace-user", userId: key.userId, status: ["active", "exhausted"] };
   if ((await call.stores.apiKeys.count(tenant, { where })) < key.most) return;
-  refuseField("user_id", `has as many keys as a person may have here: ${key.most}`);
+  refuseField("user_id", `has the maximum number of keys per user: ${key.most}`);
 }
 
-/** Defaults of a key as they are stored; absent members stay as they were. */
+/** Defaults of a key as they are stored; fields that are absent stay unchanged. */
 async function readDefaults(
   call: AdminCall<unknown>,
   key: Tenant & { organisation: OrganisationRow },
@@ -119,24 +119,29 @@ async function readDefaults(
     else await requireConfig(call, { organisationId, workspaceId }, { name: named, param });
   }
   // stored defaults were written by this function
-  const kept = former as { metadata?: Record<string, string>; config_id?: string; allow_config_override?: boolean };
+  const storedDefaults = former as {
+    metadata?: Record<string, string>;
+    config_id?: string;
+    allow_config_override?: boolean;
+  };
   const metadata = applyMetadataSchema(
     key.organisation,
     "apiKey",
-    given?.metadata === undefined ? kept.metadata : given.metadata,
+    given?.metadata === undefined ? storedDefaults.metadata : given.metadata,
   );
-  const byWorkspace = typeof values.config === "string" ? values.config : null;
-  const config = named === undefined ? (kept.config_id ?? byWorkspace) : named;
-  const allow = given?.allow_config_override === undefined ? kept.allow_config_override : given.allow_config_override;
+  const byWorkspace = stringOf(values.config) ?? null;
+  const config = named === undefined ? (storedDefaults.config_id ?? byWorkspace) : named;
+  const allow =
+    given?.allow_config_override === undefined ? storedDefaults.allow_config_override : given.allow_config_override;
   if (!given && metadata === null && config === null && allow === undefined) return null;
   return { metadata, config_id: config, allow_config_override: allow ?? true };
 }
 
-/** Whose a new key is. */
+/** The owner of a new key. */
 async function readNewTenant(call: AdminCall<CreateApiKey>, kind: KeyKind): Promise<Tenant> {
   const { body } = call;
-  if (body.type !== undefined && !kind.startsWith(body.type)) refuseField("type", "must be as in the path");
-  if (kind !== "workspace-user" && body.user_id != null) refuseField("user_id", "is for keys of people only");
+  if (body.type !== undefined && !kind.startsWith(body.type)) refuseField("type", "must match the path");
+  if (kind !== "workspace-user" && body.user_id != null) refuseField("user_id", "can be given for user keys only");
   if (kind !== "organisation-service") {
     return requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
   }
@@ -180,12 +185,12 @@ async function createKey(call: AdminCall<CreateApiKey>, kind: KeyKind) {
   };
 }
 
-/** Rate limits as they are stored: none is null. */
+/** Rate limits as they are stored: an empty list is null. */
 function toRateLimits(limits: UpdateApiKey["rate_limits"]): JsonValue {
   return limits == null || limits.length === 0 ? null : limits;
 }
 
-/** Refuses to make a key another's. */
+/** Refuses to change the owner of a key. */
 function requireSameOwner({ type, user_id: userId }: UpdateApiKey, row: ApiKeyRow): void {
   if (type !== undefined && type !== row.kind) refuseField("type", "cannot be changed");
   if (userId !== undefined && userId !== row.userId) refuseField("user_id", "cannot be changed");
@@ -196,7 +201,7 @@ function creditOf(stored: JsonValue | null | undefined): number {
   return isObject(stored) && typeof stored.credit_limit === "number" ? stored.credit_limit : Infinity;
 }
 
-/** State of a key after a change: a later end or a higher budget opens it again. */
+/** Status of a key after a change: a later expiry or a higher budget reactivates it. */
 function nextStatus(
   row: ApiKeyRow,
   { expiresAt, usageLimits, isReset, now }: Changed & { isReset: boolean; now: number },
@@ -277,7 +282,7 @@ const access = (verb: string) => ({
 const audit = (action: string) => ({ resource: "api_keys", action });
 const workspaceQuery = { name: "workspace_id", description: "One workspace, for keys of the organisation" };
 
-/** Rows of API keys. */
+/** Endpoints of API keys. */
 export const apiKeyEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -318,18 +323,18 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "DELETE",
     path: "/v1/api-keys/:id",
-    summary: "Revoke an API key at once",
+    summary: "Revoke an API key, with immediate effect",
     access: access("delete"),
     audit: audit("delete"),
     query: [workspaceQuery],
     handle: deleteKey,
   }),
-  // before the row that makes keys, whose path fits this one too
+  // before the endpoint that creates keys, whose path matches this one too
   defineWrite({
     ...row,
     method: "POST",
     path: "/v1/api-keys/:id/rotate",
-    summary: "Give an API key a new secret",
+    summary: "Rotate the secret of an API key",
     access: access("rotate"),
     audit: audit("rotate"),
     bodyOptional: true,
@@ -341,7 +346,7 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
       ...row,
       method: "POST",
       path: `/v1/api-keys/${kind.replace("-", "/")}`,
-      summary: `Make a key: ${kind}`,
+      summary: `Create a key: ${kind}`,
       access: {
         keys: kind === "organisation-service" ? "admin" : "any",
         scopes: [`${kind.replace("-", "_")}_api_keys.create`],
@@ -356,7 +361,7 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     method: "POST",
     path: "/v1/api-keys/:type/:subtype",
     access: access("create"),
-    summary: "Refuses kinds of key there are not",
+    summary: "Refuses unknown kinds of key",
     audit: audit("create"),
     handle: async () => refuseField("type", "must be organisation/service, workspace/service or workspace/user"),
   }),

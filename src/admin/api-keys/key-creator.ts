@@ -1,14 +1,14 @@
 import type { AdminCall } from "../core/endpoint.ts";
 import { isRecordId } from "../core/request.ts";
 
-/** Most keys between a key and the person behind it. */
+/** Most keys between a key and the user behind it. */
 const maxSteps = 16;
 
 /**
- * The person who made a key, directly or by keys of services. The audit log says who it was; a key of the first start is
- * the owner's.
+ * The user who created a key, directly or through keys of services. The audit log says who created a key; the key of
+ * the first start is the owner's.
  *
- * @returns Null where nobody can be found, and for what is no key.
+ * @returns Null if there is no such user, and for ids that are not a key's.
  */
 export async function findCreator({ stores, tenant }: AdminCall<unknown>, keyId: string): Promise<string | null> {
   const organisation = { organisationId: tenant.organisationId, workspaceId: null };

@@ -11,9 +11,9 @@ interface MintedSecret {
 }
 
 /**
- * Makes a key's text and what is kept of it.
+ * Creates a key's secret and what is stored of it.
  *
- * @param formerLookupId The public part of a key that gets a new secret: it stays.
+ * @param formerLookupId The public part of a key that gets a new secret; it is preserved.
  */
 export async function mintSecret(
   { keyPrefix, keyMac }: Pick<Services, "keyPrefix" | "keyMac">,
@@ -23,13 +23,13 @@ export async function mintSecret(
   return { key, stored: { lookupId, digest: await keyMac(key), masked: maskSecret(key) } };
 }
 
-/** What a new key is made from, besides its secret. */
+/** Fields of a new key, besides its secret. */
 type NewKey = Omit<
   NewApiKeyRow,
   "id" | "lookupId" | "digest" | "masked" | "kind" | "scopes" | "status" | "createdAt" | "lastUpdatedAt"
 > & { kind: KeyKind; scopes: readonly string[] };
 
-/** A new active key: its row, and its text, which is shown once. */
+/** A new active key: its row, and its secret, which is shown once. */
 export async function mintKey(
   { scopes, ...members }: NewKey,
   services: Pick<Services, "keyPrefix" | "keyMac">,

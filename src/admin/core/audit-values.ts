@@ -9,17 +9,19 @@ import { hideSecrets } from "./hide-secrets.ts";
 
 type Audited = NonNullable<AdminEndpoint["audit"]>;
 
-/** Most characters that are stored of a body, of a query, of an address and of the value of a header. */
+/** Most characters that are stored of a body, a query, an address or a header value. */
 const stored = { body: 16_384, query: 4_096, uri: 2_048, header: 200 };
-/** More than the longest credential of a known form: one that begins within what is stored is masked whole. */
+/** More than the longest credential of a known form: one that starts within the stored characters is masked whole. */
 const longestSecret = 8_192;
 
-/** A text as it is stored: cut before it is masked, so that the work follows what is stored and not what was sent. */
+/**
+ * A string as it is stored: cut before it is masked, so that the cost depends on what is stored, not on what was sent.
+ */
 function storedText(text: string, length: number, { redactor }: Pick<Services, "redactor">): string {
   return redactor.text(text.slice(0, length + longestSecret)).slice(0, length);
 }
 
-/** A body as the audit log stores it; one that is no JSON is not stored. */
+/** A body as the audit log stores it; bodies that are not JSON are not stored. */
 function bodyText(body: HeldBody | null, services: Pick<Services, "contentRules" | "redactor">): string {
   const value = body === null ? undefined : parseJson(textOfBody(body));
   if (value === undefined) return "";
@@ -27,7 +29,7 @@ function bodyText(body: HeldBody | null, services: Pick<Services, "contentRules"
   return storedText(JSON.stringify(shown), stored.body, services);
 }
 
-/** Headers that say who called, from where and with what; others are not stored. */
+/** Headers that identify the caller, its address and its client; others are not stored. */
 const storedHeaders = new Set([
   "host",
   "user-agent",
@@ -64,7 +66,7 @@ async function headersText({ headers, services }: CallerContext): Promise<string
   return JSON.stringify(Object.fromEntries(shown));
 }
 
-/** Stores of records by the kind audit rows name. */
+/** Record stores by the kind in audit rows. */
 function storeOf(resource: string, stores: ControlStores) {
   switch (resource) {
     case "api_keys":
@@ -75,6 +77,8 @@ function storeOf(resource: string, stores: ControlStores) {
       return stores.guardrails;
     case "collections":
       return stores.collections;
+    case "labels":
+      return stores.labels;
     case "prompts":
       return stores.prompts;
     case "prompt_partials":
@@ -93,7 +97,7 @@ function storeOf(resource: string, stores: ControlStores) {
   }
 }
 
-/** The workspace a call was about: the caller's own, the one it named, or that of the record it named. */
+/** The workspace a call was about: the caller's own, the one it named, or the named record's. */
 async function workspaceOf(
   { resource }: Audited,
   { principal, namedWorkspaceId, services: { control } }: CallerContext,
@@ -102,9 +106,12 @@ async function workspaceOf(
   if (principal.workspaceId !== null) return principal.workspaceId;
   if (namedWorkspaceId !== undefined) return namedWorkspaceId;
   if (recordId === undefined) return null;
-  if (resource === "workspaces") return status < 400 ? recordId : null;
-  const store = storeOf(resource, control.stores);
-  const row = await store?.get({ organisationId: principal.organisationId, workspaceId: null }, recordId);
+  const tenant = { organisationId: principal.organisationId, workspaceId: null };
+  if (resource === "workspaces") {
+    // one that is made now is not stored yet
+    return status < 400 ? recordId : ((await control.stores.workspaces.get(tenant, recordId))?.id ?? null);
+  }
+  const row = await storeOf(resource, control.stores)?.get(tenant, recordId);
   return row?.workspaceId ?? null;
 }
 
@@ -138,7 +145,7 @@ async function draftAudit(
 
 /** What `commitAudited` writes. */
 interface Wanted {
-  /** Status of the answer. Default 200. */
+  /** Status of the response. Default 200. */
   status?: number;
   statements: readonly Statement[];
   recordId?: string;
@@ -160,7 +167,7 @@ export function commitAudited<Result extends Wanted>(
   return context.services.control.committer.run(organisationId, run);
 }
 
-/** Leaves the audit row of a call that was refused; of a key that is refused all the time, one that counts. */
+/** Writes the audit row of a refused call; repeated refusals of one key share a row with a count. */
 export async function auditRefusal(audited: Audited, context: CallerContext, status: number): Promise<void> {
   const { principal } = context;
   const { refusals, committer } = context.services.control;
@@ -171,14 +178,11 @@ export async function auditRefusal(audited: Audited, context: CallerContext, sta
   await committer.run(principal.organisationId, async () => ({ statements: [], audit }));
 }
 
-/** What is remembered of a refusal that gets no row of its own. */
-function countedDraft(
-  audited: Audited,
-  { principal, connection, namedWorkspaceId, services: { clock } }: CallerContext,
-  status: number,
-): AuditDraft {
+/** State of refusals that are counted instead of stored. */
+function countedDraft(audited: Audited, context: CallerContext, status: number): AuditDraft {
+  const { principal, namedWorkspaceId, services } = context;
   return {
-    time: clock.now(),
+    time: services.clock.now(),
     requestId: "",
     method: "",
     uri: "",
@@ -192,7 +196,7 @@ function countedDraft(
     resourceId: null,
     action: audited.action,
     responseStatusCode: status,
-    clientIp: connection.remoteAddress ?? "unknown",
+    clientIp: clientAddressOf(context, services),
     country: null,
   };
 }

@@ -9,30 +9,30 @@ import { commitAudited } from "./audit-values.ts";
 
 /** One call of a route of the control plane. */
 export interface AdminCall<Body> {
-  /** What the credential may see: an organisation, or one workspace of it. */
+  /** What the credential may see: an organisation, or one of its workspaces. */
   tenant: Tenant;
-  /** Checked by the row's schema. */
+  /** Validated by the endpoint's schema. */
   body: Body;
   /** Path parameters, decoded. */
   params: Readonly<Record<string, string>>;
   query: URLSearchParams;
   /** Unix milliseconds, the same for everything the call writes. */
   now: number;
-  /** The acting person, or the key when nobody stands behind it. */
+  /** The acting user, or the key when no user is behind it. */
   actor: string;
   stores: ControlStores;
   context: CallerContext;
 }
 
-/** What a call that changes something wants to be written, and its answer. */
+/** What a changing call wants to be written, and its response. */
 export interface Outcome {
   answer: unknown;
   statements: readonly Statement[];
-  /** The record the audit row names; its kind is the row's. */
+  /** The record the audit row names; its kind is the endpoint's. */
   recordId?: string;
 }
 
-type RowDefinition = Omit<AdminEndpoint, "kind" | "handleAdmin" | "body" | "audit">;
+type EndpointDefinition = Omit<AdminEndpoint, "kind" | "handleAdmin" | "body" | "audit">;
 
 /** A call as handlers see it. */
 export function toCall<Body>(body: Body, context: CallerContext): AdminCall<Body> {
@@ -49,9 +49,9 @@ export function toCall<Body>(body: Body, context: CallerContext): AdminCall<Body
   };
 }
 
-/** Declares a route that reads; the answer is sent as JSON. */
+/** Declares an endpoint that reads; the result is sent as JSON. */
 export function defineRead(
-  definition: RowDefinition & { handle(call: AdminCall<undefined>): Promise<unknown> },
+  definition: EndpointDefinition & { handle(call: AdminCall<undefined>): Promise<unknown> },
 ): AdminEndpoint {
   const { handle, ...row } = definition;
   return {
@@ -63,11 +63,11 @@ export function defineRead(
 }
 
 /**
- * Declares a route that changes something. The handler reads and decides; what it returns is written together with the
- * audit row, all or nothing. It may run more than once: when another node wrote meanwhile, it decides again.
+ * Declares an endpoint that changes something. The handler reads and decides; what it returns is written together with
+ * the audit row, in one transaction. It may run more than once: when another node wrote meanwhile, it decides again.
  */
 export function defineWrite<Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>>(
-  definition: RowDefinition & {
+  definition: EndpointDefinition & {
     audit: NonNullable<AdminEndpoint["audit"]>;
     body?: Schema;
     handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome>;
@@ -79,7 +79,7 @@ export function defineWrite<Schema extends v.GenericSchema = v.GenericSchema<unk
     errorForm: "admin",
     ...row,
     async handleAdmin(body, context) {
-      // the schema of the row made the value
+      // the endpoint's schema made the value
       const call = toCall(body as v.InferOutput<Schema>, context);
       const outcome = await commitAudited(definition.audit, context, () => handle(call));
       return jsonReply(outcome.answer);

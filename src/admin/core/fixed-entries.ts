@@ -1,10 +1,10 @@
 import type { Page } from "./request.ts";
 
 /**
- * A page of a list that ends with rows which are no rows of the database.
+ * A page of a list that ends with built-in entries, which are not in the database.
  *
  * @param read Reads a page of the stored rows.
- * @param fixed The rows behind them.
+ * @param fixed The entries after them.
  */
 export async function listWithFixed<Row>(
   page: Page,

@@ -2,38 +2,38 @@ import { isObject, parseJson } from "../../lib/json.ts";
 import { toSnake } from "../../lib/member-names.ts";
 import { kindOfMember, plainName } from "../../lib/secret-names.ts";
 
-/** Members of the control plane whose values are secrets, besides those that are anywhere. */
-const secretMembers = new Set(["key", "token", "clientauth", "vaultsecretid", "customheaders"]);
+/** Fields of the control plane that are secret, besides those that are secret everywhere. */
+const secretFields = new Set(["key", "token", "clientauth", "vaultsecretid", "customheaders"]);
 
 /**
- * Whether a member's name, or a path to one, says that its value is a secret.
+ * Whether a field's name, or a path to it, means that its value is a secret.
  *
  * @param settings Settings of providers that are credentials, by their names in snake_case.
  */
 export function isSecretName(name: string, settings: ReadonlySet<string>): boolean {
   const plain = plainName(name);
   return (
-    secretMembers.has(plain) ||
+    secretFields.has(plain) ||
     kindOfMember(name) === "secret" ||
     settings.has(toSnake(name.slice(name.lastIndexOf(".") + 1)).replaceAll("-", "_")) ||
     /(?:secret|password|passphrase|token|privatekey|apikey|accesskey|accesskeyid)$/.test(plain)
   );
 }
 
-/** Whether an object says `{path, value}` of a secret, as operations of identity providers do. */
+/** Whether an object is `{path, value}` of a secret, as operations of identity providers are. */
 function setsSecret(value: Record<string, unknown>): boolean {
   return Object.entries(value).some(
     ([name, path]) => plainName(name) === "path" && typeof path === "string" && /secret|password|token/i.test(path),
   );
 }
 
-/** What stands where a secret stood. */
+/** Replaces a secret. */
 const hidden = "*****";
 
-/** JSON in texts is read this often, one inside of the other; what lies deeper is not shown. */
+/** JSON inside strings is parsed up to this depth; what lies deeper is hidden. */
 const maxNesting = 4;
 
-/** A text without secrets: JSON is looked into, addresses lose what they may carry one in. */
+/** A string without secrets: JSON in it is searched, and addresses lose the parts that may hold one. */
 function hideInText(text: string, nesting: number, settings: ReadonlySet<string>): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return hideInAddress(text);
   if (!/^\s*[[{"]/.test(text)) return text;
@@ -42,14 +42,14 @@ function hideInText(text: string, nesting: number, settings: ReadonlySet<string>
   return nesting === maxNesting ? hidden : JSON.stringify(hide(value, nesting + 1, settings));
 }
 
-/** An address without its user, its query and its fragment. */
+/** An address without its user, query and fragment. */
 function hideInAddress(text: string): string {
   const plain = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${hidden}@`);
   const end = plain.search(/[?#]/);
   return end < 0 ? plain : `${plain.slice(0, end)}?${hidden}`;
 }
 
-/** Most items of a list, and members of an object, that are shown: a row stores no more characters than this. */
+/** Most items of a list, and fields of an object, that are shown: a row stores no more characters than this. */
 const mostShown = 16_384;
 
 function hide(value: unknown, nesting: number, settings: ReadonlySet<string>): unknown {
@@ -59,7 +59,7 @@ function hide(value: unknown, nesting: number, settings: ReadonlySet<string>): u
   const holdsSecret = setsSecret(value);
   const entries = Object.entries(value).slice(0, mostShown);
   const shown = entries.map(([name, member]) => {
-    // headers of webhooks and of hosts carry credentials under names of any kind
+    // headers of webhooks and hosts may carry credentials under any name
     const isSecret =
       isSecretName(name, settings) || plainName(name) === "headers" || (holdsSecret && plainName(name) === "value");
     return [name, isSecret && member !== null ? hidden : hide(member, nesting, settings)];
@@ -68,7 +68,7 @@ function hide(value: unknown, nesting: number, settings: ReadonlySet<string>): u
 }
 
 /**
- * A value without the secrets in it, those inside of texts too.
+ * A value without the secrets in it, including those in JSON strings.
  *
  * @param settings As those of `isSecretName`.
  */

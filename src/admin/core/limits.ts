@@ -4,7 +4,7 @@ import { nextPeriodStart, startOfDay } from "../../lib/periods.ts";
 import type { UsageLimits } from "../../schemas/control.ts";
 import { toIso } from "./request.ts";
 
-/** When a budget is counted anew: as given, else when its period ends, at midnight; null when it never is. */
+/** When a budget resets: as given, else at midnight when its period ends; null when it never does. */
 export function nextReset(
   limits: Pick<UsageLimits, "periodic_reset" | "periodic_reset_days" | "next_usage_reset_at">,
   now: number,
@@ -17,7 +17,7 @@ export function nextReset(
 /**
  * A budget as it is stored.
  *
- * @param former What was stored before: its id stays.
+ * @param former The stored budget: its id is preserved.
  */
 export function toStoredUsage(limits: UsageLimits | null, now: number, former?: JsonValue): JsonValue {
   if (limits === null) return null;
@@ -37,7 +37,7 @@ export function toNextReset(stored: JsonValue | null): string | null {
   return isObject(stored) && typeof stored.next_usage_reset_at === "number" ? toIso(stored.next_usage_reset_at) : null;
 }
 
-/** A stored budget as answers show it, with what only the gateway writes. */
+/** A stored budget as responses show it, with the fields only the gateway writes. */
 export function toShownUsage(stored: JsonValue | null, isExhausted: boolean) {
   if (!isObject(stored)) return null;
   const own = { status: isExhausted ? "exhausted" : "active", current_usage: 0 };
@@ -45,12 +45,12 @@ export function toShownUsage(stored: JsonValue | null, isExhausted: boolean) {
   return { ...own, ...alerts, ...stored, next_usage_reset_at: toNextReset(stored) };
 }
 
-/** A list of limits as it is stored: an empty one is none. Absent stays absent. */
+/** A list of limits as it is stored: null if empty. Absent stays absent. */
 export function toLimitList<Limit>(limits: readonly Limit[] | null | undefined): readonly Limit[] | null | undefined {
   return limits?.length === 0 ? null : limits;
 }
 
-/** A list of budgets as it is stored: absent stays, null and an empty list are none. */
+/** A list of budgets as it is stored: null if empty or null. Absent stays absent. */
 export function toStoredUsageList(
   limits: readonly UsageLimits[] | null | undefined,
   now: number,
@@ -61,6 +61,6 @@ export function toStoredUsageList(
 
 /** A stored list of budgets as it is shown. */
 export function toShownUsageList(stored: unknown) {
-  // it was written by `toStoredUsageList`
+  // written by `toStoredUsageList`
   return Array.isArray(stored) ? stored.map((limits: JsonValue) => toShownUsage(limits, false)) : null;
 }

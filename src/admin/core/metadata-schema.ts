@@ -4,16 +4,16 @@ import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../../lib/json
 import { checkJson } from "../../lib/json-schema-check.ts";
 import { refuseField } from "./request.ts";
 
-/** Metadata of a record: texts by name. */
+/** Metadata of a record: strings by name. */
 export type RecordMetadata = Record<string, string>;
 
-/** Members of an organisation's settings that hold a schema. */
+/** Fields of an organisation's settings that hold a schema. */
 export const metadataSchemaMembers = {
   apiKey: "api_key_metadata_schema",
   workspace: "workspace_metadata_schema",
 } as const;
 
-/** Keywords a schema may have. None of them runs a pattern that somebody else wrote, or leads to another schema. */
+/** Keywords a schema may have. None of them runs a user's pattern, or refers to another schema. */
 const schemaKeywords = new Set([
   "$schema",
   "$id",
@@ -47,7 +47,8 @@ function requireKeywords(schema: Record<string, unknown>, known: ReadonlySet<str
 }
 
 /**
- * Checks that a value can be a schema for metadata: JSON Schema draft 7, an object whose members are texts and that takes others.
+ * Checks that a value can be a schema for metadata: JSON Schema draft 7, an object whose fields are strings and that
+ * allows others.
  *
  * @throws {InvalidRequestError} AB01, naming `param`.
  */
@@ -79,7 +80,7 @@ function readSchema(schema: unknown, param: string): JsonSchema {
   }
 }
 
-/** Metadata with the schema's defaults for what is missing. */
+/** Metadata with the schema's defaults for missing fields. */
 function fillDefaults(schema: Record<string, unknown>, metadata: RecordMetadata): RecordMetadata {
   const properties = isObject(schema.properties) ? schema.properties : {};
   const filled = Object.entries(properties).flatMap(([name, property]) =>
@@ -94,8 +95,8 @@ function fillDefaults(schema: Record<string, unknown>, metadata: RecordMetadata)
  * Metadata of a new or changed record, checked against the organisation's schema and with its defaults filled in.
  *
  * @param metadata Null or absent counts as empty.
- * @returns Null when there is nothing to keep.
- * @throws {InvalidRequestError} AB01, naming the member that is wrong.
+ * @returns Null when there is nothing to store.
+ * @throws {InvalidRequestError} AB01, naming the field that is wrong.
  */
 export function applyMetadataSchema(
   organisation: OrganisationRow,

@@ -8,7 +8,7 @@ import { refuseField, requireReferenced } from "./request.ts";
 /**
  * The saved config a body refers to by id or slug; it must be active and of the same workspace.
  *
- * @throws {NotFoundError} AB02, naming the member.
+ * @throws {NotFoundError} AB02, naming the field.
  */
 export async function requireConfig(
   { stores }: AdminCall<unknown>,
@@ -19,12 +19,12 @@ export async function requireConfig(
   return requireReferenced(row?.status === "active" ? row : undefined, reference.param);
 }
 
-/** The guardrail a name means: an id, or the slug of one of the workspace's own before one of the organisation's. */
+/** The guardrail with this name: an id, or a slug, of the workspace's guardrails before the organisation's. */
 function findGuardrail(usable: readonly StoredGuardrail[], name: string): StoredGuardrail | undefined {
   return usable.find(({ row }) => row.id === name) ?? usable.findLast(({ row }) => row.slug === name);
 }
 
-/** Those of some names, ids or slugs, that are no guardrail of the workspace or its organisation. */
+/** Names, ids or slugs, without a guardrail in the workspace or its organisation. */
 export async function findUnknownGuardrails(
   { stores }: Pick<AdminCall<unknown>, "stores">,
   tenant: Tenant,
@@ -35,7 +35,7 @@ export async function findUnknownGuardrails(
   return names.filter((name) => findGuardrail(usable, name) === undefined);
 }
 
-/** What a guardrail is attached to: what comes in, or what goes out. */
+/** A guardrail's direction: requests, or responses. */
 export type Direction = "input" | "output";
 
 export const directions: readonly Direction[] = ["input", "output"];
@@ -51,15 +51,15 @@ interface GuardrailNames {
   /** Ids or slugs. */
   names: readonly string[];
   direction: Direction;
-  /** The member that names them. */
+  /** The field that names them. */
   param: string;
 }
 
 /**
- * Ids of the guardrails that defaults of a workspace name; without a workspace, those of the organisation alone count.
+ * Ids of the guardrails that defaults of a workspace name; without a workspace, only the organisation's count.
  *
- * @throws {NotFoundError} AB02, naming the entry that is not there.
- * @throws {InvalidRequestError} AB01, naming the entry that has a check which cannot run in this direction.
+ * @throws {NotFoundError} AB02, naming the unknown entry.
+ * @throws {InvalidRequestError} AB01, naming the entry with a check that cannot run in this direction.
  */
 export async function requireGuardrails(
   { stores, context: { services } }: AdminCall<unknown>,
@@ -72,8 +72,8 @@ export async function requireGuardrails(
     const { row, checks, actions } = requireReferenced(findGuardrail(usable, name), entry);
     const problems = services.guardrails.findSavedProblems({ checks, actions }, phaseOf[direction]);
     if (problems.length === 0) return row.id;
-    const told = problems.slice(0, 3).map(({ path, message }) => `path: ${path}, message: ${message}`);
-    return refuseField(entry, `${row.slug} cannot be used here: ${told.join("; ")}`);
+    const listed = problems.slice(0, 3).map(({ path, message }) => `path: ${path}, message: ${message}`);
+    return refuseField(entry, `${row.slug} cannot be used here: ${listed.join("; ")}`);
   });
   return [...new Set(ids)];
 }

@@ -9,13 +9,13 @@ export function refuseField(param: string, problem: string): never {
   throw new InvalidRequestError(`Invalid request: ${param}: ${problem}`, { code: "AB01", param });
 }
 
-/** @throws {NotFoundError} For what is not there and what the caller may not know of, alike. */
+/** @throws {NotFoundError} For unknown records and those the caller may not know of, alike. */
 export function requireFound<Row>(row: Row | undefined, kind: string): Row {
   if (row === undefined) throw new NotFoundError(`Cannot find this ${kind}`, { code: "AB08" });
   return row;
 }
 
-/** @throws {NotFoundError} AB02: something a body refers to is not there. */
+/** @throws {NotFoundError} AB02: a record that the body refers to does not exist. */
 export function requireReferenced<Row>(row: Row | undefined, param: string): Row {
   if (row !== undefined) return row;
   throw new NotFoundError(`Invalid request: ${param}: there is no such record`, { code: "AB02", param });
@@ -26,9 +26,14 @@ export function forbid(message: string, param?: string): never {
   throw new PermissionError(`Forbidden! ${message}`, { code: "AB03", ...(param !== undefined && { param }) });
 }
 
-/** A query parameter under either spelling; empty counts as absent. */
+/** A query parameter under either spelling, as sent. */
+export function readParameter(query: URLSearchParams, name: string): string | null {
+  return query.get(name) ?? query.get(camelName(name));
+}
+
+/** A query parameter under either spelling; an empty one is absent. */
 export function readText(query: URLSearchParams, name: string): string | undefined {
-  const text = query.get(name) ?? query.get(camelName(name));
+  const text = readParameter(query, name);
   if (text === null || text === "") return undefined;
   if (text.length > 1024 || text.includes("\0"))
     refuseField(name, "must have at most 1024 characters, none of them U+0000");
@@ -39,19 +44,34 @@ export function readText(query: URLSearchParams, name: string): string | undefin
 const camelName = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /**
- * Refuses what a list does not know: a filter that is misspelt would show more than was asked for.
+ * Refuses unknown parameters of a list and repeated filters: a filter that is misspelt or ignored would show more than was
+ * requested.
  *
+ * @param known Parameters of the list. Only those with `isList` may be repeated.
  * @throws {InvalidRequestError} AB01, naming the parameter.
  */
-export function requireKnownQuery(query: URLSearchParams, known: readonly { name: string }[]): void {
-  const names = new Set(known.map(({ name }) => name.replace(/\[\]$/, "")));
-  const spellings = new Set([...names].flatMap((name) => [name, camelName(name)]));
-  // lists may be written `name[]`
-  const unknown = [...query.keys()].find((name) => !spellings.has(name.replace(/\[\]$/, "")));
-  if (unknown !== undefined) refuseField(unknown, `is not known here: write ${[...names].join(", ")}`);
+export function requireKnownQuery(
+  query: URLSearchParams,
+  known: readonly { name: string; isList?: boolean | undefined }[],
+): void {
+  const spellings = new Map<string, { name: string; isList: boolean }>();
+  for (const { name, isList = false } of known) {
+    const names = isList ? [name, `${name}[]`] : [name, camelName(name)];
+    for (const spelling of names) spellings.set(spelling, { name, isList });
+  }
+  const given = new Set<string>();
+  for (const spelling of query.keys()) {
+    const found = spellings.get(spelling);
+    if (!found) {
+      const names = new Set(known.map(({ name }) => name));
+      refuseField(spelling, `is not known here: use ${[...names].join(", ")}`);
+    }
+    if (given.has(found.name) && !found.isList) refuseField(spelling, "must be given once");
+    given.add(found.name);
+  }
 }
 
-/** A query parameter that takes one of a few words. */
+/** A query parameter with one of several values. */
 export function readChoice<const Choice extends string>(
   query: URLSearchParams,
   name: string,
@@ -71,7 +91,7 @@ function readWhole(query: URLSearchParams, name: string, bounds: { min: number; 
   return refuseField(name, `must be a whole number from ${bounds.min} to ${bounds.max}`);
 }
 
-/** What page of a list is asked for. */
+/** The requested page of a list. */
 export interface Page {
   offset: number;
   limit: number;
@@ -79,11 +99,11 @@ export interface Page {
 
 /** Sizes of a list's pages. */
 interface PageRules {
-  /** Rows of a page that says nothing. Default 50. */
+  /** Rows of a page without `page_size`. Default 50. */
   size?: number;
   /** Most rows of a page. Default 1,000. */
   max?: number;
-  /** Name and first number of the page. Default `current_page`, counted from 0. */
+  /** Name of the page parameter and number of the first page. Default `current_page`, counted from 0. */
   page?: { name: string; first: number };
 }
 
@@ -95,14 +115,14 @@ export function readPage(query: URLSearchParams, rules: PageRules = {}): Page {
   return { limit, offset: (number - page.first) * limit };
 }
 
-/** `search`: letters that are looked for, at least 2. */
+/** `search`: at least 2 characters. */
 export function readSearch(query: URLSearchParams): string | undefined {
   const text = readText(query, "search");
   if (text !== undefined && text.length < 2) refuseField("search", "must have at least 2 characters");
   return text;
 }
 
-/** Whether a text has the form of a record id. */
+/** Whether a string has the form of a record id. */
 export function isRecordId(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 }
@@ -110,7 +130,7 @@ export function isRecordId(text: string): boolean {
 /**
  * The id in a path that takes ids only.
  *
- * @throws {NotFoundError} If it is none: nothing has it.
+ * @throws {NotFoundError} If it is not an id: no record has it.
  */
 export function requireId(params: Readonly<Record<string, string>>, name: string, kind: string): string {
   const id = params[name] ?? "";
@@ -120,7 +140,7 @@ export function requireId(params: Readonly<Record<string, string>>, name: string
 /** The workspace of a caller that has one. */
 type WorkspaceTenant = Tenant & { workspaceId: string };
 
-/** Whether a text names the caller's own workspace. */
+/** Whether a string names the caller's own workspace. */
 async function isOwnWorkspace(
   { tenant, context: { services } }: AdminCall<unknown>,
   workspaceId: string,
@@ -171,7 +191,7 @@ export async function requireWorkspace(
     : { organisationId, workspaceId };
 }
 
-/** A list answer. */
+/** A list response. */
 export function toList<Item>(data: readonly Item[], total: number) {
   return { object: "list" as const, total, data };
 }
@@ -181,7 +201,7 @@ export function toIso(time: number | null | undefined): string | null {
   return time === null || time === undefined ? null : new Date(time).toISOString();
 }
 
-/** A slug for a name: prefix, letters of the name, six random hexadecimal digits. */
+/** A slug for a name: prefix, characters of the name, six random hexadecimal digits. */
 export function createSlug(name: string, options: { prefix?: string; letters?: number } = {}): string {
   const { prefix = "", letters = 6 } = options;
   const stem = name

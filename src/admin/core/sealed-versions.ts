@@ -7,10 +7,10 @@ import type { AdminCall } from "./endpoint.ts";
 import { refuseField } from "./request.ts";
 
 /**
- * A content a body gives, with the secrets its masks stand for.
+ * A content from a body, with stored secrets in place of their masks.
  *
  * @param former The same part of the content before, in clear.
- * @throws {InvalidRequestError} AB01 for a mask that stands for none, or for one whose address changed.
+ * @throws {InvalidRequestError} AB01 for a mask without a stored secret, or for a secret whose address changed.
  */
 export function requireSecrets(
   { context: { services } }: AdminCall<unknown>,
@@ -26,7 +26,7 @@ export function requireSecrets(
 /**
  * The content of a version in clear.
  *
- * @throws {UnavailableError} If its secrets cannot be opened.
+ * @throws {UnavailableError} If its secrets cannot be decrypted.
  */
 export async function openVersion(
   { context: { services } }: AdminCall<unknown>,
@@ -42,7 +42,7 @@ export async function openVersion(
   });
 }
 
-/** A version as it is stored: its text with masks, and the statements that seal its secrets. */
+/** A version as it is stored: its text with masks, and the statements that encrypt its secrets. */
 export async function sealVersion(
   { context: { services }, stores, now }: AdminCall<unknown>,
   place: Tenant & { kind: ContentKind; recordId: string },

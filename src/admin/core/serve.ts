@@ -17,12 +17,12 @@ import { hasEncodedSlash } from "../../lib/path.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { auditRefusal } from "./audit-values.ts";
 import { requireKnownQuery } from "./request.ts";
-import { deepestIssue, findStray } from "./strict-body.ts";
+import { deepestIssue, findIgnored } from "./strict-body.ts";
 
-/** Largest body of a route of the control plane. */
+/** Largest body of a control plane route. */
 export const maxAdminBodyBytes = 1024 * 1024;
 
-/** Refuses an organisation that is not the caller's, wherever it is named, whether it exists or not. */
+/** Refuses any organisation but the caller's, wherever it is named, whether it exists or not. */
 function requireOwnOrganisation(context: CallerContext, body: unknown): void {
   const named = [context.url.searchParams.get("organisation_id"), isObject(body) ? body.organisation_id : undefined];
   for (const id of named) {
@@ -35,7 +35,7 @@ function requireOwnOrganisation(context: CallerContext, body: unknown): void {
   }
 }
 
-/** The body of a request to the control plane, not checked yet. */
+/** The body of a control plane request, not validated yet. */
 export async function readAdminBody(context: CallerContext, bodyOptional: boolean | undefined): Promise<unknown> {
   const length = context.headers.get("content-length");
   const isEmpty =
@@ -45,9 +45,9 @@ export async function readAdminBody(context: CallerContext, bodyOptional: boolea
 }
 
 /**
- * A body as its schema makes it.
+ * A body as its schema parses it.
  *
- * @throws {InvalidRequestError} AB01, naming the member that is wrong.
+ * @throws {InvalidRequestError} AB01, naming the field that is wrong.
  */
 export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
   const checked = v.safeParse(schema, value, firstPlainIssue);
@@ -63,7 +63,7 @@ function refuseBody(path: string | undefined, problem: string): never {
   });
 }
 
-/** Every body of the control plane may name the organisation of its key; which one it names was looked at before. */
+/** Every body of the control plane may name the organisation of its key; it was checked before. */
 function withoutOrganisation(value: unknown): unknown {
   if (!isObject(value) || typeof value.organisation_id !== "string") return value;
   const { organisation_id: _, ...others } = value;
@@ -71,12 +71,12 @@ function withoutOrganisation(value: unknown): unknown {
 }
 
 /**
- * As `checkBody`, and refuses what the schema would drop in silence: a limit that is misspelt must not be no limit.
+ * As `checkBody`, and refuses fields the schema would drop: a misspelt limit must not mean "no limit".
  *
- * @throws {InvalidRequestError} AB01, naming the member that is wrong or that there is not.
+ * @throws {InvalidRequestError} AB01, naming the field that is wrong or unknown.
  */
 export function checkWholeBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
-  const stray = findStray(schema, withoutOrganisation(value));
+  const stray = findIgnored(schema, withoutOrganisation(value));
   if (stray) refuseBody(stray.path.length === 0 ? undefined : stray.path.join("."), stray.problem);
   return checkBody(schema, value);
 }
@@ -88,14 +88,14 @@ async function readBody(endpoint: AdminEndpoint, context: CallerContext): Promis
   return checkWholeBody(endpoint.body, value);
 }
 
-/** @throws {InvalidRequestError} If a segment of the path holds a slash. */
+/** @throws {InvalidRequestError} If a path segment contains a slash. */
 export function requirePlainPath({ url }: CallerContext): void {
   if (hasEncodedSlash(url.pathname)) {
-    throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "AB01" });
+    throw new InvalidRequestError("Cannot use this path: it contains an encoded slash", { code: "AB01" });
   }
 }
 
-/** What any list may be asked: whose it is and which page, where these have an effect. */
+/** Parameters of any list: its owner and its page, where these have an effect. */
 const commonQuery = ["organisation_id", "workspace_id", "current_page", "page_size"].map((name) => ({ name }));
 
 async function serveChecked(endpoint: AdminEndpoint, context: CallerContext): Promise<Reply> {
@@ -110,22 +110,22 @@ async function serveChecked(endpoint: AdminEndpoint, context: CallerContext): Pr
   return endpoint.handleAdmin(body, context);
 }
 
-/** What a caller of the control plane is told of a failure. */
+/** The error a control plane caller gets for a failure. */
 export function toAdminError(thrown: unknown): GatewayError {
   if (!isUnreachable(thrown)) return toGatewayError(thrown);
-  return new UnavailableError("Cannot do this now: the database does not answer", {
+  return new UnavailableError("Cannot do this now: the database does not respond", {
     cause: thrown,
     code: "database_unavailable",
     retryAfterSeconds: 1,
   });
 }
 
-/** Answers one row of the control plane; what it refuses is audited like what it does. */
+/** Serves one control plane endpoint; refusals are audited like changes. */
 export function serveAdmin(endpoint: AdminEndpoint, context: CallerContext): Promise<Reply> {
   return auditRefusals(endpoint, context, () => serveChecked(endpoint, context));
 }
 
-/** Runs the work of a row; what it refuses leaves an audit row where the row is audited at all. */
+/** Runs the work of an endpoint; a refusal leaves an audit row if the endpoint is audited. */
 export async function auditRefusals(
   { audit }: Pick<AdminEndpoint, "audit">,
   context: CallerContext,

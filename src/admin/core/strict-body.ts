@@ -1,13 +1,13 @@
 import type * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 
-/** Something in a body that its schema would pass over in silence. */
-interface Stray {
+/** Something in a body that its schema would ignore silently. */
+interface IgnoredPart {
   path: readonly string[];
   problem: string;
 }
 
-/** What is read of a schema: what valibot's kinds have in common, and what some of them have. */
+/** The parts of a schema that are read: those all valibot kinds have, and some that few have. */
 interface SchemaParts {
   readonly kind?: unknown;
   readonly type?: unknown;
@@ -22,11 +22,11 @@ interface SchemaParts {
   readonly metadata?: { readonly shownOnly?: readonly string[] };
 }
 
-type Walk = (schema: SchemaParts, value: unknown, path: readonly string[]) => Stray | undefined;
+type Walk = (schema: SchemaParts, value: unknown, path: readonly string[]) => IgnoredPart | undefined;
 
 const objects = new Set(["object", "loose_object", "strict_object"]);
 
-function first<Item>(items: Iterable<Item>, find: (item: Item) => Stray | undefined): Stray | undefined {
+function first<Item>(items: Iterable<Item>, find: (item: Item) => IgnoredPart | undefined): IgnoredPart | undefined {
   for (const item of items) {
     const found = find(item);
     if (found) return found;
@@ -34,11 +34,11 @@ function first<Item>(items: Iterable<Item>, find: (item: Item) => Stray | undefi
   return undefined;
 }
 
-/** Kinds of schema that may mean a list, an object, or either. */
+/** Kinds of schema that may accept a list, an object, or either. */
 const lists = new Set(["array", "tuple"]);
 const either = new Set(["union", "variant", "custom", "unknown", "any"]);
 
-/** Whether a schema may mean a value of this shape. */
+/** Whether a schema may accept a value of this shape. */
 function mayMean({ type, wrapped }: SchemaParts, value: unknown): boolean {
   if (wrapped) return mayMean(wrapped, value);
   const name = String(type);
@@ -47,7 +47,7 @@ function mayMean({ type, wrapped }: SchemaParts, value: unknown): boolean {
   return isObject(value) === (objects.has(name) || name === "record");
 }
 
-/** The alternatives a value may be meant as: of variants the one it names. */
+/** The alternatives that may apply to a value: of variants, the one it names. */
 function alternativesOf({ type, key, options = [] }: SchemaParts, value: unknown): SchemaParts[] {
   const all = options.filter((option): option is SchemaParts => isObject(option) && mayMean(option, value));
   if (type !== "variant" || key === undefined || !isObject(value)) return all;
@@ -55,9 +55,9 @@ function alternativesOf({ type, key, options = [] }: SchemaParts, value: unknown
   return named.length > 0 ? named : all;
 }
 
-/** Nothing where one alternative takes the value, else what the one says that got furthest. */
-function ofAlternatives(schema: SchemaParts, value: unknown, path: readonly string[]): Stray | undefined {
-  let furthest: Stray | undefined;
+/** Nothing if one alternative accepts the value, else the issues of the one that got furthest. */
+function ofAlternatives(schema: SchemaParts, value: unknown, path: readonly string[]): IgnoredPart | undefined {
+  let furthest: IgnoredPart | undefined;
   for (const option of alternativesOf(schema, value)) {
     const found = findIn(option, value, path);
     if (!found) return undefined;
@@ -74,7 +74,7 @@ const ofObject: Walk = ({ type, entries = {}, pipe = [] }, value, path) => {
     const entry = Object.hasOwn(entries, name) ? entries[name] : undefined;
     if (entry) return findIn(entry, member, [...path, name]);
     const isTaken = type !== "object" || shown.has(name);
-    return isTaken ? undefined : { path: [...path, name], problem: "is not a member that is taken here" };
+    return isTaken ? undefined : { path: [...path, name], problem: "is not a known field" };
   });
 };
 
@@ -84,7 +84,7 @@ const ofRecord: Walk = ({ value: inner }, value, path) => {
   return first(Object.entries(value), ([name, member]) => findIn(inner, member, [...path, name]));
 };
 
-/** The schemas that see a value as it was sent: what follows a transformation sees another one. */
+/** The schemas that see a value as it was sent: those after a transformation see another one. */
 function schemasOfPipe(pipe: readonly SchemaParts[]): SchemaParts[] {
   const end = pipe.findIndex(({ kind }) => kind === "transformation");
   return pipe.slice(1, end < 0 ? pipe.length : end).filter(({ kind }) => kind === "schema");
@@ -104,14 +104,14 @@ const findIn: Walk = (schema, value, path) => {
 };
 
 /**
- * What a body holds that its schema would drop: members there are not, and lists where objects are meant, which count as
- * objects without members.
+ * What a body holds that its schema would drop: unknown fields, and lists where objects are expected, which count as
+ * empty objects.
  */
-export function findStray(schema: v.GenericSchema, value: unknown): Stray | undefined {
-  return findIn(schema as SchemaParts, value, []); // the parts every schema has, and those that are looked for
+export function findIgnored(schema: v.GenericSchema, value: unknown): IgnoredPart | undefined {
+  return findIn(schema as SchemaParts, value, []); // the parts every schema has, and the optional ones read here
 }
 
-/** The issue that says most about a value that fits no alternative: that of the alternative that got furthest. */
+/** The most useful issue of a value that fits no alternative: that of the alternative that got furthest. */
 export function deepestIssue(issue: v.BaseIssue<unknown>): { path: string | undefined; message: string } {
   const keys = (one: v.BaseIssue<unknown>): string[] => (one.path ?? []).map(({ key }) => String(key));
   let path = keys(issue);

@@ -87,7 +87,7 @@ export async function toWorkspaces(
   return rows.map((row) => toWorkspace(row, organisation, slugs));
 }
 
-/** Scopes a person with a role can use in a workspace. */
+/** Scopes a user with a role can use in a workspace. */
 function scopesOfRole(role: Role, settings: SecuritySettings): string[] {
   return scopesOfKind("workspace-user").filter((scope) => roleAllows(role, scope, settings));
 }
@@ -98,7 +98,7 @@ export function toMember(
   user: UserRow,
   view: { organisation: OrganisationRow; workspace: WorkspaceRow },
 ) {
-  const role = user.role === "member" ? (member.role as Role) : "admin"; // stored roles are roles
+  const role = user.role === "member" ? (member.role as Role) : "admin"; // stored roles are valid roles
   return {
     object: "workspace-user",
     id: user.id,
@@ -116,17 +116,17 @@ export function toMember(
   };
 }
 
-/** Most people a statement names one by one. */
+/** Most users a statement names individually. */
 const maxNamed = 1_000;
 
-/** Members as the API shows them; memberships of people who are away are left out. */
+/** Members as the API shows them; memberships of removed users are left out. */
 export async function toMembers(
   { stores, tenant }: AdminCall<unknown>,
   rows: readonly WorkspaceMemberRow[],
   view: { organisation: OrganisationRow; workspace: WorkspaceRow },
 ) {
   const { organisationId } = tenant;
-  // a few by their ids, many by reading everybody: a statement binds only so many values
+  // a few by their ids, many by reading all: a statement binds only so many values
   const ids = rows.length <= maxNamed ? { id: rows.map(({ userId }) => userId) } : {};
   const where = { ...ids, status: "active" };
   const users = await stores.users.all({ organisationId, workspaceId: null }, { where });
@@ -138,14 +138,14 @@ export async function toMembers(
 }
 
 /** Whose defaults change. */
-interface DefaultsPlace {
+interface DefaultsOwner {
   organisation: OrganisationRow;
   tenant: Tenant & { workspaceId: string };
   /** Undefined for a new workspace. */
   stored: unknown;
 }
 
-/** Ids of the default guardrails a body names, by the members of defaults; null clears a member. */
+/** Ids of the default guardrails a body names, by the fields of defaults; null clears a field. */
 export async function readDefaultGuardrails(
   call: AdminCall<unknown>,
   tenant: Tenant,
@@ -162,8 +162,8 @@ export async function readDefaultGuardrails(
   return found;
 }
 
-/** The defaults of a workspace after a body was applied: absent members stay, null clears. */
-export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsPlace, body: WorkspaceDefaults | null) {
+/** The defaults of a workspace after a change: absent fields stay, null clears. */
+export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsOwner, body: WorkspaceDefaults | null) {
   const { organisation, tenant } = place;
   const stored = body === null ? {} : toRecord(place.stored);
   const given = body ?? {};
@@ -171,7 +171,7 @@ export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsPla
   const config = given.user_api_key_config;
   const param = "defaults.user_api_key_config";
   const configId = config ? (await requireConfig(call, tenant, { name: config, param })).id : config;
-  // what is there already is not checked again when other members change
+  // existing values are not checked again when other fields change
   const isChecked = body === null || given.metadata !== undefined || place.stored === undefined;
   const kept = isChecked ? given.metadata : (stored.metadata as RecordMetadata | undefined); // stored by this function
   const metadata = isChecked ? applyMetadataSchema(organisation, "workspace", kept) : kept;

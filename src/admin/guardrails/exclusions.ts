@@ -44,7 +44,7 @@ async function updateExclusions(call: AdminCall<UpdateExclusions>, direction: Di
 
 const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_exclusions.${verb}`] });
 
-/** Rows of the workspaces that guardrails of the organisation leave out. */
+/** Endpoints of the workspaces that guardrails of the organisation do not apply to. */
 export const exclusionEndpoints: readonly AdminEndpoint[] = (["input", "output"] as const).flatMap((direction) => {
   const row = { tag: "Organisation", path: `/v1/workspace-exclusions/${direction}-guardrails` };
   const guardrails = `the organisation's ${direction} guardrails`;
@@ -52,14 +52,14 @@ export const exclusionEndpoints: readonly AdminEndpoint[] = (["input", "output"]
     defineRead({
       ...row,
       method: "GET",
-      summary: `List the workspaces ${guardrails} leave out`,
+      summary: `List the workspaces excluded from ${guardrails}`,
       access: access("list"),
       handle: (call) => listExclusions(call, direction),
     }),
     defineWrite({
       ...row,
       method: "PUT",
-      summary: `Say which workspaces ${guardrails} leave out`,
+      summary: `Change the workspaces excluded from ${guardrails}`,
       access: access("update"),
       audit: { resource: "workspace_exclusions", action: "update" },
       body: UpdateExclusions,

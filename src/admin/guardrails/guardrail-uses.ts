@@ -6,7 +6,7 @@ import { type Direction, directions } from "../core/named-records.ts";
 
 /** Something that names a guardrail. */
 interface GuardrailUse {
-  /** For people, such as `the config pc-main-1a2b3c`. */
+  /** For messages, such as `the config pc-main-1a2b3c`. */
   holder: string;
   direction: Direction;
 }
@@ -31,7 +31,7 @@ async function findConfigs({ stores }: AdminCall<unknown>, row: GuardrailRow): P
   const names = [row.id, row.slug];
   const configs = await stores.configs.all(row, { where: { status: "active" } });
   const where = { id: configs.map(({ versionId }) => versionId) };
-  // the database looks for the letters, so that only the few contents that have them are read
+  // the database searches the text, so that only the few matching contents are read
   const found = await Promise.all(
     names.map((name) => stores.configVersions.all(row, { where, contains: { content: name } })),
   );

@@ -23,10 +23,10 @@ import {
 import { openVersion, requireSecrets, sealVersion } from "../core/sealed-versions.ts";
 import { findUses } from "./guardrail-uses.ts";
 
-/** Where a route stands: guardrails of workspaces and the organisation, or those of the organisation alone. */
+/** The level of a route: guardrails of workspaces and the organisation, or the organisation's only. */
 type Level = "any" | "organisation";
 
-/** The scope that a key of the organisation needs for a verb on guardrails of a tenant. */
+/** The scope a key of the organisation needs for a verb on guardrails of a tenant. */
 function scopeOf({ workspaceId }: Pick<Tenant, "workspaceId">, verb: string): string {
   return `${workspaceId === null ? "organisation_guardrails" : "guardrails"}.${verb}`;
 }
@@ -34,7 +34,7 @@ function scopeOf({ workspaceId }: Pick<Tenant, "workspaceId">, verb: string): st
 /**
  * The tenant a call is about.
  *
- * @throws {InvalidRequestError} AB01 for a workspace where guardrails are the organisation's.
+ * @throws {InvalidRequestError} AB01 for a workspace on a route of the organisation.
  */
 async function readPlace(call: AdminCall<unknown>, level: Level): Promise<Tenant> {
   const { body, query } = call;
@@ -64,9 +64,9 @@ async function findGuardrail(call: AdminCall<unknown>, level: Level, verb: strin
 }
 
 /**
- * A content that is in order, in clear.
+ * A valid content, in clear.
  *
- * @param uses Directions it is used in already.
+ * @param uses Directions it is already used in.
  * @throws {InvalidRequestError} AB01, naming everything that is wrong with it.
  */
 function toContent(
@@ -90,7 +90,7 @@ function toContent(
   });
 }
 
-/** What a caller should know of what it saved; absent where there is nothing. */
+/** Warnings about the saved content; absent without warnings. */
 function toWarnings(saved: SavedGuardrail, { context: { services } }: AdminCall<unknown>) {
   const warnings = services.guardrails.findSavedWarnings(saved);
   return warnings.length > 0 ? { warnings } : {};
@@ -113,7 +113,7 @@ function toSummary(row: GuardrailRow) {
   };
 }
 
-/** Ids a list is asked for; undefined for all. */
+/** Ids a list is filtered by; undefined for all. */
 function readIds(query: URLSearchParams): string[] | undefined {
   const text = query.get("ids") ?? "";
   if (text === "") return undefined;
@@ -122,7 +122,7 @@ function readIds(query: URLSearchParams): string[] | undefined {
   return ids.filter(isRecordId);
 }
 
-/** Rows a list shows: those of the levels the key may list. A key of a workspace lists what it may use. */
+/** Rows a list shows: those of the levels the key may list. A key of a workspace lists those it may use. */
 function listedRows({ query, tenant, context }: AdminCall<undefined>, level: Level): ListOptions<GuardrailRow> {
   const { scopes } = context.principal;
   const showsShared = tenant.workspaceId !== null || scopes.has("organisation_guardrails.list");
@@ -142,7 +142,7 @@ async function listGuardrails(call: AdminCall<undefined>, level: Level) {
   return { data: rows.map(toSummary), total };
 }
 
-/** The checks of a guardrail as a caller sees them: of the organisation's, a workspace is not told the parameters. */
+/** The checks of a guardrail as a caller sees them: workspaces do not see parameters of the organisation's. */
 function showChecks({ tenant }: AdminCall<unknown>, row: GuardrailRow, checks: readonly unknown[]): unknown[] {
   if (tenant.workspaceId === null || row.workspaceId !== null) return [...checks];
   return checks.map((check) => {
@@ -168,7 +168,7 @@ async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
   const { body, stores, now, actor } = call;
   const tenant = await readPlace(call, level);
   await requireScopes(call.context, [scopeOf(tenant, "create")]);
-  const checks = requireSecrets(call, body.checks, undefined, "checks") as typeof body.checks; // the same with secrets for masks
+  const checks = requireSecrets(call, body.checks, undefined, "checks") as typeof body.checks; // the same with masks for secrets
   const id = crypto.randomUUID();
   const versionId = crypto.randomUUID();
   const place = { ...tenant, kind: "guardrails", recordId: versionId } as const;
@@ -205,7 +205,7 @@ async function updateGuardrail(call: AdminCall<UpdateGuardrail>, level: Level) {
   const given = body.checks && requireSecrets(call, body.checks, checks, "checks");
   const wanted = { checks: (given as typeof body.checks) ?? checks, actions: body.actions ?? actions }; // as above
   const isSame = JSON.stringify(wanted) === JSON.stringify(former);
-  // what names it already must go on working
+  // whatever names it already must keep working
   const uses = isSame ? [] : (await findUses(call, row)).map(({ direction }) => direction);
   const versionId = isSame ? row.versionId : crypto.randomUUID();
   const place = { organisationId, workspaceId, kind: "guardrails", recordId: versionId } as const;
@@ -237,11 +237,11 @@ async function deleteGuardrail(call: AdminCall<undefined>, level: Level) {
   if (holders.length > 0) {
     const more = holders.length > 3 ? ` and ${holders.length - 3} more` : "";
     const named = `${holders.slice(0, 3).join(", ")}${more}`;
-    throw new ConflictError(`Cannot delete this guardrail: it is named by ${named}`, { code: "AB07" });
+    throw new ConflictError(`Cannot delete this guardrail: it is used by ${named}`, { code: "AB07" });
   }
   const versions = await call.stores.guardrailVersions.all(row, { where: { guardrailId: row.id } });
   const ids = versions.map(({ id }) => id);
-  // the organisation's too is named as what it is: a tenant without a workspace stands for all of them
+  // records of the organisation are named as such: a tenant without a workspace means all workspaces
   const { id, workspaceId } = row;
   return {
     answer: {},
@@ -255,7 +255,7 @@ async function deleteGuardrail(call: AdminCall<undefined>, level: Level) {
 
 const audit = (action: string) => ({ resource: "guardrails", action });
 
-/** The rows of one level; the words name its records in summaries. */
+/** The endpoints of one level; the words name its records in summaries. */
 function defineGuardrails(level: Level, all: string, words: { one: string; many: string }): AdminEndpoint[] {
   const row = { tag: "Guardrails" };
   const one = `${all}/:id`;
@@ -272,9 +272,9 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
       access: access("list"),
       query: [
         ...(level === "any"
-          ? [{ name: "workspace_id", description: "What this workspace may use, for keys of the organisation" }]
+          ? [{ name: "workspace_id", description: "Guardrails this workspace may use, for keys of the organisation" }]
           : []),
-        { name: "ids", description: "Comma list of ids" },
+        { name: "ids", description: "Comma-separated ids" },
         { name: "current_page", description: "Counted from 0" },
         { name: "page_size", description: "1 to 1000; default 100" },
       ],
@@ -284,7 +284,7 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
       ...row,
       method: "POST",
       path: all,
-      summary: `Save ${words.one}`,
+      summary: `Create ${words.one}`,
       access: access("create"),
       audit: audit("create"),
       body: CreateGuardrail,
@@ -320,7 +320,7 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
   ];
 }
 
-/** Rows of saved guardrails. */
+/** Endpoints of saved guardrails. */
 export const guardrailEndpoints: readonly AdminEndpoint[] = [
   ...defineGuardrails("any", "/v1/guardrails", { one: "a guardrail", many: "saved guardrails" }),
   ...defineGuardrails("organisation", "/v1/admin/v2/guardrails", {

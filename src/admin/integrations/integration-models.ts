@@ -19,7 +19,7 @@ import {
 
 type GivenModel = UpdateModels["models"][number];
 
-/** Settings of a model as their column holds them: beside what is not secret, masks of what is. */
+/** Settings of a model as their column stores them: secrets as masks. */
 function readStored(configurations: unknown): StoredCredentials {
   const { masked = {}, ...plain } = isObject(configurations) ? configurations : {};
   return { configurations: plain, masked };
@@ -42,12 +42,12 @@ function toModel(row: IntegrationModelRow, { aiProviderId }: IntegrationRow) {
   };
 }
 
-/** A statement on models as a write of the integration's workspace, which their own rows do not name. */
+/** A statement on models, marked as a write in the integration's workspace, which the models' rows do not name. */
 function asOwn(statement: Required<Statement>, { workspaceId }: IntegrationRow): Statement {
   return { ...statement, written: { ...statement.written, workspaceId } };
 }
 
-/** Rows of models belong to the organisation, whichever workspace the integration is of. */
+/** Rows of models belong to the organisation, whichever workspace the integration belongs to. */
 function modelTenant({ organisationId }: IntegrationRow) {
   return { organisationId, workspaceId: null };
 }
@@ -61,7 +61,7 @@ async function listModels(call: AdminCall<undefined>) {
   return { total: models.length, models, allow_all_models: integration.allowAllModels };
 }
 
-/** Members a model's `configurations` may have. */
+/** Fields a model's `configurations` may have. */
 const modelMembers: ReadonlySet<string> = new Set(["custom_host", "custom_headers"]);
 
 /** A model's settings after a change; undefined when it has none. */
@@ -120,7 +120,10 @@ function mergeModel(
   return { statement: asOwn(statement, integration), credentials };
 }
 
-/** A host of a model gets the integration's credential and the model's headers; without one, its headers go elsewhere. */
+/**
+ * A model's host receives the integration's credential and the model's headers; without one, its headers are sent
+ * elsewhere.
+ */
 function requireSecretsOfModels(integration: IntegrationRow, [own, ...ofModels]: readonly Credentials[]): void {
   const hasHost = ({ configurations }: Credentials) => isObject(configurations) && "custom_host" in configurations;
   for (const part of ofModels) {
@@ -195,7 +198,7 @@ const access = (verb: string) => ({
 });
 const audit = (action: string) => ({ resource: "integrations", action });
 
-/** Rows of an integration's models. */
+/** Endpoints of an integration's models. */
 export const integrationModelEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -218,7 +221,7 @@ export const integrationModelEndpoints: readonly AdminEndpoint[] = [
     method: "DELETE",
     summary: "Delete custom models of an integration",
     access: access("update"),
-    query: [{ name: "slugs", description: "Models, joined with commas; or `models` in the body" }],
+    query: [{ name: "slugs", description: "Comma-separated models; or `models` in the body" }],
     audit: audit("update"),
     body: RemoveModels,
     bodyOptional: true,

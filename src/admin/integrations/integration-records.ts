@@ -20,7 +20,7 @@ import {
   sealSecrets,
 } from "./integration-secrets.ts";
 
-/** Who an integration belongs to: a workspace, or the organisation, which lends it. */
+/** The owner of an integration: a workspace, or the organisation, which shares it. */
 export type Level = "workspace" | "organisation";
 
 /** The level of a tenant, or of a record. */
@@ -33,12 +33,12 @@ export function scopeOf(level: Level, verb: string): string {
   return `${level}_integrations.${verb}`;
 }
 
-/** The tenant whose rows an integration's rows are. */
+/** The tenant of an integration's rows. */
 export function tenantOf({ organisationId, workspaceId }: Tenant): Tenant {
   return { organisationId, workspaceId };
 }
 
-/** The row of an integration, and whose it is: for a tenant without a workspace that is not clear from the tenant. */
+/** The row of an integration and its owner, which a tenant without a workspace does not say. */
 export function ownOf({ id, workspaceId }: IntegrationRow) {
   return { id, workspaceId };
 }
@@ -48,7 +48,7 @@ export function namedWorkspace({ body, query }: AdminCall<unknown>): unknown {
   return (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
 }
 
-/** Whether a workspace may use an integration: its own, or one the organisation lends it. */
+/** Whether a workspace may use an integration: its own, or one the organisation shares with it. */
 export async function mayUse({ stores }: AdminCall<unknown>, tenant: Tenant, row: IntegrationRow): Promise<boolean> {
   if (row.workspaceId !== null) return row.workspaceId === tenant.workspaceId;
   const access = await stores.integrationWorkspaces.find(tenant, { integrationId: row.id, enabled: true });
@@ -58,7 +58,7 @@ export async function mayUse({ stores }: AdminCall<unknown>, tenant: Tenant, row
 /**
  * The integration a path names.
  *
- * @throws {NotFoundError} AB08 for what is not there, private, foreign or not lent to the caller's workspace.
+ * @throws {NotFoundError} AB08 for an unknown, private or foreign one, or one not shared with the caller's workspace.
  * @throws {PermissionError} AB03 if the key lacks the scope for its level.
  */
 export async function findIntegration(call: AdminCall<unknown>, verb: string): Promise<IntegrationRow> {
@@ -71,7 +71,7 @@ export async function findIntegration(call: AdminCall<unknown>, verb: string): P
   return row;
 }
 
-/** @throws {InvalidRequestError} AB01 for a provider nobody knows. */
+/** @throws {InvalidRequestError} AB01 for an unknown provider. */
 export function requireKnownProvider({ context: { services } }: AdminCall<unknown>, id: string, param: string): string {
   const slug = services.providerRules.aliases.get(id) ?? id;
   if (!services.providers.has(slug)) refuseField(param, describeUnknownProvider(id, services.providers.keys()));
@@ -79,10 +79,10 @@ export function requireKnownProvider({ context: { services } }: AdminCall<unknow
 }
 
 /**
- * Where secrets of an integration come from, checked.
+ * Validated sources of an integration's secrets.
  *
- * @returns Undefined for absent ones, null for none.
- * @throws {NotFoundError} AB02 for a reference that is not there or that the workspace may not use.
+ * @returns Undefined if absent, null for an empty list.
+ * @throws {NotFoundError} AB02 for an unknown reference, or one the workspace may not use.
  */
 async function readMappings(
   { stores }: AdminCall<unknown>,
@@ -106,7 +106,7 @@ async function readMappings(
   return normal.length === 0 ? null : normal;
 }
 
-/** Fields that are mapped from secrets outside. */
+/** Fields that are mapped from external secrets. */
 export function mappedFields(mappings: unknown): ReadonlySet<string> {
   const list = Array.isArray(mappings) ? mappings : [];
   return new Set(list.flatMap((mapping) => (isObject(mapping) ? [String(mapping.target_field)] : [])));
@@ -155,7 +155,7 @@ export async function createIntegrationRows(
   return { id, statements: [stores.integrations.insert(tenantOf(tenant), row), ...sealed] };
 }
 
-/** What settings of an integration are checked against. */
+/** What settings of an integration are validated against. */
 export function toRules(
   { context: { services } }: AdminCall<unknown>,
   aiProviderId: string,
@@ -199,7 +199,7 @@ export async function updateIntegrationRows(
   return [stores.integrations.update(tenantOf(row), ownOf(row), changes), ...sealed];
 }
 
-/** Statements that remove an integration with its secrets; what else belongs to it goes with the row. */
+/** Statements that remove an integration with its secrets; its other records are removed with the row. */
 export function removeIntegrationRows({ stores }: AdminCall<unknown>, row: IntegrationRow): Statement[] {
   const tenant = tenantOf(row);
   return [

@@ -28,9 +28,9 @@ import { isSecretName } from "../core/hide-secrets.ts";
 import { toJson } from "../core/json-column.ts";
 import { refuseField } from "../core/request.ts";
 
-/** Settings and credentials that belong together, as they are stored: what is secret is there as a mask only. */
+/** Settings and credentials as they are stored together: secrets as masks. */
 export interface StoredCredentials {
-  /** What is not secret. */
+  /** Settings that are not secret. */
   configurations: unknown;
   /** Masks by field. */
   masked: unknown;
@@ -39,7 +39,7 @@ export interface StoredCredentials {
 /** New values; absent ones stay, null removes. */
 export interface CredentialChanges {
   key?: string | null | undefined;
-  /** Members are changed one by one, those of `custom_headers` and `oauth` too. */
+  /** Fields change one by one, those of `custom_headers` and `oauth` too. */
   configurations?: Readonly<Record<string, unknown>> | null | undefined;
 }
 
@@ -47,41 +47,41 @@ export interface CredentialChanges {
 export interface Credentials {
   configurations: JsonValue;
   masked: Record<string, string>;
-  /** Texts to seal by field. */
+  /** Strings to encrypt by field. */
   secrets: ReadonlyMap<string, string>;
-  /** Fields whose sealed secret goes away. */
+  /** Fields whose encrypted secret is removed. */
   removed: ReadonlySet<string>;
-  /** Members that say where requests go and that changed. */
+  /** Address fields that changed: they say where requests go. */
   moved: readonly MovedAddress[];
 }
 
-/** A member that says where requests go and that changed. */
+/** An address field that changed. */
 interface MovedAddress {
-  /** As the caller names it. */
+  /** Its name for the caller. */
   param: string;
-  /** How fields of the secrets begin that go there. */
+  /** Prefixes of the fields whose secrets are sent there. */
   fields: string;
 }
 
-/** What a change is checked against. */
+/** What a change is validated against. */
 export interface CredentialRules {
   services: Pick<Services, "addressGuard" | "contentRules" | "headerRules" | "redactor">;
   form: IntegrationForm;
-  /** Who the settings belong to, as messages name it. */
+  /** The owner of the settings in messages. */
   owner: string;
-  /** How the caller names a configuration. Default `configurations.<path>`. */
+  /** How messages name a configuration. Default `configurations.<path>`. */
   paramOf?: (path: string) => string;
-  /** What stands before a path in the field of its secret. */
+  /** Prefix of a path in the field of its secret. */
   prefix?: string;
 }
 
-/** Most characters of what is stored in clear. */
+/** Most characters stored in clear. */
 const maxPlainLength = 65_536;
 const maxHeaders = 100;
 const maxHeaderLength = 8_192;
 const maxSecretLength = 16_384;
 
-/** What integrations of a provider take. */
+/** The fields integrations of a provider accept. */
 export function formOf(
   aiProviderId: string,
   { providers, providerRules }: Pick<Services, "providerRules" | "providers">,
@@ -89,8 +89,8 @@ export function formOf(
   return providers.get(providerRules.aliases.get(aiProviderId) ?? aiProviderId)?.integrationForm ?? otherForm;
 }
 
-/** Texts by name, as a column of JSON holds them. */
-function readTexts(value: unknown): Map<string, string> {
+/** Strings by name, as a JSON column holds them. */
+function readText(value: unknown): Map<string, string> {
   const entries = Object.entries(isObject(value) ? value : {});
   return new Map(entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"));
 }
@@ -116,9 +116,9 @@ function checkHeader(
   if (!isHeaderName(name) || name.length > 255 || !headerRules.mayGoUpstream(name)) {
     refuseField(param, "is not a header that can be sent to a provider");
   }
-  if (typeof value !== "string") throw refuseField(param, "must be a text");
+  if (typeof value !== "string") throw refuseField(param, "must be a string");
   if (value.length > maxHeaderLength) refuseField(param, `must have at most ${maxHeaderLength} characters`);
-  if (!isHeaderValue(value)) refuseField(param, "must not hold control characters");
+  if (!isHeaderValue(value)) refuseField(param, "must not contain control characters");
 }
 
 function checkAddress(
@@ -136,14 +136,14 @@ function checkAddress(
   }
 }
 
-/** Whether something secret lies deeper in a value than it can be sealed. */
+/** Whether a value holds a secret too deep to be encrypted. */
 function hidesSecret(value: unknown, settings: ReadonlySet<string>): boolean {
   if (Array.isArray(value)) return value.some((item) => hidesSecret(item, settings));
   if (!isObject(value)) return false;
   return Object.entries(value).some(([name, inner]) => isSecretName(name, settings) || hidesSecret(inner, settings));
 }
 
-/** A value of `configurations` that is in order; `secret` when it has to be sealed. */
+/** A valid value of `configurations`; `secret` when it has to be encrypted. */
 function checkValue(
   path: string,
   value: unknown,
@@ -167,10 +167,10 @@ function checkValue(
     if (member.secret) return { secret: true };
   } else if (isSecretName(name, secretSettings)) return { secret: true };
   if (hidesSecret(value, secretSettings))
-    refuseField(param, "holds a secret too deep: write it as a member of configurations");
+    refuseField(param, "holds a secret too deep: make it a field of configurations");
   const text = toText(value);
   if (services.redactor.text(text) === text) return { secret: false };
-  return typeof value === "string" ? { secret: true } : refuseField(param, "holds a secret: write it as a text");
+  return typeof value === "string" ? { secret: true } : refuseField(param, "holds a secret: make it a string");
 }
 
 function toText(value: unknown): string {
@@ -197,22 +197,22 @@ function readChanges(configurations: Readonly<Record<string, unknown>>, rules: C
   });
 }
 
-/** What is known of a member; undefined for one there is not. */
+/** What is known of a field; undefined for an unknown one. */
 function memberOf(path: string, { form }: Pick<CredentialRules, "form">): ConfigurationMember | undefined {
   return [form.members, commonMembers].find((members) => Object.hasOwn(members, path))?.[path];
 }
 
-/** What is stored while it is being changed. */
+/** The stored values while they are changed. */
 function openDraft(stored: StoredCredentials | undefined, prefix: string) {
   const plain = toPaths(stored?.configurations);
-  const masked = readTexts(stored?.masked);
+  const masked = readText(stored?.masked);
   const secrets = new Map<string, string>();
   const removed = new Set<string>();
   const dropField = (field: string) => {
     if (masked.delete(field)) removed.add(field);
     secrets.delete(field);
   };
-  // names of headers may hold dots: only a group has something below it
+  // header names may contain dots: only a group has paths below it
   const isAt = (path: string, at: string) => path === at || (!at.includes(".") && path.startsWith(`${at}.`));
   return {
     plain,
@@ -220,7 +220,7 @@ function openDraft(stored: StoredCredentials | undefined, prefix: string) {
     secrets,
     removed,
     dropField,
-    /** Removes a path and all below it. */
+    /** Removes a path and all paths below it. */
     drop(at: string) {
       for (const path of [...plain.keys()]) if (isAt(path, at)) plain.delete(path);
       for (const field of [...masked.keys()])
@@ -237,7 +237,7 @@ function openDraft(stored: StoredCredentials | undefined, prefix: string) {
 /**
  * Settings and credentials after a change.
  *
- * @throws {InvalidRequestError} AB01, naming the member that is wrong. No message holds a value.
+ * @throws {InvalidRequestError} AB01, naming the field that is wrong. No message holds a value.
  */
 export function changeCredentials(
   stored: StoredCredentials | undefined,
@@ -272,7 +272,7 @@ export function changeCredentials(
   return { configurations: toJson(content), masked: Object.fromEntries(masked), secrets, removed, moved };
 }
 
-/** Members that say where requests go and do not say what they said before. */
+/** Address fields whose value changed. */
 function findMoved(
   stored: StoredCredentials | undefined,
   plain: ReadonlyMap<string, unknown>,
@@ -290,10 +290,10 @@ function findMoved(
 }
 
 /**
- * Refuses to send stored secrets somewhere else: whoever may change an address need not know them.
+ * Refuses to send stored secrets elsewhere: whoever may change an address need not know them.
  *
- * @param parts Everything that is stored together with what moved, after the change.
- * @param mapped Fields that are mapped from secrets outside and that the change does not name again.
+ * @param parts Everything stored together with the moved address, after the change.
+ * @param mapped Fields mapped from external secrets that the change does not name again.
  * @throws {InvalidRequestError} AB01, naming the address and the secrets that must be given again.
  */
 export function requireSecretsWithAddress(
@@ -304,11 +304,11 @@ export function requireSecretsWithAddress(
   for (const { param, fields } of parts.flatMap(({ moved }) => moved)) {
     const left = [...stored, ...mapped].filter((field) => field.startsWith(fields));
     if (left.length === 0) continue;
-    refuseField(param, `cannot change alone: give the secrets that go there again with it: ${left.join(", ")}`);
+    refuseField(param, `cannot change alone: send again the secrets that go there: ${left.join(", ")}`);
   }
 }
 
-/** What is required by the value of one member. */
+/** Fields that are required for a value of another one. */
 function requiredByChoice({ required, absent }: NonNullable<IntegrationForm["choice"]>, value: unknown) {
   if (value === undefined) return absent;
   const chosen = String(value);
@@ -316,7 +316,7 @@ function requiredByChoice({ required, absent }: NonNullable<IntegrationForm["cho
 }
 
 /**
- * Checks that all a provider needs is there: stored, given now, or mapped from a secret outside.
+ * Checks that a provider has all it needs: stored, given now, or mapped from an external secret.
  *
  * @throws {InvalidRequestError} AB01, naming what is missing.
  */
@@ -335,7 +335,7 @@ export function requireComplete(
   const hasOauth = [...plain.keys(), ...Object.keys(masked)].some((path) =>
     path.replace(configurationPrefix, "").startsWith("oauth."),
   );
-  // a host of one's own may want no key, and a token takes its place
+  // a custom host may need no key, and a token replaces it
   const needsNoKey = isThere("custom_host") || hasOauth;
   for (const path of [...required, ...(ofChoice ?? []), ...(hasOauth ? requiredOfOauth : [])]) {
     if (isThere(path) || (path === "key" && needsNoKey)) continue;
@@ -343,7 +343,7 @@ export function requireComplete(
   }
 }
 
-/** Statements that seal what is secret after a change. */
+/** Statements that encrypt the secrets after a change. */
 export async function sealSecrets(
   { stores, context: { services }, now }: AdminCall<unknown>,
   place: Tenant & { recordId: string },
@@ -363,12 +363,12 @@ export async function sealSecrets(
   ];
 }
 
-/** Settings as they are shown: what is secret as a mask under a name of its own. */
+/** Settings as responses show them: secrets as masks under separate names. */
 export function showConfigurations(
   { configurations, masked }: StoredCredentials,
   prefix: string = configurationPrefix,
 ): Record<string, unknown> {
-  const masks = [...readTexts(masked)].flatMap(([field, mask]): [string, string][] => {
+  const masks = [...readText(masked)].flatMap(([field, mask]): [string, string][] => {
     if (!field.startsWith(prefix)) return [];
     const { group, name } = splitPath(field.slice(prefix.length));
     return [[`${group === undefined ? "" : `${group}.`}masked_${name}`, mask]];
@@ -376,7 +376,7 @@ export function showConfigurations(
   return fromPaths([...toPaths(configurations), ...masks]);
 }
 
-/** The mask of an integration's key; null when it has none. */
+/** The mask of an integration's key; null without one. */
 export function showKey({ masked }: Pick<StoredCredentials, "masked">): string | null {
-  return readTexts(masked).get("key") ?? null;
+  return readText(masked).get("key") ?? null;
 }

@@ -14,7 +14,7 @@ import { createDefaultProvider } from "./provider-rows.ts";
 type GivenAccess = NonNullable<UpdateWorkspaceAccess["workspaces"]>[number];
 type GlobalAccess = NonNullable<UpdateWorkspaceAccess["global_workspace_access"]>;
 
-/** What workspaces made later get, as it is shown. */
+/** Access of workspaces created later, as responses show it. */
 export function showGlobalAccess(stored: unknown) {
   const { enabled = false, usage_limits = null, rate_limits = null } = isObject(stored) ? stored : {};
   return { enabled, usage_limits: toShownUsageList(usage_limits), rate_limits };
@@ -50,7 +50,7 @@ async function listWorkspaces(call: AdminCall<undefined>) {
   return { total: shown.length, workspaces: shown };
 }
 
-/** Members of access as they are stored; absent ones stay. */
+/** Fields of access as they are stored; absent ones stay. */
 function toAccess(given: GlobalAccess, now: number) {
   const rates = toLimitList(given.rate_limits);
   return {
@@ -67,17 +67,17 @@ interface Grant {
   workspaceId: string;
   changes: AccessChanges & { lastResetAt?: number };
   stored: IntegrationWorkspaceRow | undefined;
-  /** What the body says of this workspace itself, and where. */
+  /** What the body says of this workspace, and where. */
   named: { given: GivenAccess; param: string } | undefined;
 }
 
-/** Access of all workspaces as it is stored: what is absent is none. */
+/** Access of all workspaces as it is stored: absent fields are null. */
 function toGlobalAccess(given: GlobalAccess, now: number) {
   const { enabled, usageLimits = null, rateLimits = null } = toAccess(given, now);
   return { enabled, usageLimits, rateLimits };
 }
 
-/** What every workspace has to get; undefined when they keep what they have. */
+/** The access every workspace gets; undefined when it does not change. */
 function readOverride(
   { body, now }: AdminCall<UpdateWorkspaceAccess>,
   integration: IntegrationRow,
@@ -94,20 +94,20 @@ function readOverride(
   return { enabled: enabled === true, usageLimits, rateLimits };
 }
 
-/** What the body says of single workspaces, by their id. */
+/** What the body says of individual workspaces, by their id. */
 function readNamed({ body }: AdminCall<UpdateWorkspaceAccess>, workspaces: readonly WorkspaceRow[]) {
   const named = new Map<string, NonNullable<Grant["named"]>>();
   for (const [index, given] of (body.workspaces ?? []).entries()) {
     const param = `workspaces.${index}`;
     const found = workspaces.find(({ id, slug }) => given.id === id || given.id === slug);
     const workspace = found ?? forbid("This key has no access to this workspace", `${param}.id`);
-    if (named.has(workspace.id)) refuseField(`${param}.id`, "is named twice");
+    if (named.has(workspace.id)) refuseField(`${param}.id`, "is listed twice");
     named.set(workspace.id, { given, param });
   }
   return named;
 }
 
-/** Every workspace whose access changes. What the body says of a workspace itself wins over the values for all. */
+/** Every workspace whose access changes. Values for an individual workspace win over those for all. */
 async function readGrants(call: AdminCall<UpdateWorkspaceAccess>, integration: IntegrationRow): Promise<Grant[]> {
   const { stores, now } = call;
   const tenant = organisationOf(integration);
@@ -128,7 +128,7 @@ async function readGrants(call: AdminCall<UpdateWorkspaceAccess>, integration: I
   });
 }
 
-/** Members that are there. */
+/** The fields that are present. */
 function definedOnly(changes: AccessChanges): Partial<AccessChanges> {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
@@ -155,7 +155,7 @@ async function defaultProviders(
       integrationId,
       slug,
       integrationSlug,
-      note: "Made when access was given",
+      note: "Created when access was granted",
       param: `${place}default_provider_slug`,
     };
     const { statement } = await createDefaultProvider(call, { organisationId, workspaceId }, provider);
@@ -167,7 +167,8 @@ async function defaultProviders(
 async function updateWorkspaces(call: AdminCall<UpdateWorkspaceAccess>) {
   const { body, stores, now } = call;
   const integration = await findIntegration(call, "update");
-  if (integration.workspaceId !== null) refuseField("workspaces", "cannot be set: the integration is of one workspace");
+  if (integration.workspaceId !== null)
+    refuseField("workspaces", "cannot be set: the integration belongs to one workspace");
   const grants = await readGrants(call, integration);
   const providers = await defaultProviders(call, integration, grants);
   const { organisationId, id: integrationId } = integration;
@@ -203,7 +204,7 @@ const access = (verb: string) => ({
   scopes: [scopeOf("organisation", verb), scopeOf("workspace", verb)],
 });
 
-/** Rows of the workspaces an integration is lent to. */
+/** Endpoints of the workspaces an integration is shared with. */
 export const integrationWorkspaceEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,

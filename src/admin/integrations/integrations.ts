@@ -41,7 +41,7 @@ function toSummary(row: IntegrationRow) {
   };
 }
 
-/** Levels a list shows: those asked for, as far as the key may list them. */
+/** Levels a list shows: the requested ones, as far as the key may list them. */
 function readLevels({ query, context }: AdminCall<undefined>): Level[] {
   const type = readChoice(query, "type", ["workspace", "organisation", "all"]) ?? "all";
   const asked: Level[] = type === "all" ? ["workspace", "organisation"] : [type];
@@ -49,7 +49,7 @@ function readLevels({ query, context }: AdminCall<undefined>): Level[] {
   return held.length > 0 ? held : forbid(`This key needs the scope ${scopeOf(asked[0] ?? "workspace", "list")}`);
 }
 
-/** Which rows of a tenant are of these levels and, seen from a workspace, its own or lent to it. */
+/** Filter of a tenant's rows of these levels and, for a workspace, its own or those shared with it. */
 async function whereLevels(
   { stores }: AdminCall<undefined>,
   tenant: Tenant,
@@ -82,7 +82,7 @@ async function listIntegrations(call: AdminCall<undefined>) {
 
 async function readIntegration(call: AdminCall<undefined>) {
   const row = await findIntegration(call, "read");
-  const lent = { integrationId: row.id, enabled: true };
+  const sharedWith = { integrationId: row.id, enabled: true };
   const organisation = { organisationId: row.organisationId, workspaceId: null };
   return {
     ...toSummary(row),
@@ -91,7 +91,7 @@ async function readIntegration(call: AdminCall<undefined>) {
     global_workspace_access_settings: showGlobalAccess(row.globalWorkspaceAccess),
     allow_all_models: row.allowAllModels,
     workspace_count:
-      row.workspaceId === null ? await call.stores.integrationWorkspaces.count(organisation, { where: lent }) : 1,
+      row.workspaceId === null ? await call.stores.integrationWorkspaces.count(organisation, { where: sharedWith }) : 1,
     secret_mappings: row.secretMappings,
     pricing_adjustments: row.pricingAdjustments,
   };
@@ -105,7 +105,7 @@ async function defaultProvider(
 ): Promise<{ slug: string; statement: Statement } | undefined> {
   const { name, create_default_provider, default_provider_slug: slug } = call.body;
   if (workspaceId === null || create_default_provider === false) return undefined;
-  const note = "Made together with its integration";
+  const note = "Created with its integration";
   const named = { integrationId: integration.id, slug, integrationSlug: integration.slug };
   const provider = { name, ...named, note, param: "default_provider_slug" };
   return createDefaultProvider(call, { organisationId, workspaceId }, provider);
@@ -166,7 +166,7 @@ const access = (verb: string) => ({
 const audit = (action: string) => ({ resource: "integrations", action });
 const one = "/v1/integrations/:slug";
 
-/** Rows of integrations: credentials of model providers. */
+/** Endpoints of integrations: credentials of model providers. */
 export const integrationEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -175,7 +175,7 @@ export const integrationEndpoints: readonly AdminEndpoint[] = [
     summary: "List integrations",
     access: access("list"),
     query: [
-      { name: "workspace_id", description: "What this workspace may use, for keys of the organisation" },
+      { name: "workspace_id", description: "Integrations this workspace may use, for keys of the organisation" },
       { name: "type", description: "workspace, organisation or all (default)" },
       { name: "current_page", description: "Counted from 0" },
       { name: "page_size", description: "1 to 1000; default 100" },
@@ -186,7 +186,7 @@ export const integrationEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: "/v1/integrations",
-    summary: "Make an integration",
+    summary: "Create an integration",
     access: access("create"),
     audit: audit("create"),
     body: CreateIntegration,

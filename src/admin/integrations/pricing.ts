@@ -9,7 +9,7 @@ import { findPrice, type ModelPrice } from "../../pricing/prices.ts";
 const perToken = -4;
 const perUnit = 2;
 
-/** Prices as the wire has them. */
+/** Prices in the shape of the API. */
 function toPrices(values: ReadonlyMap<string, number>, places: number) {
   return Object.fromEntries(Array.from(values, ([name, value]) => [name, { price: shiftDecimal(value, places) }]));
 }
@@ -29,7 +29,7 @@ function toPricing({ tokens, batch, units, images }: ModelPrice) {
   };
 }
 
-/** What is known of a model besides its price. */
+/** Facts about a model besides its price. */
 function toFacts({ tokens, batch, units, images }: ModelPrice, provider: string, model: string) {
   return {
     object: "model",
@@ -41,13 +41,13 @@ function toFacts({ tokens, batch, units, images }: ModelPrice, provider: string,
   };
 }
 
-/** Provider and model in the rest of a path; a model may hold slashes, plain or encoded. */
+/** Provider and model in the rest of a path; a model may contain slashes, encoded or not. */
 function readModel({ url }: RequestContext, prefix: string): { provider: string; model: string } {
   const [provider = "", ...model] = url.pathname.slice(prefix.length).split("/");
   return { provider: decodeURIComponent(provider), model: decodeURIComponent(model.join("/")) };
 }
 
-/** Readers of this answer look for a plain text in `error`. */
+/** Clients expect a string in `error`. */
 function answerUnknown(): Reply {
   const error = new NotFoundError("Model not found", { code: "AB08" });
   return jsonReply({ ...toErrorBody(error, "admin"), error: error.message }, error.status);
@@ -56,11 +56,11 @@ function answerUnknown(): Reply {
 type Describe = (price: ModelPrice, provider: string, model: string) => unknown;
 
 const kinds: readonly { name: string; summary: string; describe: Describe }[] = [
-  { name: "pricing", summary: "What a model costs, in US cents", describe: toPricing },
-  { name: "general", summary: "What is known of a model", describe: toFacts },
+  { name: "pricing", summary: "Show the price of a model, in US cents", describe: toPricing },
+  { name: "general", summary: "Show facts about a model", describe: toFacts },
 ];
 
-/** Rows of the price list. */
+/** Endpoints of the price list. */
 export const pricingEndpoints: readonly Endpoint[] = kinds.flatMap(({ name, summary, describe }) =>
   ["/v1/model-configs", "/model-configs"].map((group) => {
     const prefix = `${group}/${name}/`;

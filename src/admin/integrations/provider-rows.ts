@@ -11,7 +11,7 @@ import { showConfigurations, showKey } from "./integration-secrets.ts";
 /** A provider belongs to one workspace. */
 export type WorkspaceTenant = Tenant & { workspaceId: string };
 
-/** What a provider is called on the path that shows it. */
+/** The record's name on the path that shows it. */
 export type ProviderObject = "provider" | "virtual-key";
 
 /** A provider with the integration it uses. */
@@ -20,7 +20,7 @@ export interface JoinedProvider {
   integration: IntegrationRow;
 }
 
-/** A provider as it is shown. Settings of an integration that the organisation lends are not shown with it. */
+/** A provider as responses show it, without settings of an integration that the organisation shares. */
 export function showProvider({ row, integration }: JoinedProvider, object: ProviderObject, now: number) {
   const isExpired = row.expiresAt !== null && row.expiresAt <= now;
   return {
@@ -59,7 +59,7 @@ export function toProviderChanges(members: ProviderMembers, now: number) {
     expiresAt: expires_at,
     usageLimits: usage_limits ? toStoredUsage(usage_limits, now) : usage_limits,
     rateLimits: rateLimits === undefined ? undefined : toJson(rateLimits),
-    // with another budget, or from now on, nothing is used up until it is counted again
+    // a changed budget or a reset makes the provider usable again, until usage is counted
     ...(members.reset_usage || usage_limits !== undefined ? { status: "active" } : {}),
     ...(members.reset_usage ? { lastResetAt: now } : {}),
   };
@@ -99,20 +99,20 @@ export function createProviderRow(
   return { id, slug: named, statement: stores.providers.insert(tenant, row) };
 }
 
-/** Which provider a new or newly lent integration brings along. */
+/** The provider that a new or newly shared integration brings along. */
 interface DefaultProvider {
   name: string;
   integrationId: string;
   slug: string | null | undefined;
-  /** Slug of the integration: the provider has it too where it is free and the body names none. */
+  /** Slug of the integration: the provider gets it too if it is free and the body names none. */
   integrationSlug: string;
   note: string;
 }
 
 /**
- * A provider which comes with an integration: its slug, and the statement that writes it.
+ * A provider that comes with an integration: its slug, and the statement that writes it.
  *
- * @param param Member of the body that names the slug.
+ * @param param Field of the body that names the slug.
  * @throws {InvalidRequestError} AB01 if the workspace has a provider with the slug.
  */
 export async function createDefaultProvider(
@@ -122,6 +122,6 @@ export async function createDefaultProvider(
 ): Promise<{ slug: string; statement: Statement }> {
   const { slug } = provider;
   const isTaken = (await call.stores.providers.find(tenant, { slug: slug ?? integrationSlug })) !== undefined;
-  if (slug && isTaken) refuseField(param, "is taken by another provider of the workspace");
+  if (slug && isTaken) refuseField(param, "is used by another provider of the workspace");
   return createProviderRow(call, tenant, isTaken ? provider : { ...provider, slug: slug ?? integrationSlug });
 }

@@ -14,7 +14,7 @@ import {
   type WorkspaceTenant,
 } from "./provider-rows.ts";
 
-/** The integrations of some providers, whoever they belong to. */
+/** The integrations of some providers, whoever owns them. */
 async function readIntegrations(
   { stores }: AdminCall<unknown>,
   { organisationId }: Tenant,
@@ -37,7 +37,7 @@ export async function findProvider(call: AdminCall<unknown>): Promise<JoinedProv
   return { row, tenant, integration: requireFound(integrations.get(row.integrationId), "provider") };
 }
 
-/** Answers a list of providers as the path names them. */
+/** A list of providers, named as on the path. */
 async function listProviders(call: AdminCall<undefined>, object: ProviderObject) {
   const tenant = await requireWorkspace(call);
   const { rows, total } = await call.stores.providers.list(tenant, { page: readPage(call.query) });
@@ -78,18 +78,18 @@ async function updateProvider(call: AdminCall<UpdateProvider>) {
   return { answer: { id: row.id, slug: row.slug }, recordId: row.id, statements };
 }
 
-/** Who reaches providers: both families of scopes open both paths. */
+/** Scopes for providers: both families open both paths. */
 export const providerAccess = (verb: string) => ({
   keys: "any" as const,
   scopes: [`providers.${verb}`, `virtual_keys.${verb}`],
 });
 
-/** Rows that both paths have: to list, show and delete. */
+/** Endpoints both paths have: to list, show and delete. */
 export function commonProviderEndpoints(
   path: string,
   { tag, noun, object, resource }: { tag: string; noun: string; object: ProviderObject; resource: string },
 ): AdminEndpoint[] {
-  const query = [{ name: "workspace_id", description: "Needed with keys of the organisation" }];
+  const query = [{ name: "workspace_id", description: "Required for keys of the organisation" }];
   const one = { tag, query, path: `${path}/:slug` };
   return [
     defineRead({
@@ -125,7 +125,7 @@ export function commonProviderEndpoints(
 
 const row = { tag: "Providers" };
 
-/** Rows of providers: integrations as they are used in one workspace. */
+/** Endpoints of providers: integrations as one workspace uses them. */
 export const providerEndpoints: readonly AdminEndpoint[] = [
   ...commonProviderEndpoints("/v1/providers", {
     ...row,
@@ -137,7 +137,7 @@ export const providerEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: "/v1/providers",
-    summary: "Make a provider",
+    summary: "Create a provider",
     access: providerAccess("create"),
     audit: { resource: "providers", action: "create" },
     body: CreateProvider,

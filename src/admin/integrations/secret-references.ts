@@ -30,10 +30,10 @@ import {
   toList,
 } from "../core/request.ts";
 
-/** Credentials as they were checked: every member by its name. */
+/** Validated credentials: every field by its name. */
 type AuthConfig = Record<string, string>;
 
-/** The members of an object that are texts. */
+/** The fields of an object that are strings. */
 function textsOf(value: unknown): AuthConfig {
   const members = isObject(value) ? Object.entries(value) : [];
   return Object.fromEntries(members.filter((member): member is [string, string] => typeof member[1] === "string"));
@@ -62,13 +62,13 @@ function toRecord(row: SecretReferenceRow) {
   };
 }
 
-/** Tags a list is narrowed to: a JSON object of texts. */
+/** Tags a list is filtered by: a JSON object of strings. */
 function readTags(query: URLSearchParams): AuthConfig | undefined {
   const text = readText(query, "tags");
   if (text === undefined) return undefined;
   const value = parseJson(text);
   if (!isObject(value) || Object.values(value).some((tag) => typeof tag !== "string")) {
-    return refuseField("tags", "must be a JSON object of texts");
+    return refuseField("tags", "must be a JSON object of strings");
   }
   return textsOf(value);
 }
@@ -131,7 +131,7 @@ async function readWorkspaces({
   return [...ids];
 }
 
-/** What is stored of credentials, and the statements that store their secrets. */
+/** The stored part of credentials, and the statements that store their secrets. */
 async function sealAuth(call: AdminCall<unknown>, recordId: string, given: AuthConfig) {
   const {
     context: { services },
@@ -162,7 +162,7 @@ async function createSecretReference(call: AdminCall<CreateSecretReference>) {
   checkAddresses(call, config);
   const id = crypto.randomUUID();
   const slug = body.slug ?? createSlug(body.name);
-  if (await stores.secretReferences.find(tenant, { slug })) refuseField("slug", "is taken");
+  if (await stores.secretReferences.find(tenant, { slug })) refuseField("slug", "is already in use");
   const allowedWorkspaces = await readWorkspaces(call);
   const { plain, masked, statements } = await sealAuth(call, id, config);
   const row = {
@@ -191,11 +191,11 @@ async function createSecretReference(call: AdminCall<CreateSecretReference>) {
   };
 }
 
-/** Credentials after a change: members it leaves out stay, null clears, those of another mode go. */
+/** Credentials after a change: absent fields stay, null clears, fields of another mode are removed. */
 async function mergeAuth(call: AdminCall<unknown>, row: SecretReferenceRow, given: Record<string, string | null>) {
   const masked = textsOf(row.masked);
   const merged = Object.entries({ ...textsOf(row.authConfig), ...masked, ...given });
-  // rows hold the kinds of store this schema knows
+  // rows hold only kinds of store that this schema knows
   const schema = authSchemas[row.managerType as keyof typeof authSchemas];
   const checked = v.safeParse(schema, Object.fromEntries(merged.filter(([, value]) => value !== null)), plainIssues);
   if (!checked.success) {
@@ -204,20 +204,20 @@ async function mergeAuth(call: AdminCall<unknown>, row: SecretReferenceRow, give
   }
   const config = textsOf(checked.output);
   checkAddresses(call, config);
-  const isKept = (name: string) => Object.hasOwn(masked, name) && !Object.hasOwn(given, name);
+  const isPreserved = (name: string) => Object.hasOwn(masked, name) && !Object.hasOwn(given, name);
   const entries = Object.entries(config);
-  const sealed = await sealAuth(call, row.id, Object.fromEntries(entries.filter(([name]) => !isKept(name))));
-  const gone = Object.keys(masked).filter((name) => !Object.hasOwn(config, name));
+  const sealed = await sealAuth(call, row.id, Object.fromEntries(entries.filter(([name]) => !isPreserved(name))));
+  const obsolete = Object.keys(masked).filter((name) => !Object.hasOwn(config, name));
   const before = textsOf(row.authConfig);
   const moved = movingAuthFields.find((name) => before[name] !== config[name]);
-  const kept = entries.map(([name]) => name).filter(isKept);
-  if (moved !== undefined && kept.length > 0) {
-    refuseField(`auth_config.${moved}`, `cannot change alone: give the secrets again with it: ${kept.join(", ")}`);
+  const preserved = entries.map(([name]) => name).filter(isPreserved);
+  if (moved !== undefined && preserved.length > 0) {
+    refuseField(`auth_config.${moved}`, `cannot change alone: send the secrets again with it: ${preserved.join(", ")}`);
   }
   return {
     authConfig: sealed.plain,
-    masked: { ...Object.fromEntries(entries.filter(([name]) => isKept(name))), ...sealed.masked },
-    statements: [...gone.map((name) => removeSecret(call, row.id, name)), ...sealed.statements],
+    masked: { ...Object.fromEntries(entries.filter(([name]) => isPreserved(name))), ...sealed.masked },
+    statements: [...obsolete.map((name) => removeSecret(call, row.id, name)), ...sealed.statements],
   };
 }
 
@@ -225,7 +225,7 @@ function removeSecret({ stores, tenant }: AdminCall<unknown>, recordId: string, 
   return stores.secrets.remove(tenant, { kind: secretKind, recordId, field: `auth_config.${name}` });
 }
 
-/** Which workspaces may use the reference after a change; naming some takes it from all others. */
+/** Workspaces that may use the reference after a change; naming some excludes all others. */
 async function mergeAccess(call: AdminCall<UpdateSecretReference>) {
   const { allow_all_workspaces: all, allowed_workspaces: names } = call.body;
   const allowedWorkspaces = await readWorkspaces(call);
@@ -250,7 +250,7 @@ async function updateSecretReference(call: AdminCall<UpdateSecretReference>) {
     tags: body.tags,
     ...(await mergeAccess(call)),
     ...authColumns,
-    // a change in the same millisecond is a change too: what was read before is told apart by this time
+    // a change in the same millisecond counts too: cached values are invalidated by this time
     lastUpdatedAt: Math.max(now, row.lastUpdatedAt + 1),
   };
   return {
@@ -296,7 +296,7 @@ const access = (verb: string) => ({ keys: "admin" as const, scopes: [`secret_ref
 const all = { tag: "Secret references", path: "/v1/secret-references" };
 const one = { tag: "Secret references", path: "/v1/secret-references/:id" };
 
-/** Rows of references to secrets in stores outside. */
+/** Endpoints of references to secrets in external stores. */
 export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...all,
@@ -315,7 +315,7 @@ export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
   defineWrite({
     ...all,
     method: "POST",
-    summary: "Refer to a secret in a store outside",
+    summary: "Create a reference to a secret in an external store",
     access: access("create"),
     audit: audit("create"),
     body: CreateSecretReference,

@@ -15,8 +15,8 @@ import { commonProviderEndpoints, findProvider, providerAccess } from "./provide
 type Fields = ReadonlyMap<string, VirtualKeyField>;
 
 /**
- * Fields of a virtual key by the configuration each gives. Those of other providers are among them: one that is given is
- * refused as a setting the provider does not have.
+ * Fields of a virtual key by the configuration each sets. They include those of other providers: a given one is refused as
+ * a setting the provider does not have.
  */
 function fieldsOf(aiProviderId: string, { context: { services } }: AdminCall<unknown>): Fields {
   const own = Object.entries(services.providers.get(aiProviderId)?.virtualKeyFields ?? {});
@@ -25,7 +25,7 @@ function fieldsOf(aiProviderId: string, { context: { services } }: AdminCall<unk
   return new Map([["custom_host", { field: "custom_host" }], ...others, ...own]);
 }
 
-/** What a virtual key says of itself, where it names just one deployment as a list of it. */
+/** The fields of a virtual key; a single deployment becomes a list of one. */
 function withDeployments(body: UpdateVirtualKey): Readonly<Record<string, unknown>> {
   const { deploymentConfig, deploymentName, apiVersion } = body;
   if (deploymentConfig || (!deploymentName && !apiVersion))
@@ -35,7 +35,7 @@ function withDeployments(body: UpdateVirtualKey): Readonly<Record<string, unknow
   return { ...body, deploymentConfig: [{ deploymentName, apiVersion, is_default: true }] };
 }
 
-/** What a virtual key says of its settings, as `configurations`. */
+/** Settings of a virtual key, as `configurations`. */
 function readSettings(given: UpdateVirtualKey, fields: Fields): Record<string, unknown> {
   const body = withDeployments(given);
   const settings = Array.from(fields, ([path, { field, convert = asIs }]): [string, unknown] => {
@@ -47,7 +47,7 @@ function readSettings(given: UpdateVirtualKey, fields: Fields): Record<string, u
 
 const asIs = (value: unknown): unknown => value;
 
-/** How a provider authenticates virtual keys, which do not say it themselves. */
+/** How a provider authenticates virtual keys, which do not set it themselves. */
 function authenticationOf(aiProviderId: string, { context: { services } }: AdminCall<unknown>): Record<string, string> {
   const { mode } = services.providers.get(aiProviderId)?.requirements ?? {};
   return mode?.ofVirtualKeys === undefined ? {} : { [mode.setting]: mode.ofVirtualKeys };
@@ -110,14 +110,14 @@ async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
 const row = { tag: "Virtual keys" };
 const resource = "virtual_keys";
 
-/** Rows of virtual keys: providers under the name older clients have for them, with credentials of their own. */
+/** Endpoints of virtual keys: providers under the name older clients know, with their own credentials. */
 export const virtualKeyEndpoints: readonly AdminEndpoint[] = [
   ...commonProviderEndpoints("/v1/virtual-keys", { ...row, noun: "virtual key", object: "virtual-key", resource }),
   defineWrite({
     ...row,
     method: "POST",
     path: "/v1/virtual-keys",
-    summary: "Make a virtual key",
+    summary: "Create a virtual key",
     access: providerAccess("create"),
     audit: { resource, action: "create" },
     body: CreateVirtualKey,

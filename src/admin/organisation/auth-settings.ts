@@ -12,7 +12,7 @@ import { refuseField } from "../core/request.ts";
 import { findOrganisation } from "./organisation.ts";
 import { mergeMembers } from "./workspace-settings.ts";
 
-/** What holds without a setting. */
+/** Values of absent settings. */
 const defaults = {
   jwks_url: null,
   jwks: null,
@@ -30,10 +30,10 @@ function toAuthSettings({ authSettings }: Pick<OrganisationRow, "authSettings">)
   return { success: true, data: { jwt_enabled: hasKeys, ...defaults, ...stored } };
 }
 
-/** Most addresses of key sets, and most keys of a set. */
+/** Most key set addresses, and most keys of a set. */
 const most = { urls: 10, keys: 100 };
 
-/** A comma list of addresses of key sets, each checked as text; plain http only for hosts the operator trusts. */
+/** Comma-separated addresses of key sets, each validated as text; plain http only for hosts the operator trusts. */
 function readKeySetUrls(text: string, guard: AddressGuard): string {
   const urls = text.split(",").map((url) => url.trim());
   if (urls.length > most.urls) refuseField("jwks_url", `must name at most ${most.urls} addresses`);
@@ -49,7 +49,7 @@ function readKeySetUrls(text: string, guard: AddressGuard): string {
   return urls.join(",");
 }
 
-/** Members of private and of symmetric keys (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1; RFC 8037, section 2). */
+/** Fields of private and of symmetric keys (RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1; RFC 8037, section 2). */
 const privateMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
 /** Curves that ECDSA and EdDSA keys may have. */
@@ -71,15 +71,15 @@ function bitsOf(modulus: unknown): number {
   }
 }
 
-/** Refuses what is no public key that can verify a signature. */
+/** Refuses anything but a public key that can verify a signature. */
 function requirePublicKey(key: unknown, param: string): void {
   if (!isObject(key)) throw refuseField(param, "must be a JSON Web Key");
   if (privateMembers.some((name) => Object.hasOwn(key, name)) || key.kty === "oct") {
-    refuseField(param, "is no public key: a private or symmetric key must never leave its owner");
+    refuseField(param, "is not a public key: a private or symmetric key must never leave its owner");
   }
-  if (typeof key.kid !== "string" || key.kid === "") refuseField(`${param}.kid`, "must be a text");
+  if (typeof key.kid !== "string" || key.kid === "") refuseField(`${param}.kid`, "must be a string");
   if (key.kty === "RSA") {
-    if (typeof key.e !== "string") refuseField(`${param}.e`, "must be a text");
+    if (typeof key.e !== "string") refuseField(`${param}.e`, "must be a string");
     if (bitsOf(key.n) < minimumRsaBits) refuseField(`${param}.n`, `must have at least ${minimumRsaBits} bits`);
     return;
   }
@@ -87,7 +87,7 @@ function requirePublicKey(key: unknown, param: string): void {
   if (!allowed || !Object.hasOwn(curves, String(key.kty))) refuseField(`${param}.kty`, "must be RSA, EC or OKP");
   if (!allowed?.includes(String(key.crv))) refuseField(`${param}.crv`, `must be ${allowed?.join(", ")}`);
   for (const name of key.kty === "EC" ? ["x", "y"] : ["x"]) {
-    if (typeof key[name] !== "string") refuseField(`${param}.${name}`, "must be a text");
+    if (typeof key[name] !== "string") refuseField(`${param}.${name}`, "must be a string");
   }
 }
 
@@ -103,7 +103,7 @@ function requireKeySet({ keys }: Record<string, unknown>): void {
 function readScopes(scopes: readonly string[]): string[] {
   const read = scopes.map((text, index) => {
     const scope = normaliseScope(text);
-    return mayHoldScope("token", scope) ? scope : refuseField(`default_scopes.${index}`, `no token can hold ${text}`);
+    return mayHoldScope("token", scope) ? scope : refuseField(`default_scopes.${index}`, `tokens cannot hold ${text}`);
   });
   return [...new Set(read)];
 }
@@ -134,7 +134,7 @@ async function updateAuthSettings(call: AdminCall<UpdateAuthSettings>) {
 const row = { tag: "Organisation", path: "/v1/organisations/:id/auth-settings" };
 const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_settings.${verb}`] });
 
-/** Rows that say how tokens of the organisation's identity provider are verified. */
+/** Endpoints for the verification of tokens of the organisation's identity provider. */
 export const authSettingsEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,

@@ -25,7 +25,7 @@ async function readSlugs(
   return slugs;
 }
 
-/** The workspaces and subjects a change speaks of, workspaces by their slugs. */
+/** The workspaces and subjects a change names, workspaces by their slugs. */
 async function readChange(call: AdminCall<unknown>, change: ChangedAuth) {
   const mapping = Object.entries(change.jwt_sub_workspace_mapping ?? {});
   const workspaces = await readSlugs(
@@ -41,7 +41,7 @@ async function readChange(call: AdminCall<unknown>, change: ChangedAuth) {
   return { workspaces, mapping: mapping.map(([sub], index) => [sub, mapped[index] ?? ""] as const) };
 }
 
-/** Names to take away; workspaces may be deleted ones, and are matched by slug as lists hold them. */
+/** Names to remove; workspaces may be deleted ones, and are matched by slug, as the lists store them. */
 async function readRemovals({ stores, tenant }: AdminCall<unknown>, change: ChangedAuth) {
   const workspaces = new Set<string>();
   for (const name of change.remove_workspaces_allowed ?? []) {
@@ -50,7 +50,7 @@ async function readRemovals({ stores, tenant }: AdminCall<unknown>, change: Chan
   return { workspaces, subs: new Set(change.remove_subs_allowed ?? []) };
 }
 
-/** Plain members after a change: what it leaves out stays, null clears. */
+/** Plain fields after a change: absent ones stay, null clears. */
 function mergePlain(current: Record<string, unknown>, change: ChangedAuth): StoredAuth {
   const given: Record<string, unknown> = change;
   const names = Object.keys(plainAuthMembers).filter((name) => (given[name] ?? current[name]) != null);
@@ -64,10 +64,10 @@ function mergePlain(current: Record<string, unknown>, change: ChangedAuth): Stor
 }
 
 /**
- * Settings after a change. Lists grow by what it names and lose what it removes; the members of the mapping join both lists.
- * Once workspaces are listed, not all are allowed any more, also when the list gets empty again.
+ * Settings after a change. Lists gain the names it adds and lose those it removes; the mapping's fields are added to
+ * both lists. Once workspaces are listed, the others are not allowed any more, even when the list becomes empty again.
  *
- * @param options.override Lists and mapping replace what is there.
+ * @param options.override Lists and mapping replace the stored ones.
  * @throws {InvalidRequestError} AB01, if workspaces are listed and all allowed at once.
  */
 export async function mergeAuthSettings(
@@ -82,7 +82,7 @@ export async function mergeAuthSettings(
     refuseField("auth_settings.workspaces_allowed", "cannot be given together with allow_all_workspaces");
   }
   const gone = await readRemovals(call, change);
-  /** Lists and mapping that are not in the change stay, cleared ones go. */
+  /** Lists and mapping that are absent stay, null clears. */
   const keeps = (value: unknown) => value === undefined || (value !== null && !override);
   const mapping = [...(keeps(change.jwt_sub_workspace_mapping) ? before.subWorkspaces : []), ...given.mapping].filter(
     ([sub, slug]) => !gone.subs.has(sub) && !gone.workspaces.has(slug),

@@ -63,7 +63,7 @@ function toDetail(row: DeploymentRow, workspaces: readonly WorkspaceRow[]) {
   };
 }
 
-/** Slugs of the workspaces a list is narrowed to; the parameter may be repeated, with or without brackets. */
+/** Slugs of the workspaces a list is filtered by; the parameter may be repeated, with or without brackets. */
 async function readWorkspaces({ query, stores, tenant }: AdminCall<undefined>): Promise<string[]> {
   const names = ["workspace_slug", "workspace_slug[]"].flatMap((name) => query.getAll(name));
   const slugs: string[] = [];
@@ -81,7 +81,7 @@ async function listDeployments(call: AdminCall<undefined>) {
   const text = readText(query, "search");
   const workspaces = await readWorkspaces(call);
   const { offset, limit } = readPage(query, { max: 100 });
-  // an organisation has a handful of them
+  // an organisation has few of them
   const rows = await stores.deployments.all(tenant, {
     where: { status, ...(type && { type }) },
     ...(text !== undefined && { search: { columns: ["name", "slug"], text } }),
@@ -105,7 +105,7 @@ async function readDeployment(call: AdminCall<undefined>) {
   return toDetail(row, await call.stores.workspaces.all(call.tenant, { where: { slug: workspacesAllowed } }));
 }
 
-/** Statements that make no other deployment the default. */
+/** Statements after which no other deployment is the default. */
 function clearDefault({ stores, tenant, now }: AdminCall<unknown>, isDefault: boolean | undefined) {
   const changes = { isDefault: false, lastUpdatedAt: now };
   return isDefault ? [stores.deployments.update(tenant, { isDefault: true }, changes)] : [];
@@ -208,7 +208,7 @@ async function deleteDeployment(call: AdminCall<undefined>) {
 const pingMs = 5_000;
 const maxPingBytes = 64 * 1024;
 
-/** What a call of a deployment told. */
+/** The result of calling a deployment. */
 interface PingResult {
   status: "healthy" | "unhealthy" | "unknown";
   status_code: number | null;
@@ -234,11 +234,11 @@ async function askHealth(baseUrl: string, outbound: Outbound): Promise<PingResul
       status: isHealthy ? "healthy" : "unhealthy",
       status_code: response.status,
       version: readVersion(decodeUtf8(bytes)),
-      error: isHealthy ? null : `It answered ${response.status}`,
+      error: isHealthy ? null : `It responded with ${response.status}`,
     };
   } catch (thrown) {
     const { message } = toOutboundError(thrown, abort.signal);
-    const error = abort.signal.aborted ? `It did not answer within ${pingMs / 1_000} seconds` : message;
+    const error = abort.signal.aborted ? `It did not respond within ${pingMs / 1_000} seconds` : message;
     return { status: "unhealthy", status_code: null, version: null, error };
   } finally {
     cancel();
@@ -257,7 +257,7 @@ async function pingDeployment(call: AdminCall<undefined>) {
     status: outbound.status,
     gateway_base_url: baseUrl ?? null,
     outbound,
-    // nothing here is called by deployments
+    // deployments do not call this gateway
     inbound: { status: "unknown", error: null },
     object: "deployment",
   };
@@ -268,7 +268,7 @@ const access = (verb: string) => ({ keys: "admin" as const, scopes: [`deployment
 const all = { tag: "Deployments", path: "/v1/deployments" };
 const one = { tag: "Deployments", path: "/v1/deployments/:id" };
 
-/** Rows of gateway installations. */
+/** Endpoints of gateway installations. */
 export const deploymentEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...all,
@@ -278,7 +278,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     query: [
       { name: "status", description: "active (default) or archived" },
       { name: "type", description: "production or non_production" },
-      { name: "workspace_slug", description: "A workspace it serves; may be repeated" },
+      { name: "workspace_slug", description: "A workspace it serves; may be repeated", isList: true },
       { name: "search", description: "Part of the name or slug" },
       { name: "current_page", description: "From 0" },
       { name: "page_size", description: "At most 100, default 50" },
@@ -288,7 +288,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
   defineWrite({
     ...all,
     method: "POST",
-    summary: "Add a gateway installation",
+    summary: "Create a gateway installation",
     access: access("create"),
     audit: audit("create"),
     body: CreateDeployment,
@@ -324,7 +324,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     path: "/v1/deployments/:id/ping",
     access: access("read"),
-    summary: "Ask a gateway installation whether it is alive",
+    summary: "Check whether a gateway installation is alive",
     handle: pingDeployment,
   }),
 ];

@@ -13,7 +13,7 @@ import { refuseField, requireFound, toIso } from "../core/request.ts";
 import { readDefaultGuardrails, requireOrganisation } from "../core/workspace-records.ts";
 import { knownSwitches, mergeMembers, withoutClosed } from "./workspace-settings.ts";
 
-/** Settings that workspaces do not have, with what holds without them. */
+/** Settings that workspaces do not have, with their defaults. */
 const ownDefaults = {
   enforce_debug_log_setting: false,
   default_workspace_user_api_key_auto_create: false,
@@ -30,7 +30,7 @@ const ownDefaults = {
   export_settings: { deniedFields: [] },
 };
 
-/** Members that hold members of their own, each of which is changed by itself. */
+/** Fields that are objects, whose own fields change one by one. */
 const nested = ["security_settings", "data_plane_security_settings", "session_settings", "export_settings"] as const;
 
 /**
@@ -69,7 +69,7 @@ function toOrganisation(row: OrganisationRow) {
   };
 }
 
-/** Checks what a schema cannot say of settings as they would be kept. */
+/** Validates what a schema cannot express, on the settings that would be stored. */
 function requireConsistent(settings: Readonly<Record<string, unknown>>): void {
   for (const member of Object.values(metadataSchemaMembers)) {
     if (settings[member] !== undefined) requireMetadataSchema(settings[member], member);
@@ -85,7 +85,7 @@ function requireConsistent(settings: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** The settings of an organisation after a body was applied to them. */
+/** The settings of an organisation after a change. */
 function applyBody(row: OrganisationRow, { name: _, settings, ...top }: UpdateOrganisation): Record<string, unknown> {
   const given: Record<string, unknown> = { ...settings, ...top };
   const stored = toRecord(row.settings);
@@ -100,7 +100,7 @@ function applyBody(row: OrganisationRow, { name: _, settings, ...top }: UpdateOr
   return merged;
 }
 
-/** Statements that take from workspaces what they said in groups that are closed now. */
+/** Statements that remove settings of workspaces in groups that are closed now. */
 async function closeGroups(
   { stores, tenant, now }: AdminCall<unknown>,
   before: ReadonlySet<string>,
@@ -109,8 +109,8 @@ async function closeGroups(
   if ([...before].every((group) => after.has(group))) return [];
   const workspaces = await stores.workspaces.all(tenant);
   return workspaces.flatMap((workspace) => {
-    const kept = withoutClosed(workspace, after);
-    return kept ? [stores.workspaces.update(tenant, { id: workspace.id }, { ...kept, lastUpdatedAt: now })] : [];
+    const open = withoutClosed(workspace, after);
+    return open ? [stores.workspaces.update(tenant, { id: workspace.id }, { ...open, lastUpdatedAt: now })] : [];
   });
 }
 
@@ -156,7 +156,7 @@ const audit = (action: string) => ({ resource: "organisations", action });
 const one = "/v1/organisations/:id";
 const defaultsPath = "/v1/admin/organisation/defaults";
 
-/** Rows of the organisation itself. */
+/** Endpoints of the organisation itself. */
 export const organisationEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,

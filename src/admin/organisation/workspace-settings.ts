@@ -7,10 +7,10 @@ import type { AdminCall } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { forbid, refuseField } from "../core/request.ts";
 
-/** Members by name; null goes back to what holds without it. */
+/** Fields by name; null restores the default. */
 type Changes = Readonly<Record<string, unknown>>;
 
-/** Stored members with changes: undefined stays, null is taken out, a value replaces. */
+/** Stored fields with changes: undefined stays, null removes, a value replaces. */
 export function mergeMembers(stored: unknown, changes: Changes): Record<string, unknown> {
   const merged = { ...toRecord(stored), ...Object.fromEntries(definedOf(changes)) };
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
@@ -20,15 +20,15 @@ function definedOf(changes: Changes): [string, unknown][] {
   return Object.entries(changes).filter(([, value]) => value !== undefined);
 }
 
-/** Switches a body names. @throws {InvalidRequestError} AB01 for one there is not. */
+/** Switches a body names. @throws {InvalidRequestError} AB01 for an unknown one. */
 export function knownSwitches(switches: Changes | null | undefined): Changes {
   const unknown = Object.keys(switches ?? {}).find((name) => !Object.hasOwn(defaultSecuritySettings, name));
-  if (unknown !== undefined) refuseField(`security_settings.${unknown}`, "is not a switch");
+  if (unknown !== undefined) refuseField(`security_settings.${unknown}`, "is not a known switch");
   return switches ?? {};
 }
 
 /**
- * Changes that a workspace may keep. Saying again what holds already is no change.
+ * Changes that a workspace may store. Repeating the current value is not a change.
  *
  * @throws {PermissionError} AB03 for a change in a group that the organisation did not open to its workspaces.
  */
@@ -38,7 +38,7 @@ function requireOpen(
   { effective, param }: { effective: Changes; param: string },
 ): Changes {
   const open = openGroups(organisation);
-  const kept = definedOf(changes).filter(([name, value]) => {
+  const changed = definedOf(changes).filter(([name, value]) => {
     const group = groupOf(name);
     if (group !== undefined && open.has(group)) return true;
     if (value !== null && value !== effective[name]) {
@@ -46,7 +46,7 @@ function requireOpen(
     }
     return false;
   });
-  return Object.fromEntries(kept);
+  return Object.fromEntries(changed);
 }
 
 /** What a body says about the settings of a workspace. */
@@ -64,9 +64,9 @@ interface SettingsColumns {
 }
 
 /**
- * The settings a workspace has after a body was applied to it.
+ * The settings of a workspace after a change.
  *
- * @throws {PermissionError} AB03 for what the organisation keeps closed.
+ * @throws {PermissionError} AB03 for a group the organisation keeps closed.
  */
 export function applySettings(
   call: AdminCall<SettingsBody>,
@@ -82,7 +82,7 @@ export function applySettings(
   const switches = body.security_settings === null ? null : knownSwitches(body.security_settings);
   const ofDataPlane = body.data_plane_security_settings;
   const mayClose = tenant.workspaceId === null || openGroups(organisation).has("data_plane_security_settings");
-  // this one only ever takes rights away, so the organisation's own keys need not open it first
+  // this one only ever removes rights, so the organisation's own keys need not open it first
   if (ofDataPlane !== undefined && !mayClose) {
     forbid("The organisation does not let workspaces change this", "data_plane_security_settings");
   }
@@ -94,14 +94,17 @@ export function applySettings(
   };
 }
 
-/** The columns of a workspace without what belongs to groups that are closed now; undefined when it holds nothing of them. */
+/**
+ * The columns of a workspace without settings of groups that are closed now; undefined when there is nothing to remove.
+ */
 export function withoutClosed(
   workspace: WorkspaceRow,
   open: ReadonlySet<string>,
 ): Partial<SettingsColumns> | undefined {
-  const keep = (stored: unknown) => Object.entries(toRecord(stored)).filter(([name]) => open.has(groupOf(name) ?? ""));
-  const settings = keep(workspace.settings);
-  const switches = keep(workspace.securitySettings);
+  const openOnly = (stored: unknown) =>
+    Object.entries(toRecord(stored)).filter(([name]) => open.has(groupOf(name) ?? ""));
+  const settings = openOnly(workspace.settings);
+  const switches = openOnly(workspace.securitySettings);
   const held = [workspace.settings, workspace.securitySettings].flatMap((stored) => Object.keys(toRecord(stored)));
   if (settings.length + switches.length === held.length) return undefined;
   return { settings: toJson(Object.fromEntries(settings)), securitySettings: toJson(Object.fromEntries(switches)) };

@@ -23,7 +23,7 @@ import { applySettings } from "./workspace-settings.ts";
 
 const statuses = ["active", "archived"];
 
-/** Statuses a list is asked for, as a comma list; keys of a workspace see active ones only. */
+/** Comma-separated statuses a list is filtered by; keys of a workspace see active ones only. */
 function readStatuses({ query, tenant }: AdminCall<unknown>): string[] {
   const wanted = (readText(query, "status") ?? "active").split(",").map((status) => status.trim().toLowerCase());
   if (wanted.some((status) => !statuses.includes(status))) refuseField("status", "must be active, archived or both");
@@ -58,8 +58,8 @@ async function readWorkspace(call: AdminCall<undefined>) {
   return { ...record, users: await toMembers(call, members, { organisation, workspace: row }) };
 }
 
-/** Access of a new workspace to the integrations the organisation lends to all. */
-async function lendIntegrations(
+/** Access of a new workspace to the integrations the organisation shares with all. */
+async function shareIntegrations(
   { stores, now }: AdminCall<unknown>,
   { organisationId, workspaceId }: Tenant & { workspaceId: string },
 ): Promise<Statement[]> {
@@ -74,7 +74,7 @@ async function lendIntegrations(
   });
 }
 
-/** The first people of a new workspace; the person who makes it is its admin. */
+/** The first users of a new workspace; its creator is its admin. */
 async function readFirstMembers(call: AdminCall<CreateWorkspace>) {
   const { body, stores, tenant, context } = call;
   const creator = context.principal.userId;
@@ -82,12 +82,12 @@ async function readFirstMembers(call: AdminCall<CreateWorkspace>) {
   if (creator !== null) roles.set(creator, "admin");
   const users = await stores.users.all(tenant, { where: { id: [...roles.keys()], status: "active" } });
   for (const [index, { id }] of (body.users ?? []).entries()) {
-    if (!users.some((user) => user.id === id)) refuseField(`users.${index}`, "is no member of the organisation");
+    if (!users.some((user) => user.id === id)) refuseField(`users.${index}`, "is not a member of the organisation");
   }
   return users.map((user) => ({ user, role: roles.get(user.id) ?? "member" }));
 }
 
-/** The row of a new workspace that says nothing special. */
+/** The row of a new workspace with default settings. */
 function toNewRow(call: AdminCall<CreateWorkspace>, organisationId: string): WorkspaceRow {
   const { body, actor, now } = call;
   return {
@@ -142,7 +142,7 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>) {
       stores.workspaces.insert(call.tenant, row),
       ...statements,
       ...byGroups.statements,
-      ...(await lendIntegrations(call, tenant)),
+      ...(await shareIntegrations(call, tenant)),
     ],
   };
 }
@@ -169,12 +169,12 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
   return { answer: {}, recordId: row.id, statements: [statement] };
 }
 
-/** Kinds of record that keep a workspace from being deleted, in the order they can be removed in. */
+/** Kinds of record that prevent deleting a workspace, in the order they can be removed in. */
 const dependents = ["providers", "integrations", "configs", "guardrails", "prompts", "partials"] as const;
-/** Kinds of record that go with their workspace. */
+/** Kinds of record that are deleted with their workspace. */
 const companions = ["collections", "labels", "usageLimitPolicies", "rateLimitPolicies"] as const;
 
-/** @throws {ConflictError} AB07, naming what is still there. */
+/** @throws {ConflictError} AB07, naming the kinds of record that are left. */
 async function refuseDependents({ stores }: AdminCall<unknown>, tenant: Tenant): Promise<void> {
   const counted = await Promise.all(
     dependents.map(async (name) => ({ name, count: await stores[name].count(tenant) })),
@@ -182,12 +182,15 @@ async function refuseDependents({ stores }: AdminCall<unknown>, tenant: Tenant):
   const left = counted.filter(({ count }) => count > 0).map(({ name, count }) => `${name} (${count})`);
   if (left.length === 0) return;
   throw new ConflictError(
-    `Cannot delete this workspace: it still has ${left.join(", ")}; remove them, or say force_delete`,
+    `Cannot delete this workspace: it still has ${left.join(", ")}; remove them, or set force_delete`,
     { code: "AB07" },
   );
 }
 
-/** Statements that remove all a workspace holds; the upkeep takes its files and stored responses, which nothing opens. */
+/**
+ * Statements that remove all records of a workspace; the cleanup removes its files and stored responses, which no key
+ * opens any more.
+ */
 async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenant & { workspaceId: string }) {
   const integrations = await stores.integrations.all(tenant);
   const { workspaceId } = tenant;
@@ -197,14 +200,14 @@ async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenan
       { ...tenant, workspaceId: null },
       { kind: "integrations", recordId: integrations.map(({ id }) => id) },
     ),
-    // keys of files and headers of batches among them
+    // file keys and batch headers among them
     stores.secrets.remove(tenant, {}),
     stores.gatewayBatches.remove(tenant, {}),
     stores.integrationWorkspaces.remove(tenant, {}),
     stores.members.remove(tenant, {}),
     stores.exclusions.remove(tenant, {}),
     stores.scimMappings.update(tenant, {}, { status: "archived", lastUpdatedAt: now }),
-    // the row stays: analytics name it, and the upkeep knows by it what is to go
+    // the row stays: analytics refer to it, and the cleanup uses it to find what to remove
     stores.workspaces.update(
       { ...tenant, workspaceId: null },
       { id: workspaceId },
@@ -234,7 +237,7 @@ const audit = (action: string) => ({ resource: "workspaces", action });
 const all = "/v1/admin/workspaces";
 const one = `${all}/:id`;
 
-/** Rows of workspaces. */
+/** Endpoints of workspaces. */
 export const workspaceEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -243,11 +246,11 @@ export const workspaceEndpoints: readonly AdminEndpoint[] = [
     summary: "List workspaces",
     access: access("list"),
     query: [
-      { name: "name", description: "Letters the name holds, at least 2, as they are written" },
-      { name: "exact_name", description: "The name" },
-      { name: "status", description: "Comma list of active (default) and archived" },
+      { name: "name", description: "Part of the name, case-sensitive, at least 2 characters" },
+      { name: "exact_name", description: "Exact name" },
+      { name: "status", description: "Comma-separated: active (default), archived" },
       { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
     handle: listWorkspaces,
   }),
@@ -255,7 +258,7 @@ export const workspaceEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: all,
-    summary: "Make a workspace",
+    summary: "Create a workspace",
     access: adminAccess("create"),
     audit: audit("create"),
     body: CreateWorkspace,

@@ -6,21 +6,21 @@ import { type AdminCall, defineRead, defineWrite, type Outcome } from "../core/e
 import { toJson } from "../core/json-column.ts";
 import { readChoice } from "../core/request.ts";
 
-/** The status a query asks for. Default `active`. */
+/** The status filter of a list. Default `active`. */
 export function readStatus(query: URLSearchParams) {
   return readChoice(query, "status", policyStatuses) ?? "active";
 }
 
-/** Conditions as they are stored: an absent exclusion has no member. */
+/** Conditions as they are stored: an absent exclusion is left out. */
 export function toStoredConditions(conditions: readonly PolicyCondition[]): JsonValue {
   return toJson(conditions.map((condition) => ({ ...condition, excludes: condition.excludes ?? undefined })));
 }
 
-/** One kind of policy: its routes and what they run. */
+/** A kind of policy: its endpoints and their handlers. */
 interface PolicyKind<Create extends v.GenericSchema, Update extends v.GenericSchema> {
-  /** The path of all of them. */
+  /** Path of its endpoints. */
   path: string;
-  /** As the audit log names the kind. */
+  /** The kind in the audit log. */
   resource: string;
   /** For summaries. */
   words: { one: string; many: string };
@@ -39,7 +39,7 @@ const access = (verb: string) => ({ keys: "any" as const, scopes: [`policies.${v
 const statusQuery = { name: "status", description: "active (default) or archived" };
 const workspaceQuery = { name: "workspace_id", description: "One workspace, for keys of the organisation" };
 
-/** The routes of a kind of policy. */
+/** The endpoints of a kind of policy. */
 export function definePolicies<Create extends v.GenericSchema, Update extends v.GenericSchema>(
   kind: PolicyKind<Create, Update>,
 ): AdminEndpoint[] {
@@ -58,7 +58,7 @@ export function definePolicies<Create extends v.GenericSchema, Update extends v.
         statusQuery,
         ...kind.filters,
         { name: "current_page", description: "Page, counted from 0" },
-        { name: "page_size", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+        { name: "page_size", description: "Rows per page; default 50, at most 1000" },
       ],
       handle: kind.list,
     }),

@@ -70,7 +70,7 @@ async function listPolicies(call: AdminCall<undefined>) {
   return toList(rows.map(toPolicy), total);
 }
 
-/** Keys that say something about calls of tools; the others are about requests to models. */
+/** Keys for tool calls; the others are for model requests. */
 const sharedKeys = new Set(["workspace_id", "organisation_id", "api_key"]);
 const toolKeys = new Set(["mcp_server", "mcp_tool"]);
 
@@ -85,7 +85,7 @@ function requireKeys(list: readonly { key: string }[], target: string, param: st
   if (wrong >= 0) refuseField(`${param}.${wrong}.key`, `cannot be ${list[wrong]?.key} with the target ${target}`);
 }
 
-/** @throws {InvalidRequestError} AB01 for a part of a request. */
+/** @throws {InvalidRequestError} AB01 for a fraction of a request. */
 function requireCountable(type: string, value: number | undefined): void {
   if (type === "requests" && value !== undefined && !Number.isInteger(value)) {
     refuseField("value", "must be a whole number of requests");
@@ -114,7 +114,7 @@ async function createPolicy(call: AdminCall<CreateRateLimitPolicy>) {
     createdAt: now,
     lastUpdatedAt: now,
   };
-  // the specification gives the receipts of both kinds this word
+  // the API specification uses this word in the receipts of both kinds
   const answer = { id, object: "policy_usage_limits" };
   return { answer, recordId: id, statements: [stores.rateLimitPolicies.insert(tenant, row)] };
 }
@@ -145,7 +145,7 @@ async function archivePolicy(call: AdminCall<undefined>) {
   return { answer: {}, recordId: row.id, statements: [statement] };
 }
 
-/** Rows of rate limits. */
+/** Endpoints of rate limits. */
 export const rateLimitPolicyEndpoints: readonly AdminEndpoint[] = definePolicies({
   path: "/v1/policies/rate-limits",
   resource: "rate_limit_policies",

@@ -72,7 +72,7 @@ type Budget = Pick<
   "creditLimit" | "alertThreshold" | "periodicReset" | "periodicResetDays" | "nextUsageResetAt"
 >;
 
-/** When the counters of a changed budget start anew: as it was, unless the body says something about it. */
+/** When the counters of a changed budget reset: unchanged unless the body sets it. */
 function changedReset(
   body: Pick<UpdateUsageLimitPolicy, "periodic_reset" | "periodic_reset_days" | "next_usage_reset_at">,
   former: Budget,
@@ -81,13 +81,13 @@ function changedReset(
   const { periodic_reset = former.periodicReset, periodic_reset_days = former.periodicResetDays } = body;
   const isSame = periodic_reset === former.periodicReset && periodic_reset_days === former.periodicResetDays;
   if (isSame && body.next_usage_reset_at === undefined) return former.nextUsageResetAt;
-  // what is stored is one of the words the schema takes
+  // stored values are among those of the schema
   const period = periodic_reset as UpdateUsageLimitPolicy["periodic_reset"];
   return nextReset({ ...body, periodic_reset: period, periodic_reset_days }, now);
 }
 
 /**
- * The budget a body describes; what it does not name is as before.
+ * The budget in a body; absent fields stay unchanged.
  *
  * @throws {InvalidRequestError} AB01, naming the field that contradicts another.
  */
@@ -156,7 +156,7 @@ async function archivePolicy(call: AdminCall<undefined>) {
   return { answer: {}, recordId: row.id, statements: [statement] };
 }
 
-/** Rows of usage limits. */
+/** Endpoints of usage limits. */
 export const usageLimitPolicyEndpoints: readonly AdminEndpoint[] = definePolicies({
   path: "/v1/policies/usage-limits",
   resource: "usage_limit_policies",

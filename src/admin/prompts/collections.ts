@@ -19,7 +19,7 @@ import {
   toIso,
 } from "../core/request.ts";
 
-/** The collection every workspace has: it is no row of the database, its id is the workspace's. */
+/** The collection every workspace has: it is not in the database, and its id is the workspace's. */
 function defaultCollection({ id, organisationId, createdAt }: WorkspaceRow): CollectionRow {
   return {
     id,
@@ -48,7 +48,7 @@ async function defaultCollections({ stores }: AdminCall<unknown>, tenant: Tenant
 /**
  * The collection with this id or slug.
  *
- * @returns Undefined for what is not there and what is foreign.
+ * @returns Undefined for an unknown or foreign one.
  */
 export async function findCollection(
   call: AdminCall<unknown>,
@@ -62,7 +62,7 @@ export async function findCollection(
 /**
  * The id of a collection a body refers to; the default one where it names none.
  *
- * @throws {NotFoundError} AB02, naming the member.
+ * @throws {NotFoundError} AB02, naming the field.
  */
 export async function requireCollection(
   call: AdminCall<unknown>,
@@ -78,7 +78,7 @@ function latest(rows: readonly { lastUpdatedAt: number; createdAt: number }[]): 
   return times.length === 0 ? null : toIso(times.reduce((one, other) => Math.max(one, other)));
 }
 
-/** Collections as the API shows them, with what lies in them. */
+/** Collections as the API shows them, with their contents. */
 async function toCollections({ stores }: AdminCall<unknown>, tenant: Tenant, rows: readonly CollectionRow[]) {
   const ids = rows.map(({ id }) => id);
   const [children, prompts] = await Promise.all([
@@ -157,7 +157,7 @@ async function createCollection(call: AdminCall<CreateCollection>) {
 async function updateCollection(call: AdminCall<UpdateCollection>) {
   const { body, stores, now } = call;
   const { row, tenant } = await requirePathCollection(call);
-  if (isDefault(row)) forbid("The default collection of a workspace keeps its name");
+  if (isDefault(row)) forbid("The default collection of a workspace cannot be renamed");
   const changes = { name: body.name, lastUpdatedAt: now };
   return { answer: {}, recordId: row.id, statements: [stores.collections.update(tenant, { id: row.id }, changes)] };
 }
@@ -165,7 +165,7 @@ async function updateCollection(call: AdminCall<UpdateCollection>) {
 async function deleteCollection(call: AdminCall<undefined>) {
   const { stores } = call;
   const { row, tenant } = await requirePathCollection(call);
-  // the default collection answers like one that is not there
+  // deleting the default collection gets the same response as deleting an unknown one
   if (isDefault(row)) requireFound(undefined, "collection");
   const counted = {
     prompts: await stores.prompts.count(tenant, { where: { collectionId: row.id } }),
@@ -175,7 +175,7 @@ async function deleteCollection(call: AdminCall<undefined>) {
   const left = Object.entries(counted).filter(([, count]) => count > 0);
   if (left.length > 0) {
     const names = left.map(([name, count]) => `${name} (${count})`).join(", ");
-    throw new ConflictError(`Cannot delete this collection: it still holds ${names}`, { code: "AB07" });
+    throw new ConflictError(`Cannot delete this collection: it still contains ${names}`, { code: "AB07" });
   }
   return { answer: {}, recordId: row.id, statements: [stores.collections.remove(tenant, { id: row.id })] };
 }
@@ -186,7 +186,7 @@ const audit = (action: string) => ({ resource: "collections", action });
 const all = "/v1/collections";
 const one = `${all}/:id`;
 
-/** Rows of collections. */
+/** Endpoints of collections. */
 export const collectionEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -195,10 +195,10 @@ export const collectionEndpoints: readonly AdminEndpoint[] = [
     summary: "List collections",
     access: access("list"),
     query: [
-      { name: "workspace_id", description: "The workspace; keys of one workspace need none" },
-      { name: "search", description: "Letters the name or slug holds, at least 2" },
+      { name: "workspace_id", description: "The workspace; optional for keys of a workspace" },
+      { name: "search", description: "Part of the name or slug, at least 2 characters" },
       { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
     handle: listCollections,
   }),
@@ -206,7 +206,7 @@ export const collectionEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: all,
-    summary: "Make a collection",
+    summary: "Create a collection",
     access: access("create"),
     audit: audit("create"),
     body: CreateCollection,
@@ -216,7 +216,7 @@ export const collectionEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "GET",
     path: one,
-    summary: "Show a collection and what lies in it",
+    summary: "Show a collection and its contents",
     access: access("read"),
     handle: readCollection,
   }),

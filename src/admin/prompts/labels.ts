@@ -18,10 +18,10 @@ import {
   toIso,
 } from "../core/request.ts";
 
-/** A label people made, or one every workspace has. */
+/** A label users created, or a built-in one. */
 type ShownLabel = Omit<LabelRow, "workspaceId"> & { workspaceId: string | null };
 
-function universalRows(organisationId: string): ShownLabel[] {
+function builtInLabels(organisationId: string): ShownLabel[] {
   const none = { description: null, colorCode: null, createdAt: 0, lastUpdatedAt: 0 };
   return universalLabels.map(({ id, name }) => ({ id, name, organisationId, workspaceId: null, ...none }));
 }
@@ -36,7 +36,7 @@ function toLabel(row: ShownLabel) {
     workspace_id: row.workspaceId,
     is_universal: row.workspaceId === null,
     status: "active",
-    // labels every workspace has were never made
+    // built-in labels have no creation time
     created_at: toIso(row.createdAt || null),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt || null),
   };
@@ -46,7 +46,7 @@ async function listLabels(call: AdminCall<undefined>) {
   const { stores, query } = call;
   const tenant = await readTenant(call);
   const text = readSearch(query);
-  const fixed = universalRows(tenant.organisationId).filter(({ name }) => name.includes(text?.toLowerCase() ?? ""));
+  const fixed = builtInLabels(tenant.organisationId).filter(({ name }) => name.includes(text?.toLowerCase() ?? ""));
   const search = text === undefined ? undefined : { columns: ["name"] as const, text };
   const { rows, total } = await listWithFixed<ShownLabel>(readPage(query), fixed, (page) =>
     stores.labels.list(tenant, { search, page }),
@@ -57,15 +57,15 @@ async function listLabels(call: AdminCall<undefined>) {
 /**
  * The label a reference names by its id.
  *
- * @returns Undefined for what is not there and what is foreign.
+ * @returns Undefined for an unknown or foreign one.
  */
 export async function findLabel(
   { stores }: AdminCall<unknown>,
   tenant: Tenant,
   id: string,
 ): Promise<ShownLabel | undefined> {
-  const universal = universalRows(tenant.organisationId).find((label) => label.id === id);
-  return universal ?? (await stores.labels.find(tenant, { id }));
+  const builtIn = builtInLabels(tenant.organisationId).find((label) => label.id === id);
+  return builtIn ?? (await stores.labels.find(tenant, { id }));
 }
 
 /** A label as versions of prompts name it. */
@@ -98,17 +98,20 @@ async function requireLabel(call: AdminCall<unknown>): Promise<ShownLabel> {
   return requireFound(await findLabel(call, tenant, requireId(call.params, "labelId", "label")), "label");
 }
 
-/** The label of a path, where people made it. @throws {PermissionError} AB03 for one every workspace has. */
+/** The label of a path, if users created it. @throws {PermissionError} AB03 for a built-in one. */
 async function requireOwnLabel(call: AdminCall<unknown>): Promise<{ row: ShownLabel; tenant: Tenant }> {
   const row = await requireLabel(call);
   const { organisationId, workspaceId } = row;
-  if (workspaceId === null) forbid(`The label ${row.name} belongs to every workspace and stays as it is`);
+  if (workspaceId === null) forbid(`The label ${row.name} is built in and cannot be changed`);
   return { row, tenant: { organisationId, workspaceId } };
 }
 
 function requireFreeName(name: string | undefined): void {
   if (!universalLabels.some((label) => label.name === name)) return;
-  throw new ConflictError(`Cannot name a label ${name}: every workspace has that one`, { code: "AB07", param: "name" });
+  throw new ConflictError(`Cannot name a label ${name}: a built-in label has this name`, {
+    code: "AB07",
+    param: "name",
+  });
 }
 
 async function createLabel(call: AdminCall<CreateLabel>) {
@@ -144,7 +147,7 @@ const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${ve
 const audit = (action: string) => ({ resource: "labels", action });
 const one = "/v1/labels/:labelId";
 
-/** Rows of labels. */
+/** Endpoints of labels. */
 export const labelEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -154,9 +157,9 @@ export const labelEndpoints: readonly AdminEndpoint[] = [
     access: access("list"),
     query: [
       { name: "workspace_id", description: "One workspace, for keys of the organisation" },
-      { name: "search", description: "Letters the name holds, at least 2" },
+      { name: "search", description: "Part of the name, at least 2 characters" },
       { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
     handle: listLabels,
   }),
@@ -164,7 +167,7 @@ export const labelEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: "/v1/labels",
-    summary: "Make a label",
+    summary: "Create a label",
     access: access("create"),
     audit: audit("create"),
     body: CreateLabel,

@@ -21,7 +21,7 @@ import {
 import { findCollection, requireCollection } from "./collections.ts";
 import { type Found, readVersionPage, versionQuery } from "./prompt-records.ts";
 
-/** @throws {InvalidRequestError} AB01 for a text that cannot be parsed. */
+/** @throws {InvalidRequestError} AB01 for a template that cannot be parsed. */
 function requireText(text: string): void {
   const template = parseTemplate(text);
   if ("problem" in template) refuseField("string", template.problem);
@@ -147,7 +147,8 @@ async function updatePartial(call: AdminCall<UpdatePartial>) {
   const { row, tenant } = await findPartial(call);
   const changes = { name: body.name, status: body.status, lastUpdatedAt: now };
   if (body.string === undefined) {
-    if (body.description !== undefined) refuseField("description", "belongs to a version: give string with it");
+    if (body.description !== undefined)
+      refuseField("description", "belongs to a version and must be given with string");
     const statements = [stores.partials.update(tenant, { id: row.id }, changes)];
     return { answer: { prompt_partial_version_id: row.latestVersionId }, recordId: row.id, statements };
   }
@@ -186,7 +187,7 @@ const audit = (action: string) => ({ resource: "prompt_partials", action });
 const all = "/v1/prompts/partials";
 const one = `${all}/:id`;
 
-/** Rows of partials. They come before those of prompts, whose paths would take theirs. */
+/** Endpoints of partials. They come before those of prompts, whose paths would match theirs. */
 export const partialEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -198,9 +199,9 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
       { name: "workspace_id", description: "One workspace, for keys of the organisation" },
       { name: "collection_id", description: "One collection, by id or slug" },
       { name: "status", description: "active (default) or archived" },
-      { name: "search", description: "Letters the name or slug holds, at least 2" },
+      { name: "search", description: "Part of the name or slug, at least 2 characters" },
       { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
     handle: listPartials,
   }),
@@ -208,7 +209,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: all,
-    summary: "Save a partial",
+    summary: "Create a partial",
     access: access("create"),
     audit: audit("create"),
     body: CreatePartial,
@@ -220,14 +221,14 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show a partial with a version",
     access: access("read"),
-    query: [{ name: "version", description: "default (which it is unless said otherwise), latest or a number" }],
+    query: [{ name: "version", description: "default (if absent), latest or a number" }],
     handle: readPartial,
   }),
   defineWrite({
     ...row,
     method: "PUT",
     path: one,
-    summary: "Change a partial, or make a version of it",
+    summary: "Change a partial, or create a version of it",
     access: access("update"),
     audit: audit("update"),
     body: UpdatePartial,
@@ -255,7 +256,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "PUT",
     path: `${one}/makeDefault`,
-    summary: "Serve a version of a partial where none is named",
+    summary: "Make a version of a partial the default",
     access: access("publish"),
     audit: audit("publish"),
     body: MakeDefault,

@@ -18,14 +18,14 @@ export async function findPrompt(call: AdminCall<unknown>): Promise<Found<Prompt
   return { row, tenant: { organisationId: row.organisationId, workspaceId: row.workspaceId } };
 }
 
-/** @throws {InvalidRequestError} AB01 for a text that cannot be parsed. */
+/** @throws {InvalidRequestError} AB01 for a template that cannot be parsed. */
 export function requireTemplate(text: string): PromptTemplate {
   const template = readPromptTemplate(text);
   return "problem" in template ? refuseField("string", template.problem) : template;
 }
 
 /**
- * The version a name means: `default`, `latest`, a number or a label.
+ * The version with this name: `default`, `latest`, a number or a label.
  *
  * @throws {NotFoundError} AB08.
  */
@@ -99,15 +99,15 @@ export async function toPromptRecord(call: AdminCall<unknown>, found: Found<Prom
     prompt_version_label_id: label?.id ?? null,
     prompt_version_label_name: label?.name ?? null,
     prompt_version_labels: labels,
-    // a partial named by a variable is none of this language's tags
+    // a tag that names its partial by a variable is not valid in this template language
     variable_components: names && { ...names, variablePartials: [] },
   };
 }
 
-/** Most versions of a page, and what a page holds that says nothing: their texts are long. */
+/** Most versions of a page, and its default size: versions are long. */
 const versionsOfPage = 100;
 
-/** A page of versions, which are numbered without gaps: the numbers it is about, newest first. */
+/** A page of versions, newest first. Versions are numbered without gaps, so a page is a range of numbers. */
 export function readVersionPage(
   { query }: AdminCall<unknown>,
   latestVersion: number,
@@ -120,5 +120,5 @@ export function readVersionPage(
 /** Query parameters of lists of versions. */
 export const versionQuery = [
   { name: "current_page", description: "Page, counted from 0" },
-  { name: "page_size", description: "Versions of a page: 100, which is the most" },
+  { name: "page_size", description: "Versions per page; default and maximum 100" },
 ];

@@ -53,7 +53,7 @@ async function labelVersion(call: AdminCall<LabelVersion>) {
     return { answer: {}, recordId: row.id, statements };
   }
   const { id } = requireReferenced(await findLabel(call, tenant, labelId), "label_id");
-  // a label stands on one version of a prompt: it leaves the one that had it
+  // a label is on one version of a prompt: it is removed from the version that had it
   const statements = [stores.promptLabels.put(tenant, { ...place, labelId: id, createdAt: now })];
   return { answer: {}, recordId: row.id, statements };
 }
@@ -73,7 +73,7 @@ const audit = { resource: "prompts", action: "publish" };
 const all = "/v1/prompts/:id/versions";
 const one = `${all}/:versionId`;
 
-/** Rows of versions of prompts. */
+/** Endpoints of versions of prompts. */
 export const promptVersionEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -106,7 +106,7 @@ export const promptVersionEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "PUT",
     path: "/v1/prompts/:id/makeDefault",
-    summary: "Serve a version where none is named",
+    summary: "Make a version the default",
     access: access("publish"),
     audit,
     body: MakeDefault,

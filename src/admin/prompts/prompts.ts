@@ -38,7 +38,7 @@ async function readPrompt(call: AdminCall<undefined>) {
 /**
  * The stored provider a version names, without `@`.
  *
- * @throws {NotFoundError} AB02 if the workspace has none of this name.
+ * @throws {NotFoundError} AB02 if the workspace has no provider of this name.
  */
 async function requireProvider(
   { stores }: AdminCall<unknown>,
@@ -50,7 +50,7 @@ async function requireProvider(
   return name;
 }
 
-/** What a body says of a version; absent members are undefined, null clears. */
+/** A version in a body; absent fields are undefined, null clears. */
 function readVersionMembers(body: Omit<UpdatePrompt, "virtual_key">) {
   const metadata = body.template_metadata === undefined ? body.prompt_metadata : body.template_metadata;
   const json = (value: unknown) => (value === undefined ? undefined : toJson(value));
@@ -85,7 +85,7 @@ const emptyContent: VersionContent = {
   metadata: null,
 };
 
-/** A content with what is defined in `changes` in its place. */
+/** A content with the defined fields of `changes` in their place. */
 function withChanges(
   base: VersionContent,
   changes: { [Name in keyof VersionContent]?: VersionContent[Name] | undefined },
@@ -127,7 +127,7 @@ async function createPrompt(call: AdminCall<CreatePrompt>) {
   };
 }
 
-/** Members of an update that make a version. */
+/** Fields of an update that create a version. */
 const versionFields = [
   "string",
   "parameters",
@@ -142,13 +142,15 @@ const versionFields = [
   "template_metadata",
 ];
 
-/** Whether an update makes a version. @throws {InvalidRequestError} AB01 if what makes one up is not all there. */
+/**
+ * Whether an update creates a version. @throws {InvalidRequestError} AB01 if some of the version's fields are missing.
+ */
 function makesVersion(body: UpdatePrompt): boolean {
   const given = (name: string) => Reflect.get(body, name) !== undefined;
   if (!versionFields.some(given)) return false;
   const missing = ["string", "parameters", "model"].find((name) => !given(name));
   if (missing !== undefined && !body.patch) {
-    refuseField(missing, "must be given with other members of a version, or say patch: true");
+    refuseField(missing, "must be given with other fields of a version, or set patch: true");
   }
   return true;
 }
@@ -193,7 +195,7 @@ const audit = (action: string) => ({ resource: "prompts", action });
 const all = "/v1/prompts";
 const one = `${all}/:id`;
 
-/** Rows of prompts themselves. */
+/** Endpoints of prompts themselves. */
 export const promptEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -204,9 +206,9 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
     query: [
       { name: "workspace_id", description: "One workspace, for keys of the organisation" },
       { name: "collection_id", description: "One collection, by id or slug" },
-      { name: "search", description: "Letters the name or slug holds, at least 2" },
+      { name: "search", description: "Part of the name or slug, at least 2 characters" },
       { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
     handle: listPrompts,
   }),
@@ -214,7 +216,7 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: all,
-    summary: "Save a prompt",
+    summary: "Create a prompt",
     access: access("create"),
     audit: audit("create"),
     body: CreatePrompt,
@@ -226,16 +228,14 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show a prompt with a version",
     access: access("read"),
-    query: [
-      { name: "version", description: "default (which it is unless said otherwise), latest, a number or a label" },
-    ],
+    query: [{ name: "version", description: "default (if absent), latest, a number or a label" }],
     handle: readPrompt,
   }),
   defineWrite({
     ...row,
     method: "PUT",
     path: one,
-    summary: "Change a prompt, or make a version of it",
+    summary: "Change a prompt, or create a version of it",
     access: access("update"),
     audit: audit("update"),
     body: UpdatePrompt,

@@ -8,7 +8,7 @@ import { type ScimEmail, ScimEmails, ScimFlag, type ScimOperation } from "../../
 import { refuseField } from "../core/request.ts";
 import { type Condition, readPath } from "./filter.ts";
 
-/** What an identity provider says of a person. */
+/** A user as an identity provider describes them. */
 export interface UserDraft {
   userName: string;
   externalId: string | null;
@@ -19,11 +19,11 @@ export interface UserDraft {
   active: boolean;
 }
 
-/** One attribute an identity provider can set. */
+/** An attribute an identity provider can set. */
 interface Attribute {
-  /** What a value makes of a person. */
+  /** Sets the attribute of a user to a value. */
   apply(value: unknown, path: string): Partial<UserDraft>;
-  /** A person without it; undefined for attributes nobody is without. */
+  /** Clears the attribute; undefined for required ones. */
   cleared?: Partial<UserDraft>;
   /** The attribute as `GET /Schemas` describes it. */
   described: { type: string; description: string; required?: boolean; caseExact?: boolean; uniqueness?: string };
@@ -34,7 +34,7 @@ function read<Schema extends v.GenericSchema>(schema: Schema, value: unknown, pa
   return checked.success ? checked.output : refuseField(path, checked.issues[0].message);
 }
 
-/** The address that counts: the primary one, else the one of work, else the first. */
+/** The address that counts: the primary one, else the one of type work, else the first. */
 function chooseEmail(emails: readonly ScimEmail[]): string | null {
   const given = emails.filter(({ value }) => value);
   const chosen = given.find(({ primary }) => primary) ?? given.find(({ type }) => type?.toLowerCase() === "work");
@@ -53,7 +53,7 @@ const nullableText = (member: "firstName" | "lastName", description: string): At
   described: { type: "string", description },
 });
 
-/** Attributes of a person by their paths; in lower case they are what paths are compared with. */
+/** Attributes of a user by their paths, in lower case, as they are compared. */
 export const userAttributes: Readonly<Record<string, Attribute>> = {
   userName: {
     apply: (value, path) => ({ userName: read(Name, value, path) }),
@@ -62,18 +62,18 @@ export const userAttributes: Readonly<Record<string, Attribute>> = {
   externalId: {
     apply: (value, path) => ({ externalId: read(Name, value, path) }),
     cleared: { externalId: null },
-    described: { type: "string", description: "Name the identity provider has for the person", caseExact: true },
+    described: { type: "string", description: "Identifier of the user at the identity provider", caseExact: true },
   },
   "name.givenName": nullableText("firstName", "First name"),
   "name.familyName": nullableText("lastName", "Last name"),
   emails: {
     apply: (value, path) => ({ email: readEmail(value, path) }),
     cleared: { email: null },
-    described: { type: "complex", description: "Addresses; the primary one, else the one of work, is kept" },
+    described: { type: "complex", description: "Addresses; the primary one, else the one of type work, is stored" },
   },
   active: {
     apply: (value, path) => ({ active: read(ScimFlag, value, path) }),
-    described: { type: "boolean", description: "Whether the person may work here" },
+    described: { type: "boolean", description: "Whether the user is active" },
   },
 };
 
@@ -82,19 +82,19 @@ const byPath = new Map(Object.entries(userAttributes).map(([path, attribute]) =>
 /** Attributes only the gateway sets. */
 const readOnly = new Set(["id", "meta", "groups"]);
 
-/** The address that is kept, as conditions of a path see it. */
-const keptEmail: Readonly<Record<string, Condition["value"]>> = { type: "work", primary: true };
+/** The stored address, as conditions of a path see it. */
+const storedEmail: Readonly<Record<string, Condition["value"]>> = { type: "work", primary: true };
 
-/** The table's path for an attribute; undefined for those that are not kept. */
+/** The table's path for an attribute; undefined for attributes that are not stored. */
 function toTablePath(text: string): string | undefined {
   const path = readPath(text);
   if (!path) return undefined;
   const { attribute, conditions, part } = path;
   if (attribute !== "emails") return part === undefined ? attribute : `${attribute}.${part}`;
-  const isKept = conditions.every(
-    (one) => Object.hasOwn(keptEmail, one.attribute) && keptEmail[one.attribute] === one.value,
+  const isStored = conditions.every(
+    (one) => Object.hasOwn(storedEmail, one.attribute) && storedEmail[one.attribute] === one.value,
   );
-  return isKept && (part === undefined || part === "value") ? attribute : undefined;
+  return isStored && (part === undefined || part === "value") ? attribute : undefined;
 }
 
 function setAttribute(draft: UserDraft, path: string, value: unknown): UserDraft {
@@ -110,7 +110,7 @@ function setAttribute(draft: UserDraft, path: string, value: unknown): UserDraft
   );
 }
 
-/** A person with the attributes a representation has; what is not kept is passed over. */
+/** A user with the attributes of a representation; unknown ones are ignored. */
 export function setAttributes(draft: UserDraft, representation: object): UserDraft {
   return Object.entries(representation).reduce((result, [name, value]) => {
     const path = value === undefined ? undefined : toTablePath(name);
@@ -133,23 +133,23 @@ function applyOperation(draft: UserDraft, { op, path, value }: ScimOperation): U
   }
   if (op !== "remove")
     return value === undefined ? refuseField(path, "must have a value") : setAttribute(draft, target, value);
-  // a path above several attributes, such as `name`, removes all of them
+  // removing a path above several attributes, such as `name`, removes all of them
   const targets = [...byPath.keys()].filter((name) => name === target || name.startsWith(`${target}.`));
   return targets.reduce((result, name) => setAttribute(result, name, null), draft);
 }
 
-/** A person after the operations of a `PATCH`, one after the other. */
+/** A user after the operations of a `PATCH`, applied in order. */
 export function applyOperations(draft: UserDraft, operations: readonly ScimOperation[]): UserDraft {
   return operations.reduce(applyOperation, draft);
 }
 
-/** A person as the identity provider last described them. */
+/** A user as the identity provider last described them. */
 export function toDraft(row: UserRow): UserDraft {
   const { userName, externalId, firstName, lastName, email, status } = row;
   return { userName: userName ?? email, externalId, firstName, lastName, email, active: status === "active" };
 }
 
-/** A person of whom nothing is said yet. */
+/** A user without any attributes. */
 export const blankDraft: UserDraft = {
   userName: "",
   externalId: null,
@@ -160,12 +160,12 @@ export const blankDraft: UserDraft = {
 };
 
 /**
- * The address of a person: the one that is given, else the user name where that is one.
+ * The address of a user: the given one, else the user name if it is an address.
  *
- * @param former The address until now, kept when nothing gives another.
+ * @param former The current address, used when nothing gives another.
  */
 export function emailOf({ email, userName }: UserDraft, former?: string): string {
   const named = v.safeParse(Email, email ?? userName);
   if (named.success) return named.output;
-  return former ?? refuseField("emails", "must hold an address where the user name is none");
+  return former ?? refuseField("emails", "must contain an address unless the user name is one");
 }

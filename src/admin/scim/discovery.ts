@@ -4,7 +4,7 @@ import { userAttributes } from "./attributes.ts";
 import { baseOf, maxCount, schemaIds, toListResponse } from "./resources.ts";
 import { defineScimRead } from "./serve.ts";
 
-/** What an attribute is that says nothing else of itself (RFC 7643, section 2.2). */
+/** Defaults of an attribute's description (RFC 7643, section 2.2). */
 const plainAttribute = {
   multiValued: false,
   required: false,
@@ -17,12 +17,12 @@ const plainAttribute = {
 const text = (name: string, description: string) => ({ name, type: "string", description, ...plainAttribute });
 const flag = (name: string, description: string) => ({ name, type: "boolean", description, ...plainAttribute });
 
-/** Parts of the attributes that are objects or lists of them. */
+/** Subattributes of attributes that are objects or lists of them. */
 const parts: Readonly<Record<string, readonly object[]>> = {
   emails: [text("value", "Address"), text("type", "Kind, such as work"), flag("primary", "Whether it is the main one")],
 };
 
-/** Attributes of a person, as their table has them; those with a dot become parts of what stands before it. */
+/** Attributes of a user, from their table; those with a dot become subattributes. */
 function describeUser(): object[] {
   const described = new Map<string, { subAttributes: object[] } & Record<string, unknown>>();
   for (const [path, { described: own }] of Object.entries(userAttributes)) {
@@ -50,11 +50,11 @@ function describeUser(): object[] {
 
 const groupAttributes = [
   { ...text("displayName", "Name of the group"), required: true, uniqueness: "server" },
-  { ...text("externalId", "Name the identity provider has for the group"), caseExact: true },
+  { ...text("externalId", "Identifier of the group at the identity provider"), caseExact: true },
   {
     name: "members",
     type: "complex",
-    description: "People in the group",
+    description: "Users in the group",
     ...plainAttribute,
     multiValued: true,
     subAttributes: [
@@ -72,8 +72,8 @@ const groupAttributes = [
 ];
 
 const kinds = [
-  { id: "User", endpoint: "/Users", description: "A person", describe: describeUser },
-  { id: "Group", endpoint: "/Groups", description: "A group of people", describe: () => groupAttributes },
+  { id: "User", endpoint: "/Users", description: "A user", describe: describeUser },
+  { id: "Group", endpoint: "/Groups", description: "A group of users", describe: () => groupAttributes },
 ] as const;
 
 function metaOf(call: AdminCall<undefined>, resourceType: string, path: string) {
@@ -121,11 +121,11 @@ async function readConfiguration(call: AdminCall<undefined>) {
   };
 }
 
-/** Rows that tell identity providers what there is (RFC 7644, section 4). */
+/** Endpoints that describe the service to identity providers (RFC 7644, section 4). */
 export const scimDiscoveryEndpoints: readonly ScimEndpoint[] = (
   [
-    ["ServiceProviderConfig", "Show what of SCIM there is", readConfiguration],
-    ["ResourceTypes", "List kinds of resource", readResourceTypes],
+    ["ServiceProviderConfig", "Show the supported features of SCIM", readConfiguration],
+    ["ResourceTypes", "List resource types", readResourceTypes],
     ["Schemas", "List the attributes of resources", readSchemas],
   ] as const
 ).map(([name, summary, handle]) => defineScimRead({ method: "GET", path: `/scim/v2/${name}`, summary, handle }));

@@ -7,7 +7,9 @@ import { scimUserEndpoints } from "./users.ts";
 
 const protocol: readonly ScimEndpoint[] = [...scimDiscoveryEndpoints, ...scimUserEndpoints, ...scimGroupEndpoints];
 
-/** Rows of provisioning: the protocol itself, under its own path and below `/v1`, its tokens, and what groups mean. */
+/**
+ * Endpoints of provisioning: the protocol itself, under its own path and below `/v1`, its tokens, and group mappings.
+ */
 export const scimEndpoints: readonly Endpoint[] = [
   ...scimTokenEndpoints,
   ...scimMappingEndpoints,

@@ -8,7 +8,7 @@ export interface Condition {
   value: string | boolean;
 }
 
-/** Where an operation applies: an attribute, which of its values, and which part of them. */
+/** The target of an operation: an attribute, which of its values, and which subattribute. */
 export interface AttributePath {
   /** In lower case, like `part`. */
   attribute: string;
@@ -37,14 +37,14 @@ function toValue(text: string): Condition["value"] {
   try {
     return String(JSON.parse(text));
   } catch {
-    return refuseFilter("a value is not written as JSON text");
+    return refuseFilter("a value is not a JSON string");
   }
 }
 
 /**
  * The comparisons of a filter (RFC 7644, section 3.4.2.2): `eq`, joined by `and`.
  *
- * @throws {InvalidRequestError} If it says anything else.
+ * @throws {InvalidRequestError} For any other filter.
  */
 function readFilter(text: string): Condition[] {
   const conditions: Condition[] = [];
@@ -53,7 +53,7 @@ function readFilter(text: string): Condition[] {
     comparison.lastIndex = position;
     const [whole, name, value, joint] = comparison.exec(text) ?? [];
     if (whole === undefined || name === undefined || value === undefined) {
-      return refuseFilter('write comparisons such as userName eq "name", joined by and');
+      return refuseFilter('only comparisons such as userName eq "name", joined by and, are supported');
     }
     conditions.push({ attribute: toPlainName(name), value: toValue(value) });
     position += whole.length;
@@ -62,17 +62,17 @@ function readFilter(text: string): Condition[] {
   return refuseFilter(`it has more than ${maxConditions} comparisons`);
 }
 
-/** What rows a comparison asks for; undefined where its value is of the wrong type. */
+/** Filter of the rows a comparison matches; undefined where its value is of the wrong type. */
 export type FilterTable<Row> = Readonly<
   Record<string, (value: Condition["value"]) => Pick<ListOptions<Row>, "where" | "anyCase"> | undefined>
 >;
 
-/** Options of a list for a comparison of an attribute that is a text. */
+/** List options for a comparison of an attribute that is a string. */
 export function textFilter<Row>(toOptions: (text: string) => Pick<ListOptions<Row>, "where" | "anyCase">) {
   return (value: Condition["value"]) => (typeof value === "string" ? toOptions(value) : undefined);
 }
 
-/** Both sets of texts; undefined when they want different ones of the same column. */
+/** Both filters combined; undefined when they require different values of one column. */
 function join(first: object | undefined, second: object | undefined): Record<string, unknown> | undefined {
   const joined = new Map(Object.entries(first ?? {}));
   for (const [name, value] of Object.entries(second ?? {})) {
@@ -83,7 +83,7 @@ function join(first: object | undefined, second: object | undefined): Record<str
 }
 
 /**
- * What rows a filter asks for; undefined when no row can be what it asks for.
+ * Filter of the rows a SCIM filter matches; undefined when no row can match.
  *
  * @throws {InvalidRequestError} If it compares an attribute the table does not have.
  */

@@ -7,7 +7,7 @@ import { maxScimMembers, ScimMembers, type ScimOperation } from "../../schemas/s
 import { refuseField } from "../core/request.ts";
 import { type AttributePath, readPath } from "./filter.ts";
 
-/** What an identity provider says of a group. */
+/** A group as an identity provider describes it. */
 export interface GroupDraft {
   displayName: string;
   externalId: string | null;
@@ -27,14 +27,14 @@ function readMembers(value: unknown): string[] {
   return checked.success ? checked.output : refuseField("members", checked.issues[0].message);
 }
 
-/** The members a path such as `members[value eq "id"]` means; undefined when it has no condition. */
+/** The members that a path such as `members[value eq "id"]` selects; undefined without a condition. */
 function readCondition({ conditions, part }: AttributePath): string[] | undefined {
   const [first, ...others] = conditions;
   if (part === undefined && !first) return undefined;
   if (part === undefined && others.length === 0 && first?.attribute === "value" && typeof first.value === "string") {
     return [first.value.toLowerCase()];
   }
-  throw new InvalidRequestError('Cannot use this path: write members or members[value eq "id"]', {
+  throw new InvalidRequestError('Cannot use this path: it must be members or members[value eq "id"]', {
     code: "invalidPath",
   });
 }
@@ -50,7 +50,7 @@ function setMembers(former: ReadonlySet<string>, op: Verb, path: AttributePath, 
   return new Set([...former].filter((id) => !gone.has(id)));
 }
 
-/** Attributes of a group by their paths in lower case: what an operation makes of the group. */
+/** Attributes of a group by their paths in lower case: how an operation changes the group. */
 const attributes: Readonly<
   Record<string, (draft: GroupDraft, op: Verb, path: AttributePath, value: unknown) => GroupDraft>
 > = {
@@ -87,14 +87,14 @@ function applyOperation(draft: GroupDraft, { op, path: text, value }: ScimOperat
   return path ? setAttribute(draft, op, path, value) : draft;
 }
 
-/** How many members an operation lists; one that names a single member counts as none. */
+/** How many members an operation lists; one that names a single member counts as 0. */
 function countMembers({ value }: ScimOperation): number {
   const members = isObject(value) ? value.members : value;
   return Array.isArray(members) ? members.length : 0;
 }
 
 /**
- * A group after the operations of a `PATCH`, one after the other.
+ * A group after the operations of a `PATCH`, applied in order.
  *
  * @throws {InvalidRequestError} If they name more members in all than one request may.
  */

@@ -10,14 +10,14 @@ import { inChunks, planMemberships, readGroupName, readMembershipFacts } from ".
 import { readSelection, readWindow, select, toGroupResource, toListResponse } from "./resources.ts";
 import { defineScimRead, defineScimWrite } from "./serve.ts";
 
-/** What groups can be looked for by. */
+/** Columns groups can be filtered by. */
 const filters: FilterTable<ScimGroupRow> = {
   id: textFilter<ScimGroupRow>((text) => ({ where: { id: text.toLowerCase() } })),
   externalid: textFilter<ScimGroupRow>((text) => ({ where: { externalId: text } })),
   displayname: textFilter<ScimGroupRow>((text) => ({ anyCase: { equals: { displayName: text } } })),
 };
 
-/** Ids of the people in groups, by group. */
+/** Ids of the users in groups, by group. */
 async function readMembers({ stores, tenant }: AdminCall<unknown>, groupIds: readonly string[]) {
   const members = new Map<string, Set<string>>(groupIds.map((id) => [id, new Set()]));
   const links = await stores.scimGroupMembers.all(tenant, { where: { groupId: groupIds } });
@@ -50,33 +50,32 @@ async function readGroup(call: AdminCall<undefined>) {
   return select(call, toGroupResource(call, row, members?.get(row.id)));
 }
 
-/** Refuses members who are not provisioned people of the organisation. */
+/** Refuses members who are not provisioned users of the organisation. */
 async function requireUsers({ stores, tenant }: AdminCall<unknown>, ids: readonly string[]): Promise<void> {
   const counts = await Promise.all(
     inChunks(ids).map((id) => stores.users.count(tenant, { where: { id }, present: ["userName"] })),
   );
-  if (counts.reduce((sum, found) => sum + found, 0) < ids.length)
-    refuseField("members", "must be users that are there");
+  if (counts.reduce((sum, found) => sum + found, 0) < ids.length) refuseField("members", "must be existing users");
 }
 
-/** Whether only a mapping named the group until now: identity providers leave the time of their change. */
+/** Whether only a mapping has named the group so far: identity providers set the time of change. */
 function isUnclaimed({ externalId, lastUpdatedAt }: ScimGroupRow): boolean {
   return externalId === null && lastUpdatedAt === 0;
 }
 
-async function refuseTwins({ stores, tenant }: AdminCall<unknown>, draft: GroupDraft, own: string | undefined) {
+async function refuseDuplicates({ stores, tenant }: AdminCall<unknown>, draft: GroupDraft, own: string | undefined) {
   const { displayName, externalId } = draft;
   const twins = [
     ...(await stores.scimGroups.all(tenant, { anyCase: { equals: { displayName } } })),
     ...(externalId === null ? [] : await stores.scimGroups.all(tenant, { where: { externalId } })),
   ];
   if (twins.every(({ id }) => id === own)) return;
-  throw new ConflictError("Cannot save this group: another one has its displayName or externalId", {
+  throw new ConflictError("Cannot save this group: another group has its displayName or externalId", {
     code: "uniqueness",
   });
 }
 
-/** Refuses a name that gives another role than the group's mappings do. */
+/** Refuses a name that gives another role than the group's mappings. */
 async function refuseOtherRole({ stores, tenant }: AdminCall<unknown>, groupId: string, displayName: string) {
   const named = readGroupName(displayName);
   if (!named) return;
@@ -86,20 +85,20 @@ async function refuseOtherRole({ stores, tenant }: AdminCall<unknown>, groupId: 
   }
 }
 
-/** Saves a group and makes memberships follow it. */
+/** Saves a group and updates the memberships that follow from it. */
 async function saveGroup(call: AdminCall<unknown>, row: ScimGroupRow, draft: GroupDraft, isNew: boolean) {
   const { stores, tenant, now } = call;
   const { organisationId } = tenant;
   const { displayName, externalId, members } = draft;
-  await refuseTwins(call, draft, row.id);
+  await refuseDuplicates(call, draft, row.id);
   await refuseOtherRole(call, row.id, displayName);
   const former = (isNew ? undefined : (await readMembers(call, [row.id])).get(row.id)) ?? new Set<string>();
   const added = [...members].filter((id) => !former.has(id));
   const removed = [...former].filter((id) => !members.has(id));
   await requireUsers(call, added);
   const isRenamed = displayName !== row.displayName;
-  const kept = [...former].filter((id) => members.has(id));
-  const facts = await readMembershipFacts(call, [...added, ...removed, ...(isRenamed ? kept : [])], [row.id]);
+  const remaining = [...former].filter((id) => members.has(id));
+  const facts = await readMembershipFacts(call, [...added, ...removed, ...(isRenamed ? remaining : [])], [row.id]);
   facts.groups.set(row.id, { id: row.id, displayName });
   facts.members.set(row.id, members);
   const plan = await planMemberships(call, facts);
@@ -124,7 +123,7 @@ async function createGroup(call: AdminCall<ScimGroup>) {
   const { displayName, externalId = null, members } = body;
   const draft = { displayName, externalId, members: new Set(members) };
   const [present] = await stores.scimGroups.all(tenant, { anyCase: { equals: { displayName } } });
-  // a mapping made the group before the identity provider came
+  // a mapping created the group before the identity provider did
   if (present && isUnclaimed(present)) return saveGroup(call, present, draft, false);
   const { organisationId } = tenant;
   const row = { id: crypto.randomUUID(), organisationId, displayName, externalId, createdAt: now, lastUpdatedAt: now };
@@ -167,9 +166,9 @@ async function deleteGroup(call: AdminCall<undefined>) {
 
 const one = "/scim/v2/Groups/:id";
 const audit = (action: string) => ({ resource: "scim_groups", action });
-const excluded = { name: "excludedAttributes", description: "members leaves the members out" };
+const excluded = { name: "excludedAttributes", description: "`members` leaves the members out" };
 
-/** Rows of groups. */
+/** Endpoints of groups. */
 export const scimGroupEndpoints: readonly ScimEndpoint[] = [
   defineScimRead({
     method: "GET",
@@ -178,15 +177,15 @@ export const scimGroupEndpoints: readonly ScimEndpoint[] = [
     handle: listGroups,
     query: [
       { name: "filter", description: "displayName, externalId or id, eq and a value; several joined by and" },
-      { name: "startIndex", description: "First one, counted from 1" },
-      { name: "count", description: "At most 100" },
+      { name: "startIndex", description: "Index of the first resource, counted from 1" },
+      { name: "count", description: "Maximum number of resources, at most 100" },
       excluded,
     ],
   }),
   defineScimWrite({
     method: "POST",
     path: "/scim/v2/Groups",
-    summary: "Make a group",
+    summary: "Create a group",
     success: 201,
     audit: audit("create"),
     body: ScimGroup,

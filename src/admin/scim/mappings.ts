@@ -44,7 +44,7 @@ async function listMappings(call: AdminCall<undefined>) {
   };
 }
 
-/** The group a mapping is for, and whether the mapping makes it. */
+/** The group of a mapping, and whether the mapping creates it. */
 async function resolveGroup(call: AdminCall<CreateScimMapping>): Promise<{ group: ScimGroupRow; isNew: boolean }> {
   const { body, stores, tenant, now } = call;
   const { scim_group_id: id, scim_group_name: displayName } = body;
@@ -59,12 +59,12 @@ async function resolveGroup(call: AdminCall<CreateScimMapping>): Promise<{ group
   const [present] = await stores.scimGroups.all(tenant, { anyCase: { equals: { displayName } } });
   if (present) return { group: present, isNew: false };
   const { organisationId } = tenant;
-  // no time of change: the identity provider that brings a group of this name takes this one
+  // no time of change: the identity provider that sends a group of this name adopts this one
   const group = { id: crypto.randomUUID(), organisationId, displayName, externalId: null, createdAt: now };
   return { group: { ...group, lastUpdatedAt: 0 }, isNew: true };
 }
 
-/** People in a group, and all that decides about their memberships. */
+/** The users of a group, and the state that decides their memberships. */
 async function readFacts(call: AdminCall<unknown>, groupId: string) {
   const links = await call.stores.scimGroupMembers.all(call.tenant, { where: { groupId } });
   return readMembershipFacts(
@@ -82,7 +82,7 @@ async function createMapping(call: AdminCall<CreateScimMapping>) {
   const others = await stores.scimMappings.all(tenant, { where: { groupId: group.id, status: "active" } });
   const roles = [...others.map((other) => other.role), readGroupName(group.displayName)?.role ?? role];
   if (roles.some((other) => other !== role)) {
-    refuseField("role", "must be the one the group has in its other workspaces");
+    refuseField("role", "must be the role the group has in its other workspaces");
   }
   const same = others.find((other) => other.workspaceId === workspaceId);
   if (same) return { answer: toRecord(same, group.displayName), recordId: same.id, statements: [] };
@@ -140,13 +140,13 @@ const paging = [
   { name: "page_size", description: "At most 100; default 50" },
 ];
 
-/** Rows that say which groups of identity providers work in which workspaces. */
+/** Endpoints that map groups of identity providers to workspaces. */
 export const scimMappingEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row("list"),
     method: "GET",
     path,
-    summary: "List which groups work where",
+    summary: "List group mappings",
     handle: listMappings,
     query: [
       { name: "workspace_id", description: "Id or slug of a workspace" },
@@ -159,7 +159,7 @@ export const scimMappingEndpoints: readonly AdminEndpoint[] = [
     ...row("create"),
     method: "POST",
     path,
-    summary: "Let a group work in a workspace",
+    summary: "Map a group to a workspace",
     audit: audit("create"),
     body: CreateScimMapping,
     handle: createMapping,
@@ -168,7 +168,7 @@ export const scimMappingEndpoints: readonly AdminEndpoint[] = [
     ...row("delete"),
     method: "DELETE",
     path: `${path}/:id`,
-    summary: "End a group's work in a workspace",
+    summary: "Delete a group mapping",
     audit: audit("delete"),
     handle: deleteMapping,
   }),
@@ -177,7 +177,7 @@ export const scimMappingEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     path: "/v1/scim/groups",
     summary: "List groups of identity providers",
-    query: [{ name: "search", description: "Letters of the name, at least 2" }, ...paging],
+    query: [{ name: "search", description: "Part of the name, at least 2 characters" }, ...paging],
     handle: listGroups,
   }),
 ];

@@ -9,13 +9,13 @@ const ranks: Readonly<Record<string, number>> = { member: 1, manager: 2, admin: 
 /** Form of the names of groups that need no mapping. */
 const automaticName = /^ws-(.+)-role-(admin|manager|member)$/i;
 
-/** What a group's name says by itself: a workspace and a role. */
+/** The workspace and role in a group's name. */
 export function readGroupName(displayName: string): { workspace: string; role: string } | undefined {
   const [, workspace, role] = automaticName.exec(displayName) ?? [];
   return workspace === undefined || role === undefined ? undefined : { workspace, role: role.toLowerCase() };
 }
 
-/** The workspace a text names by slug, else by name; a name that several have is nobody's. */
+/** The workspace with this slug, else name; a name of several workspaces matches none. */
 function findWorkspace(workspaces: readonly WorkspaceRow[], named: string): WorkspaceRow | undefined {
   const wanted = named.toLowerCase();
   const bySlug = workspaces.filter(({ slug }) => slug.toLowerCase() === wanted);
@@ -23,27 +23,30 @@ function findWorkspace(workspaces: readonly WorkspaceRow[], named: string): Work
   return found.length === 1 ? found[0] : undefined;
 }
 
-/** All that decides about memberships of some people. Handlers change it to what will be, before memberships are planned. */
+/**
+ * The state that decides memberships of some users. Handlers change it to the future state before memberships are
+ * planned.
+ */
 interface MembershipFacts {
-  /** Whose memberships are decided. */
+  /** Users whose memberships are decided. */
   userIds: readonly string[];
-  /** Those of them who are active. */
+  /** The active ones among them. */
   active: Set<string>;
   /** Groups by id. */
   groups: Map<string, Pick<ScimGroupRow, "id" | "displayName">>;
-  /** Ids of people by the id of their group. */
+  /** Ids of users by the id of their group. */
   members: Map<string, ReadonlySet<string>>;
   /** Active mappings. */
   mappings: Pick<ScimMappingRow, "groupId" | "workspaceId" | "role">[];
   workspaces: readonly WorkspaceRow[];
-  /** Memberships as they are. */
+  /** Current memberships. */
   current: readonly WorkspaceMemberRow[];
 }
 
 /** Most ids of one statement. */
 const chunkSize = 5_000;
 
-/** A list in pieces that one statement can name. */
+/** A list in batches that one statement can bind. */
 export function inChunks<Item>(items: readonly Item[]): Item[][] {
   return Array.from({ length: Math.ceil(items.length / chunkSize) }, (_, index) =>
     items.slice(index * chunkSize, (index + 1) * chunkSize),
@@ -55,9 +58,9 @@ async function readChunks<Item, Row>(items: readonly Item[], readRows: (chunk: I
 }
 
 /**
- * Reads what decides about people's memberships.
+ * Reads the state that decides users' memberships.
  *
- * @param groupIds Groups besides those the people are in.
+ * @param groupIds Groups besides those the users are in.
  */
 export async function readMembershipFacts(
   { stores, tenant }: AdminCall<unknown>,
@@ -89,7 +92,7 @@ export async function readMembershipFacts(
 }
 
 /** Workspaces and role of one group. */
-function placesOf(group: Pick<ScimGroupRow, "id" | "displayName">, { mappings, workspaces }: MembershipFacts) {
+function workspacesOf(group: Pick<ScimGroupRow, "id" | "displayName">, { mappings, workspaces }: MembershipFacts) {
   const named = readGroupName(group.displayName);
   const automatic = named && findWorkspace(workspaces, named.workspace);
   const open = new Set(workspaces.map(({ id }) => id));
@@ -99,11 +102,11 @@ function placesOf(group: Pick<ScimGroupRow, "id" | "displayName">, { mappings, w
   ];
 }
 
-/** Roles by workspace and person, as the groups give them; the highest counts. */
+/** Roles by workspace and user, from the groups; the highest counts. */
 function wantedRoles(facts: MembershipFacts): Map<string, Map<string, string>> {
   const wanted = new Map(facts.userIds.map((id) => [id, new Map<string, string>()]));
   for (const group of facts.groups.values()) {
-    const places = placesOf(group, facts);
+    const places = workspacesOf(group, facts);
     for (const userId of facts.members.get(group.id) ?? []) {
       const roles = facts.active.has(userId) ? wanted.get(userId) : undefined;
       for (const { workspaceId, role } of roles ? places : []) {
@@ -114,15 +117,15 @@ function wantedRoles(facts: MembershipFacts): Map<string, Map<string, string>> {
   return wanted;
 }
 
-/** What is written so that memberships follow groups. */
+/** Statements that update memberships. */
 export interface MembershipPlan {
   statements: Statement[];
 }
 
 /**
- * What gives the people of groups their places in a workspace that is new: groups may have been there before it.
+ * Gives the users of groups their memberships in a new workspace: the groups may be older than it.
  *
- * @param members People who are in it from its start, as they were given by hand.
+ * @param members Users added by hand when it was created.
  */
 export async function joinByGroups(
   call: AdminCall<unknown>,
@@ -145,8 +148,8 @@ export async function joinByGroups(
 }
 
 /**
- * What makes memberships follow the groups. Those that people were given by hand stay as they are. Nobody comes back to a
- * workspace by an invite from before they left it.
+ * Updates memberships to match the groups. Those that were given by hand stay unchanged. Nobody returns to a workspace
+ * by an invite that is older than their removal from it.
  */
 export async function planMemberships(call: AdminCall<unknown>, facts: MembershipFacts): Promise<MembershipPlan> {
   const { stores, tenant, now } = call;

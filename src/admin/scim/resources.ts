@@ -14,7 +14,7 @@ export const schemaIds = {
 /** Most resources of a page. */
 export const maxCount = 100;
 
-/** The address everything of the protocol lies under, as the caller wrote it. */
+/** The base address of the protocol, as the caller wrote it. */
 export function baseOf({ context }: AdminCall<unknown>): string {
   const { origin, pathname } = context.url;
   return `${origin}${pathname.startsWith("/v1/") ? "/v1" : ""}/scim/v2`;
@@ -29,10 +29,10 @@ function metaOf(call: AdminCall<unknown>, kind: "User" | "Group", row: UserRow |
   };
 }
 
-/** A group as a person's representation names it. */
+/** A group in a user's representation. */
 export type GroupOfUser = Pick<ScimGroupRow, "id" | "displayName">;
 
-/** A person's representation (RFC 7643, section 4.1). */
+/** A user's representation (RFC 7643, section 4.1). */
 export function toUserResource(call: AdminCall<unknown>, row: UserRow, groups: readonly GroupOfUser[]) {
   const { id, firstName, lastName, email, externalId } = row;
   const fullName = [firstName, lastName].filter((part) => part !== null).join(" ");
@@ -64,7 +64,7 @@ export function toUserResource(call: AdminCall<unknown>, row: UserRow, groups: r
 /**
  * A group's representation (RFC 7643, section 4.2).
  *
- * @param members Ids of people; undefined leaves the attribute out.
+ * @param members Ids of users; undefined leaves the attribute out.
  */
 export function toGroupResource(call: AdminCall<unknown>, row: ScimGroupRow, members: ReadonlySet<string> | undefined) {
   const { id, displayName, externalId } = row;
@@ -93,7 +93,7 @@ function readNames(query: URLSearchParams, name: string): Set<string> | undefine
   return new Set(names.map((part) => part.toLowerCase()));
 }
 
-/** Which attributes an answer has (RFC 7644, section 3.9): `attributes` or `excludedAttributes`. */
+/** The attributes of a response (RFC 7644, section 3.9): `attributes` or `excludedAttributes`. */
 export function readSelection({ query }: AdminCall<unknown>): (attribute: string) => boolean {
   const only = readNames(query, "attributes");
   const without = readNames(query, "excludedAttributes");
@@ -104,14 +104,14 @@ export function readSelection({ query }: AdminCall<unknown>): (attribute: string
   };
 }
 
-/** A resource with the attributes that were asked for. */
+/** A resource with the requested attributes. */
 export function select<Resource extends Representation>(
   call: AdminCall<unknown>,
   resource: Resource,
 ): Partial<Resource> & Representation {
   const isWanted = readSelection(call);
   const wanted = Object.entries(resource).filter(([name]) => isWanted(name));
-  // what is left are members of the resource, those of every representation among them
+  // the rest are fields of the resource, which include those of every representation
   return Object.fromEntries(wanted) as Partial<Resource> & Representation;
 }
 

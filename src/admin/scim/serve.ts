@@ -8,7 +8,7 @@ import { commitAudited } from "../core/audit-values.ts";
 import { type AdminCall, type Outcome, toCall } from "../core/endpoint.ts";
 import { auditRefusals, checkBody, readAdminBody, requirePlainPath } from "../core/serve.ts";
 
-/** Names of attributes and of members of messages; they are read in any case (RFC 7643, section 2.1). */
+/** Names of attributes and message fields; their case is ignored (RFC 7643, section 2.1). */
 const names = new Map(
   [
     "schemas",
@@ -30,7 +30,7 @@ const names = new Map(
   ].map((name) => [name.toLowerCase(), name]),
 );
 
-/** The same value with the names it knows in their own spelling. */
+/** The same value with known names in their own spelling. */
 function toOwnSpelling(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toOwnSpelling);
   if (!isObject(value)) return value;
@@ -43,7 +43,7 @@ async function readBody({ body }: ScimEndpoint, context: CallerContext): Promise
   return body && checkBody(body, toOwnSpelling(await readAdminBody(context, false)));
 }
 
-/** Answers one row of the protocol of identity providers; what it refuses is audited like what it does. */
+/** Serves one endpoint of the SCIM protocol; refusals are audited like changes. */
 export function serveScim(endpoint: ScimEndpoint, context: CallerContext): Promise<Reply> {
   return auditRefusals(endpoint, context, async () => {
     requirePlainPath(context);
@@ -67,13 +67,13 @@ function toReply(answer: Representation | undefined, status: number): Reply {
   };
 }
 
-type ScimRow = Omit<ScimEndpoint, "kind" | "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
+type ScimDefinition = Omit<ScimEndpoint, "kind" | "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
 
 const common = { kind: "scim", access: "scim", errorForm: "scim", errorsBelow: "/scim/v2", tag: "SCIM" } as const;
 
-/** Declares a route that reads. */
+/** Declares an endpoint that reads. */
 export function defineScimRead(
-  definition: ScimRow & { handle(call: AdminCall<undefined>): Promise<Representation> },
+  definition: ScimDefinition & { handle(call: AdminCall<undefined>): Promise<Representation> },
 ): ScimEndpoint {
   const { handle, ...row } = definition;
   return {
@@ -84,9 +84,9 @@ export function defineScimRead(
   };
 }
 
-/** Declares a route that changes something; see `defineWrite` for what its handler may do. */
+/** Declares an endpoint that changes something; see `defineWrite` for the rules of its handler. */
 export function defineScimWrite<Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>>(
-  definition: ScimRow & {
+  definition: ScimDefinition & {
     success: ScimEndpoint["success"];
     audit: NonNullable<ScimEndpoint["audit"]>;
     body?: Schema;
@@ -99,7 +99,7 @@ export function defineScimWrite<Schema extends v.GenericSchema = v.GenericSchema
     ...row,
     ...common,
     async handleScim(body, context) {
-      // the schema of the row made the value
+      // the endpoint's schema made the value
       const call = toCall(body as v.InferOutput<Schema>, context);
       const work = async () => ({ ...(await handle(call)), status });
       return toReply((await commitAudited(audit, context, work)).answer, status);

@@ -56,13 +56,13 @@ const row = (verb: string) => ({
   access: { keys: "admin" as const, scopes: [`organisation_users.${verb}`] },
 });
 
-/** Rows of the tokens identity providers call with. */
+/** Endpoints of the tokens identity providers call with. */
 export const scimTokenEndpoints: readonly AdminEndpoint[] = [
   defineWrite({
     ...row("create"),
     method: "POST",
     path,
-    summary: "Make a token for an identity provider; shown once",
+    summary: "Create a token for an identity provider; shown once",
     audit: audit("create"),
     body: CreateScimToken,
     bodyOptional: true,
@@ -79,7 +79,7 @@ export const scimTokenEndpoints: readonly AdminEndpoint[] = [
     ...row("delete"),
     method: "DELETE",
     path: `${path}/:id`,
-    summary: "Take a token away",
+    summary: "Revoke a token",
     audit: audit("delete"),
     handle: deleteToken,
   }),

@@ -15,7 +15,7 @@ import { defineScimRead, defineScimWrite } from "./serve.ts";
 
 const emailFilter = textFilter<UserRow>((text) => ({ where: { email: text.toLowerCase() } }));
 
-/** What people can be looked for by. */
+/** Columns users can be filtered by. */
 const filters: FilterTable<UserRow> = {
   id: textFilter<UserRow>((text) => ({ where: { id: text.toLowerCase() } })),
   externalid: textFilter<UserRow>((text) => ({ where: { externalId: text } })),
@@ -26,10 +26,10 @@ const filters: FilterTable<UserRow> = {
   active: (value) => ({ where: { status: String(value) === "true" ? "active" : "inactive" } }),
 };
 
-/** People an identity provider knows; the others are none of its business. */
+/** Users an identity provider knows; it does not see the others. */
 const provisioned = ["userName"] as const;
 
-/** Groups by the people who are in them. */
+/** Groups by the users in them. */
 async function readGroups(
   { stores, tenant }: AdminCall<unknown>,
   users: readonly Pick<UserRow, "id">[],
@@ -78,8 +78,8 @@ async function toAnswer(call: AdminCall<unknown>, row: UserRow) {
 
 const readUser = async (call: AdminCall<undefined>) => toAnswer(call, await findUser(call));
 
-function refuseTwin(what: string): never {
-  throw new ConflictError(`Cannot save this user: another one has this ${what}`, { code: "uniqueness" });
+function refuseDuplicate(what: string): never {
+  throw new ConflictError(`Cannot save this user: another user has this ${what}`, { code: "uniqueness" });
 }
 
 function refuseOwner(action: string): never {
@@ -88,7 +88,7 @@ function refuseOwner(action: string): never {
   });
 }
 
-/** Refuses addresses outside the domains the organisation takes people from. */
+/** Refuses addresses outside the domains the organisation allows. */
 async function requireAllowedDomain({ stores, tenant }: AdminCall<unknown>, email: string): Promise<void> {
   const organisation = await stores.organisations.get(tenant.organisationId);
   const settings = isObject(organisation?.settings) ? organisation.settings : {};
@@ -96,20 +96,20 @@ async function requireAllowedDomain({ stores, tenant }: AdminCall<unknown>, emai
   if (!Array.isArray(domains) || domains.length === 0) return;
   const domain = email.slice(email.lastIndexOf("@") + 1);
   const allowed = domains.map((entry) => String(entry).toLowerCase().replace(/^@/, ""));
-  if (!allowed.includes(domain)) refuseField("emails", "must be of a domain the organisation takes people from");
+  if (!allowed.includes(domain)) refuseField("emails", "must be of a domain the organisation allows");
 }
 
-/** Refuses names another person has. */
-async function refuseTwins({ stores, tenant }: AdminCall<unknown>, draft: UserDraft, own: string | undefined) {
+/** Refuses names of other users. */
+async function refuseDuplicates({ stores, tenant }: AdminCall<unknown>, draft: UserDraft, own: string | undefined) {
   const isOther = ({ id }: UserRow) => id !== own;
   const named = await stores.users.all(tenant, { anyCase: { equals: { userName: draft.userName } } });
-  if (named.some(isOther)) refuseTwin("userName");
+  if (named.some(isOther)) refuseDuplicate("userName");
   if (draft.externalId === null) return;
   const known = await stores.users.all(tenant, { where: { externalId: draft.externalId } });
-  if (known.some(isOther)) refuseTwin("externalId");
+  if (known.some(isOther)) refuseDuplicate("externalId");
 }
 
-/** What ends everything a person could do: memberships, keys, and invites to their addresses. */
+/** Ends all access of a user: memberships, keys, and invites to their addresses. */
 async function endAccess(
   call: AdminCall<unknown>,
   { id, emails }: { id: string; emails: readonly string[] },
@@ -119,28 +119,28 @@ async function endAccess(
   return joinChanges([await leavingStatements(tenant, id, call), ...(await Promise.all(invites))]);
 }
 
-/** What gives a person who comes back the memberships of their groups. */
+/** Restores the memberships a returning user has through their groups. */
 async function restoreAccess(call: AdminCall<unknown>, userId: string): Promise<MembershipPlan> {
   const facts = await readMembershipFacts(call, [userId]);
   facts.active.add(userId);
   return planMemberships(call, facts);
 }
 
-/** Saves a person who is there already as the identity provider describes them. */
+/** Saves an existing user as the identity provider describes them. */
 async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft) {
   const { stores, tenant, now } = call;
   const email = emailOf(draft, row.email);
   const wasActive = row.status === "active";
   if (row.role === "owner" && !draft.active) refuseOwner("deactivate");
   if (row.role === "owner" && email !== row.email) refuseOwner("change the address of");
-  if (email !== row.email && (await stores.users.find(tenant, { email }))) refuseTwin("e-mail address");
+  if (email !== row.email && (await stores.users.find(tenant, { email }))) refuseDuplicate("e-mail address");
   if (email !== row.email || (draft.active && !wasActive)) await requireAllowedDomain(call, email);
-  await refuseTwins(call, draft, row.id);
+  await refuseDuplicates(call, draft, row.id);
   const { userName, externalId, firstName, lastName } = draft;
   const status = draft.active ? "active" : "inactive";
   const changes = { email, userName, externalId, firstName, lastName, status, lastUpdatedAt: now };
   const nothing: MembershipPlan = { statements: [] };
-  // whoever is here under another address is not to come in a second time by a link to the former one
+  // a user with a new address must not join again by a link to the former one
   const moved = email === row.email ? nothing : await cancelInvites(call, tenant, row.email);
   const ended = draft.active ? moved : await endAccess(call, { id: row.id, emails: [row.email, email] });
   const restored = !wasActive && draft.active ? await restoreAccess(call, row.id) : nothing;
@@ -159,18 +159,18 @@ async function createUser(call: AdminCall<ScimUser>) {
   const present = await stores.users.find(tenant, { email });
   if (present) {
     const isOther = present.externalId !== null && present.externalId !== draft.externalId;
-    if (present.userName !== null || isOther) refuseTwin("e-mail address");
+    if (present.userName !== null || isOther) refuseDuplicate("e-mail address");
     return saveUser(call, present, {
       ...draft,
       firstName: draft.firstName ?? present.firstName,
       lastName: draft.lastName ?? present.lastName,
     });
   }
-  await refuseTwins(call, draft, undefined);
+  await refuseDuplicates(call, draft, undefined);
   const { userName, externalId, firstName, lastName } = draft;
   const { organisationId } = tenant;
   const status = draft.active ? "active" : "inactive";
-  // someone who is made inactive is not to come in by a link either
+  // a deactivated user must not join by a link either
   const ended = draft.active ? undefined : await cancelInvites(call, tenant, email);
   const row: UserRow = {
     id: crypto.randomUUID(),
@@ -192,7 +192,7 @@ async function createUser(call: AdminCall<ScimUser>) {
   };
 }
 
-/** `PUT`: what is left out is cleared, but for what decides who the person is and whether they may work. */
+/** `PUT`: absent attributes are cleared, except those that identify the user or activate them. */
 async function replaceUser(call: AdminCall<ScimUser>) {
   const row = await findUser(call);
   const { externalId, active } = toDraft(row);
@@ -204,7 +204,7 @@ async function changeUser(call: AdminCall<ScimPatch>) {
   return saveUser(call, row, applyOperations(toDraft(row), call.body.Operations));
 }
 
-/** The row stays, since keys and logs name it; the identity provider no longer knows the person. */
+/** The row stays, since keys and logs refer to it; the identity provider does not see the user any more. */
 async function deleteUser(call: AdminCall<undefined>) {
   const { stores, tenant, now } = call;
   const { id, role, email } = await findUser(call);
@@ -225,36 +225,36 @@ async function deleteUser(call: AdminCall<undefined>) {
 const one = "/scim/v2/Users/:id";
 const audit = (action: string) => ({ resource: "users", action });
 
-/** Rows of people. */
+/** Endpoints of users. */
 export const scimUserEndpoints: readonly ScimEndpoint[] = [
   defineScimRead({
     method: "GET",
     path: "/scim/v2/Users",
-    summary: "List provisioned people",
+    summary: "List provisioned users",
     handle: listUsers,
     query: [
       {
         name: "filter",
         description: "userName, externalId, id or emails.value, eq and a value; several joined by and",
       },
-      { name: "startIndex", description: "First one, counted from 1" },
-      { name: "count", description: "At most 100" },
+      { name: "startIndex", description: "Index of the first resource, counted from 1" },
+      { name: "count", description: "Maximum number of resources, at most 100" },
     ],
   }),
   defineScimWrite({
     method: "POST",
     path: "/scim/v2/Users",
-    summary: "Provision a person",
+    summary: "Provision a user",
     success: 201,
     audit: audit("create"),
     body: ScimUser,
     handle: createUser,
   }),
-  defineScimRead({ method: "GET", path: one, summary: "Show a person", handle: readUser }),
+  defineScimRead({ method: "GET", path: one, summary: "Show a user", handle: readUser }),
   defineScimWrite({
     method: "PUT",
     path: one,
-    summary: "Replace a person's attributes",
+    summary: "Replace a user's attributes",
     success: 200,
     audit: audit("update"),
     body: ScimUser,
@@ -263,7 +263,7 @@ export const scimUserEndpoints: readonly ScimEndpoint[] = [
   defineScimWrite({
     method: "PATCH",
     path: one,
-    summary: "Change a person's attributes",
+    summary: "Change a user's attributes",
     success: 200,
     audit: audit("update"),
     body: ScimPatch,
@@ -272,7 +272,7 @@ export const scimUserEndpoints: readonly ScimEndpoint[] = [
   defineScimWrite({
     method: "DELETE",
     path: one,
-    summary: "Take a person away",
+    summary: "Remove a user",
     success: 204,
     audit: audit("delete"),
     handle: deleteUser,

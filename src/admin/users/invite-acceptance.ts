@@ -27,23 +27,23 @@ import {
 /** How long an invite can be accepted. */
 export const inviteLifetimeMs = 7 * dayMs;
 
-/** What an invite's row says of it now. */
+/** The current status of an invite's row. */
 export function inviteStatus({ status, expiresAt }: InviteRow, now: number): string {
   return status === "pending" && expiresAt <= now ? "expired" : status;
 }
 
-/** A new token of an invite's link: it names the organisation, because nobody who brings it has another credential. */
+/** A new token for an invite's link. It names the organisation, because its bearer has no other credential. */
 export function createInviteToken(organisationId: string): string {
   return organisationId.replaceAll("-", "") + randomBase62(43);
 }
 
-/** The organisation a token names; a text of the same length as an id where it names none. */
+/** The organisation a token names; a string of the same length as an id where it names none. */
 function readOrganisationId(token: string): string {
   const digits = /^([0-9a-f]{32})[0-9A-Za-z]{43}$/.exec(token)?.[1] ?? "0".repeat(32);
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** What is stored of a token. */
+/** The stored form of a token. */
 export async function digestInviteToken(
   id: string,
   token: string,
@@ -69,7 +69,7 @@ export async function findPendingInvite(
   return invite;
 }
 
-/** Statements that cancel the pending invites of an address: whoever is taken away must not come back by an earlier link. */
+/** Statements that cancel the pending invites of an address: removed users must not return by an earlier link. */
 export async function cancelInvites(
   { stores, now }: Pick<MembershipParts, "stores" | "now">,
   { organisationId }: Tenant,
@@ -89,13 +89,13 @@ const noChange: MembershipChange = { statements: [], keys: [] };
 /** Most values of one statement. */
 const maxNamed = 5_000;
 
-/** A person who leaves a workspace. */
+/** A user who leaves a workspace. */
 export interface Leaving {
   workspaceId: string | null;
   userId: string;
 }
 
-/** Statements that take workspaces out of the pending invites of people who leave them. */
+/** Statements that remove workspaces from the pending invites of users who leave them. */
 export async function narrowInvites(
   { stores }: Pick<MembershipParts, "stores">,
   { organisationId }: Tenant,
@@ -122,7 +122,7 @@ export async function narrowInvites(
   };
 }
 
-/** When an invite was decided on: when it was made, or sent again. */
+/** When an invite was last decided on: when it was created or resent. */
 function decidedAt({ createdAt, lastUpdatedAt }: InviteRow): number {
   return Math.max(createdAt, lastUpdatedAt);
 }
@@ -131,22 +131,22 @@ function decidedAt({ createdAt, lastUpdatedAt }: InviteRow): number {
 interface Acceptance {
   userId: string;
   statements: Statement[];
-  /** Keys that were made; their texts are nowhere else. */
+  /** Keys that were created; their secrets are available here only. */
   keys: MadeKey[];
 }
 
 /** Who accepts. */
-interface AcceptingPerson {
+interface AcceptingUser {
   firstName?: string | null | undefined;
   lastName?: string | null | undefined;
-  /** Id of a person who is not in the organisation yet. Default a new one. */
+  /** Id for a user who is not in the organisation yet. Default a new one. */
   newId?: string;
 }
 
-/** What a person is once they accepted: someone new, someone who was away and comes back, or someone who is there. */
+/** The user after accepting: a new one, one who returns, or an existing one. */
 function userStatements(
   invite: InviteRow,
-  { user, id, person }: { user: UserRow | undefined; id: string; person: AcceptingPerson },
+  { user, id, person }: { user: UserRow | undefined; id: string; person: AcceptingUser },
   { stores, now }: MembershipParts,
 ): Statement[] {
   const tenant = { organisationId: invite.organisationId, workspaceId: null };
@@ -162,7 +162,7 @@ function userStatements(
   return [stores.users.insert(tenant, { id, organisationId, email, ...member, createdAt: now })];
 }
 
-/** The workspaces of an invite: what is written so that the person works in them. */
+/** Adds the user to the workspaces of an invite. */
 async function joinWorkspaces(invite: InviteRow, userId: string, parts: MembershipParts) {
   const { stores, now } = parts;
   const tenant = { organisationId: invite.organisationId, workspaceId: null };
@@ -188,19 +188,19 @@ async function joinWorkspaces(invite: InviteRow, userId: string, parts: Membersh
 }
 
 /**
- * What is written when a person accepts a pending invite. For the work of `commitAudited`, which reads the invite and
- * calls this again when another node was faster.
+ * What is written when a user accepts a pending invite. Runs inside `commitAudited`, which reads the invite and calls
+ * this again when another node wrote first.
  */
 async function acceptanceStatements(
   invite: InviteRow,
-  person: AcceptingPerson,
+  person: AcceptingUser,
   parts: MembershipParts,
 ): Promise<Acceptance> {
   const { stores, now } = parts;
   const tenant = { organisationId: invite.organisationId, workspaceId: null };
   const user = await stores.users.find(tenant, { email: invite.email });
   if (user && user.status !== "active" && user.lastUpdatedAt > decidedAt(invite)) {
-    throw new ConflictError("Cannot accept this invite: this person was removed after it was made", { code: "AB07" });
+    throw new ConflictError("Cannot accept this invite: this user was removed after it was created", { code: "AB07" });
   }
   const id = user?.id ?? person.newId ?? crypto.randomUUID();
   const joined = await joinWorkspaces(invite, id, parts);
@@ -216,10 +216,10 @@ async function acceptanceStatements(
   };
 }
 
-/** The caller an accepted invite has: the person, who has no key yet. */
-function asPerson(context: RequestContext, organisationId: string, userId: string): CallerContext {
+/** The caller of an accepted invite: the user, whose key is the invite itself. */
+function asUser(context: RequestContext, { id, organisationId }: InviteRow, userId: string): CallerContext {
   const principal: Principal = {
-    keyId: userId,
+    keyId: id,
     kind: "workspace-user",
     organisationId,
     workspaceId: null,
@@ -237,7 +237,7 @@ function asPerson(context: RequestContext, organisationId: string, userId: strin
   });
 }
 
-/** The invite a path and a token name; unknown invites, wrong tokens and texts that are no token answer alike. */
+/** The invite a path and a token name; unknown invites, wrong tokens and malformed ones get the same response. */
 async function findInvite(context: RequestContext, token: string): Promise<InviteRow> {
   const { stores } = context.services.control;
   const id = (context.params.inviteId ?? "").toLowerCase();
@@ -259,7 +259,7 @@ async function accept(context: RequestContext) {
   const tenant = { organisationId: found.organisationId, workspaceId: null };
   const user = await stores.users.find(tenant, { email: found.email });
   const newId = crypto.randomUUID();
-  const caller = asPerson(context, found.organisationId, user?.id ?? newId);
+  const caller = asUser(context, found, user?.id ?? newId);
   const work = async () => {
     const now = context.services.clock.now();
     const invite = await findInvite(context, body.token);
@@ -279,8 +279,8 @@ async function accept(context: RequestContext) {
 }
 
 /**
- * Accepts the pending invite of an address that an identity provider vouches for. No key is made for it: nobody would see
- * its text.
+ * Accepts the pending invite of an address that an identity provider confirms. No key is created for it: nobody would
+ * see its secret.
  *
  * @returns Whether there was one.
  */
@@ -322,7 +322,7 @@ export async function acceptByEmail(
   return isAccepted;
 }
 
-/** The row by which an invited person becomes a user: the link's token is all they have. */
+/** The endpoint by which an invited person becomes a user: the link's token is their only credential. */
 export const acceptEndpoints: readonly Endpoint[] = [
   definePublicEndpoint({
     method: "POST",

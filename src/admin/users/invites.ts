@@ -49,7 +49,7 @@ function toInvite(row: InviteRow, now: number) {
   };
 }
 
-/** Rows that have a status now: an expired invite is a pending one whose time is over. */
+/** Rows with this status now: an expired invite is a pending one whose time is over. */
 function whereStatus(status: (typeof statuses)[number] | undefined, now: number) {
   if (status === undefined) return {};
   if (status === "expired") {
@@ -81,7 +81,7 @@ async function findInvite({ params, stores, tenant }: AdminCall<unknown>): Promi
 }
 
 /**
- * What the first key of an invited person is made from. The inviting key gives only scopes it has, or that no key of an
+ * Fields of an invited user's first key. The inviting key may give only scopes it has, or that no key of an
  * organisation can have.
  */
 async function readFirstKey(call: AdminCall<CreateInvite>): Promise<FirstKey | null> {
@@ -92,7 +92,7 @@ async function readFirstKey(call: AdminCall<CreateInvite>): Promise<FirstKey | n
   const scopes = details.scopes.map((text, index) => {
     const scope = normaliseScope(text);
     const param = `${member}.scopes.${index}`;
-    if (!mayHoldScope("workspace-user", scope)) refuseField(param, `no user key can hold ${text}`);
+    if (!mayHoldScope("workspace-user", scope)) refuseField(param, `user keys cannot hold ${text}`);
     if (mayHoldScope("organisation-service", scope) && !held.has(scope)) forbid(`This key lacks ${text} itself`, param);
     return scope;
   });
@@ -102,18 +102,18 @@ async function readFirstKey(call: AdminCall<CreateInvite>): Promise<FirstKey | n
   return { name: details.name ?? null, scopes: [...new Set(scopes)], expiresAt, metadata };
 }
 
-/** @throws {ConflictError} AB07 if the person is in the organisation already, or another invite waits for them. */
+/** @throws {ConflictError} AB07 if the user is in the organisation already, or has a pending invite. */
 async function refuseKnown({ stores, tenant, now }: AdminCall<unknown>, email: string, own?: string): Promise<void> {
   if (await stores.users.find(tenant, { email, status: "active" })) {
-    throw new ConflictError("Cannot invite this person: they are in the organisation already", { code: "AB07" });
+    throw new ConflictError("Cannot invite this user: they are in the organisation already", { code: "AB07" });
   }
   const pending = await findPendingInvite(stores, tenant, email, now);
   if (pending && pending.id !== own) {
-    throw new ConflictError("Cannot invite this person: an invite is pending", { code: "AB07" });
+    throw new ConflictError("Cannot invite this user: an invite is pending", { code: "AB07" });
   }
 }
 
-/** A new token of an invite and what is stored of it. */
+/** A new token of an invite and its stored form. */
 async function createToken({ context, tenant, now }: AdminCall<unknown>, id: string) {
   const token = createInviteToken(tenant.organisationId);
   return {
@@ -186,7 +186,7 @@ const audit = (action: string) => ({ resource: "invites", action });
 const all = "/v1/admin/users/invites";
 const one = `${all}/:inviteId`;
 
-/** Rows of invites, but for their acceptance. */
+/** Endpoints of invites, except their acceptance. */
 export const inviteEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
@@ -196,10 +196,10 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
     access: access("list"),
     query: [
       { name: "role", description: "admin or member" },
-      { name: "email", description: "One address" },
+      { name: "email", description: "Exact e-mail address" },
       { name: "status", description: statuses.join(", ") },
       { name: "currentPage", description: "Page, counted from 0" },
-      { name: "pageSize", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+      { name: "pageSize", description: "Rows per page; default 50, at most 1000" },
     ],
     handle: listInvites,
   }),
@@ -207,7 +207,7 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: all,
-    summary: "Invite a person",
+    summary: "Invite a user",
     access: access("create"),
     audit: audit("create"),
     body: CreateInvite,
@@ -234,7 +234,7 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: `${one}/resend`,
-    summary: "Make a new link for an invite",
+    summary: "Create a new link for an invite",
     access: { keys: "admin", scopes: ["organisation_users.create", "organisation_users.update"] },
     audit: audit("resend"),
     handle: resendInvite,

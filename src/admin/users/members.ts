@@ -47,9 +47,9 @@ async function readMember(call: AdminCall<undefined>) {
 }
 
 /**
- * Lets people give and take only roles up to their own. Services are not bound by roles.
+ * Lets users give and take only roles up to their own. Services are not limited by roles.
  *
- * @param roles Roles that are given, and those people have who lose theirs.
+ * @param roles Roles that are given, and roles of the users who lose theirs.
  * @throws {PermissionError} AB03.
  */
 async function requireRolesWithin(
@@ -62,10 +62,10 @@ async function requireRolesWithin(
   const view = await context.services.control.directory.workspace(tenant);
   const own = view?.members.get(userId);
   if (own?.role === "admin" || (own !== undefined && own.organisationRole !== "member")) return;
-  forbid("Only admins of the workspace may make admins, change them or remove them");
+  forbid("Only admins of the workspace may add, change or remove admins");
 }
 
-/** What is written for one person of `POST`: a new membership, or the role of the one there is. */
+/** What is written for one user of a `POST`: a new membership, or the role of the existing one. */
 async function toMembership(
   call: AdminCall<AddMembers>,
   place: FoundWorkspace & { current: WorkspaceMemberRow | undefined },
@@ -92,7 +92,7 @@ async function addMembers(call: AdminCall<AddMembers>) {
   const members = await stores.members.all(found.tenant, { where: { userId: ids } });
   const wanted = body.users.map(({ role }, index) => {
     const user = users.find(({ id }) => id === ids[index]);
-    return user ? { user, role } : refuseField(`users.${index}.id`, "is no member of the organisation");
+    return user ? { user, role } : refuseField(`users.${index}.id`, "is not a member of the organisation");
   });
   await requireRolesWithin(call, found, [...wanted.map(({ role }) => role), ...members.map(({ role }) => role)]);
   const currentOf = new Map(members.map((member) => [member.userId, member]));
@@ -133,19 +133,19 @@ const audit = (action: string) => ({ resource: "workspace_users", action });
 const all = "/v1/admin/workspaces/:id/users";
 const one = `${all}/:userId`;
 
-/** Rows of the people of a workspace. */
+/** Endpoints of the members of a workspace. */
 export const memberEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
     method: "GET",
     path: all,
-    summary: "List the people of a workspace",
+    summary: "List the members of a workspace",
     access: access("list"),
     query: [
       { name: "role", description: "admin, manager or member" },
-      { name: "email", description: "One address" },
+      { name: "email", description: "Exact e-mail address" },
       { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
     handle: listMembers,
   }),
@@ -153,7 +153,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "POST",
     path: all,
-    summary: "Add people to a workspace",
+    summary: "Add members to a workspace",
     access: access("create"),
     audit: audit("create"),
     body: AddMembers,
@@ -163,7 +163,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "GET",
     path: one,
-    summary: "Show a person of a workspace",
+    summary: "Show a member of a workspace",
     access: access("read"),
     handle: readMember,
   }),
@@ -171,7 +171,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "PUT",
     path: one,
-    summary: "Change a person's role in a workspace",
+    summary: "Change a member's role in a workspace",
     access: access("update"),
     audit: audit("update"),
     body: UpdateMember,
@@ -181,7 +181,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "DELETE",
     path: one,
-    summary: "Remove a person from a workspace",
+    summary: "Remove a member from a workspace",
     access: access("delete"),
     audit: audit("delete"),
     handle: removeMember,

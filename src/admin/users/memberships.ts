@@ -6,11 +6,12 @@ import type { ControlStores } from "../../db/stores/control.ts";
 import type { OrganisationRow, WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Filter, Tenant } from "../../db/tenant-store.ts";
 import { InvalidRequestError } from "../../errors.ts";
+import { stringOf } from "../../lib/json.ts";
 import { dayMs } from "../../lib/periods.ts";
 import { mintKey } from "../api-keys/key-minting.ts";
 import { applyMetadataSchema, type RecordMetadata } from "../core/metadata-schema.ts";
 
-/** What memberships are written with. */
+/** What writing memberships needs. */
 export interface MembershipParts {
   stores: ControlStores;
   context: { readonly services: Pick<Services, "keyMac" | "keyPrefix"> };
@@ -18,7 +19,7 @@ export interface MembershipParts {
   now: number;
 }
 
-/** What the first key of a person in a workspace is made from. */
+/** Fields of a user's first key in a workspace. */
 export interface FirstKey {
   name: string | null;
   scopes: readonly string[];
@@ -27,7 +28,7 @@ export interface FirstKey {
   metadata: RecordMetadata | null;
 }
 
-/** A person who joins a workspace. */
+/** A user who joins a workspace. */
 interface Joining {
   organisation: OrganisationRow;
   workspace: WorkspaceRow;
@@ -35,11 +36,11 @@ interface Joining {
   role: string;
   /** Where the membership comes from. Default `manual`. */
   source?: "manual" | "scim";
-  /** A key asked for; without it one is made where the settings say so. */
+  /** A requested key; without it one is created where the settings say so. */
   firstKey?: FirstKey | null;
 }
 
-/** A key made for a person; its text is shown once or never. */
+/** A key created for a user; its secret is shown once or never. */
 export interface MadeKey {
   id: string;
   key: string;
@@ -52,7 +53,10 @@ export interface MembershipChange {
   keys: MadeKey[];
 }
 
-/** When a new user key ends: the asked time or the default lifetime, within the longest one. Null is never. */
+/**
+ * When a new user key expires: at the requested time or after the default lifetime, within the maximum lifetime. Null
+ * is never.
+ */
 function userKeyExpiry(settings: WorkspaceSettings, asked: number | null, now: number): number | null {
   const { user_api_key_ttl: ttl, user_api_key_max_ttl: longest } = settings;
   const wanted = asked ?? (ttl > 0 ? now + ttl * dayMs : null);
@@ -60,20 +64,20 @@ function userKeyExpiry(settings: WorkspaceSettings, asked: number | null, now: n
   return Math.min(wanted ?? Number.POSITIVE_INFINITY, now + longest * dayMs);
 }
 
-/** The key every person who joins gets; undefined where none is wanted or none can be. */
+/** The key every joining user gets; undefined where no key is wanted or possible. */
 function autoKey({ organisation }: Joining, settings: WorkspaceSettings): FirstKey | undefined {
   if (!settings.user_api_key_auto_create) return undefined;
   try {
     const metadata = applyMetadataSchema(organisation, "apiKey", null);
     return { name: null, scopes: scopesOfKind("workspace-user"), expiresAt: null, metadata };
   } catch (error) {
-    // a schema that asks for more than its defaults give: somebody has to fill it in
+    // the schema requires more than its defaults supply: somebody has to fill it in
     if (error instanceof InvalidRequestError) return undefined;
     throw error;
   }
 }
 
-/** The key a joining person gets: its text, and the statement that stores it. */
+/** The key a joining user gets: its secret, and the statement that stores it. */
 async function createFirstKey(joining: Joining, parts: MembershipParts) {
   const { organisation, workspace, userId, firstKey } = joining;
   const {
@@ -101,7 +105,7 @@ async function createFirstKey(joining: Joining, parts: MembershipParts) {
       expiresAt: userKeyExpiry(settings, wanted.expiresAt, now),
       defaults: {
         metadata: wanted.metadata,
-        config_id: typeof config === "string" ? config : null,
+        config_id: stringOf(config) ?? null,
         allow_config_override: true,
       },
     },
@@ -112,7 +116,7 @@ async function createFirstKey(joining: Joining, parts: MembershipParts) {
   return { made, statement: stores.apiKeys.insert(tenant, row) };
 }
 
-/** What is written when a person who is not in a workspace joins it. */
+/** What is written when a user who is not in a workspace joins it. */
 export async function joiningStatements(joining: Joining, parts: MembershipParts): Promise<MembershipChange> {
   const { organisation, workspace, userId, role, source = "manual" } = joining;
   const { stores, now } = parts;
@@ -136,10 +140,10 @@ export function joinChanges(changes: readonly MembershipChange[]): MembershipCha
   };
 }
 
-/** Keys that still work or may work again. */
+/** Keys that are active or may become active again. */
 const livingKeys = ["active", "exhausted", "expired"];
 
-/** What is written to end keys for good. */
+/** Statements that end keys for good. */
 export async function revokingStatements(
   tenant: Tenant,
   where: Filter<{ userId: string | null }>,
@@ -154,8 +158,8 @@ export async function revokingStatements(
 }
 
 /**
- * What is written when a person leaves one workspace or, where the tenant is the organisation, all of them: the
- * memberships end, and the person's keys there stop working.
+ * What is written when a user leaves one workspace or, where the tenant is the organisation, all of them: the
+ * memberships end, and the user's keys there stop working.
  */
 export async function leavingStatements(
   tenant: Tenant,

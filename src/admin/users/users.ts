@@ -16,7 +16,7 @@ import {
 import { cancelInvites } from "./invite-acceptance.ts";
 import { joinChanges, leavingStatements } from "./memberships.ts";
 
-/** Slugs of the workspaces each person works in; owners and admins of the organisation work in all. */
+/** Slugs of each user's workspaces; owners and admins of the organisation are in all. */
 async function readWorkspaceSlugs({ stores, tenant }: AdminCall<unknown>, rows: readonly UserRow[]) {
   const workspaces = await stores.workspaces.all(tenant, { where: { status: "active" } });
   const members = await stores.members.all(tenant, { where: { userId: rows.map(({ id }) => id) } });
@@ -49,7 +49,7 @@ async function listUsers(call: AdminCall<undefined>) {
   return toList(await toUsers(call, rows), total);
 }
 
-/** The person a path names. */
+/** The user a path names. */
 async function findUser({ params, stores, tenant }: AdminCall<unknown>): Promise<UserRow> {
   const id = requireId(params, "userId", "user");
   return requireFound(await stores.users.find(tenant, { id, status: "active" }), "user");
@@ -60,7 +60,7 @@ async function readUser(call: AdminCall<undefined>) {
   return user;
 }
 
-/** @throws {PermissionError} AB03 for the owner, who stays what they are. */
+/** @throws {PermissionError} AB03 for the owner, whose role is fixed. */
 function requireNoOwner({ role }: UserRow): void {
   if (role === "owner") forbid("The owner of the organisation cannot be changed or deleted");
 }
@@ -68,7 +68,7 @@ function requireNoOwner({ role }: UserRow): void {
 async function updateUser(call: AdminCall<UpdateUser>) {
   const row = await findUser(call);
   requireNoOwner(row);
-  if (row.role === call.body.role) refuseField("role", `this person has the role ${row.role} already`);
+  if (row.role === call.body.role) refuseField("role", `this user has the role ${row.role} already`);
   const changes = { role: call.body.role, lastUpdatedAt: call.now };
   return { answer: {}, recordId: row.id, statements: [call.stores.users.update(call.tenant, { id: row.id }, changes)] };
 }
@@ -87,7 +87,7 @@ async function deleteUser(call: AdminCall<undefined>) {
     statements: [
       ...leaving.statements,
       stores.scimGroupMembers.remove(tenant, { userId: row.id }),
-      // the row stays: keys, logs and the audit log name it
+      // the row stays: keys, logs and the audit log refer to it
       stores.users.update(tenant, { id: row.id }, { status: "inactive", role: "member", lastUpdatedAt: now }),
     ],
   };
@@ -98,19 +98,19 @@ const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisati
 const audit = (action: string) => ({ resource: "users", action });
 const one = "/v1/admin/users/:userId";
 
-/** Rows of the people of an organisation. */
+/** Endpoints of the users of an organisation. */
 export const userEndpoints: readonly AdminEndpoint[] = [
   defineRead({
     ...row,
     method: "GET",
     path: "/v1/admin/users",
-    summary: "List people",
+    summary: "List users",
     access: access("list"),
     query: [
       { name: "role", description: "owner, admin or member" },
-      { name: "email", description: "One address" },
+      { name: "email", description: "Exact e-mail address" },
       { name: "currentPage", description: "Page, counted from 0" },
-      { name: "pageSize", description: "Rows of a page: 50 unless said otherwise, at most 1000" },
+      { name: "pageSize", description: "Rows per page; default 50, at most 1000" },
     ],
     handle: listUsers,
   }),
@@ -118,7 +118,7 @@ export const userEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "GET",
     path: one,
-    summary: "Show a person",
+    summary: "Show a user",
     access: access("read"),
     handle: readUser,
   }),
@@ -126,7 +126,7 @@ export const userEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "PUT",
     path: one,
-    summary: "Change a person's role",
+    summary: "Change a user's role",
     access: access("update"),
     audit: audit("update"),
     body: UpdateUser,
@@ -136,7 +136,7 @@ export const userEndpoints: readonly AdminEndpoint[] = [
     ...row,
     method: "DELETE",
     path: one,
-    summary: "Remove a person",
+    summary: "Remove a user",
     access: access("delete"),
     audit: audit("delete"),
     handle: deleteUser,

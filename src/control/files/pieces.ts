@@ -6,22 +6,22 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import { signAwsRequest } from "../../providers/auth/aws.ts";
 
-/** Where sealed pieces of files lie. */
+/** Storage for sealed pieces of files. */
 export interface PieceStore {
-  /** Name of the place in the rows of files. */
+  /** Name of the storage in file rows. */
   readonly name: "database" | "s3";
   /** Length of the pieces of an upload. */
   readonly pieceBytes: number;
-  /** Puts a piece there, or tells the statement that does it together with what else is written. */
+  /** Stores a piece, or returns the statement that stores it along with others. */
   put(place: FilePlace, seq: number, content: Uint8Array): Promise<InStatement[]>;
-  /** @throws {UnavailableError} If it is not there or the store does not answer. */
+  /** @throws {UnavailableError} If it is missing, or the store does not respond. */
   get(place: FilePlace, seq: number): Promise<Uint8Array>;
-  /** Removes the pieces of a file; what is left to write with the removal of its row. */
+  /** Deletes the pieces of a file, or returns the statements that delete them along with its row. */
   remove(place: FilePlace, pieces: number): Promise<InStatement[]>;
 }
 
 /**
- * Refuses to read a file.
+ * Throws because a file cannot be read.
  *
  * @throws {UnavailableError} Always.
  */
@@ -33,11 +33,11 @@ export function refuseContent(cause?: unknown): never {
   });
 }
 
-/** Pieces in the database. */
+/** Stores pieces in the database. */
 export function createDatabasePieces(store: FileStore): PieceStore {
   return {
     name: "database",
-    // with its seal a row stays below 1 MiB
+    // a sealed piece stays below 1 MiB
     pieceBytes: 1024 * 1024 - 64,
     put: async (place, seq, content) => [store.insertPiece(place, seq, content)],
     get: async (place, seq) => (await store.readPiece(place, seq)) ?? refuseContent(),
@@ -47,11 +47,11 @@ export function createDatabasePieces(store: FileStore): PieceStore {
 
 /** An S3-compatible store. */
 export interface S3Settings {
-  /** Base address, such as `https://s3.eu-central-1.amazonaws.com`; buckets are the first segment of the path. */
+  /** Base address, such as `https://s3.eu-central-1.amazonaws.com`; the bucket is the first segment of the path. */
   endpoint: string;
   region: string;
   bucket: string;
-  /** In front of the names of objects; default none. */
+  /** Prefix of object names; default none. */
   prefix?: string;
   accessKeyId: string;
   secretAccessKey: string;
@@ -59,10 +59,10 @@ export interface S3Settings {
 
 const answerTimeoutMs = 60_000;
 const s3PieceBytes = 8 * 1024 * 1024;
-/** Bounds of a piece with its seal. */
+/** Limits of a sealed piece. */
 const answerBounds = { bytes: s3PieceBytes + 64, totalMs: answerTimeoutMs, silenceMs: answerTimeoutMs };
 
-/** Pieces as objects of an S3-compatible store (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html). */
+/** Stores pieces as objects of an S3-compatible store (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html). */
 export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound; clock: Clock }): PieceStore {
   const { bucket, region, accessKeyId, secretAccessKey, prefix = "" } = settings;
   const base = `${settings.endpoint.replace(/\/+$/, "")}/${encodeURIComponent(bucket)}`;
@@ -97,8 +97,8 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
       const response = await send("PUT", urlOf(place, seq), content);
       discard(response);
       if (response.status === 200) return [];
-      throw new UnavailableError("Cannot store the file: the store does not take it", {
-        cause: new Error(`the S3 store answered ${response.status}`),
+      throw new UnavailableError("Cannot store the file: the store rejected it", {
+        cause: new Error(`the S3 store returned ${response.status}`),
         code: "file_store_unavailable",
         retryAfterSeconds: 5,
       });
@@ -107,14 +107,14 @@ export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound
       const response = await send("GET", urlOf(place, seq));
       if (response.status === 200) return readBytes(response, answerBounds).catch(refuseContent);
       discard(response);
-      return refuseContent(new Error(`the S3 store answered ${response.status}`));
+      return refuseContent(new Error(`the S3 store returned ${response.status}`));
     },
     async remove(place, pieces) {
       for (let seq = 0; seq < pieces; seq++) {
         const response = await send("DELETE", urlOf(place, seq));
         discard(response);
         if (response.status >= 300 && response.status !== 404) {
-          refuseContent(new Error(`the S3 store answered ${response.status}`));
+          refuseContent(new Error(`the S3 store returned ${response.status}`));
         }
       }
       return [];

@@ -12,7 +12,7 @@ import { randomBytes } from "../../lib/hash.ts";
 import { CredentialUnavailableError, importDataKey, type Vault } from "../vault.ts";
 import { createDatabasePieces, type PieceStore, refuseContent } from "./pieces.ts";
 
-/** Bounds an operator can move. */
+/** Limits that the operator can set. */
 export interface FileLimits {
   /** Largest file, in bytes. */
   fileBytes: number;
@@ -20,61 +20,61 @@ export interface FileLimits {
   workspaceBytes: number;
 }
 
-/** What a new file is called and for. */
+/** Name and purpose of a new file. */
 interface NewFile {
   filename: string;
   purpose: string;
 }
 
-/** A file that comes. */
+/** A file that is being uploaded. */
 interface Upload {
   filename: string;
   content: AsyncIterable<Uint8Array>;
-  /** What is known once the content is there; what it throws undoes the upload. Times are Unix milliseconds. */
+  /** Called once the content is complete; if it throws, the upload is undone. Times are Unix milliseconds. */
   complete(createdAt: number): Promise<{ purpose: string; expiresAt: number | null }>;
 }
 
-/** Files the gateway keeps, sealed at rest: each under a key of its own, which the vault keeps. */
+/** Stored files, each sealed with a separate key in the vault. */
 export interface FileStorage {
   readonly limits: FileLimits;
   readonly page: FileStore["page"];
-  /** A whole file of the workspace that is not past its end. */
+  /** A complete, unexpired file of the workspace. */
   find(tenant: WorkspaceTenant, id: string): Promise<GatewayFileRow | undefined>;
   /**
-   * Stores a file while it comes.
+   * Stores a file while it arrives.
    *
    * @throws {BodyTooLargeError} 413 when it is too large.
-   * @throws {BudgetError} 412 when the workspace has no room.
-   * @throws {ConflictError} 409 when it is given up meanwhile.
+   * @throws {BudgetError} 412 when the workspace's quota is used up.
+   * @throws {ConflictError} 409 when the upload was abandoned meanwhile.
    */
   upload(tenant: WorkspaceTenant, upload: Upload): Promise<GatewayFileRow>;
-  /** Content in clear from a byte on. */
+  /** Decrypted content from an offset. */
   read(row: GatewayFileRow, offset?: number): AsyncGenerator<Uint8Array, void>;
   remove(row: GatewayFileRow): Promise<void>;
-  /** Statements that make a file that is written bit by bit; nobody sees it before it is `processed`. */
+  /** Statements that create a file which is written incrementally; it is invisible until it is `processed`. */
   open(tenant: WorkspaceTenant, file: NewFile, givenUpAt: number): Promise<{ id: string; statements: InStatement[] }>;
-  /** Statements that add to such a file. */
+  /** Statements that append to such a file. */
   append(tenant: WorkspaceTenant, id: string, content: Uint8Array): Promise<InStatement[]>;
-  /** Statements that end such a file. */
+  /** Statements that complete such a file. */
   finish(tenant: WorkspaceTenant, id: string, expiresAt: number | null): InStatement;
-  /** Removes what was deleted, given up, is past its end or of a deleted workspace; to be called about once a minute. */
-  upkeep(): Promise<void>;
+  /** Removes files that were deleted, abandoned, have expired or belong to a deleted workspace; run it once a minute. */
+  cleanUp(): Promise<void>;
 }
 
-/** What the storage is made from. */
+/** Options of the file storage. */
 interface FileStorageOptions {
   database: Database;
   stores: Pick<ControlStores, "gatewayFiles" | "secrets">;
   vault: Vault;
   clock: Clock;
   limits: FileLimits;
-  /** Where new files go; by default the database. */
+  /** Storage for new files; by default the database. */
   pieces?: PieceStore | undefined;
 }
 
-/** An upload that is not whole after this long was given up. */
+/** Incomplete uploads count as abandoned after this long. */
 const givenUpAfterMs = 60 * 60_000;
-/** Longest piece that is appended, so that a row stays below 1 MiB. */
+/** Longest piece that is appended: a row stays below 1 MiB. */
 const appendedBytes = 1024 * 1024 - 64;
 const goneAtOnce = 100;
 
@@ -86,7 +86,7 @@ function boundData(row: Pick<GatewayFileRow, "id">, seq: number): Uint8Array<Arr
   return encoder.encode(`file-piece|v1|${row.id}|${seq}`);
 }
 
-/** The same bytes as WebCrypto's types want them: no other thread shares them, and nothing here shares. */
+/** The same bytes in the type WebCrypto requires: memory here is never shared with other threads. */
 function unshared(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return bytes as Uint8Array<ArrayBuffer>;
 }
@@ -108,7 +108,7 @@ async function openPiece(key: CryptoKey, bound: Uint8Array<ArrayBuffer>, piece: 
   }
 }
 
-/** Puts pieces of any length together to pieces of one length; the last one may be shorter. */
+/** Regroups chunks into pieces of equal length; the last one may be shorter. */
 async function* cutPieces(content: AsyncIterable<Uint8Array>, length: number): AsyncGenerator<Uint8Array, void> {
   let piece = new Uint8Array(length);
   let used = 0;
@@ -132,7 +132,7 @@ function tenantOf({ organisationId, workspaceId }: GatewayFileRow): WorkspaceTen
 }
 
 function refuseRoom(): never {
-  throw new BudgetError("Cannot store the file: the files of this workspace take all the room they may", {
+  throw new BudgetError("Cannot store the file: the workspace's file quota is used up", {
     code: "file_storage_full",
   });
 }
@@ -150,7 +150,7 @@ class Storage implements FileStorage {
   readonly #options: FileStorageOptions;
   readonly #store: FileStore;
   readonly #inDatabase: PieceStore;
-  /** Where new files go. */
+  /** Storage for new files. */
   readonly #target: PieceStore;
 
   constructor(options: FileStorageOptions) {
@@ -180,7 +180,7 @@ class Storage implements FileStorage {
       await this.#writeDraft([stores.gatewayFiles.update(tenant, { id: row.id, status: "writing" }, known)]);
       return { ...row, ...known };
     } catch (error) {
-      await this.#purge(row).catch(() => {}); // else the upkeep does it
+      await this.#purge(row).catch(() => {}); // otherwise the cleanup does it
       throw error;
     }
   }
@@ -199,7 +199,7 @@ class Storage implements FileStorage {
   async remove(row: GatewayFileRow): Promise<void> {
     const { database, stores } = this.#options;
     await database.write([stores.gatewayFiles.update(tenantOf(row), { id: row.id }, { status: "deleted" })]);
-    await this.#purge({ ...row, status: "deleted" }).catch(() => {}); // else the upkeep does it
+    await this.#purge({ ...row, status: "deleted" }).catch(() => {}); // otherwise the cleanup does it
   }
 
   async open(tenant: WorkspaceTenant, file: NewFile, givenUpAt: number) {
@@ -209,7 +209,7 @@ class Storage implements FileStorage {
 
   async append(tenant: WorkspaceTenant, id: string, content: Uint8Array): Promise<InStatement[]> {
     const row = await this.#options.stores.gatewayFiles.find(tenant, { id, status: "writing" });
-    if (!row) return refuseContent(new Error("the file that is written is gone"));
+    if (!row) return refuseContent(new Error("the file being written was deleted"));
     const key = await this.#keyOf(tenant, id);
     const statements: InStatement[] = [];
     for (let start = 0; start < content.length; start += appendedBytes) {
@@ -224,7 +224,7 @@ class Storage implements FileStorage {
     return gatewayFiles.update(tenant, { id, status: "writing" }, { status: "processed", expiresAt });
   }
 
-  async upkeep(): Promise<void> {
+  async cleanUp(): Promise<void> {
     const failures: unknown[] = [];
     let gone: GatewayFileRow[];
     do {
@@ -234,11 +234,11 @@ class Storage implements FileStorage {
     } while (gone.length === goneAtOnce);
   }
 
-  /** Writes to a file that comes; the last statement is the one on its row. */
+  /** Writes to an incomplete file; the last statement is the one on its row. */
   async #writeDraft(statements: readonly InStatement[]): Promise<void> {
     const results = await this.#options.database.write(statements);
     if (results.at(-1)?.rowsAffected === 1) return;
-    throw new ConflictError("Cannot store the file: it was given up while it came", { code: "file_given_up" });
+    throw new ConflictError("Cannot store the file: the upload was abandoned", { code: "file_given_up" });
   }
 
   #piecesOf({ storage }: GatewayFileRow): PieceStore {
@@ -248,7 +248,7 @@ class Storage implements FileStorage {
   async #keyOf(tenant: WorkspaceTenant, recordId: string): Promise<CryptoKey> {
     const { stores, vault } = this.#options;
     const row = await stores.secrets.find(tenant, { kind: secretKind, recordId, field: secretField });
-    if (!row) return refuseContent(new Error("the key of the file is gone"));
+    if (!row) return refuseContent(new Error("the key of the file was deleted"));
     try {
       return await importDataKey(fromBase64Url(await vault.open(row)));
     } catch (cause) {
@@ -257,7 +257,7 @@ class Storage implements FileStorage {
     }
   }
 
-  /** The row of a file that is being written, its key, and what stores both. */
+  /** The row and key of a new file, and the statements that store both. */
   async #make(
     tenant: WorkspaceTenant,
     { filename, purpose }: NewFile,
@@ -288,7 +288,7 @@ class Storage implements FileStorage {
     return { row, key: await importDataKey(key), statements };
   }
 
-  /** Adds a piece; the row counts it. */
+  /** Appends a piece and updates the row's count. */
   async #add(row: GatewayFileRow, key: CryptoKey, piece: Uint8Array): Promise<InStatement[]> {
     const sealed = await sealPiece(key, boundData(row, row.pieces), piece);
     const put = await this.#piecesOf(row).put(row, row.pieces, sealed);
@@ -314,7 +314,7 @@ class Storage implements FileStorage {
     }
   }
 
-  /** Bytes a workspace may still store. */
+  /** Bytes that the workspace may still store. */
   async #requireRoom(tenant: WorkspaceTenant): Promise<number> {
     const room = this.limits.workspaceBytes - (await this.#store.totalBytes(tenant));
     return room > 0 ? room : refuseRoom();
@@ -323,7 +323,7 @@ class Storage implements FileStorage {
   async #purge(row: GatewayFileRow): Promise<void> {
     const { database, stores } = this.#options;
     const tenant = tenantOf(row);
-    // one more: a piece may have been stored right before the process ended
+    // one more than counted: a piece may have been stored right before the process ended
     const removed = await this.#piecesOf(row).remove(row, row.pieces + (row.status === "writing" ? 1 : 0));
     await database.write([
       ...removed,
@@ -333,7 +333,7 @@ class Storage implements FileStorage {
   }
 }
 
-/** Creates the storage of a gateway. */
+/** Creates the file storage of a gateway. */
 export function createFileStorage(options: FileStorageOptions): FileStorage {
   return new Storage(options);
 }

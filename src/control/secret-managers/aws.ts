@@ -5,20 +5,20 @@ import type { Outbound } from "../../lib/outbound.ts";
 import type { AwsAuth } from "../../schemas/secret-references.ts";
 import { askStore, requireText, SecretUnavailableError, type StoreRequest } from "./request.ts";
 
-/** Credentials requests to AWS are signed with. */
+/** Credentials for signing requests to AWS. */
 interface AwsCredentials {
   accessKeyId: string;
   secretAccessKey: string;
   sessionToken?: string;
 }
 
-/** What reading from AWS Secrets Manager needs. */
+/** Options for reading from AWS Secrets Manager. */
 export interface AwsOptions {
   outbound: Outbound;
   now(): number;
   /** Base address of a service in a region; by default AWS's own. */
   awsEndpoint?: (service: "secretsmanager" | "sts", region: string) => string;
-  /** The operator's own identity, with which roles are assumed; without it they are not. */
+  /** The operator's identity for assuming roles; without it roles cannot be assumed. */
   awsIdentity?: () => Promise<AwsCredentials>;
 }
 
@@ -26,14 +26,14 @@ function defaultEndpoint(service: string, region: string): string {
   return `https://${service}.${region}.amazonaws.com${region.startsWith("cn-") ? ".cn" : ""}`;
 }
 
-/** Where a request goes and who signs it. */
+/** Destination and signing credentials of a request. */
 interface Signing {
   service: "secretsmanager" | "sts";
   region: string;
   credentials: AwsCredentials;
 }
 
-/** A request with its signature (AWS Signature Version 4). */
+/** Signs a request (AWS Signature Version 4). */
 async function sign(
   { service, region, credentials }: Signing,
   request: StoreRequest & { body: string },
@@ -51,7 +51,7 @@ async function sign(
   return { ...request, headers: Object.fromEntries(headers), url: url.href };
 }
 
-/** The text of an element of an XML answer; elements of credentials hold no entities. */
+/** Content of an element of an XML response; credentials contain no entities. */
 function readElement(xml: string, name: string): string {
   return requireText(new RegExp(`<${name}>\\s*([^<]*?)\\s*</${name}>`).exec(xml)?.[1], name);
 }
@@ -71,7 +71,7 @@ async function assumeRole(
     RoleArn: auth.aws_role_arn,
     RoleSessionName: "gateway",
     DurationSeconds: "900",
-    // one tenant cannot use a role that trusts this gateway for another
+    // the external id keeps one tenant from using a role that trusts this gateway for another
     ExternalId: auth.aws_external_id ?? organisationId,
   };
   const headers = { "content-type": "application/x-www-form-urlencoded; charset=utf-8" };
@@ -99,13 +99,13 @@ function toCredentials(auth: AwsAuth, options: AwsOptions, organisationId: strin
       return assumeRole(auth, options, organisationId);
     case "serviceRole":
       throw new SecretUnavailableError(
-        "aws_auth_type serviceRole is not offered: this gateway lends its role to nobody",
+        "aws_auth_type serviceRole is not offered: the gateway's own role is not available to tenants",
       );
   }
 }
 
 /**
- * Reads a secret by its name or ARN (GetSecretValue).
+ * Reads a secret by name or ARN (GetSecretValue).
  *
  * @throws {SecretUnavailableError}
  */
@@ -132,6 +132,6 @@ export async function readAwsSecret(
   try {
     return decodeUtf8(fromBase64Url(answer.SecretBinary));
   } catch (cause) {
-    throw new SecretUnavailableError("the secret is binary and not a text", { cause });
+    throw new SecretUnavailableError("the secret is binary, not text", { cause });
   }
 }

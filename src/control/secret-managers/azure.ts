@@ -4,16 +4,16 @@ import { joinUrl } from "../../lib/path.ts";
 import type { AzureAuth } from "../../schemas/secret-references.ts";
 import { askStore, formRequest, requireText, SecretUnavailableError, toSegments } from "./request.ts";
 
-/** What reading from Azure Key Vault needs. */
+/** Options for reading from Azure Key Vault. */
 export interface AzureOptions {
   outbound: Outbound;
-  /** Checks an address data named. */
+  /** Checks an address that a tenant chose. */
   requireAddress(text: string): string;
   /** Base address of the login service. */
   azureLoginUrl?: string;
 }
 
-/** A token for key vaults (OAuth 2.0 client credentials, RFC 6749 section 4.4). */
+/** Gets a token for key vaults (OAuth 2.0 client credentials, RFC 6749 section 4.4). */
 async function login(
   auth: AzureAuth & { azure_auth_mode: "entra" },
   { outbound, azureLoginUrl = "https://login.microsoftonline.com" }: AzureOptions,
@@ -31,14 +31,14 @@ async function login(
 }
 
 /**
- * Reads a secret by its name, or by its name and version with a slash between.
+ * Reads a secret by name, or by `name/version`.
  *
  * @throws {SecretUnavailableError}
  */
 export async function readAzureSecret(auth: AzureAuth, secretPath: string, options: AzureOptions): Promise<string> {
   if (auth.azure_auth_mode !== "entra") {
     throw new SecretUnavailableError(
-      `azure_auth_mode ${auth.azure_auth_mode} is not offered: it needs a metadata service, which is never called`,
+      `azure_auth_mode ${auth.azure_auth_mode} is not offered: it needs a metadata service, which the gateway never calls`,
     );
   }
   const base = options.requireAddress(auth.azure_vault_url);

@@ -4,14 +4,14 @@ import { joinUrl } from "../../lib/path.ts";
 import type { VaultAuth } from "../../schemas/secret-references.ts";
 import { askStore, requireText, SecretUnavailableError, toSegments } from "./request.ts";
 
-/** What reading from a HashiCorp Vault needs. */
+/** Options for reading from a HashiCorp Vault. */
 interface HashicorpOptions {
   outbound: Outbound;
-  /** Checks an address data named. */
+  /** Checks an address that a tenant chose. */
   requireAddress(text: string): string;
 }
 
-/** Where a vault is and how it is called. */
+/** Address and credentials of a vault. */
 interface VaultPlace {
   base: string;
   headers: Record<string, string>;
@@ -40,15 +40,15 @@ function toToken(auth: VaultAuth, place: VaultPlace, outbound: Outbound): Promis
       return login(auth, place, outbound);
     case "kubernetes":
       throw new SecretUnavailableError(
-        "vault_auth_type kubernetes is not offered: this gateway lends its service account to nobody",
+        "vault_auth_type kubernetes is not offered: the gateway's own service account is not available to tenants",
       );
   }
 }
 
 /**
- * Reads a secret by its path in the API, such as `secret/data/name` (version 2) or `kv/name` (version 1).
+ * Reads a secret by its API path, such as `secret/data/name` (version 2) or `kv/name` (version 1).
  *
- * @returns The members of the secret as JSON text.
+ * @returns The fields of the secret as JSON text.
  * @throws {SecretUnavailableError}
  */
 export async function readHashicorpSecret(
@@ -67,7 +67,7 @@ export async function readHashicorpSecret(
     headers: { ...headers, "x-vault-token": token },
   });
   const data = isObject(json) ? json.data : undefined;
-  if (!isObject(data)) throw new SecretUnavailableError("data is missing in the answer");
-  // version 2 puts the members one level deeper, beside facts about the version
+  if (!isObject(data)) throw new SecretUnavailableError("data is missing in the response");
+  // version 2 nests the fields one level deeper, beside metadata
   return JSON.stringify(isObject(data.data) && isObject(data.metadata) ? data.data : data);
 }

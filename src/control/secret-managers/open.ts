@@ -1,10 +1,10 @@
 import type { SecretReferenceRow, SecretRow } from "../../db/tables/secrets.ts";
 import type { Vault } from "../vault.ts";
 
-/** Kind of record the sealed credentials of references belong to. */
+/** `kind` of the rows with the sealed credentials of references. */
 export const secretKind = "secret_references";
 
-/** Opened credentials of a store, by member of `auth_config`. Live in memory only. */
+/** Decrypted credentials of a store, by field of `auth_config`. Held in memory only. */
 export type AuthSecrets = Readonly<Record<string, string>>;
 
 const fieldPrefix = "auth_config.";
@@ -19,7 +19,7 @@ export async function openAuthSecrets(rows: readonly SecretRow[], vault: Pick<Va
   return Object.fromEntries(await Promise.all(opened));
 }
 
-/** Whether a workspace may use a reference; null stands for the organisation itself, which may use all of its own. */
+/** Whether a workspace may use a reference; null is the organisation itself, which may use all of its references. */
 export function mayUseReference(
   { allowAllWorkspaces, allowedWorkspaces }: Pick<SecretReferenceRow, "allowAllWorkspaces" | "allowedWorkspaces">,
   workspaceId: string | null,

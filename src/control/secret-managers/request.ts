@@ -3,10 +3,10 @@ import { startTimer } from "../../lib/clock.ts";
 import { decodeUtf8, isObject, parseJson } from "../../lib/json.ts";
 import type { Outbound, OutboundInit } from "../../lib/outbound.ts";
 
-/** A secret could not be read. What is answered to callers is the message; `reason` is for operators and the audit log. */
+/** A secret could not be read. Callers get the message; `reason` is for operators and the audit log. */
 export class SecretUnavailableError extends Error {
   override readonly name = "SecretUnavailableError";
-  /** What went wrong. Holds no secret and nothing a store answered but its status and the name of its error. */
+  /** What went wrong. Contains no secret, and of a store's response only its status and error name. */
   readonly reason: string;
 
   constructor(reason: string, options?: ErrorOptions) {
@@ -15,22 +15,22 @@ export class SecretUnavailableError extends Error {
   }
 }
 
-/** Milliseconds a store has for one answer. */
+/** Time limit of one call in milliseconds. */
 const timeoutMs = 10_000;
-/** Largest answer: secrets have at most 64 KiB. */
+/** Largest response: secrets have at most 64 KiB. */
 const maxAnswerBytes = 512 * 1024;
 
-/** What a store answered. */
+/** A store's response. */
 interface StoreAnswer {
   text: string;
-  /** The text as JSON; undefined when it is none. */
+  /** The text parsed as JSON; undefined if it is not JSON. */
   json: unknown;
 }
 
-/** How a store is asked; its address is one that data has a say in. */
+/** A request to a store, whose address a tenant chose. */
 export type StoreRequest = Pick<OutboundInit, "method" | "headers"> & { body?: string };
 
-/** A name out of an answer that is safe to show. */
+/** An error name from a response, if it is safe to show. */
 function toErrorName(json: unknown): string {
   if (!isObject(json)) return "";
   const { error, __type } = json;
@@ -46,10 +46,10 @@ async function readAnswer(response: Response): Promise<StoreAnswer> {
 }
 
 /**
- * Asks a store; every address goes through the guard, redirects are failures.
+ * Calls a store; every address passes the guard, redirects are failures.
  *
- * @param what Name of the question, for the reason of a failure.
- * @throws {SecretUnavailableError} If there is no answer of status 200.
+ * @param what Name of the call in error messages.
+ * @throws {SecretUnavailableError} If the response does not have status 200.
  */
 export async function askStore(
   outbound: Outbound,
@@ -57,32 +57,32 @@ export async function askStore(
   { url, ...init }: StoreRequest & { url: string },
 ): Promise<StoreAnswer> {
   const abort = new AbortController();
-  const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the store did not answer in time")));
+  const cancel = startTimer(timeoutMs, () => abort.abort(new Error("the store did not respond in time")));
   try {
     const response = await outbound(url, { ...init, origin: "influenced", signal: abort.signal });
     const answer = await readAnswer(response);
     if (response.status === 200) return answer;
-    throw new SecretUnavailableError(`${what} answered ${response.status}${toErrorName(answer.json)}`);
+    throw new SecretUnavailableError(`${what} returned ${response.status}${toErrorName(answer.json)}`);
   } catch (cause) {
     if (cause instanceof SecretUnavailableError) throw cause;
-    const problem = cause instanceof BodyError ? `an answer that cannot be read: ${cause.problem}` : "no answer";
-    throw new SecretUnavailableError(`${what} gave ${problem}`, { cause });
+    const problem = cause instanceof BodyError ? `an unreadable response: ${cause.problem}` : "no response";
+    throw new SecretUnavailableError(`${what} returned ${problem}`, { cause });
   } finally {
     cancel();
   }
 }
 
 /**
- * A member of an answer that must be a text.
+ * A field of a response that must be a string.
  *
  * @throws {SecretUnavailableError}
  */
 export function requireText(value: unknown, what: string): string {
   if (typeof value === "string" && value !== "") return value;
-  throw new SecretUnavailableError(`${what} is missing in the answer`);
+  throw new SecretUnavailableError(`${what} is missing in the response`);
 }
 
-/** Form fields as a body. */
+/** Form fields as a request body. */
 export function formRequest(fields: Readonly<Record<string, string>>): StoreRequest {
   return {
     method: "POST",
@@ -92,7 +92,7 @@ export function formRequest(fields: Readonly<Record<string, string>>): StoreRequ
 }
 
 /**
- * A path of a store as segments that cannot leave their place.
+ * Escapes a path so that it cannot leave its prefix.
  *
  * @throws {SecretUnavailableError}
  */

@@ -12,13 +12,13 @@ import { readHashicorpSecret } from "./hashicorp.ts";
 import type { AuthSecrets } from "./open.ts";
 import { SecretUnavailableError } from "./request.ts";
 
-/** How long a value is kept, and a failure. Milliseconds. */
+/** How long values and failures are cached, in milliseconds. */
 const keepMs = 5 * 60_000;
 const keepFailureMs = 5_000;
 /** Most values in memory. */
 const maxValues = 2_000;
 
-/** What a resolver is made from. */
+/** Options of a resolver. */
 export interface SecretResolverOptions
   extends Pick<AwsOptions, "awsEndpoint" | "awsIdentity">,
     Pick<AzureOptions, "azureLoginUrl"> {
@@ -30,11 +30,11 @@ export interface SecretResolverOptions
 /** Reads secrets from the stores that references name. */
 export interface SecretResolver {
   /**
-   * The secret a reference leads to. Kept for five minutes; calls at the same time share one.
+   * The secret of a reference. Cached for five minutes; concurrent calls share one request.
    *
-   * @param secrets Opened credentials of the store; asked for only when the value is not at hand.
-   * @param options.secretKey Member of a JSON secret, instead of the reference's own.
-   * @throws {SecretUnavailableError} If it cannot be read. A failure is kept for five seconds.
+   * @param secrets Decrypted credentials of the store; only called if the value is not cached.
+   * @param options.secretKey Field of a JSON secret, overriding the reference's own.
+   * @throws {SecretUnavailableError} If it cannot be read. Failures are cached for five seconds.
    */
   resolve(
     reference: SecretReferenceRow,
@@ -43,18 +43,18 @@ export interface SecretResolver {
   ): Promise<string>;
 }
 
-/** A member of a secret that is a JSON object; without a name, all of it. */
+/** A field of a secret that is a JSON object; without a name, the whole secret. */
 function pickMember(secret: string, key: string | null): string {
   if (key === null) return secret;
   const value = parseJson(secret);
   if (!isObject(value))
-    throw new SecretUnavailableError("the secret is not a JSON object, and secret_key names a member");
+    throw new SecretUnavailableError("the secret is not a JSON object, and secret_key names a field");
   const member = Object.hasOwn(value, key) ? value[key] : undefined;
-  if (member === undefined || member === null) throw new SecretUnavailableError("the secret has no member secret_key");
+  if (member === undefined || member === null) throw new SecretUnavailableError("the secret has no field secret_key");
   return typeof member === "string" ? member : JSON.stringify(member);
 }
 
-/** The address as it was checked: not private, and encrypted unless the operator trusts the host. */
+/** Checks a store's address: public, and encrypted unless the operator trusts the host. */
 function createAddressCheck(guard: AddressGuard): (text: string) => string {
   return (text) => {
     try {
@@ -64,7 +64,7 @@ function createAddressCheck(guard: AddressGuard): (text: string) => string {
       if (!(cause instanceof AddressRefusedError)) throw cause;
       throw new SecretUnavailableError(`the address of the store is refused: ${cause.reason}`, { cause });
     }
-    throw new SecretUnavailableError("the address of the store is refused: it must begin with https://");
+    throw new SecretUnavailableError("the address of the store is refused: it must start with https://");
   };
 }
 
@@ -78,13 +78,13 @@ function requireAuth<Schema extends v.GenericSchema>(schema: Schema, value: unkn
 export function createSecretResolver(options: SecretResolverOptions): SecretResolver {
   const { clock } = options;
   const store = { ...options, now: clock.now, requireAddress: createAddressCheck(options.guard) };
-  const kept = new BoundedMap<string, { until: number; value: Promise<string> }>(maxValues);
+  const cached = new BoundedMap<string, { until: number; value: Promise<string> }>(maxValues);
 
-  /** Lets go of values whose time is over, oldest first. */
+  /** Removes expired values, oldest first. */
   const dropExpired = () => {
-    for (const [key, { until }] of kept.entries()) {
+    for (const [key, { until }] of cached.entries()) {
       if (clock.monotonic() < until) return;
-      kept.delete(key);
+      cached.delete(key);
     }
   };
   const read = (reference: SecretReferenceRow, secrets: AuthSecrets): Promise<string> => {
@@ -106,7 +106,7 @@ export function createSecretResolver(options: SecretResolverOptions): SecretReso
       const { organisationId, id, lastUpdatedAt } = reference;
       const member = secretKey ?? reference.secretKey;
       const key = JSON.stringify([organisationId, id, lastUpdatedAt, member]);
-      const hit = kept.get(key);
+      const hit = cached.get(key);
       if (hit && clock.monotonic() < hit.until) return hit.value;
       const fetched = async () => {
         try {
@@ -119,8 +119,8 @@ export function createSecretResolver(options: SecretResolverOptions): SecretReso
       };
       const entry = { until: Number.POSITIVE_INFINITY, value: fetched() };
       dropExpired();
-      kept.delete(key); // so that entries stay in the order they were read in
-      kept.set(key, entry);
+      cached.delete(key); // so that entries stay in the order they were read
+      cached.set(key, entry);
       const keepFor = (milliseconds: number) => () => {
         entry.until = clock.monotonic() + milliseconds;
       };

@@ -3,15 +3,15 @@ import type { Database } from "../client.ts";
 import { type ApiKeyRow, apiKeys } from "../tables/api-keys.ts";
 
 /**
- * API keys as authentication reads them. These look-ups happen before a tenant is known: the credential is what names it,
- * so they are the only statements on this table without one.
+ * API keys for authentication. These queries run before a tenant is known, since the credential determines it, so
+ * they are the only statements on this table without a tenant.
  */
 export interface ApiKeyStore {
   /** The key with this public part. */
   findByLookupId(lookupId: string): Promise<ApiKeyRow | undefined>;
   /** The key with this record id. */
   findById(id: string): Promise<ApiKeyRow | undefined>;
-  /** Keys whose secret, or former one, is of no particular form: the few that were given at the first start. */
+  /** Keys whose current or former secret is not in the gateway's format: the few that were given at the first start. */
   listOfAnyForm(): Promise<ApiKeyRow[]>;
 }
 

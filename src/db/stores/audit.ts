@@ -50,9 +50,9 @@ export interface AuditStore {
   readonly rows: TenantStore<AuditLogRow, AuditLogRow>;
   /** The newest row; number 0 before the first. */
   head(organisationId: string): Promise<AuditHead>;
-  /** For verification: rows in order of writing, after a number; undefined for what no row was written as. */
+  /** For verification: rows after a number, in order of writing; undefined for malformed rows. */
   walk(organisationId: string, afterSeq: number, limit: number): Promise<(AuditLogRow | undefined)[]>;
-  /** For verification: every organisation that rows name; undefined for what is no text. */
+  /** For verification: every organisation in the rows; undefined for values that are not text. */
   organisations(): Promise<(string | undefined)[]>;
   append(row: AuditLogRow): Statement;
   /** Announces a change to other nodes. */
@@ -61,7 +61,7 @@ export interface AuditStore {
   newestChange(): Promise<number>;
   /** Changes after a number, oldest first. */
   changesAfter(seq: number, limit: number): Promise<(Change & { seq: number })[]>;
-  /** Forgets changes made before a time. */
+  /** Deletes changes made before a time. */
   forgetChanges(before: number): Statement;
 }
 
@@ -72,7 +72,7 @@ export function isAuditRace(error: unknown): boolean {
 
 const columns = Object.entries(getTableColumns(auditLogs));
 
-/** Every column as its type and its bytes: the driver ends the process when a text is not UTF-8. */
+/** Each column as its type and bytes: the driver ends the process for text that is not UTF-8. */
 const rawColumns = columns
   .map(([name, column]) => `typeof(${column.name}) AS "${name} type", CAST(${column.name} AS BLOB) AS "${name}"`)
   .join(", ");
@@ -86,7 +86,7 @@ function decodeText(value: unknown): string | undefined {
   }
 }
 
-/** A column's value; undefined when it is not of the column's type. */
+/** A column's value; undefined when it has another type than the column. */
 function readRawValue(type: unknown, value: unknown, column: { dataType: string; notNull: boolean }) {
   if (type === "null") return column.notNull ? undefined : null;
   const text = decodeText(value);
@@ -100,7 +100,7 @@ function readRawRow(row: Row): AuditLogRow | undefined {
     ([name, column]) => [name, readRawValue(row[`${name} type`], row[name], column)] as const,
   );
   if (entries.some(([, value]) => value === undefined)) return undefined;
-  // every column of the table, each of its type
+  // every column of the table, each with the right type
   return Object.fromEntries(entries) as AuditLogRow;
 }
 
@@ -133,7 +133,7 @@ export function createAuditStore(database: Database): AuditStore {
     append: (row) => toStatement(orm.insert(auditLogs).values(row)),
     announce: (change, time) => toStatement(orm.insert(changes).values(toChangeRow(change, time))),
     async newestChange() {
-      // the counter of the table, not its rows: those may all be forgotten
+      // read from the table's counter, since all of its rows may have been deleted
       const { rows } = await database.read("SELECT seq FROM sqlite_sequence WHERE name = 'changes'");
       return Number(rows[0]?.seq ?? 0);
     },

@@ -4,37 +4,37 @@ import { type Database, type Statement, toStatement } from "../client.ts";
 import { type GatewayBatchRow, gatewayBatches, type NewGatewayBatchRow } from "../tables/batches.ts";
 import { createPageReader, type PageOptions, type WorkspaceTenant } from "./record-pages.ts";
 
-/** States in which a batch still has something to do. */
+/** States of unfinished batches. */
 export const openStates = ["validating", "in_progress", "finalizing", "cancelling"] as const;
 
-/** A runner's hold on a batch. */
+/** A runner's lease on a batch. */
 export interface Lease {
   owner: string;
   /** Unix milliseconds. */
   until: number;
 }
 
-/** Batches, besides what the store of tenants does with their rows. */
+/** Queries on batches beyond those of the tenant store. */
 export interface BatchStore {
   /** Writes statements in one transaction. */
   write(statements: readonly InStatement[]): Promise<void>;
   page(tenant: WorkspaceTenant, options: PageOptions): Promise<GatewayBatchRow[]>;
-  /** How many batches of a workspace are not over. */
+  /** Number of unfinished batches of a workspace. */
   countOpen(tenant: WorkspaceTenant): Promise<number>;
-  /** For the runner, which belongs to no tenant: batches that are not over and that nobody has, oldest first. */
+  /** For the runner, which has no tenant: unfinished batches without a lease, oldest first. */
   listFree(now: number, limit: number): Promise<GatewayBatchRow[]>;
-  /** Takes a batch that nobody has; tells whether it did. */
+  /** Leases a free batch; returns whether it succeeded. */
   claim(row: GatewayBatchRow, lease: Lease, now: number): Promise<boolean>;
-  /** Holds a batch longer; false when somebody else has it. */
+  /** Extends a lease; false when another runner holds the batch. */
   renew(row: GatewayBatchRow, lease: Lease): Promise<boolean>;
-  /** Lets a batch go, so that others need not wait for the end of the lease. */
+  /** Releases a batch, so that others need not wait for the lease to expire. */
   release(row: GatewayBatchRow, owner: string): Promise<void>;
   /**
-   * Takes one step. In a transaction it fails as a conflict, with all that stands beside it, when somebody else took the
-   * step or has the batch. A batch that is to end meanwhile stays so, whatever state the changes name.
+   * Records one step. The transaction fails with a conflict if another runner took the step or holds the batch. A batch
+   * that is being cancelled stays so, whatever state the changes contain.
    */
   step(row: GatewayBatchRow, owner: string, changes: Partial<NewGatewayBatchRow>): Statement;
-  /** Asks for the end of a batch that still runs; false when it is over. */
+  /** Cancels a running batch; false if it has finished. */
   cancel(row: GatewayBatchRow, now: number): Promise<boolean>;
 }
 
@@ -100,11 +100,11 @@ class SqlBatchStore implements BatchStore {
   }
 
   step(row: GatewayBatchRow, owner: string, changes: Partial<NewGatewayBatchRow>): Statement {
-    // the column takes no null: what is not ours fails instead of being left out
+    // the column is not nullable, so a foreign batch fails the transaction instead of being skipped
     const turn = sql`CASE WHEN turn = ${row.turn} AND lease_owner = ${owner} THEN turn + 1 END`;
     const { status, leaseUntil, ...others } = changes;
     const isWished = sql`status = 'cancelling' AND ${row.status} <> 'cancelling'`;
-    // a wish to end it that came meanwhile stays
+    // a concurrent cancellation stays in effect
     const next = status && {
       status: sql`CASE WHEN ${isWished} THEN status ELSE ${status} END`,
     };
@@ -116,7 +116,7 @@ class SqlBatchStore implements BatchStore {
   }
 
   cancel(row: GatewayBatchRow, now: number): Promise<boolean> {
-    // one that waits for its provider is taken up at once
+    // a batch that waits for its provider is resumed at once
     const leaseUntil = sql`CASE WHEN lease_owner IS NULL THEN 0 ELSE lease_until END`;
     const isRunning = inArray(gatewayBatches.status, ["validating", "in_progress", "finalizing"]);
     return this.#changeOne({ status: "cancelling", cancellingAt: now, leaseUntil }, and(ofRow(row), isRunning));

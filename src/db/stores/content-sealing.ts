@@ -6,7 +6,7 @@ import { installation } from "../tables/installation.ts";
 import { type IntegrationRow, integrations } from "../tables/integrations.ts";
 import { type SecretRow, secrets } from "../tables/secrets.ts";
 
-/** A version of a content, of any organisation. */
+/** A version of a config or guardrail, of any organisation. */
 interface StoredVersion {
   id: string;
   organisationId: string;
@@ -16,19 +16,19 @@ interface StoredVersion {
 
 type SealedColumns = Pick<IntegrationRow, "configurations" | "masked">;
 
-/** For the start alone: contents and settings of every organisation, so that secrets in them can be sealed. */
+/** Runs at start, for all organisations: reads contents and settings so that secrets in them can be sealed. */
 export interface ContentSealingStore {
   isDone(): Promise<boolean>;
   markDone(now: number): Promise<void>;
-  /** Versions in the order of their ids, after one of them. */
+  /** Versions ordered by id, after one of them. */
   versions(kind: "configs" | "guardrails", after: string, limit: number): Promise<StoredVersion[]>;
-  /** Replaces a content together with its sealed secrets, unless it changed meanwhile. */
+  /** Replaces a content and its sealed secrets, unless it changed meanwhile. */
   replaceContent(
     kind: "configs" | "guardrails",
     content: { id: string; from: string; to: string },
     sealed: readonly SecretRow[],
   ): Promise<void>;
-  /** Integrations in the order of their ids, after one of them. */
+  /** Integrations ordered by id, after one of them. */
   integrations(after: string, limit: number): Promise<IntegrationRow[]>;
   replaceConfigurations(
     row: IntegrationRow,
@@ -42,7 +42,7 @@ const markName = "contents-sealed";
 /** The store over libSQL. */
 export function createContentSealingStore(database: Database): ContentSealingStore {
   const { orm } = database;
-  // another process may seal the same row at the same time: the last one's secrets go with the same content
+  // another process may seal the same row: the secrets of the last writer belong to the same content
   const insert = (row: SecretRow) => {
     const statement = toStatement(orm.insert(secrets).values(row));
     return { ...statement, sql: statement.sql.replace(/^insert into/, "insert or replace into") };
@@ -70,7 +70,7 @@ export function createContentSealingStore(database: Database): ContentSealingSto
       return orm.select().from(integrations).where(gt(id, after)).orderBy(asc(id)).limit(limit);
     },
     async replaceConfigurations({ id }, columns, sealed) {
-      const changes = columns as SealedColumns; // the values were read from JSON columns and hold nothing else
+      const changes = columns as SealedColumns; // the values come from JSON columns
       await database.write([
         ...sealed.map(insert),
         toStatement(orm.update(integrations).set(changes).where(eq(integrations.id, id))),

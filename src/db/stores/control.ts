@@ -31,7 +31,7 @@ import {
 import { createTenantStore } from "../tenant-store.ts";
 import { createAuditStore } from "./audit.ts";
 
-/** Organisations themselves: the one table whose rows are tenants and have none. */
+/** Organisations: the one table whose rows are tenants themselves. */
 function createOrganisationStore(database: Database) {
   const { orm } = database;
   const resource = getTableName(organisations);
@@ -51,7 +51,7 @@ function createOrganisationStore(database: Database) {
       const [row] = await orm.select().from(organisations).orderBy(organisations.createdAt, organisations.id).limit(1);
       return row;
     },
-    /** For commands of the operator: every organisation, oldest first. */
+    /** For operator commands: every organisation, oldest first. */
     listAll: (): Promise<OrganisationRow[]> => orm.select().from(organisations).orderBy(organisations.createdAt),
     resource,
     insert: (row: typeof organisations.$inferInsert): Statement => ({

@@ -5,21 +5,21 @@ import { type GatewayFileRow, gatewayFiles } from "../tables/files.ts";
 import { workspaces } from "../tables/tenants.ts";
 import { createPageReader, type PageOptions, type WorkspaceTenant } from "./record-pages.ts";
 
-/** The place of a file's pieces. */
+/** Location of a file's pieces. */
 export type FilePlace = Pick<GatewayFileRow, "id" | "organisationId" | "workspaceId">;
 
-/** Files the gateway keeps, besides what the store of tenants does with their rows. */
+/** Queries on stored files beyond those of the tenant store. */
 export interface FileStore {
-  /** Files that are whole and not past their end. */
+  /** Complete files that have not expired. */
   page(
     tenant: WorkspaceTenant,
     options: PageOptions & { purpose?: string | undefined; now: number },
   ): Promise<GatewayFileRow[]>;
-  /** Bytes of all files of a workspace, those that are being written too. */
+  /** Bytes of all files of a workspace, including unfinished uploads. */
   totalBytes(tenant: WorkspaceTenant): Promise<number>;
-  /** For the upkeep, which belongs to no tenant: files whose content is to go, those of deleted workspaces too. */
+  /** For the cleanup, which has no tenant: files whose content must be deleted, including those of deleted workspaces. */
   listGone(now: number, limit: number): Promise<GatewayFileRow[]>;
-  /** A sealed piece that lies in the database. */
+  /** A sealed piece that is stored in the database. */
   readPiece(place: FilePlace, seq: number): Promise<Uint8Array | undefined>;
   insertPiece(place: FilePlace, seq: number, content: Uint8Array): InStatement;
   removePieces(place: FilePlace): InStatement;

@@ -12,20 +12,20 @@ export interface NewOrganisation {
   keys: readonly NewApiKeyRow[];
 }
 
-/** What the first start writes, all or nothing. */
+/** Rows of the first start, written all or nothing. */
 export interface FirstStart extends NewOrganisation {
   rootSecret: string;
 }
 
-/** Facts of this installation. */
+/** Data of this installation. */
 export interface InstallationStore {
   /** The wrapped root secret; undefined in an empty database. */
   readRootSecret(): Promise<string | undefined>;
-  /** Writes the first records; false when another process was first. */
+  /** Writes the first rows; false when another process was first. */
   writeFirstStart(start: FirstStart): Promise<boolean>;
-  /** Writes the records of a further organisation. */
+  /** Writes the rows of a further organisation. */
   writeOrganisation(rows: NewOrganisation): Promise<void>;
-  /** Writes the record of a key. */
+  /** Writes the row of a key. */
   writeKey(key: NewApiKeyRow): Promise<void>;
 }
 

@@ -1,18 +1,18 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { LogContent, LogSide } from "../../schemas/logs.ts";
 
-// The contents of a batch are one text: a line of JSON with the lengths of each row's two bodies, a line with its headers and
-// which bodies are cut, then the bodies one after the other, as they are. In batches of earlier versions the first line holds
-// one length for each row, and each row has a line of its own before its bodies.
+// The contents of a batch are one text: a JSON line with the lengths of each row's two bodies, a JSON line with each row's
+// headers and which bodies are cut, then the concatenated bodies. In batches of earlier versions the first line has one
+// length per row, and each row has a JSON line before its bodies.
 
-/** What is kept of a row besides its bodies. */
+/** A row without its bodies. */
 interface Head {
   request: unknown;
   response: unknown;
   truncated: unknown;
 }
 
-/** Where a body stands: its beginning, and its length if there is one. */
+/** Position of a body: its start, and its length if it exists. */
 type Place = [start: number, length: unknown];
 
 function readSide(headers: unknown, text: string, [start, length]: Place, truncated: unknown): LogSide {
@@ -35,7 +35,7 @@ const toCount = (length: unknown): number => (typeof length === "number" ? lengt
 /** Characters of the bodies of a row. */
 const sizeOf = (lengths: unknown): number => (Array.isArray(lengths) ? toCount(lengths[0]) + toCount(lengths[1]) : 0);
 
-/** A row of an earlier version: its own line of JSON, then its bodies. */
+/** Reads a row of an earlier version: a line of JSON, then its bodies. */
 function readOwnText(text: string): LogContent {
   const end = text.indexOf("\n");
   const parsed = parseJson(text.slice(0, end));
@@ -43,7 +43,7 @@ function readOwnText(text: string): LogContent {
   return readSides({ request, response, truncated }, text, end + 1, lengths);
 }
 
-/** Reads rows of a batch by their index, from the contents of all of them; null where the content was not kept. */
+/** Reads rows of a batch by index, from the contents of the batch; null where the content was not stored. */
 export function openContents(content: string | undefined): (index: number) => LogContent | null {
   if (content === undefined) return () => null;
   const end = content.indexOf("\n");

@@ -6,14 +6,14 @@ import type { LogBatch, LogContent, LogDetails } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
 import { openContents } from "./log-content.ts";
 
-/** Whose rows are read: one workspace of one organisation, or all of an organisation. */
+/** Which tenant's rows are read: one workspace, or a whole organisation. */
 export interface LogScope {
   organisationId: string;
-  /** Null: rows of every workspace, and those of none. */
+  /** Null: rows of every workspace, and those without a workspace. */
   workspaceId: string | null;
 }
 
-/** Which rows are listed, newest first. */
+/** Filters and limits of a list, which is newest first. */
 export interface LogFilter {
   /** Rows older than this id. */
   before?: string;
@@ -31,20 +31,20 @@ export interface LogFilter {
   limit: number;
 }
 
-/** A row as it was stored; the content is null in lists and where it was not kept. */
+/** A stored row; the content is null in lists and where it was not stored. */
 export interface StoredLog {
   details: LogDetails;
   content: LogContent | null;
 }
 
-/** What a list found. */
+/** Result of a list. */
 interface LogPage {
   rows: StoredLog[];
-  /** Where the search goes on: older than this id. Null where enough was found, or there is nothing more. */
+  /** Where to continue the search: rows older than this id. Null when the page is full or there are no more rows. */
   stoppedAt: string | null;
 }
 
-/** What hooks said that ran behind the answer of a request. */
+/** Results of the hooks that ran after a response. */
 interface LateHooks {
   organisationId: string;
   workspaceId: string | null;
@@ -53,23 +53,23 @@ interface LateHooks {
   results: string;
 }
 
-/** Log rows at rest. */
+/** Stored log rows. */
 export interface LogStore {
   /** Stores batches with their bodies, all or none. */
   append(batches: readonly LogBatch[]): Promise<void>;
-  /** Rows without bodies, newest first. It looks through a bounded number of them and says where it stopped. */
+  /** Rows without bodies, newest first. It searches a limited number of rows and returns where it stopped. */
   list(scope: LogScope, filter: LogFilter): Promise<LogPage>;
   /** One row with its bodies. */
   find(scope: LogScope, id: string): Promise<StoredLog | undefined>;
-  /** Keeps what hooks said once their request was over. */
+  /** Stores results of hooks that ran after their request. */
   addHooks(hooks: LateHooks): Promise<void>;
-  /** What hooks said behind the answer of a request, in order of writing. */
+  /** Results of the hooks that ran after a response, in order of writing. */
   findHooks(scope: LogScope, id: string): Promise<HookResults[]>;
-  /** Removes batches made before `time` (Unix milliseconds), at most `limit`, bodies with them; tells how many went. */
+  /** Removes at most `limit` batches made before `time` (Unix milliseconds) with their bodies; returns how many. */
   purge(time: number, limit: number): Promise<number>;
 }
 
-/** Makes texts small where they are stored. */
+/** Compresses text for storage. */
 export interface TextCodec {
   compress(text: string): Uint8Array;
   expand(bytes: Uint8Array): string;
@@ -88,27 +88,27 @@ function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[]
   ];
 }
 
-/** The condition every statement carries, so that no row of another tenant can be read. */
+/** The condition of every statement, so that no row of another tenant can be read. */
 function scopeCondition(scope: LogScope): { sql: string; args: string[] } {
   return scope.workspaceId === null
     ? { sql: "organisation_id = ?", args: [scope.organisationId] }
     : { sql: "organisation_id = ? AND workspace_id = ?", args: [scope.organisationId, scope.workspaceId] };
 }
 
-/** Rows of a stored batch. What does not parse was not written by this program and is left out. */
+/** Rows of a stored batch. Rows that do not parse were not written by this program and are left out. */
 function readDetails(text: string): LogDetails[] {
   const value: unknown = parseJson(text);
-  // the column is only ever written by `toBatch`
+  // only `toBatch` writes this column
   return Array.isArray(value) ? (value as LogDetails[]) : [];
 }
 
-/** The contents of a batch as they were stored; undefined when they were not kept or cannot be read here. */
+/** The contents of a batch; undefined when they were not stored or cannot be decoded here. */
 export function readContents(stored: unknown, codec: TextCodec | undefined): string | undefined {
   if (typeof stored === "string") return stored;
   return stored instanceof ArrayBuffer ? codec?.expand(new Uint8Array(stored)) : undefined;
 }
 
-/** Members a filter asks for, by their names in a row. */
+/** Fields a filter compares, by their names in a row. */
 function wantedOf({ status, model, provider, traceId, apiKeyId }: LogFilter): [keyof LogDetails, unknown][] {
   const wanted: [keyof LogDetails, unknown][] = [
     ["trace_id", traceId],
@@ -120,7 +120,7 @@ function wantedOf({ status, model, provider, traceId, apiKeyId }: LogFilter): [k
   return wanted.filter(([, value]) => value !== undefined);
 }
 
-/** Ids a list may show: from `lower`, inclusive, to `upper`, exclusive. */
+/** Range of ids in a list: `lower` inclusive, `upper` exclusive. */
 function idBounds({ before, from, to }: LogFilter): { lower: string; upper: string } {
   const end = to === undefined ? lastPossibleId : firstIdOf(to);
   return {
@@ -131,30 +131,30 @@ function idBounds({ before, from, to }: LogFilter): { lower: string; upper: stri
 
 /** Greater than any ULID. */
 const lastPossibleId = "~";
-/** Batches that are read at a time, and about how many characters; between two such pages other requests run. */
+/** Batches read at a time, and roughly how many characters; other requests run between two such reads. */
 const pageBatches = { least: 8, most: 64 };
 const pageLength = 256 * 1024;
-/** What one list looks through: so many characters of rows, or so many batches. */
+/** Limits of one list: characters of rows, and batches. */
 const listLength = 16 * 1024 * 1024;
 const listBatches = 2_048;
 
-/** Batches of a page behind one of this length: few where they are large. */
+/** Number of batches to read after those of this length: fewer when they are large. */
 function nextSize(length: number, batches: number): number {
   const fitting = Math.floor((pageLength * batches) / Math.max(length, 1));
   return Math.min(pageBatches.most, Math.max(pageBatches.least, fitting));
 }
 
-/** Lets other requests run: a local database answers without leaving the event loop. */
+/** Lets other requests run: a local database responds without leaving the event loop. */
 const giveWay = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** A batch as it is looked through. */
+/** A batch during a search. */
 interface BatchText {
   seq: number;
   lastId: string;
   details: string;
 }
 
-/** Batches that may hold rows between two ids in the order of their last ids, page by page. */
+/** Batches that may hold rows between two ids, ordered by last id, page by page. */
 async function* readPages(
   database: Database,
   scope: LogScope,
@@ -189,7 +189,7 @@ const lengthOf = (batches: readonly BatchText[]): number =>
 async function listRows(database: Database, scope: LogScope, filter: LogFilter): Promise<LogPage> {
   const bounds = idBounds(filter);
   const wanted = wantedOf(filter);
-  // much less work than parsing a batch that holds nothing of it
+  // much cheaper than parsing a batch without any match
   const texts = wanted.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
   const { ofKeys } = filter;
   const isWanted = (details: LogDetails) =>
@@ -209,13 +209,13 @@ async function listRows(database: Database, scope: LogScope, filter: LogFilter):
       }
     }
     found = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);
-    // batches overlap in time, but none that follows holds an id above this one
+    // batches overlap in time, but no later one holds an id above this one
     const lastId = batches.at(-1)?.lastId ?? "";
     if (found.length === filter.limit && (found.at(-1)?.id ?? "") >= lastId) return toPage(found, null);
     length += lengthOf(batches);
     count += batches.length;
     const isEnough = length > listLength || count >= listBatches;
-    // the next list must begin further back than this one
+    // the next list must start at an older row than this one
     if (isEnough && lastId < bounds.upper)
       return toPage(
         found.filter(({ id }) => id >= lastId),
@@ -229,7 +229,7 @@ async function findRow({ database, codec }: StoreParts, scope: LogScope, id: str
   const condition = scopeCondition(scope);
   const quoted = JSON.stringify(id);
   const sql = `SELECT content FROM log_batches LEFT JOIN log_bodies USING (seq) WHERE ${condition.sql} AND seq = ?`;
-  // `first_id` is at most this one: it is below whatever comes behind it
+  // `first_id` is at most this id, which is below all later ids
   for await (const batches of readPages(database, scope, { lower: id, upper: `${id}~`, newestFirst: false })) {
     for (const { seq, details: text } of batches) {
       if (!text.includes(quoted)) continue;
@@ -249,7 +249,7 @@ interface StoreParts {
   codec: TextCodec | undefined;
 }
 
-/** The log store over libSQL. Contents are compressed where the host can. */
+/** The log store over libSQL. Contents are compressed if the host can. */
 export function createLogStore(database: Database, codec?: TextCodec): LogStore {
   const parts: StoreParts = { database, codec };
   return {
@@ -264,7 +264,7 @@ export function createLogStore(database: Database, codec?: TextCodec): LogStore 
       const condition = scopeCondition(scope);
       const sql = `SELECT results FROM log_hooks WHERE ${condition.sql} AND log_id = ? ORDER BY seq`;
       const { rows } = await database.read({ sql, args: [...condition.args, id] });
-      // the column is only ever written by `addHooks`
+      // only `addHooks` writes this column
       return rows.map((row) => JSON.parse(String(row.results)) as HookResults);
     },
     list: (scope, filter) => listRows(database, scope, filter),
@@ -272,7 +272,7 @@ export function createLogStore(database: Database, codec?: TextCodec): LogStore 
       return isId(id) ? findRow(parts, scope, id) : undefined;
     },
     async purge(time, limit) {
-      // the numbers follow the time closely, so the oldest are found without an index on time
+      // the numbers roughly follow time, so the oldest rows are found without an index on time
       const old =
         "SELECT seq FROM log_batches WHERE seq IN (SELECT seq FROM log_batches ORDER BY seq LIMIT ?) AND last_id < ?";
       const args = [limit, firstIdOf(time)];

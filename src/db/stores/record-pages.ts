@@ -3,23 +3,23 @@ import type { SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Database } from "../client.ts";
 import type { Tenant } from "../tenant-store.ts";
 
-/** A tenant that is one workspace. */
+/** A single workspace as the tenant. */
 export interface WorkspaceTenant extends Tenant {
   readonly workspaceId: string;
 }
 
-/** Which part of a list is shown. */
+/** Selects a page of a list. */
 export interface PageOptions {
   limit: number;
   /** Default `desc`: newest first. */
   order?: "asc" | "desc" | undefined;
-  /** The row the page before ended with. */
+  /** The last row of the previous page. */
   after?: { id: string; createdAt: number } | undefined;
 }
 
 type RecordTable = SQLiteTable & Record<"id" | "organisationId" | "workspaceId" | "createdAt", SQLiteColumn>;
 
-/** Creates what reads a table of a workspace's records page by page, in the order they were made. */
+/** Creates a reader of a workspace's records, page by page in order of creation. */
 export function createPageReader<Table extends RecordTable>({ orm }: Database, table: Table) {
   return async (
     { organisationId, workspaceId }: WorkspaceTenant,
@@ -35,7 +35,7 @@ export function createPageReader<Table extends RecordTable>({ orm }: Database, t
       ...conditions,
     );
     const sorted = orm.select().from(table).where(condition).orderBy(direction(table.createdAt), direction(table.id));
-    // drizzle gives rows of the table it was asked for; it loses that through the type parameter
+    // drizzle returns rows of the given table; the type parameter loses that
     return (await sorted.limit(limit)) as Table["$inferSelect"][];
   };
 }

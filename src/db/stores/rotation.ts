@@ -3,20 +3,20 @@ import { type Database, toStatement } from "../client.ts";
 import { installation } from "../tables/installation.ts";
 import { type SecretRow, secrets } from "../tables/secrets.ts";
 
-/** What names a sealed secret. */
+/** Identifies a sealed secret. */
 export type SecretId = Pick<SecretRow, "kind" | "recordId" | "field">;
 
-/** For commands of the operator: all that master keys wrap, of every organisation. */
+/** For operator commands: everything that master keys wrap, of every organisation. */
 export interface RotationStore {
   /** The wrapped root secret; undefined in an empty database. */
   readRootSecret(): Promise<string | undefined>;
   /** Replaces the wrapped root secret; false when it is no longer `from`. */
   replaceRootSecret(from: string, to: string): Promise<boolean>;
-  /** How many sealed secrets name each version. */
+  /** Number of sealed secrets per master key version. */
   countSecrets(): Promise<Map<string, number>>;
-  /** Sealed secrets that name another version, in the order of their names, after one of them. */
+  /** Sealed secrets of other versions, ordered by name, after one of them. */
   secretsNotUnder(version: string, after: SecretId | undefined, limit: number): Promise<SecretRow[]>;
-  /** Gives rows a new wrapped key, all or none; rows that changed meanwhile stay as they are. Tells how many it reached. */
+  /** Replaces wrapped keys, all or none; rows that changed meanwhile are skipped. Returns how many were replaced. */
   replaceWrappedKeys(
     changes: readonly { row: SecretRow; wrapped: Pick<SecretRow, "kekVersion" | "wrappedKey"> }[],
   ): Promise<number>;

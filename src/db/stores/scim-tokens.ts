@@ -2,7 +2,7 @@ import { eq } from "drizzle-orm";
 import type { Database } from "../client.ts";
 import { type ScimTokenRow, scimTokens } from "../tables/scim.ts";
 
-/** Tokens of identity providers as authentication reads them: the token names the tenant, so none is known before. */
+/** Tokens of identity providers for authentication: the token determines the tenant. */
 export interface ScimTokenStore {
   /** The token with this public part. */
   findByLookupId(lookupId: string): Promise<ScimTokenRow | undefined>;

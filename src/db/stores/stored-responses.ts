@@ -2,29 +2,29 @@ import { and, eq } from "drizzle-orm";
 import { type Database, toStatement } from "../client.ts";
 import { type StoredResponseRow, storedResponses } from "../tables/stored-responses.ts";
 
-/** Whose response it is. */
+/** Owner of a response. */
 export type ResponseOwner = Pick<StoredResponseRow, "organisationId" | "workspaceId">;
 
-/** A link of a conversation. */
+/** One response of a conversation. */
 export type ResponseLink = Pick<StoredResponseRow, "id" | "previousId" | "sealed">;
 
-/** Rows of responses that are kept. Every look-up names the owner. */
+/** Stored responses. Every query names the owner. */
 export interface StoredResponseStore {
-  /** Writes rows, all or none; one that is there already is replaced. */
+  /** Writes rows, all or none; existing ones are replaced. */
   write(rows: readonly StoredResponseRow[]): Promise<void>;
-  /** A response and those it goes back to, newest first, at most `limit`. */
+  /** A response and its predecessors, newest first, at most `limit`. */
   chain(owner: ResponseOwner, id: string, limit: number): Promise<ResponseLink[]>;
-  /** Whether there was one. */
+  /** Deletes a response; returns whether it existed. */
   remove(owner: ResponseOwner, id: string): Promise<boolean>;
-  /** Removes at most `limit` rows made before `time` (Unix milliseconds); tells how many went. */
+  /** Removes at most `limit` rows made before `time` (Unix milliseconds); returns how many. */
   purge(time: number, limit: number): Promise<number>;
-  /** Removes at most `limit` rows of workspaces that were deleted; tells how many went. */
+  /** Removes at most `limit` rows of deleted workspaces; returns how many. */
   purgeArchived(limit: number): Promise<number>;
 }
 
 const archivedSql = `DELETE FROM stored_responses WHERE id IN (
-  SELECT kept.id FROM workspaces
-  CROSS JOIN stored_responses AS kept ON kept.organisation_id = workspaces.organisation_id AND kept.workspace_id = workspaces.id
+  SELECT stored.id FROM workspaces
+  CROSS JOIN stored_responses AS stored ON stored.organisation_id = workspaces.organisation_id AND stored.workspace_id = workspaces.id
   WHERE workspaces.status = 'archived' LIMIT ?
 )`;
 

@@ -7,30 +7,30 @@ export const apiKeys = sqliteTable(
   "api_keys",
   {
     id: text("id").primaryKey(),
-    /** The public part of a key of our form; null for bootstrap keys of any form. */
+    /** The public part of a key; null for bootstrap keys in another format. */
     lookupId: text("lookup_id").unique(),
     organisationId: text("organisation_id")
       .notNull()
       .references(() => organisations.id),
     /** Null for keys of the organisation. */
     workspaceId: text("workspace_id").references(() => workspaces.id),
-    /** The person a user key belongs to. */
+    /** The user a user key belongs to. */
     userId: text("user_id").references(() => users.id),
     name: text("name").notNull(),
     description: text("description"),
     /** `organisation-service`, `workspace-service` or `workspace-user`. */
     kind: text("kind").notNull(),
-    /** HMAC-SHA-256 of the whole key under the pepper, base64url. */
+    /** HMAC-SHA-256 of the whole key, keyed with the pepper; base64url. */
     digest: text("digest").notNull(),
-    /** The key as it is shown in lists. */
+    /** The masked key that lists show. */
     masked: text("masked").notNull(),
-    /** Digest of the secret before the last rotation; it works until `transitionEndsAt`. */
+    /** Digest of the previous secret, which works until `transitionEndsAt`. */
     formerDigest: text("former_digest"),
-    /** True when the former secret is not of our form: it is compared with, not looked up. */
+    /** True when the former secret is not in the gateway's format: it is compared, not looked up. */
     formerOfAnyForm: integer("former_of_any_form", { mode: "boolean" }).notNull().default(false),
     /** Unix milliseconds. */
     transitionEndsAt: integer("transition_ends_at"),
-    /** JSON array of scope names, written with a dot. */
+    /** JSON array of scope names in dot notation. */
     scopes: text("scopes").notNull(),
     /** `active`, `exhausted`, `expired` or `revoked`. */
     status: text("status").notNull(),

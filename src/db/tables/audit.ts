@@ -1,8 +1,8 @@
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /**
- * What was done to an organisation, numbered without gaps. Triggers refuse changes; each row's `mac` covers the row before
- * it, so that a row cannot be changed, removed or put in between unnoticed.
+ * Audit log of an organisation, numbered without gaps. Triggers reject changes; each row's `mac` covers the previous
+ * row, so that changed, removed or inserted rows are detected.
  */
 export const auditLogs = sqliteTable(
   "audit_logs",
@@ -15,11 +15,11 @@ export const auditLogs = sqliteTable(
     requestId: text("request_id").notNull(),
     method: text("method").notNull(),
     uri: text("uri").notNull(),
-    /** JSON texts, redacted. */
+    /** Redacted JSON. */
     queryParams: text("query_params").notNull(),
     requestBody: text("request_body").notNull(),
     requestHeaders: text("request_headers").notNull(),
-    /** The acting person, or the key when nobody stands behind it. */
+    /** The acting user, or the key when there is no user. */
     userId: text("user_id").notNull(),
     /** `user` or `api_key`. */
     userType: text("user_type").notNull(),
@@ -30,7 +30,7 @@ export const auditLogs = sqliteTable(
     responseStatusCode: integer("response_status_code").notNull(),
     clientIp: text("client_ip").notNull(),
     country: text("country"),
-    /** HMAC-SHA-256 over the former row's `mac` and this row, base64url. */
+    /** HMAC-SHA-256 over the previous row's `mac` and this row, base64url. */
     mac: text("mac").notNull(),
   },
   (table) => [
@@ -40,7 +40,7 @@ export const auditLogs = sqliteTable(
 );
 export type AuditLogRow = typeof auditLogs.$inferSelect;
 
-/** What changed, in order: nodes drop what they hold of it. Old rows go; who was away longer drops everything. */
+/** Changes in order: nodes drop cached records that changed. Old rows are deleted; a node that missed some drops all. */
 export const changes = sqliteTable("changes", {
   seq: integer("seq").primaryKey({ autoIncrement: true }),
   organisationId: text("organisation_id").notNull(),

@@ -9,49 +9,49 @@ export const gatewayBatches = sqliteTable(
     id: text("id").primaryKey(),
     organisationId: text("organisation_id").notNull(),
     workspaceId: text("workspace_id").notNull(),
-    /** The key that made it; its lines are this key's requests. */
+    /** The key that created it; its lines count as requests of this key. */
     apiKeyId: text("api_key_id").notNull(),
     status: text("status").notNull(),
     endpoint: text("endpoint").notNull(),
     completionWindow: text("completion_window").notNull(),
-    /** Model of lines that name none. */
+    /** Model of lines without one. */
     model: text("model"),
     metadata: jsonColumn("metadata"),
     inputFileId: text("input_file_id").notNull(),
-    /** Files that are written while it runs; they are the answer's only when they hold something. */
+    /** Files written while it runs; the batch shows them only if they are not empty. */
     outputFileId: text("output_file_id"),
     errorFileId: text("error_file_id"),
-    /** Seconds output files live after the batch was made; null: they stay. */
+    /** Lifetime of output files in seconds since the batch was created; null: unlimited. */
     outputSeconds: integer("output_seconds"),
-    /** What is wrong with the input: a list of `{code, message, param, line}`. */
+    /** Problems of the input: a list of `{code, message, param, line}`. */
     errors: jsonColumn("errors"),
-    /** Lines of the input, those answered, and those that failed. */
+    /** Lines of the input, completed ones, and failed ones. */
     total: integer("total").notNull().default(0),
     completed: integer("completed").notNull().default(0),
     failed: integer("failed").notNull().default(0),
-    /** Tokens of all answers by kind. */
+    /** Tokens of all responses by kind. */
     usage: jsonColumn("usage"),
-    /** Nano-dollars of all answers; null while none has a cost that is known. */
+    /** Nano-dollars of all responses; null as long as no cost is known. */
     cost: integer("cost"),
-    /** Bytes of the input that are done with; of a batch at a provider, lines of the output that is read. */
+    /** Bytes of the input that are processed; for a provider's batch, lines of the output that were read. */
     position: integer("position").notNull().default(0),
-    /** The provider whose own batch it is; null: its lines are called one by one. */
+    /** The provider that runs the batch; null: the gateway calls its lines one by one. */
     provider: text("provider"),
-    /** Options for the provider's job, as they were given. */
+    /** Options for the provider's job, as given. */
     providerOptions: jsonColumn("provider_options"),
-    /** The input as the provider calls it. */
+    /** The provider's id of the input. */
     providerFileId: text("provider_file_id"),
-    /** When the provider was first asked for its batch: an answer may have been lost. */
+    /** When the provider was first asked to create its batch: the response may have been lost. */
     providerAskedAt: integer("provider_asked_at"),
     providerBatchId: text("provider_batch_id"),
-    /** State of the provider's batch, in our words, and its last answer. */
+    /** State of the provider's batch, in the gateway's terms, and its last response. */
     providerStatus: text("provider_status"),
     providerBatch: jsonColumn("provider_batch"),
-    /** Files of the provider's answers that are read: output, then errors. */
+    /** Number of result files read so far: output, then errors. */
     collected: integer("collected").notNull().default(0),
-    /** Grows with every step: two runners that take the same step clash here. */
+    /** Incremented with every step: two runners that take the same step conflict here. */
     turn: integer("turn").notNull().default(0),
-    /** The runner that has it, and until when. */
+    /** The runner that holds the lease, and its expiry. */
     leaseOwner: text("lease_owner"),
     leaseUntil: integer("lease_until").notNull().default(0),
     createdAt,

@@ -2,13 +2,13 @@ import { integer, text } from "drizzle-orm/sqlite-core";
 
 /** Unix milliseconds. */
 export const createdAt = integer("created_at").notNull();
-/** Unix milliseconds of the last change; 0 where there was none. */
+/** Unix milliseconds of the last change; 0 if it never changed. */
 export const lastUpdatedAt = integer("last_updated_at").notNull().default(0);
 
-/** A column that holds JSON text and reads as its value. Its shape is the schema's that wrote it. */
+/** A column that stores JSON text and reads as its value. Its shape is that of the schema that wrote it. */
 export function jsonColumn(name: string) {
   return text(name, { mode: "json" }).$type<JsonValue>();
 }
 
-/** Anything JSON can hold. */
+/** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [name: string]: JsonValue };

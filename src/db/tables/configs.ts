@@ -2,7 +2,7 @@ import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqli
 import { createdAt, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
-/** Saved routing configs; what they say is in their versions. */
+/** Saved routing configs; their content is in their versions. */
 export const configs = sqliteTable(
   "configs",
   {
@@ -18,7 +18,7 @@ export const configs = sqliteTable(
     status: text("status").notNull(),
     /** The current version. */
     versionId: text("version_id").notNull(),
-    /** User or key that made it, and that changed it last. */
+    /** User or key that created it, and that changed it last. */
     ownerId: text("owner_id").notNull(),
     updatedBy: text("updated_by"),
     createdAt,
@@ -31,7 +31,7 @@ export const configs = sqliteTable(
 );
 export type ConfigRow = typeof configs.$inferSelect;
 
-/** Every content a config ever had. */
+/** Every version of a config. */
 export const configVersions = sqliteTable(
   "config_versions",
   {

@@ -20,7 +20,7 @@ export const deployments = sqliteTable(
     deploymentConfig: jsonColumn("deployment_config"),
     tags: jsonColumn("tags"),
     authSettings: jsonColumn("auth_settings").notNull().default(sql`'{}'`),
-    /** HMAC-SHA-256 of the deployment's credential under the pepper, and what lists show of it. */
+    /** HMAC-SHA-256 of the deployment's credential, keyed with the pepper, and its masked form. */
     clientAuthDigest: text("client_auth_digest").notNull(),
     maskedClientAuth: text("masked_client_auth").notNull(),
     username: text("username").notNull(),

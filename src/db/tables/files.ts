@@ -1,7 +1,7 @@
 import { blob, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { createdAt } from "./columns.ts";
 
-/** Files the gateway keeps. Their content is sealed and lies elsewhere, in pieces. */
+/** Files that the gateway stores. Their sealed content is stored separately, in pieces. */
 export const gatewayFiles = sqliteTable(
   "gateway_files",
   {
@@ -11,17 +11,17 @@ export const gatewayFiles = sqliteTable(
     workspaceId: text("workspace_id").notNull(),
     filename: text("filename").notNull(),
     purpose: text("purpose").notNull(),
-    /** `writing` while its content comes, `processed`, or `deleted` until its content is gone. */
+    /** `writing` during the upload, `processed`, or `deleted` until its content is deleted. */
     status: text("status").notNull(),
-    /** Length of the content in clear. */
+    /** Length of the unencrypted content. */
     bytes: integer("bytes").notNull(),
-    /** Where the pieces lie: `database` or `s3`. */
+    /** Where the pieces are stored: `database` or `s3`. */
     storage: text("storage").notNull(),
     pieces: integer("pieces").notNull(),
-    /** Length of every piece but the last; 0 where they differ. */
+    /** Length of every piece but the last; 0 where lengths differ. */
     pieceBytes: integer("piece_bytes").notNull(),
     createdAt,
-    /** Unix milliseconds; null for files that stay. */
+    /** Unix milliseconds; null for files that do not expire. */
     expiresAt: integer("expires_at"),
   },
   (table) => [
@@ -31,7 +31,7 @@ export const gatewayFiles = sqliteTable(
 );
 export type GatewayFileRow = typeof gatewayFiles.$inferSelect;
 
-/** Pieces of files that lie in the database: at most 1 MiB each, sealed. */
+/** Sealed pieces of files that are stored in the database, at most 1 MiB each. */
 export const gatewayFilePieces = sqliteTable(
   "gateway_file_pieces",
   {

@@ -2,7 +2,7 @@ import { index, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { createdAt, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
-/** Saved guardrails: of one workspace, or of the organisation for all its workspaces. What they check is in their versions. */
+/** Saved guardrails of a workspace, or of the organisation for all its workspaces. Their content is in their versions. */
 export const guardrails = sqliteTable(
   "guardrails",
   {
@@ -12,13 +12,13 @@ export const guardrails = sqliteTable(
     workspaceId: text("workspace_id").references(() => workspaces.id),
     slug: text("slug").notNull(),
     name: text("name").notNull(),
-    /** What it guards, for good: `llm`, requests to models, or `mcp_tools`. */
+    /** What it guards, fixed at creation: `llm`, requests to models, or `mcp_tools`. */
     target: text("target").notNull(),
     /** `active` or `archived`. */
     status: text("status").notNull(),
     /** The current version. */
     versionId: text("version_id").notNull(),
-    /** User or key that made it, and that changed it last. */
+    /** User or key that created it, and that changed it last. */
     ownerId: text("owner_id").notNull(),
     updatedBy: text("updated_by"),
     createdAt,
@@ -31,7 +31,7 @@ export const guardrails = sqliteTable(
 );
 export type GuardrailRow = typeof guardrails.$inferSelect;
 
-/** Every content a guardrail ever had. */
+/** Every version of a guardrail. */
 export const guardrailVersions = sqliteTable(
   "guardrail_versions",
   {

@@ -3,7 +3,7 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "driz
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
-/** Credentials of a model provider: of one workspace, or of the organisation and lent to workspaces. */
+/** Credentials of a model provider: of one workspace, or of the organisation and shared with workspaces. */
 export const integrations = sqliteTable(
   "integrations",
   {
@@ -18,16 +18,16 @@ export const integrations = sqliteTable(
     aiProviderId: text("ai_provider_id").notNull(),
     /** `active` or `archived`. */
     status: text("status").notNull(),
-    /** True for the credentials of one virtual key: they live and end with it and are not listed. */
+    /** True for the credentials of one virtual key: they are deleted with it and not listed. */
     isPrivate: integer("is_private", { mode: "boolean" }).notNull().default(false),
-    /** What is not secret; the secrets are sealed in `secrets`. */
+    /** Settings that are not secret; secrets are sealed in `secrets`. */
     configurations: jsonColumn("configurations").notNull().default(sql`'{}'`),
     /** Masked forms of the sealed secrets by field name. */
     masked: jsonColumn("masked").notNull().default(sql`'{}'`),
     secretMappings: jsonColumn("secret_mappings"),
     pricingAdjustments: jsonColumn("pricing_adjustments"),
     allowAllModels: integer("allow_all_models", { mode: "boolean" }).notNull().default(true),
-    /** What workspaces made later get: `{enabled, usage_limits, rate_limits}`. */
+    /** Defaults for workspaces created later: `{enabled, usage_limits, rate_limits}`. */
     globalWorkspaceAccess: jsonColumn("global_workspace_access"),
     createdAt,
     lastUpdatedAt,
@@ -39,7 +39,7 @@ export const integrations = sqliteTable(
 );
 export type IntegrationRow = typeof integrations.$inferSelect;
 
-/** Models of an integration that somebody said something about. */
+/** Models of an integration with settings. */
 export const integrationModels = sqliteTable(
   "integration_models",
   {
@@ -87,7 +87,7 @@ export const integrationWorkspaces = sqliteTable(
 );
 export type IntegrationWorkspaceRow = typeof integrationWorkspaces.$inferSelect;
 
-/** What requests name as `@slug`, and legacy clients as a virtual key: an integration used in one workspace. */
+/** Integrations in use in a workspace: requests name them as `@slug`, legacy clients as a virtual key. */
 export const providers = sqliteTable(
   "providers",
   {

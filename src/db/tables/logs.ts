@@ -1,13 +1,13 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 
 /**
- * What is known of requests, without bodies: one row for those of one tenant that were written together. A bound value
- * costs as much as the rest of a small row, so requests share theirs.
+ * Requests without bodies: one row for requests of one tenant that were written together. A bound value costs as much as
+ * the rest of a small row, so requests share a row.
  */
 export const logBatches = sqliteTable(
   "log_batches",
   {
-    /** Order of writing; counters remember how far they have read. */
+    /** Order of writing; counters store how far they have read. */
     seq: integer("seq").primaryKey({ autoIncrement: true }),
     organisationId: text("organisation_id").notNull(),
     workspaceId: text("workspace_id"),
@@ -23,7 +23,7 @@ export const logBatches = sqliteTable(
   ],
 );
 
-/** What hooks said that ran behind the answer of a request. */
+/** Results of hooks that ran after a response. */
 export const logHooks = sqliteTable(
   "log_hooks",
   {
@@ -38,10 +38,10 @@ export const logHooks = sqliteTable(
   (table) => [index("log_hooks_by_log").on(table.logId)],
 );
 
-/** Headers and bodies of the requests of a batch; dropped before the row in `log_batches` is. */
+/** Headers and bodies of the requests of a batch; deleted before the row in `log_batches`. */
 export const logBodies = sqliteTable("log_bodies", {
   /** `seq` of the row in `log_batches`. */
   seq: integer("seq").primaryKey(),
-  /** A JSON array of lengths, a line feed, and the texts of `LogContent` one after the other. */
+  /** A JSON array of lengths, a line feed, and the concatenated bodies of `LogContent`. */
   content: text("content").notNull(),
 });

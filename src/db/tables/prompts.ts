@@ -2,7 +2,7 @@ import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "driz
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
-/** Folders of prompts and partials. The default one of a workspace is no row: its id is the workspace's. */
+/** Folders of prompts and partials. A workspace's default folder has no row: its id is the workspace's. */
 export const collections = sqliteTable(
   "collections",
   {
@@ -13,7 +13,7 @@ export const collections = sqliteTable(
       .references(() => workspaces.id),
     slug: text("slug").notNull(),
     name: text("name").notNull(),
-    /** The collection it lies in; null at the top. */
+    /** The parent collection; null at the top. */
     parentCollectionId: text("parent_collection_id"),
     createdAt,
     lastUpdatedAt,
@@ -25,7 +25,7 @@ export const collections = sqliteTable(
 );
 export type CollectionRow = typeof collections.$inferSelect;
 
-/** Names people give to versions of prompts. Those every workspace has are no rows. */
+/** Labels for versions of prompts. The labels of every workspace have no rows. */
 export const labels = sqliteTable(
   "labels",
   {
@@ -44,7 +44,7 @@ export const labels = sqliteTable(
 );
 export type LabelRow = typeof labels.$inferSelect;
 
-/** Saved prompts; what they say is in their versions. */
+/** Saved prompts; their content is in their versions. */
 export const prompts = sqliteTable(
   "prompts",
   {
@@ -60,7 +60,7 @@ export const prompts = sqliteTable(
     status: text("status").notNull(),
     /** Model of the default version, for lists. */
     model: text("model"),
-    /** The default version, which is served where none is named. */
+    /** The default version, used when a request names no version. */
     version: integer("version").notNull(),
     versionId: text("version_id").notNull(),
     latestVersion: integer("latest_version").notNull(),
@@ -76,7 +76,7 @@ export const prompts = sqliteTable(
 );
 export type PromptRow = typeof prompts.$inferSelect;
 
-/** Every content a prompt ever had; numbered from 1 without gaps, never changed. */
+/** Every version of a prompt; numbered from 1 without gaps, never changed. */
 export const promptVersions = sqliteTable(
   "prompt_versions",
   {
@@ -106,7 +106,7 @@ export const promptVersions = sqliteTable(
 );
 export type PromptVersionRow = typeof promptVersions.$inferSelect;
 
-/** Which version of a prompt carries a label. */
+/** Which version of a prompt has a label. */
 export const promptLabels = sqliteTable(
   "prompt_labels",
   {
@@ -123,7 +123,7 @@ export const promptLabels = sqliteTable(
 );
 export type PromptLabelRow = typeof promptLabels.$inferSelect;
 
-/** Pieces of text that prompts include; what they say is in their versions. */
+/** Snippets that prompts include; their content is in their versions. */
 export const partials = sqliteTable(
   "prompt_partials",
   {
@@ -152,7 +152,7 @@ export const partials = sqliteTable(
 );
 export type PartialRow = typeof partials.$inferSelect;
 
-/** Every content a partial ever had; numbered from 1 without gaps, never changed. */
+/** Every version of a partial; numbered from 1 without gaps, never changed. */
 export const partialVersions = sqliteTable(
   "prompt_partial_versions",
   {

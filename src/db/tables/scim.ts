@@ -9,7 +9,7 @@ export const scimTokens = sqliteTable("scim_tokens", {
   name: text("name").notNull(),
   /** The public part it is looked up by. */
   lookupId: text("lookup_id").notNull().unique(),
-  /** HMAC-SHA-256 of the whole token under the pepper, base64url. */
+  /** HMAC-SHA-256 of the whole token, keyed with the pepper; base64url. */
   digest: text("digest").notNull(),
   masked: text("masked").notNull(),
   expiresAt: integer("expires_at"),
@@ -32,7 +32,7 @@ export const scimGroups = sqliteTable(
 );
 export type ScimGroupRow = typeof scimGroups.$inferSelect;
 
-/** Who is in which group. */
+/** Users of each group. */
 export const scimGroupMembers = sqliteTable(
   "scim_group_members",
   {
@@ -50,7 +50,7 @@ export const scimGroupMembers = sqliteTable(
   ],
 );
 
-/** Which group works in which workspace, in which role. */
+/** Groups with a role in a workspace. */
 export const scimMappings = sqliteTable(
   "scim_mappings",
   {

@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 
-/** Every sealed secret, so that a change of master keys has one table to walk. */
+/** Every sealed secret, in one table for the rotation of master keys. */
 export const secrets = sqliteTable(
   "secrets",
   {
@@ -28,7 +28,7 @@ export const secrets = sqliteTable(
 );
 export type SecretRow = typeof secrets.$inferSelect;
 
-/** Where a secret lies in a store outside. */
+/** References to secrets in external stores. */
 export const secretReferences = sqliteTable(
   "secret_references",
   {
@@ -39,7 +39,7 @@ export const secretReferences = sqliteTable(
     description: text("description"),
     /** `aws_sm`, `azure_kv` or `hashicorp_vault`. */
     managerType: text("manager_type").notNull(),
-    /** What is not secret of the store's credentials; the secrets are sealed in `secrets`. */
+    /** Credentials of the store that are not secret; the secrets are sealed in `secrets`. */
     authConfig: jsonColumn("auth_config").notNull(),
     /** Masked forms of the sealed secrets by field name. */
     masked: jsonColumn("masked").notNull().default(sql`'{}'`),

@@ -1,7 +1,7 @@
 import { index, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { createdAt } from "./columns.ts";
 
-/** Responses the gateway keeps because their provider keeps none. */
+/** Responses that the gateway stores because their provider does not. */
 export const storedResponses = sqliteTable(
   "stored_responses",
   {
@@ -9,9 +9,9 @@ export const storedResponses = sqliteTable(
     id: text("id").primaryKey(),
     organisationId: text("organisation_id").notNull(),
     workspaceId: text("workspace_id").notNull(),
-    /** The response this one went on from. */
+    /** The previous response of the conversation. */
     previousId: text("previous_id"),
-    /** Input and answer as JSON, sealed (AES-256-GCM). */
+    /** Input and response as JSON, sealed (AES-256-GCM). */
     sealed: text("sealed").notNull(),
     createdAt,
   },

@@ -7,18 +7,18 @@ export const organisations = sqliteTable("organisations", {
   id: text("id").primaryKey(),
   name: text("name").notNull(),
   slug: text("slug").notNull().unique(),
-  /** Switches of the organisation; what is absent has its default. */
+  /** Settings of the organisation; absent ones have their default. */
   settings: jsonColumn("settings").notNull().default(sql`'{}'`),
   /** How tokens of its identity provider are verified. */
   authSettings: jsonColumn("auth_settings").notNull().default(sql`'{}'`),
-  /** Guardrails every request passes. */
+  /** Guardrails for every request. */
   defaults: jsonColumn("defaults").notNull().default(sql`'{}'`),
   createdAt,
   lastUpdatedAt,
 });
 export type OrganisationRow = typeof organisations.$inferSelect;
 
-/** Workspaces of an organisation. Deleted ones stay as `archived`: analytics name them. */
+/** Workspaces of an organisation. Deleted ones stay as `archived`, because analytics refer to them. */
 export const workspaces = sqliteTable(
   "workspaces",
   {
@@ -39,7 +39,7 @@ export const workspaces = sqliteTable(
     settings: jsonColumn("settings").notNull().default(sql`'{}'`),
     securitySettings: jsonColumn("security_settings").notNull().default(sql`'{}'`),
     dataPlaneSecuritySettings: jsonColumn("data_plane_security_settings").notNull().default(sql`'{}'`),
-    /** User or key that made it; null for the first one. */
+    /** User or key that created it; null for the first one. */
     createdBy: text("created_by"),
     lastResetAt: integer("last_reset_at"),
     createdAt,
@@ -49,7 +49,7 @@ export const workspaces = sqliteTable(
 );
 export type WorkspaceRow = typeof workspaces.$inferSelect;
 
-/** People of an organisation. */
+/** Users of an organisation. */
 export const users = sqliteTable(
   "users",
   {
@@ -62,9 +62,9 @@ export const users = sqliteTable(
     role: text("role").notNull(),
     firstName: text("first_name"),
     lastName: text("last_name"),
-    /** `active`, or `inactive` for people an identity provider took away. */
+    /** `active`, or `inactive` for users that an identity provider removed. */
     status: text("status").notNull().default("active"),
-    /** Names an identity provider knows the person by. */
+    /** The identity provider's id of the user. */
     externalId: text("external_id"),
     userName: text("user_name"),
     createdAt,
@@ -74,7 +74,7 @@ export const users = sqliteTable(
 );
 export type UserRow = typeof users.$inferSelect;
 
-/** Who works in which workspace. */
+/** Users of each workspace. */
 export const workspaceMembers = sqliteTable(
   "workspace_members",
   {
@@ -99,7 +99,7 @@ export const workspaceMembers = sqliteTable(
 );
 export type WorkspaceMemberRow = typeof workspaceMembers.$inferSelect;
 
-/** Invitations. The token of the link is never stored. */
+/** Invitations. The token in the link is never stored. */
 export const invites = sqliteTable(
   "invites",
   {
@@ -113,7 +113,7 @@ export const invites = sqliteTable(
     lastName: text("last_name"),
     /** JSON array of `{id, role}`: workspaces by record id. */
     workspaces: jsonColumn("workspaces").notNull(),
-    /** What the person's first key is made from; null when none is. */
+    /** Settings of the user's first key; null for no key. */
     keyDetails: jsonColumn("key_details"),
     /** `pending`, `accepted` or `cancelled`; a pending one past `expiresAt` is expired. */
     status: text("status").notNull(),
@@ -129,7 +129,7 @@ export const invites = sqliteTable(
 );
 export type InviteRow = typeof invites.$inferSelect;
 
-/** Workspaces that guardrails of the organisation leave out. */
+/** Workspaces that are excluded from the organisation's guardrails. */
 export const workspaceExclusions = sqliteTable(
   "workspace_exclusions",
   {

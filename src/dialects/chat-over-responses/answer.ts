@@ -1,12 +1,12 @@
-import { isObject, objectsIn } from "../../lib/json.ts";
+import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import type { ChatResponse } from "../../schemas/chat.ts";
 import { toSignature } from "./signatures.ts";
 
 type Members = Record<string, unknown>;
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+const textOf = (value: unknown): string => stringOf(value) ?? "";
 
-/** Token counts of a chat from those of a response. */
+/** Chat usage from the usage of a response. */
 export function toChatUsage(usage: unknown): Members | undefined {
   if (!isObject(usage)) return undefined;
   const { input_tokens, output_tokens, total_tokens, input_tokens_details, output_tokens_details } = usage;
@@ -19,7 +19,7 @@ export function toChatUsage(usage: unknown): Members | undefined {
   };
 }
 
-/** Why a response ended, in the words of a chat. */
+/** The finish reason of a chat for a response. */
 export function toFinishReason({ incomplete_details: details }: Members, hasCalls: boolean): string {
   const reason = isObject(details) ? details.reason : undefined;
   if (reason === "content_filter") return "content_filter";
@@ -27,12 +27,12 @@ export function toFinishReason({ incomplete_details: details }: Members, hasCall
   return hasCalls ? "tool_calls" : "stop";
 }
 
-/** The signature of a thought; undefined where nothing proves it. */
+/** The signature of a reasoning item; undefined without encrypted content. */
 export function signatureOf({ id, encrypted_content: encrypted }: Members): string | undefined {
   return textOf(encrypted) === "" ? undefined : toSignature({ id: textOf(id), encrypted: textOf(encrypted) });
 }
 
-function toThought(item: Members): Members {
+function toReasoningBlock(item: Members): Members {
   const thinking = objectsIn(item.summary)
     .map(({ text }) => textOf(text))
     .join("\n\n");
@@ -40,7 +40,7 @@ function toThought(item: Members): Members {
   return { type: "thinking", thinking, ...(signature !== undefined && { signature }) };
 }
 
-/** A chat's answer from a response (https://platform.openai.com/docs/api-reference/responses/object). */
+/** A chat completion from a response (https://platform.openai.com/docs/api-reference/responses/object). */
 export function toChatAnswer(body: unknown): ChatResponse {
   const response = isObject(body) ? body : {};
   if (!Array.isArray(response.output)) throw new TypeError("the response has no output");
@@ -54,7 +54,7 @@ export function toChatAnswer(body: unknown): ChatResponse {
   const calls = output
     .filter(({ type }) => type === "function_call")
     .map(({ call_id: id, name, arguments: given }) => ({ id, type: "function", function: { name, arguments: given } }));
-  const thoughts = output.filter(({ type }) => type === "reasoning").map(toThought);
+  const thoughts = output.filter(({ type }) => type === "reasoning").map(toReasoningBlock);
   const usage = toChatUsage(response.usage);
   const message = {
     role: "assistant",

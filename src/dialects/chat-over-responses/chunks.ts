@@ -1,20 +1,20 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { signatureOf, toChatUsage, toFinishReason } from "./answer.ts";
 
 type Members = Record<string, unknown>;
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-const toThought = (delta: Members): Members => ({ content_blocks: [{ index: 0, delta }] });
+const textOf = (value: unknown): string => stringOf(value) ?? "";
+const toReasoningBlock = (delta: Members): Members => ({ content_blocks: [{ index: 0, delta }] });
 
-/** Makes chunks of a chat of the events of the Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). */
+/** Turns events of the Responses API into chat chunks (https://platform.openai.com/docs/api-reference/responses-streaming). */
 export class ChunkMaker {
-  /** Calls by the place of their item, with what was told of their arguments. */
-  readonly #calls = new Map<unknown, { index: number; told: string }>();
+  /** Calls by the index of their item, with the arguments sent so far. */
+  readonly #calls = new Map<unknown, { index: number; sent: string }>();
   #model = "";
   isComplete = false;
   usage: Members | undefined;
 
-  /** Chunks one event makes. */
+  /** Chunks for one event. */
   push(event: Members): Members[] {
     switch (event.type) {
       case "response.created":
@@ -25,9 +25,9 @@ export class ChunkMaker {
       case "response.refusal.delta":
         return [this.#chunk({ refusal: event.delta })];
       case "response.reasoning_summary_part.added":
-        return Number(event.summary_index) > 0 ? [this.#chunk(toThought({ thinking: "\n\n" }))] : [];
+        return Number(event.summary_index) > 0 ? [this.#chunk(toReasoningBlock({ thinking: "\n\n" }))] : [];
       case "response.reasoning_summary_text.delta":
-        return [this.#chunk(toThought({ thinking: event.delta }))];
+        return [this.#chunk(toReasoningBlock({ thinking: event.delta }))];
       case "response.function_call_arguments.delta":
         return this.#addArguments(event.output_index, textOf(event.delta));
       case "response.output_item.added":
@@ -49,25 +49,25 @@ export class ChunkMaker {
   #begin({ type, call_id: id, name }: Members, place: unknown): Members[] {
     if (type !== "function_call") return [];
     const index = this.#calls.size;
-    this.#calls.set(place, { index, told: "" });
+    this.#calls.set(place, { index, sent: "" });
     return [this.#chunk({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] })];
   }
 
   #addArguments(place: unknown, delta: string): Members[] {
     const call = this.#calls.get(place);
     if (!call || delta === "") return [];
-    call.told += delta;
+    call.sent += delta;
     return [this.#chunk({ tool_calls: [{ index: call.index, function: { arguments: delta } }] })];
   }
 
   #end(item: Members, place: unknown): Members[] {
     if (item.type === "reasoning") {
       const signature = signatureOf(item);
-      return signature === undefined ? [] : [this.#chunk(toThought({ signature }))];
+      return signature === undefined ? [] : [this.#chunk(toReasoningBlock({ signature }))];
     }
-    // some tell the arguments only when they are whole
-    const isUntold = this.#calls.get(place)?.told === "";
-    return isUntold ? this.#addArguments(place, textOf(item.arguments)) : [];
+    // some providers send the arguments only once they are complete
+    const isUnsent = this.#calls.get(place)?.sent === "";
+    return isUnsent ? this.#addArguments(place, textOf(item.arguments)) : [];
   }
 
   #finish(response: Members): Members[] {

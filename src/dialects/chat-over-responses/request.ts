@@ -1,14 +1,14 @@
 import { isObject, objectsIn } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
-import { tellUnmapped } from "../chat-writer.ts";
+import { dropUnmapped } from "../chat-writer.ts";
 import { readSignature } from "./signatures.ts";
 
 type Members = Record<string, unknown>;
 type Message = ChatRequest["messages"][number];
 type Drop = (member: string) => void;
 
-/** Parts of a content, whichever form it has. */
+/** Parts of message content, in either form. */
 function partsOf(content: unknown): Members[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   return objectsIn(content);
@@ -24,7 +24,7 @@ function toInputPart(part: Members, drop: Drop): Members[] {
   return [];
 }
 
-/** Thoughts of an assistant that the provider can prove. */
+/** Reasoning items of an assistant message whose signature the provider can verify. */
 function toReasoningItems(message: Message, drop: Drop): Members[] {
   const thoughts = objectsIn(message.content_blocks).filter(
     ({ type }) => type === "thinking" || type === "redacted_thinking",
@@ -64,7 +64,7 @@ function toItems(message: Message, drop: Drop): Members[] {
   return [{ type: "message", role, content: parts }];
 }
 
-/** What stands before the first turn, as one text. */
+/** The messages before the first turn, joined into one text. */
 function toInstructions(messages: readonly Message[]): string | undefined {
   const texts = messages.flatMap(({ content }) => partsOf(content).map(({ text }) => String(text ?? "")));
   return texts.length === 0 ? undefined : texts.join("\n\n");
@@ -111,9 +111,9 @@ const mapped = new Set([
   "reasoning_effort",
 ]);
 
-/** A chat as a request to the Responses API (https://platform.openai.com/docs/api-reference/responses/create); nothing of it is stored. */
+/** A Responses request for a chat, not stored by the provider (https://platform.openai.com/docs/api-reference/responses/create). */
 export function toResponsesRequest(request: ChatRequest, drop: Drop): ResponsesRequest {
-  tellUnmapped(request, mapped, drop);
+  dropUnmapped(request, mapped, drop);
   const { messages } = request;
   const first = messages.findIndex(({ role }) => role !== "system" && role !== "developer");
   const start = first < 0 ? messages.length : first;

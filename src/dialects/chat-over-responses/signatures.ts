@@ -1,4 +1,4 @@
-/** What a thought needs to be given back to the provider that had it. */
+/** What a provider needs to verify reasoning that it is sent back. */
 interface ReasoningProof {
   id: string;
   encrypted: string;
@@ -6,12 +6,12 @@ interface ReasoningProof {
 
 const form = /^rs:([^:]*):(.+)$/s;
 
-/** The signature of a thought that came as an item of the Responses API. */
+/** The signature of reasoning that arrived as an item of the Responses API. */
 export function toSignature({ id, encrypted }: ReasoningProof): string {
   return `rs:${id}:${encrypted}`;
 }
 
-/** What `toSignature` wrote; undefined for signatures of other providers. */
+/** Decodes the output of `toSignature`; undefined for signatures of other providers. */
 export function readSignature(signature: unknown): ReasoningProof | undefined {
   const [, id, encrypted] = form.exec(typeof signature === "string" ? signature : "") ?? [];
   return id === undefined || encrypted === undefined ? undefined : { id, encrypted };

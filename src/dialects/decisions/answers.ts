@@ -9,7 +9,7 @@ const count = v.nullish(v.number());
 const Candidate = v.looseObject({ token: v.string(), logprob: v.number() });
 const Token = v.looseObject({ ...Candidate.entries, top_logprobs: v.nullish(v.array(Candidate)) });
 
-/** The members of a chat answer that are read. */
+/** The fields of a chat completion that are read. */
 const ChatAnswer = v.looseObject({
   model: text,
   choices: v.array(
@@ -24,20 +24,20 @@ const ChatAnswer = v.looseObject({
 });
 export type ChatAnswer = v.InferOutput<typeof ChatAnswer>;
 
-/** A chat answer; undefined for anything else. */
+/** Reads a chat completion; undefined for anything else. */
 export function readChatAnswer(body: unknown): ChatAnswer | undefined {
   const result = v.safeParse(ChatAnswer, body);
   return result.success ? result.output : undefined;
 }
 
-/** What the first choice says. */
+/** Text of the first choice. */
 function saidBy({ choices }: ChatAnswer): string {
   const content = choices[0]?.message?.content;
   if (typeof content === "string") return content;
   return (content ?? []).map((part) => part.text ?? "").join("");
 }
 
-/** The object in a text, also within words or a block of code. */
+/** The JSON object in a text, which may surround it with words or a code block. */
 function findObject(said: string): Record<string, unknown> | undefined {
   const whole = parseJson(said);
   if (isObject(whole)) return whole;
@@ -50,9 +50,9 @@ function own(object: unknown, name: string): unknown {
 }
 
 /**
- * Weights of the outcomes of each question that was answered, by its name; those that cannot be read are not there.
+ * Weights of the outcomes of each answered question, by its name; unreadable answers are left out.
  *
- * @param questions As they were asked, in their order.
+ * @param questions In the order they were asked.
  */
 export function readDistributions(answer: ChatAnswer, questions: readonly Question[]): Map<string, number[]> {
   const object = findObject(saidBy(answer));
@@ -66,24 +66,24 @@ export function readDistributions(answer: ChatAnswer, questions: readonly Questi
   return found;
 }
 
-/** Whether an answer tells how probable its first token was. */
+/** Whether a completion has the logprobs of its first token. */
 export function hasLogprobs({ choices }: ChatAnswer): boolean {
   return (choices[0]?.logprobs?.content ?? []).length > 0;
 }
 
-/** Share of the first token's probability that labels must have, or it is no answer. */
+/** Least probability of the labels together; below it the first token is not an answer. */
 const leastLabelled = 0.01;
 /** Weight of outcomes whose label is not among the candidates. */
 const floor = 1e-6;
 
-/** Weights of a question's outcomes by the candidates for the first token; undefined where hardly any is a label. */
+/** Weights of a question's outcomes from the candidates for the first token; undefined where hardly any is a label. */
 export function readLabelWeights({ choices }: ChatAnswer, { outcomes }: Question): number[] | undefined {
   const [first] = choices[0]?.logprobs?.content ?? [];
   if (!first) return undefined;
   const candidates = first.top_logprobs && first.top_logprobs.length > 0 ? first.top_logprobs : [first];
   const weights = new Map<string, number>();
   for (const { token, logprob } of candidates) {
-    // tokens come with the space before them, or a sign beside them
+    // tokens may include a leading space or punctuation
     const label = token.replace(/[^A-Za-z]/g, "");
     weights.set(label, (weights.get(label) ?? 0) + Math.exp(logprob));
   }

@@ -2,7 +2,7 @@ import type { DecisionAnswer } from "../../schemas/decisions.ts";
 import type { Question } from "./questions.ts";
 
 /**
- * Weights as probabilities: what is negative or no number counts as nothing; where nothing is left, all are equal.
+ * Weights as probabilities: negative weights and anything but numbers count as 0; if all are 0, they are equal.
  *
  * @param weights At least one.
  * @returns As many numbers from 0 to 1, whose sum is 1.
@@ -11,28 +11,28 @@ export function normalise(weights: readonly number[]): number[] {
   const kept = weights.map((weight) => (Number.isFinite(weight) && weight > 0 ? weight : 0));
   const greatest = Math.max(...kept);
   if (greatest === 0) return kept.map(() => 1 / kept.length);
-  // by the greatest first: the sum of large numbers may be infinite
+  // dividing by the maximum first: the sum of large numbers may be infinite
   const scaled = kept.map((weight) => weight / greatest);
   const sum = scaled.reduce((total, weight) => total + weight, 0);
   return scaled.map((weight) => weight / sum);
 }
 
-/** How sure a distribution is: 1 where one outcome has it all, 0 where all are equal (1 - H(p) / ln N). */
+/** Confidence of a distribution: 1 for a single outcome, 0 for a uniform one (1 - H(p) / ln N). */
 export function confidenceOf(probabilities: readonly number[]): number {
   if (probabilities.length < 2) return 1;
   const entropy = probabilities.reduce((sum, p) => (p > 0 ? sum - p * Math.log(p) : sum), 0);
   return Math.min(Math.max(1 - entropy / Math.log(probabilities.length), 0), 1);
 }
 
-/** Place of the greatest number; of several the first. */
+/** Index of the greatest number, the first of several. */
 function firstGreatest(numbers: readonly number[]): number {
   return numbers.indexOf(Math.max(...numbers));
 }
 
 /**
- * The answer to a question.
+ * The answer to a question in the response.
  *
- * @param weights One for each outcome, in their order.
+ * @param weights One per outcome, in order.
  */
 export function toDecisionAnswer({ type, outcomes }: Question, weights: readonly number[]): DecisionAnswer {
   const values = normalise(weights);

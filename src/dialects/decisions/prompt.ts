@@ -2,7 +2,7 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import type { DecisionsRequest } from "../../schemas/decisions.ts";
 import type { Question } from "./questions.ts";
 
-/** What every question of a request shares. */
+/** Shared by all questions of a request. */
 type Situation = Pick<DecisionsRequest, "model" | "state">;
 
 const role =
@@ -16,7 +16,7 @@ const eachWeighed =
 
 const oneLabel = "Answer with the label of the option that fits best and nothing else: no words, no punctuation.";
 
-/** Tokens an answer with numbers may take, thoughts included. */
+/** Output tokens for an answer in numbers, reasoning included. */
 const maxStructuredTokens = 8_192;
 
 const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
@@ -36,7 +36,7 @@ function toMessages({ state }: Situation, rule: string, asked: string): ChatRequ
   ];
 }
 
-/** Key of a question in an answer with numbers. */
+/** Key of a question in an answer in numbers. */
 export function keyOf(index: number): string {
   return `q${index + 1}`;
 }
@@ -45,7 +45,7 @@ function objectOf(properties: Readonly<Record<string, object>>): object {
   return { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
 }
 
-/** Asks for the distributions of all questions at once, as one object of numbers. */
+/** A chat that asks for the distributions of all questions at once, as a JSON object of numbers. */
 export function toStructuredRequest(situation: Situation, questions: readonly Question[]): ChatRequest {
   const asked = questions.map((question, index) => `Question ${keyOf(index)}:\n${describe(question)}`).join("\n\n");
   const schema = objectOf(
@@ -65,7 +65,7 @@ export function toStructuredRequest(situation: Situation, questions: readonly Qu
   };
 }
 
-/** Asks for the label of one question's outcome: its first token, with how probable the others were. */
+/** A chat that asks for the label of one question's outcome: a single token, with the logprobs of the others. */
 export function toLabelRequest(situation: Situation, question: Question): ChatRequest {
   return {
     model: situation.model,

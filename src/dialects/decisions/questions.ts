@@ -6,25 +6,25 @@ import { DecisionQuestion, type DecisionsRequest } from "../../schemas/decisions
 
 /** Most outcomes a question may have. */
 const maxOutcomes = 255;
-/** Most questions of one request to a chat model: each may be a call. */
+/** Most questions of one request to a chat model: each may need a call. */
 const maxQuestions = 64;
 
-/** One way a question may come out. */
+/** A possible outcome of a question. */
 interface Outcome {
-  /** What a model calls it: letters. */
+  /** Its letters in the prompt. */
   label: string;
-  /** Its name in the answer. */
+  /** Its name in the response. */
   name: string;
-  /** What it means, where that is said. */
+  /** What it means, if described. */
   description: string | undefined;
 }
 
-/** A question as a chat model is asked it. */
+/** A question in the form a chat model is asked. */
 export interface Question {
   name: string;
   type: DecisionQuestion["type"];
   instructions: DecisionQuestion["instructions"];
-  /** At least two, each with another name. */
+  /** At least two, with distinct names. */
   outcomes: readonly Outcome[];
 }
 
@@ -34,9 +34,9 @@ function refuse(name: string, member: string, problem: string): never {
 }
 
 /**
- * The questions of a request by their names, whatever the names are.
+ * The questions of a request by name.
  *
- * @throws {InvalidRequestError} 400 naming the member, if there are none or one is not of the schema.
+ * @throws {InvalidRequestError} 400 naming the field, if there are no questions or one does not match the schema.
  */
 export function listQuestions({ questions }: Partial<DecisionsRequest>): (readonly [string, DecisionQuestion])[] {
   const entries = isObject(questions) ? Object.entries(questions) : [];
@@ -45,14 +45,14 @@ export function listQuestions({ questions }: Partial<DecisionsRequest>): (readon
   }
   return entries.map(([name, question]) => {
     const checked = v.safeParse(DecisionQuestion, question, plainIssues);
-    // as it came: the schema's copy lacks names such as "constructor"
+    // the original object: the schema's copy lacks names such as "constructor"
     if (checked.success) return [name, question];
     const [issue] = checked.issues;
     return refuse(name, v.getDotPath(issue) ?? "", issue.message);
   });
 }
 
-/** The label of a place: A to Z, AA, AB and so on. */
+/** The label at an index: A to Z, AA, AB and so on. */
 export function labelOf(index: number): string {
   const last = String.fromCharCode(65 + (index % 26));
   return index < 26 ? last : labelOf(Math.floor(index / 26) - 1) + last;
@@ -66,7 +66,7 @@ function toText(value: unknown): string | undefined {
 type Named = Omit<Outcome, "label">;
 
 function readNoul(name: string, { criteria }: DecisionQuestion): Named[] {
-  if (Array.isArray(criteria)) refuse(name, "criteria", "write an object of true and false");
+  if (Array.isArray(criteria)) refuse(name, "criteria", "send an object with the keys true and false");
   const given: Record<string, unknown> = isObject(criteria) ? criteria : {};
   return ["true", "false"].map((outcome) => ({
     name: outcome,
@@ -80,12 +80,12 @@ function readOptions(name: string, { criteria }: DecisionQuestion): Named[] {
   }
   const names = criteria.filter((option) => typeof option === "string");
   const isList = names.length === criteria.length && new Set(names).size === names.length;
-  if (!isList) refuse(name, "criteria", "write texts, each once, or an object of options");
+  if (!isList) refuse(name, "criteria", "send a list of distinct strings, or an object of options");
   return names.map((option) => ({ name: option, description: undefined }));
 }
 
 function readLevels(name: string, { criteria }: DecisionQuestion): Named[] {
-  if (!Array.isArray(criteria)) refuse(name, "criteria", "list the levels, the lowest first");
+  if (!Array.isArray(criteria)) refuse(name, "criteria", "send a list of the levels, lowest first");
   return criteria.map((text, index) => ({ name: String(index), description: toText(text) ?? "" }));
 }
 
@@ -93,14 +93,14 @@ const readers = { noul: readNoul, choice: readOptions, score: readLevels } as co
 const words = { noul: "outcomes", choice: "options", score: "levels" } as const;
 
 /**
- * The questions of a request as a chat model is asked them.
+ * The questions of a request in the form a chat model is asked.
  *
- * @throws {InvalidRequestError} 400 naming the member, for what cannot be asked.
+ * @throws {InvalidRequestError} 400 naming the field, for questions that cannot be asked.
  */
 export function readQuestions(request: Partial<DecisionsRequest>): Question[] {
   const list = listQuestions(request);
   if (list.length > maxQuestions) {
-    throw new InvalidRequestError(`Invalid questions: a chat model is asked at most ${maxQuestions} at once`, {
+    throw new InvalidRequestError(`Invalid questions: a chat model can be asked at most ${maxQuestions} at once`, {
       param: "questions",
       code: "invalid_body",
     });
@@ -109,7 +109,7 @@ export function readQuestions(request: Partial<DecisionsRequest>): Question[] {
     const { type, instructions } = question;
     const named = readers[type](name, question);
     if (named.length < 2 || named.length > maxOutcomes) {
-      refuse(name, "criteria", `give 2 to ${maxOutcomes} ${words[type]}`);
+      refuse(name, "criteria", `send 2 to ${maxOutcomes} ${words[type]}`);
     }
     return { name, type, instructions, outcomes: named.map((one, index) => ({ label: labelOf(index), ...one })) };
   });

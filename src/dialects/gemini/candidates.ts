@@ -3,7 +3,7 @@ import { type Finish, readCount, readUsage } from "../chat-reader.ts";
 
 type Members = Record<string, unknown>;
 
-/** Why an answer ended, in the words of the Gemini API (https://ai.google.dev/api/generate-content#FinishReason). */
+/** Finish reasons of the Gemini API (https://ai.google.dev/api/generate-content#FinishReason). */
 export const finishReasons: Readonly<Record<Finish, string>> = {
   stop: "STOP",
   length: "MAX_TOKENS",
@@ -11,7 +11,7 @@ export const finishReasons: Readonly<Record<Finish, string>> = {
   content_filter: "SAFETY",
 };
 
-/** Token counts as the Gemini API tells them: thoughts are counted apart. */
+/** Usage in the format of the Gemini API, which counts reasoning tokens separately. */
 export function toUsageMetadata(usage: unknown): Record<string, number> {
   const { prompt, completion, total, cached, reasoning } = readUsage(usage);
   return {
@@ -23,13 +23,13 @@ export function toUsageMetadata(usage: unknown): Record<string, number> {
   };
 }
 
-/** Tokens of one kind of content (https://ai.google.dev/api/generate-content#ModalityTokenCount). */
+/** Tokens of one modality (https://ai.google.dev/api/generate-content#ModalityTokenCount). */
 function countOfKind(details: unknown, modality: string): number {
   const counts = objectsIn(details).filter((one) => one.modality === modality);
   return counts.reduce((sum, one) => sum + readCount(one, "tokenCount"), 0);
 }
 
-/** Token counts of an answer in Gemini's shape as a chat tells them; undefined where it tells none. */
+/** Chat usage from a Gemini response, undefined if it has no usage. */
 export function fromUsageMetadata(answer: object): Members | undefined {
   const given: unknown = Reflect.get(answer, "usageMetadata");
   if (!isObject(given)) return undefined;
@@ -56,7 +56,7 @@ function toOdds({ token, logprob }: Members): Members {
   return { token, logProbability: logprob };
 }
 
-/** How likely the tokens were (https://ai.google.dev/api/generate-content#LogprobsResult). */
+/** Logprobs in the format of the Gemini API (https://ai.google.dev/api/generate-content#LogprobsResult). */
 export function toLogprobsResult(logprobs: unknown): Members {
   const content = isObject(logprobs) ? objectsIn(logprobs.content) : [];
   if (content.length === 0) return {};
@@ -71,7 +71,7 @@ export function toLogprobsResult(logprobs: unknown): Members {
   };
 }
 
-/** Choices of a chat, or of one of its chunks, by their index. */
+/** Choices of a chat completion or a chunk, with their index. */
 export function readChoices(value: unknown): { index: number; choice: Members }[] {
   const choices = isObject(value) ? objectsIn(value.choices) : [];
   return choices.map((choice, place) => ({

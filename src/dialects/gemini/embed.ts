@@ -1,4 +1,5 @@
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { nonEmptyString } from "../../lib/json.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import type {
   BatchEmbedContentsRequest,
@@ -8,22 +9,22 @@ import type {
 } from "../../schemas/gemini.ts";
 import { readUsage } from "../chat-reader.ts";
 import type { DialectOptions } from "../types.ts";
-import { itemsOf, type Members, membersOf, numberOf, textOf } from "./members.ts";
+import { itemsOf, type Members, membersOf, numberOf } from "./members.ts";
 
-/** Members that are mapped. */
+/** Fields that are mapped. */
 const mapped = new Set(["model", "stream", "content", "outputDimensionality"]);
 
 function refuse(message: string, param: string): never {
   throw new InvalidRequestError(message, { param, code: "unsupported_parameter" });
 }
 
-/** Text of what is to be embedded. */
+/** Text of the content to embed. */
 function readText(content: unknown): string {
   const texts = itemsOf(membersOf(content).parts).map((part) => {
-    const text = textOf(part.text);
-    return text ?? refuse("Cannot embed this content: the provider of this model takes text only", "content");
+    const text = nonEmptyString(part.text);
+    return text ?? refuse("Cannot embed this content: the provider of this model accepts text only", "content");
   });
-  if (texts.length === 0) refuse("Cannot embed this content: it says nothing", "content");
+  if (texts.length === 0) refuse("Cannot embed this content: it has no text", "content");
   return texts.join("\n");
 }
 
@@ -36,9 +37,9 @@ function readOne(request: unknown, { drop }: DialectOptions): { text: string; di
 }
 
 /**
- * The request for embeddings that asks for the same.
+ * The equivalent embeddings request.
  *
- * @throws {InvalidRequestError} If something else than text is to be embedded.
+ * @throws {InvalidRequestError} If the content is not text.
  */
 export function toEmbedding(request: EmbedContentRequest, options: DialectOptions): EmbeddingRequest {
   const { text, dimensions } = readOne(request, options);
@@ -48,7 +49,7 @@ export function toEmbedding(request: EmbedContentRequest, options: DialectOption
 /**
  * As `toEmbedding`, for several contents at once.
  *
- * @throws {InvalidRequestError} Also if they ask for different sizes.
+ * @throws {InvalidRequestError} Also if they ask for different dimensions.
  */
 export function toEmbeddings(
   { model, requests }: BatchEmbedContentsRequest,
@@ -57,16 +58,16 @@ export function toEmbeddings(
   const all = requests.map((request) => readOne(request, options));
   const dimensions = all[0]?.dimensions;
   if (all.some((one) => one.dimensions !== dimensions)) {
-    refuse("Cannot embed these contents at once: they ask for different sizes", "requests.outputDimensionality");
+    refuse("Cannot embed these contents at once: they ask for different dimensions", "requests.outputDimensionality");
   }
   return { model, input: all.map(({ text }) => text), ...(dimensions !== undefined && { dimensions }) };
 }
 
-/** Lists of values of an answer, in the order of its items. */
+/** Embeddings of a response, in the order of the input. */
 function readLists({ data }: EmbeddingResponse): { values: number[] }[] {
   return data.map(({ embedding }) => {
     if (Array.isArray(embedding) && embedding.every((value) => typeof value === "number")) return { values: embedding };
-    throw new UpstreamError(502, "Cannot use the answer: it holds no embeddings", { code: "upstream_bad_answer" });
+    throw new UpstreamError(502, "Cannot use the response: it has no embeddings", { code: "upstream_bad_answer" });
   });
 }
 
@@ -75,16 +76,16 @@ function usageOf({ usage }: EmbeddingResponse): object {
   return prompt > 0 ? { usageMetadata: { promptTokenCount: prompt } } : {};
 }
 
-/** An answer of embedContent from one of embeddings. */
+/** The embedContent response for an embeddings response. */
 export function fromEmbedding(answer: EmbeddingResponse): EmbedContentResponse {
   const [embedding] = readLists(answer);
   if (!embedding) {
-    throw new UpstreamError(502, "Cannot use the answer: it holds no embeddings", { code: "upstream_bad_answer" });
+    throw new UpstreamError(502, "Cannot use the response: it has no embeddings", { code: "upstream_bad_answer" });
   }
   return { embedding, ...usageOf(answer) };
 }
 
-/** An answer of batchEmbedContents from one of embeddings. */
+/** The batchEmbedContents response for an embeddings response. */
 export function fromEmbeddings(answer: EmbeddingResponse): BatchEmbedContentsResponse {
   return { embeddings: readLists(answer), ...usageOf(answer) };
 }

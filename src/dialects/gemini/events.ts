@@ -3,36 +3,36 @@ import type { GenerateContentRequest } from "../../schemas/gemini.ts";
 import { type ChatPiece, readChoice, readHead, toFinish } from "../chat-reader.ts";
 import { Sequencer } from "../sequence.ts";
 import type { DialectEvent, DialectOptions, EventMapper, StreamError } from "../types.ts";
+import { readAudio } from "./audio.ts";
 import { finishReasons, readChoices, toLogprobsResult, toUsageMetadata } from "./candidates.ts";
-import { readPictures, toGrounding } from "./extras.ts";
-import { wantsThoughts } from "./generation.ts";
+import { readImages, toGrounding } from "./extras.ts";
+import { wantsReasoning } from "./generation.ts";
 import { type AnswerPart, mergeParts, PartWriter } from "./parts.ts";
-import { readSound } from "./sound.ts";
 
-/** One of the answers that are streamed beside each other. */
+/** One of several candidates that are streamed concurrently. */
 interface Candidate {
   writer: PartWriter;
   sequencer: Sequencer<AnswerPart>;
   finish: string | undefined;
-  /** What the answer cites. */
+  /** Citations so far. */
   cited: ChatPiece[];
 }
 
-/** A failure as an event (https://cloud.google.com/apis/design/errors#error_model). */
+/** An error as an event (https://cloud.google.com/apis/design/errors#error_model). */
 export function toErrorEvent({ message, type, status = 500 }: StreamError): DialectEvent {
   return { error: { code: status, message, status: rpcStatusOf(status), type } };
 }
 
-/** Turns the chunks of a chat into slices of an answer (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent). */
+/** Turns chat chunks into partial responses (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent). */
 export function createEvents(request: GenerateContentRequest, { id }: DialectOptions): EventMapper {
-  const hasThoughts = wantsThoughts(request);
+  const includesReasoning = wantsReasoning(request);
   const candidates = new Map<number, Candidate>();
   let modelVersion = request.model;
 
   const candidateOf = (index: number): Candidate => {
     const known = candidates.get(index);
     if (known) return known;
-    const writer = new PartWriter({ answerId: `${id}_${index}`, hasThoughts });
+    const writer = new PartWriter({ answerId: `${id}_${index}`, includesReasoning });
     const made = { writer, sequencer: new Sequencer(writer), finish: undefined, cited: [] };
     candidates.set(index, made);
     return made;
@@ -51,7 +51,7 @@ export function createEvents(request: GenerateContentRequest, { id }: DialectOpt
         const { pieces, finish } = readChoice(choice);
         candidate.finish = finish ?? candidate.finish;
         const said = mergeParts(pieces.flatMap((piece) => candidate.sequencer.push(piece)));
-        const parts = [...said, ...readPictures(choice), ...readSound(choice, request)];
+        const parts = [...said, ...readImages(choice), ...readAudio(choice, request)];
         candidate.cited.push(...pieces.filter(({ kind }) => kind === "annotation"));
         if (parts.length === 0) return [];
         return [{ content: { role: "model", parts }, index, ...toLogprobsResult(choice.logprobs) }];
@@ -63,7 +63,7 @@ export function createEvents(request: GenerateContentRequest, { id }: DialectOpt
       const made = [...candidates].map(([index, { writer, sequencer, finish, cited }]) => {
         const parts = mergeParts(sequencer.end());
         return {
-          // clients take a slice without parts for a broken one
+          // clients treat an event without parts as an error
           content: { role: "model", parts: parts.length === 0 ? [{ text: "" }] : parts },
           finishReason: finishReasons[toFinish(finish, writer.hasCalls)],
           index,

@@ -3,8 +3,8 @@ import type { ChatPiece } from "../chat-reader.ts";
 
 type Members = Record<string, unknown>;
 
-/** A picture of an answer as a part. */
-function toPicture(holder: Members): Members[] {
+/** An image of a message as a part. */
+function toImage(holder: Members): Members[] {
   const url = isObject(holder.image_url) ? holder.image_url.url : undefined;
   if (typeof url !== "string") return [];
   const [, mimeType, data] = /^data:([^;,]*)(?:;[^,]*)?,(.*)$/s.exec(url) ?? [];
@@ -12,15 +12,15 @@ function toPicture(holder: Members): Members[] {
   return [{ inlineData: { mimeType: mimeType || "image/png", data } }];
 }
 
-/** Pictures a choice holds, whole or in a chunk: beside its text, or among its blocks. */
-export function readPictures({ message, delta }: Members): Members[] {
+/** Images of a choice, in its message or delta: beside its text, or among its blocks. */
+export function readImages({ message, delta }: Members): Members[] {
   const holder = isObject(message) ? message : isObject(delta) ? delta : {};
   const blocks = objectsIn(holder.content_blocks).map((block) => (isObject(block.delta) ? block.delta : block));
-  const pictures = [...objectsIn(holder.images), ...blocks].filter(({ thought }) => thought !== true);
-  return pictures.flatMap(toPicture);
+  const images = [...objectsIn(holder.images), ...blocks].filter(({ thought }) => thought !== true);
+  return images.flatMap(toImage);
 }
 
-/** Pages an answer cites, as what it is grounded on (https://ai.google.dev/api/generate-content#GroundingMetadata). */
+/** Cited pages as grounding metadata (https://ai.google.dev/api/generate-content#GroundingMetadata). */
 export function toGrounding(pieces: readonly ChatPiece[]): Members {
   const groundingChunks = pieces.flatMap((piece) => {
     const cited = piece.kind === "annotation" ? piece.annotation.url_citation : undefined;

@@ -1,12 +1,12 @@
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
-import { tellUnmapped, toEffort, toStop } from "../chat-writer.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
+import { dropUnmapped, toEffort, toStop } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
-import { type Members, membersOf, numberOf, textOf, textsOf } from "./members.ts";
+import { toModalities } from "./audio.ts";
+import { type Members, membersOf, numberOf, stringsOf } from "./members.ts";
 import { toJsonSchema } from "./schema.ts";
-import { toModalities } from "./sound.ts";
 
-/** Members that are mapped. */
+/** Fields that are mapped. */
 const mapped = new Set([
   "temperature",
   "topP",
@@ -26,7 +26,7 @@ const mapped = new Set([
   "thinkingConfig",
 ]);
 
-/** Numbers by the names chats have for them. */
+/** Numeric fields, with their names in a chat. */
 const numbers: Readonly<Record<string, string>> = {
   temperature: "temperature",
   topP: "top_p",
@@ -50,7 +50,7 @@ function toLogprobs({ responseLogprobs, logprobs }: Members): Members {
 function toFormat({ responseMimeType: type, responseSchema, responseJsonSchema }: Members): Members {
   if (type === undefined || type === null || type === "" || type === "text/plain") return {};
   if (type !== "application/json") {
-    throw new InvalidRequestError(`Cannot ask this model for ${JSON.stringify(type)}: it answers text or JSON`, {
+    throw new InvalidRequestError(`Cannot ask this model for ${JSON.stringify(type)}: it returns text or JSON`, {
       param: "generationConfig.responseMimeType",
       code: "unsupported_parameter",
     });
@@ -65,38 +65,38 @@ function toFormat({ responseMimeType: type, responseSchema, responseJsonSchema }
 }
 
 /**
- * How much to think (https://ai.google.dev/gemini-api/docs/thinking); a budget of 0 asks for nothing, -1 leaves it to the model.
- * An effort fits every model: budgets have bounds of their own elsewhere, and may not fill the answer.
+ * Reasoning effort (https://ai.google.dev/gemini-api/docs/thinking); a budget of 0 sets nothing, -1 leaves it to the model.
+ * An effort suits every model, while the limits of budgets differ between providers and may exceed the output limit.
  */
 function toThinking({ thinkingConfig }: Members): Members {
   const { thinkingBudget, thinkingLevel } = membersOf(thinkingConfig);
-  const level = textOf(thinkingLevel)?.toLowerCase();
+  const level = nonEmptyString(thinkingLevel)?.toLowerCase();
   if (level !== undefined && level !== "thinking_level_unspecified") return { reasoning_effort: level };
   const budget = numberOf(thinkingBudget);
   if (budget === undefined || budget === 0) return {};
   return { reasoning_effort: budget < 0 ? "medium" : toEffort(budget) };
 }
 
-/** Whether thoughts are to be told. */
-export function wantsThoughts(request: object): boolean {
+/** Whether the client asks for reasoning in the response. */
+export function wantsReasoning(request: object): boolean {
   const { generationConfig } = membersOf(request);
   return membersOf(membersOf(generationConfig).thinkingConfig).includeThoughts === true;
 }
 
 /**
- * How an answer is to be made (https://ai.google.dev/api/generate-content#generationconfig).
+ * Generation settings (https://ai.google.dev/api/generate-content#generationconfig).
  *
- * @throws {InvalidRequestError} If the answer is to have a form chats do not have.
+ * @throws {InvalidRequestError} If the requested response format has no counterpart in chats.
  */
 export function toGeneration(generationConfig: unknown, options: DialectOptions): Members {
   const config = membersOf(generationConfig);
-  const tell = (name: string) => options.drop(`generationConfig.${name}`);
-  tellUnmapped(config, mapped, tell);
+  const drop = (name: string) => options.drop(`generationConfig.${name}`);
+  dropUnmapped(config, mapped, drop);
   const count = numberOf(config.candidateCount) ?? 1;
   return {
     ...toNumbers(config),
     ...(count > 1 && { n: count }),
-    ...toStop(textsOf(config.stopSequences), () => tell("stopSequences")),
+    ...toStop(stringsOf(config.stopSequences), () => drop("stopSequences")),
     ...toLogprobs(config),
     ...toFormat(config),
     ...toModalities(config, options),

@@ -1,9 +1,10 @@
 import { InvalidRequestError } from "../../errors.ts";
+import { nonEmptyString } from "../../lib/json.ts";
 import type { Part } from "../chat-writer.ts";
-import { type Members, membersOf, textOf } from "./members.ts";
+import { type Members, membersOf } from "./members.ts";
 
-/** Formats of sound by their media types. */
-const soundFormats: Readonly<Record<string, string>> = {
+/** Audio formats by media type. */
+const audioFormats: Readonly<Record<string, string>> = {
   "audio/mpeg": "mp3",
   "audio/mpga": "mp3",
   "audio/x-wav": "wav",
@@ -13,7 +14,7 @@ const soundFormats: Readonly<Record<string, string>> = {
   "audio/pcm": "pcm16",
 };
 
-/** Base64 in the alphabet that every provider reads. */
+/** Base64 in the standard alphabet, which every provider reads. */
 function toPlainBase64(data: string): string {
   if (!/[-_]/.test(data)) return data;
   const plain = data.replaceAll("-", "+").replaceAll("_", "/");
@@ -21,35 +22,35 @@ function toPlainBase64(data: string): string {
 }
 
 function fromBytes(blob: Members): Part[] {
-  const data = toPlainBase64(textOf(blob.data) ?? "");
-  const type = textOf(blob.mimeType) ?? "image/png";
+  const data = toPlainBase64(nonEmptyString(blob.data) ?? "");
+  const type = nonEmptyString(blob.mimeType) ?? "image/png";
   const url = `data:${type};base64,${data}`;
   if (type.startsWith("image/")) return [{ type: "image_url", image_url: { url } }];
   if (type.startsWith("video/")) return [{ type: "video_url", video_url: { url } }];
   if (type.startsWith("audio/")) {
     const [plain = ""] = type.toLowerCase().split(";");
-    const format = soundFormats[plain] ?? plain.slice("audio/".length);
+    const format = audioFormats[plain] ?? plain.slice("audio/".length);
     return [{ type: "input_audio", input_audio: { data, format } }];
   }
-  return [{ type: "file", file: { file_data: url, filename: textOf(blob.displayName) ?? "document.pdf" } }];
+  return [{ type: "file", file: { file_data: url, filename: nonEmptyString(blob.displayName) ?? "document.pdf" } }];
 }
 
 function fromAddress(file: Members): Part[] {
-  const url = textOf(file.fileUri) ?? "";
-  const type = textOf(file.mimeType) ?? "";
+  const url = nonEmptyString(file.fileUri) ?? "";
+  const type = nonEmptyString(file.mimeType) ?? "";
   if (!/^https?:\/\//.test(url) || url.startsWith("https://generativelanguage.googleapis.com/")) {
-    throw new InvalidRequestError("Cannot send this file: the provider of this model cannot read it where it lies", {
+    throw new InvalidRequestError("Cannot send this file: the provider of this model cannot fetch it from there", {
       param: "contents.fileData",
       code: "unsupported_parameter",
     });
   }
   if (type.startsWith("video/")) return [{ type: "video_url", video_url: { url } }];
   if (type === "" || type.startsWith("image/")) return [{ type: "image_url", image_url: { url } }];
-  return [{ type: "file", file: { file_url: url, filename: textOf(file.displayName) ?? "document.pdf" } }];
+  return [{ type: "file", file: { file_url: url, filename: nonEmptyString(file.displayName) ?? "document.pdf" } }];
 }
 
 /**
- * A picture, film, sound or file of a turn as parts of a chat; undefined for other parts.
+ * An image, video, audio or file part as parts of a chat; undefined for other parts.
  *
  * @throws {InvalidRequestError} If only Google can read the file.
  */

@@ -1,9 +1,9 @@
 import { isObject } from "../../lib/json.ts";
 
-/** Members of an object, by their names in camelCase. */
+/** Fields of an object, by their camelCase names. */
 export type Members = Record<string, unknown>;
 
-/** An object's members by their names in camelCase; both spellings are read, as Google reads both. Others have none. */
+/** The fields of an object by camelCase names: both spellings are accepted, as by Google. Empty for other values. */
 export function membersOf(value: unknown): Members {
   if (!isObject(value)) return {};
   if (!Object.keys(value).some((name) => name.includes("_"))) return value;
@@ -21,18 +21,13 @@ export function itemsOf(value: unknown): Members[] {
   return list.filter(isObject).map(membersOf);
 }
 
-/** Texts of a list, or the only one. */
-export function textsOf(value: unknown): string[] {
+/** Strings of a list, or a single one. */
+export function stringsOf(value: unknown): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list.filter((one) => typeof one === "string");
 }
 
-/** A text that says something. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-/** A number, also one that is written as a text. */
+/** A number, also one written as a string. */
 export function numberOf(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;

@@ -2,7 +2,7 @@ import { markSignature } from "../../lib/signature-mark.ts";
 import { type CallPiece, type ChatPiece, readArguments } from "../chat-reader.ts";
 import type { Segment, SegmentSink } from "../sequence.ts";
 
-/** One part of an answer (https://ai.google.dev/api/caching#Part). */
+/** One part of a response (https://ai.google.dev/api/caching#Part). */
 export interface AnswerPart {
   text?: string;
   thought?: true;
@@ -10,20 +10,20 @@ export interface AnswerPart {
   functionCall?: { id: string; name: string; args: Record<string, unknown> };
 }
 
-/** Writes the parts of an answer: text as it comes, calls when they are whole. */
+/** Writes the parts of a response: text as it arrives, calls when complete. */
 export class PartWriter implements SegmentSink<AnswerPart> {
-  readonly #hasThoughts: boolean;
+  readonly #includesReasoning: boolean;
   readonly #answerId: string;
   #call: CallPiece | undefined;
   #calls = 0;
 
-  /** @param options.hasThoughts Whether thoughts are told. */
-  constructor({ answerId, hasThoughts }: { answerId: string; hasThoughts: boolean }) {
+  /** @param options.includesReasoning Whether reasoning is sent. */
+  constructor({ answerId, includesReasoning }: { answerId: string; includesReasoning: boolean }) {
     this.#answerId = answerId;
-    this.#hasThoughts = hasThoughts;
+    this.#includesReasoning = includesReasoning;
   }
 
-  /** Whether a call was made. */
+  /** Whether there was a call. */
   get hasCalls(): boolean {
     return this.#calls > 0;
   }
@@ -39,10 +39,10 @@ export class PartWriter implements SegmentSink<AnswerPart> {
       case "refusal":
         return [{ text: piece.text }];
       case "thinking":
-        return this.#hasThoughts ? [{ text: piece.text, thought: true }] : [];
+        return this.#includesReasoning ? [{ text: piece.text, thought: true }] : [];
       case "signature":
       case "redacted":
-        return this.#hasThoughts
+        return this.#includesReasoning
           ? [{ text: "", thought: true, thoughtSignature: markSignature({ kind: piece.kind, text: piece.text }) }]
           : [];
       case "call":
@@ -68,13 +68,13 @@ export class PartWriter implements SegmentSink<AnswerPart> {
     const isFirst = this.#calls++ === 0;
     const id = call.id ?? `call_${this.#answerId}_${call.index}`;
     const functionCall = { id, name: call.name ?? "", args: readArguments(call.arguments) };
-    // the first call of a turn carries a signature: models that insist on one learn from it that there is none
+    // the first call of a turn carries a signature: models that require one learn from the placeholder that none exists
     if (!isFirst && call.signature === undefined) return [{ functionCall }];
     return [{ functionCall, thoughtSignature: markSignature({ kind: "call", text: call.signature ?? "" }) }];
   }
 }
 
-/** Parts of an answer that came whole: neighbouring texts of one kind are one. */
+/** Parts of a response that did not stream: adjacent text of the same kind is merged. */
 export function mergeParts(parts: readonly AnswerPart[]): AnswerPart[] {
   const merged: AnswerPart[] = [];
   for (const part of parts) {

@@ -1,9 +1,9 @@
 import { isObject } from "../../lib/json.ts";
 import { type Members, membersOf, numberOf } from "./members.ts";
 
-/** Bounds that are written as texts: 64-bit integers are. */
+/** 64-bit integers, which the Gemini API writes as strings. */
 const counts = new Set(["minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"]);
-/** Members that no JSON schema has. */
+/** Fields that JSON Schema does not have. */
 const dropped = new Set(["propertyOrdering", "example", "nullable"]);
 const lists = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
 const single = new Set(["items", "additionalProperties"]);
@@ -18,14 +18,14 @@ function toMember(name: string, value: unknown): unknown {
   if (counts.has(name)) return numberOf(value);
   if (single.has(name)) return isObject(value) ? toJsonSchema(value) : value;
   if (lists.has(name) && Array.isArray(value)) return value.map(toJsonSchema);
-  // names of properties are the caller's own
+  // names of properties are the caller's
   if ((name === "properties" || name === "$defs" || name === "defs") && isObject(value)) {
     return Object.fromEntries(Object.entries(value).map(([property, one]) => [property, toJsonSchema(one)]));
   }
   return value;
 }
 
-/** Adds null to what a schema allows. */
+/** Makes a schema accept null. */
 function withNull(schema: Members): Members {
   const { type, anyOf, enum: values } = schema;
   if (Array.isArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: "null" }] };
@@ -34,8 +34,8 @@ function withNull(schema: Members): Members {
 }
 
 /**
- * A JSON schema from one in Google's subset of OpenAPI (https://ai.google.dev/api/caching#Schema): types in lower case, null as
- * a type. JSON schemas stay what they are.
+ * A JSON schema from one in Google's subset of OpenAPI (https://ai.google.dev/api/caching#Schema): lower-case types, null as
+ * a type. JSON schemas are returned unchanged.
  */
 export function toJsonSchema(value: unknown): Members {
   const given = membersOf(value);

@@ -1,7 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import type { DialectOptions } from "../types.ts";
-import { itemsOf, type Members, membersOf, textOf, textsOf } from "./members.ts";
+import { itemsOf, type Members, membersOf, stringsOf } from "./members.ts";
 import { toJsonSchema } from "./schema.ts";
 
 interface FunctionTool {
@@ -15,19 +15,19 @@ function refuse(message: string): never {
 
 function toFunction(declaration: Members): FunctionTool {
   const { name, description, parameters, parametersJsonSchema } = declaration;
-  const described = textOf(description);
+  const described = nonEmptyString(description);
   const schema = isObject(parametersJsonSchema) ? parametersJsonSchema : toJsonSchema(parameters);
   return {
     type: "function",
     function: {
-      name: textOf(name) ?? "",
+      name: nonEmptyString(name) ?? "",
       ...(described !== undefined && { description: described }),
       parameters: Object.keys(schema).length === 0 ? { type: "object", properties: {} } : schema,
     },
   };
 }
 
-/** The caller's own functions; tools that run at Google are told. */
+/** The caller's functions; tools that run at Google are reported as dropped. */
 function toFunctions(tools: unknown, { drop }: DialectOptions): FunctionTool[] {
   return itemsOf(tools).flatMap((tool) => {
     for (const name of Object.keys(tool)) if (name !== "functionDeclarations") drop(`tools.${name}`);
@@ -35,19 +35,19 @@ function toFunctions(tools: unknown, { drop }: DialectOptions): FunctionTool[] {
   });
 }
 
-/** Functions that may be called: those that are named where some are. */
+/** Functions that may be called: the named ones, if any are named. */
 function restrict(functions: readonly FunctionTool[], allowed: readonly string[]): FunctionTool[] {
   if (allowed.length === 0) return [...functions];
   const names = new Set(allowed);
   const kept = functions.filter((tool) => names.has(tool.function.name));
-  if (kept.length === 0) refuse("Cannot restrict the tools to these names: none is a function of this request");
+  if (kept.length === 0) refuse("Cannot restrict the tools to these names: the request has no such functions");
   return kept;
 }
 
 /**
- * Tools and how they are to be used (https://ai.google.dev/api/caching#Tool).
+ * Tools and tool choice (https://ai.google.dev/api/caching#Tool).
  *
- * @throws {InvalidRequestError} If a call is required that only Google's own tools could answer.
+ * @throws {InvalidRequestError} If a call is required that only Google's built-in tools could satisfy.
  */
 export function toTools({ tools, toolConfig }: Members, options: DialectOptions): Members {
   const { functionCallingConfig, ...others } = membersOf(toolConfig);
@@ -61,10 +61,10 @@ export function toTools({ tools, toolConfig }: Members, options: DialectOptions)
   }
   if (mode === "NONE") return { tools: functions, tool_choice: "none" };
   if (mode !== "ANY") {
-    const kept = mode === "VALIDATED" ? restrict(functions, textsOf(allowedFunctionNames)) : functions;
+    const kept = mode === "VALIDATED" ? restrict(functions, stringsOf(allowedFunctionNames)) : functions;
     return { tools: kept, ...(mode !== "" && mode !== "MODE_UNSPECIFIED" && { tool_choice: "auto" }) };
   }
-  const kept = restrict(functions, textsOf(allowedFunctionNames));
+  const kept = restrict(functions, stringsOf(allowedFunctionNames));
   const [only] = kept;
   const choice =
     kept.length === 1 && only && functions.length > 1

@@ -1,40 +1,40 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { type Part, toContent } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { toMedia } from "./media.ts";
-import { itemsOf, type Members, membersOf, textOf } from "./members.ts";
+import { itemsOf, type Members, membersOf } from "./members.ts";
 
 type Message = ChatRequest["messages"][number];
 
 const textPart = (text: string): Part => ({ type: "text", text });
 
-/** Members of parts that say what kind they are, for what is left out. */
+/** Fields that identify the kind of a part, for reporting dropped ones. */
 const kinds = ["executableCode", "codeExecutionResult", "toolCall", "toolResponse", "inlineData", "fileData"];
 
-function tellDropped(part: Members, { drop }: DialectOptions): void {
+function dropPart(part: Members, { drop }: DialectOptions): void {
   const kind = kinds.find((name) => part[name] !== undefined);
   if (kind !== undefined) drop(`contents.${kind}`);
 }
 
-/** Text and media of a turn; parts that have no counterpart leave none. */
+/** Text and media of a turn; parts without a counterpart are left out. */
 function toParts(parts: readonly Members[], options: DialectOptions): Part[] {
   return parts.flatMap((part): Part[] => {
-    const text = textOf(part.text);
+    const text = nonEmptyString(part.text);
     if (text !== undefined) return [textPart(text)];
     const media = toMedia(part);
-    if (!media) tellDropped(part, options);
+    if (!media) dropPart(part, options);
     return media ?? [];
   });
 }
 
-/** Ids of calls: a conversation may tell calls and results apart by their names and order only. */
+/** Ids of calls: a conversation may match calls and results by name and order only. */
 class CallIds {
   #made = 0;
   /** Ids of calls without a result yet. */
   readonly #open = new Set<string>();
-  /** Ids of calls in order, by their names, and where the first that may be open stands. */
+  /** Ids of calls by name, in order, and the index of the first that may be open. */
   readonly #byName = new Map<string, { ids: string[]; next: number }>();
 
   /** The id of a call. */
@@ -64,22 +64,22 @@ class CallIds {
   }
 }
 
-/** Text of a result: what a function of one text gave is that text. */
+/** Text of a result: a function response with a single string is that string. */
 function toResultText(response: unknown): string {
   if (!isObject(response)) return JSON.stringify(response ?? {});
   const { output, ...rest } = response;
   return typeof output === "string" && Object.keys(rest).length === 0 ? output : JSON.stringify(response);
 }
 
-/** What a user says: results of calls first, as messages of their own. */
+/** Messages of a user turn: results of calls first, as separate messages. */
 function toUserMessages(parts: readonly Members[], ids: CallIds, options: DialectOptions): Message[] {
   const shown: Part[] = [];
   const results = parts.flatMap((part): Message[] => {
     if (!part.functionResponse) return [];
     const { id, name, response, parts: media } = membersOf(part.functionResponse);
-    const callId = ids.result(textOf(name) ?? "", textOf(id));
+    const callId = ids.result(nonEmptyString(name) ?? "", nonEmptyString(id));
     const held = toParts(itemsOf(media), options);
-    // tools' messages have no place for what is no text
+    // tool messages accept text only
     if (held.length > 0) shown.push(textPart(`Shown by the tool call ${callId}:`), ...held);
     return [{ role: "tool", tool_call_id: callId, content: toResultText(response) }];
   });
@@ -91,16 +91,16 @@ function toUserMessages(parts: readonly Members[], ids: CallIds, options: Dialec
   return all.length === 0 ? results : [...results, { role: "user", content: toContent(all) }];
 }
 
-/** Thoughts of a turn: signed ones as blocks, others as text. */
-class Thoughts {
+/** Reasoning of a turn: signed parts as blocks, others as text. */
+class ReasoningParts {
   readonly blocks: Part[] = [];
   #text = "";
 
   add(part: Members, { drop }: DialectOptions): void {
-    this.#text += textOf(part.text) ?? "";
+    this.#text += nonEmptyString(part.text) ?? "";
     const { thoughtSignature: given } = part;
     const signature = readMarkedSignature(given);
-    if (signature === undefined && textOf(given) !== undefined) drop("contents.thoughtSignature");
+    if (signature === undefined && nonEmptyString(given) !== undefined) drop("contents.thoughtSignature");
     if (signature?.kind === "signature") {
       this.blocks.push({ type: "thinking", thinking: this.#text, signature: signature.text });
       this.#text = "";
@@ -118,27 +118,28 @@ function toCall(part: Members, ids: CallIds, { drop }: DialectOptions): Part {
   const { id, name, args } = membersOf(part.functionCall);
   const { thoughtSignature: given } = part;
   const signature = readMarkedSignature(given)?.text;
-  if (!isMarked(given) && textOf(given) !== undefined) drop("contents.thoughtSignature");
+  if (!isMarked(given) && nonEmptyString(given) !== undefined) drop("contents.thoughtSignature");
   return {
-    id: ids.call(textOf(name) ?? "", textOf(id)),
+    id: ids.call(nonEmptyString(name) ?? "", nonEmptyString(id)),
     type: "function",
-    function: { name: textOf(name) ?? "", arguments: JSON.stringify(isObject(args) ? args : {}) },
+    function: { name: nonEmptyString(name) ?? "", arguments: JSON.stringify(isObject(args) ? args : {}) },
     ...(signature && { thought_signature: signature }),
   };
 }
 
 function toModelMessages(parts: readonly Members[], ids: CallIds, options: DialectOptions): Message[] {
-  const thoughts = new Thoughts();
+  const thoughts = new ReasoningParts();
   const said: Part[] = [];
   const calls: Part[] = [];
   for (const part of parts) {
-    const text = textOf(part.text);
+    const text = nonEmptyString(part.text);
     if (part.thought === true) thoughts.add(part, options);
     else if (part.functionCall) calls.push(toCall(part, ids, options));
     else {
-      if (text === undefined) tellDropped(part, options);
+      if (text === undefined) dropPart(part, options);
       else said.push(textPart(text));
-      if (textOf(part.thoughtSignature) && !isMarked(part.thoughtSignature)) options.drop("contents.thoughtSignature");
+      if (nonEmptyString(part.thoughtSignature) && !isMarked(part.thoughtSignature))
+        options.drop("contents.thoughtSignature");
     }
   }
   const kept = thoughts.toMembers(said);
@@ -152,14 +153,14 @@ interface Turn {
   parts: Members[];
 }
 
-/** Turns of a conversation; what a model said in pieces is one turn again. */
+/** Turns of a conversation; adjacent model turns are merged. */
 function readTurns(contents: unknown): Turn[] {
   const turns: Turn[] = [];
   for (const { role: given, parts } of itemsOf(contents)) {
     const role = given === "model" || given === "system" ? given : "user";
     const last = turns.at(-1);
     const items = itemsOf(parts);
-    // one by one: a list of arguments has a limit
+    // pushed one by one: the number of arguments of a call is limited
     if (last?.role === "model" && role === "model") for (const item of items) last.parts.push(item);
     else turns.push({ role, parts: items });
   }
@@ -179,7 +180,7 @@ export function toMessages(contents: unknown, options: DialectOptions): Message[
   });
 }
 
-/** The frame of a conversation. */
+/** The system message of a conversation. */
 export function toSystem(instruction: unknown, options: DialectOptions): Message[] {
   const parts = toParts(itemsOf(membersOf(instruction).parts), options);
   return parts.length === 0 ? [] : [{ role: "system", content: toContent(parts) }];

@@ -4,7 +4,7 @@ import { toCallSignature } from "./signatures.ts";
 
 type Block = Record<string, unknown>;
 
-/** Why an answer ended, in the words of the Messages API. */
+/** Stop reasons of the Messages API. */
 const stopReasons: Readonly<Record<Finish, string>> = {
   stop: "end_turn",
   length: "max_tokens",
@@ -12,15 +12,15 @@ const stopReasons: Readonly<Record<Finish, string>> = {
   content_filter: "refusal",
 };
 
-/** Words of the API itself: a provider that speaks them is taken at its word. */
+/** Stop reasons that only this API has: a provider that sends them is trusted. */
 const ownReasons = new Set(["stop_sequence", "pause_turn", "model_context_window_exceeded"]);
 
-/** Why an answer ended. */
-export function toStopReason(finish: Finish, told: string | undefined): string {
-  return told !== undefined && ownReasons.has(told) ? told : stopReasons[finish];
+/** The stop reason of a response. */
+export function toStopReason(finish: Finish, reported: string | undefined): string {
+  return reported !== undefined && ownReasons.has(reported) ? reported : stopReasons[finish];
 }
 
-/** The block a segment begins with, empty. */
+/** The initial, empty block of a segment. */
 export function emptyBlock(segment: Segment): Block {
   switch (segment.kind) {
     case "thinking":
@@ -36,13 +36,13 @@ export function emptyBlock(segment: Segment): Block {
   }
 }
 
-/** The block that carries a call's signature; undefined where a call has none. */
+/** The block that carries a call's signature; undefined where the call has none. */
 export function signatureBlock(segment: Segment): Block | undefined {
   if (segment.kind !== "call" || segment.call.signature === undefined) return undefined;
   return { type: "thinking", thinking: "", signature: toCallSignature(segment.call.signature) };
 }
 
-/** Token counts as the Messages API tells them: what was cached is not in the input. */
+/** Usage in the format of the Messages API, whose input tokens exclude cached ones. */
 export function toMessagesUsage(usage: unknown): Record<string, unknown> {
   const { prompt, completion, cached, cacheWritten, reasoning } = readUsage(usage);
   return {

@@ -5,7 +5,7 @@ import { type Segment, type SegmentSink, Sequencer } from "../sequence.ts";
 import type { DialectEvent, DialectOptions, EventMapper, StreamError } from "../types.ts";
 import { emptyBlock, signatureBlock, toMessagesUsage, toStopReason } from "./blocks.ts";
 
-/** Writes the blocks of an answer as events, one after the other. */
+/** Writes the blocks of a response as events, one after the other. */
 class BlockWriter implements SegmentSink<DialectEvent> {
   #index = -1;
   hasCalls = false;
@@ -29,7 +29,7 @@ class BlockWriter implements SegmentSink<DialectEvent> {
           ...this.close(),
         ]
       : [];
-    // a redacted thought comes whole: its block is written with it
+    // redacted reasoning arrives at once: its block is complete
     return segment.kind === "redacted" ? carried : [...carried, this.#start(emptyBlock(segment))];
   }
 
@@ -56,12 +56,12 @@ class BlockWriter implements SegmentSink<DialectEvent> {
   }
 }
 
-/** An error as its own event. */
+/** An error as an event. */
 export function toErrorEvent({ message, type, status = 500 }: StreamError): DialectEvent {
   return { type: "error", error: { type: toMessagesType(type, status), message } };
 }
 
-/** Turns the chunks of a chat into the events of the Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */
+/** Turns chat chunks into events of the Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */
 export function createEvents(request: MessagesRequest, { id }: DialectOptions): EventMapper {
   const writer = new BlockWriter();
   const sequencer = new Sequencer(writer);

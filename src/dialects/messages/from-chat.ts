@@ -7,7 +7,7 @@ import { emptyBlock, signatureBlock, toMessagesUsage, toStopReason } from "./blo
 
 type Block = MessagesResponse["content"][number];
 
-/** Collects the blocks of an answer that came whole. */
+/** Collects the blocks of a non-streaming response. */
 class BlockCollector implements SegmentSink<Block> {
   #block: Record<string, unknown> = {};
   #arguments = "";
@@ -35,7 +35,7 @@ class BlockCollector implements SegmentSink<Block> {
   }
 }
 
-/** An answer of the Messages API from a chat's. */
+/** The Messages response for a chat completion. */
 export function fromChat(answer: ChatResponse, request: MessagesRequest, { id }: DialectOptions): MessagesResponse {
   const { model, pieces, finish, stopSequence, usage } = readChat(answer);
   const sequencer = new Sequencer(new BlockCollector());

@@ -2,13 +2,13 @@ import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
-import { cacheControl, tellUnmapped, toContent, toEffort, toStop } from "../chat-writer.ts";
+import { cacheControl, dropUnmapped, toContent, toEffort, toStop } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { toMessages, toParts } from "./turns.ts";
 
 type Members = Record<string, unknown>;
 
-/** Members that are mapped. */
+/** Fields that are mapped. */
 const mapped = new Set([
   "model",
   "messages",
@@ -30,7 +30,7 @@ function toSystem({ system }: MessagesRequest): ChatRequest["messages"] {
   return parts.length === 0 ? [] : [{ role: "system", content: toContent(parts) }];
 }
 
-/** Whether a tool is the caller's own: the others run at their provider. */
+/** Whether a tool is the caller's: other tools run at their provider. */
 const isOwn = ({ type }: NonNullable<MessagesRequest["tools"]>[number]): boolean =>
   type === undefined || type === null || type === "custom";
 
@@ -90,7 +90,7 @@ function toFormat({ output_config: output }: MessagesRequest, { drop }: DialectO
   return {};
 }
 
-/** Most characters the user of a chat may have; clients of the Messages API put whole records there. */
+/** Longest user of a chat; clients of the Messages API put whole records there. */
 const maxUserLength = 64;
 
 function toUser(metadata: MessagesRequest["metadata"], { drop }: DialectOptions): Members {
@@ -102,12 +102,12 @@ function toUser(metadata: MessagesRequest["metadata"], { drop }: DialectOptions)
 }
 
 /**
- * The chat that asks for what a request to the Messages API asks for.
+ * The equivalent chat of a Messages request.
  *
- * @throws {InvalidRequestError} If a tool is forced that only its own provider can run.
+ * @throws {InvalidRequestError} If a built-in tool of another provider is forced.
  */
 export function toChat(request: MessagesRequest, options: DialectOptions): ChatRequest {
-  tellUnmapped(request, mapped, options.drop);
+  dropUnmapped(request, mapped, options.drop);
   const { model, max_tokens, temperature, top_p, stream, metadata, stop_sequences: stops } = request;
   return {
     model,

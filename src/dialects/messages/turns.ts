@@ -35,13 +35,13 @@ function toDocument(source: Block, block: Block, drop: (member: string) => void)
   return [];
 }
 
-/** Text of a search result a caller found itself. */
+/** Text of a search result that the caller provides. */
 function toSearchResult({ title, source, content }: Block): Part {
   const found = toParts(content).map(({ text }) => (typeof text === "string" ? text : ""));
   return textPart([title, source, ...found].filter((line) => typeof line === "string").join("\n"));
 }
 
-/** Parts of a message; blocks that have no counterpart leave none. */
+/** Parts of a message; blocks without a counterpart are left out. */
 export function toParts(content: unknown, drop: (member: string) => void = () => {}): Part[] {
   if (typeof content === "string") return content === "" ? [] : [textPart(content)];
   if (!Array.isArray(content)) return [];
@@ -65,11 +65,11 @@ export function toParts(content: unknown, drop: (member: string) => void = () =>
 
 interface Results {
   messages: Message[];
-  /** What the results hold besides text: tools' messages have no place for it. */
+  /** Content of the results besides text, which tool messages cannot hold. */
   media: Part[];
 }
 
-/** The answer of a tool, and what it shows. */
+/** A tool result, and the media in it. */
 function toResult(block: Block, { drop }: DialectOptions): Results {
   const parts = toParts(block.content, drop);
   const text = parts.flatMap(({ text }) => (typeof text === "string" ? [text] : [])).join("\n");
@@ -83,7 +83,7 @@ function toResult(block: Block, { drop }: DialectOptions): Results {
 
 const isResult = ({ type }: Block): boolean => type === "tool_result";
 
-/** What a user says: results of tools first, as messages of their own. */
+/** Messages of a user turn: tool results first, as separate messages. */
 function toUserMessages({ content }: Turn, options: DialectOptions): Message[] {
   if (typeof content === "string") return [{ role: "user", content }];
   const results = content.filter(isResult).map((block) => toResult(block, options));
@@ -108,7 +108,7 @@ function toCall(block: Block, signature: string | undefined): Block {
 
 const thoughts = new Set(["thinking", "redacted_thinking"]);
 
-/** Calls of tools, each with the signature that a block before it carries. */
+/** Tool calls, each with the signature that the block before it carries. */
 function toCalls(blocks: readonly Block[]): Block[] {
   let signature: string | undefined;
   return blocks.flatMap((block) => {
@@ -122,8 +122,8 @@ function toCalls(blocks: readonly Block[]): Block[] {
   });
 }
 
-/** Thoughts as a chat carries them: signed ones as blocks, others as text. */
-function toThoughts(blocks: readonly Block[], said: readonly Part[]): Block {
+/** Reasoning as a chat carries it: signed blocks as blocks, others as text. */
+function toReasoning(blocks: readonly Block[], said: readonly Part[]): Block {
   const own = blocks.filter(({ type }) => thoughts.has(String(type))).filter((block) => !readCallSignature(block));
   const isSigned = ({ signature, data }: Block) => Boolean(signature) || Boolean(data);
   const signed = own.filter(isSigned);
@@ -139,7 +139,7 @@ function toAssistantMessages({ content }: Turn, { drop }: DialectOptions): Messa
     drop,
   );
   const calls = toCalls(content);
-  const kept = toThoughts(content, said);
+  const kept = toReasoning(content, said);
   if (said.length === 0 && calls.length === 0 && Object.keys(kept).length === 0) return [];
   return [
     {

@@ -6,7 +6,7 @@ import { ItemWriter } from "./item-writer.ts";
 import { type ResponseState, toErrorCode, toResponse } from "./response.ts";
 import { readTools } from "./tools.ts";
 
-/** An answer that is being made of the pieces of a chat's. */
+/** Builds a response from the pieces of a chat completion. */
 export class ResponseMaker {
   readonly #request: ResponsesRequest;
   readonly #options: DialectOptions;
@@ -24,14 +24,14 @@ export class ResponseMaker {
     this.#sequencer = new Sequencer(this.#writer);
   }
 
-  /** Takes a chunk, or a whole answer. */
+  /** Adds a chunk or a whole completion. */
   push(chunk: unknown): DialectEvent[] {
     const { model, finish, pieces } = readChat(chunk);
     this.#finish = finish ?? this.#finish;
     return [...this.#start(model), ...pieces.flatMap((piece) => this.#sequencer.push(piece))];
   }
 
-  /** Ends a whole answer. */
+  /** Completes the response. */
   end(usage: unknown): { events: DialectEvent[]; response: ResponsesResponse } {
     const started = this.#start(undefined);
     const writer = this.#writer;
@@ -45,7 +45,7 @@ export class ResponseMaker {
     return { events: [...started, ...ended, last], response };
   }
 
-  /** Ends an answer that broke off. */
+  /** Ends a response that failed. */
   fail(error: StreamError): DialectEvent[] {
     const writer = this.#writer;
     writer.ending = "incomplete";
@@ -81,7 +81,7 @@ export function createNumbering(): (events: readonly DialectEvent[]) => DialectE
   return (events) => events.map(({ type, ...members }) => ({ type, sequence_number: next++, ...members }));
 }
 
-/** Turns the chunks of a chat into the events of the Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). */
+/** Turns chat chunks into events of the Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). */
 export function createEvents(request: ResponsesRequest, options: DialectOptions): EventMapper {
   const maker = new ResponseMaker(request, options);
   const number = createNumbering();

@@ -1,21 +1,21 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 
 const begin = /^\s*\{\s*"input"\s*:\s*"/;
-/** Letters in which the text must have begun, or it is told when it is whole. */
+/** How far the string may be from the beginning; otherwise it is decoded once complete. */
 const maxBegin = 1_000;
 const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f" };
 
-/** Reads the one text of `{"input": "…"}` while it arrives. */
+/** Decodes the string of `{"input": "…"}` while it arrives. */
 export class InputReader {
   #json = "";
-  /** What was not read of it: a text that grows is costly to look into. */
+  /** Unread input: searching a growing string would be slow. */
   #rest = "";
   #isBegun = false;
   #isOver = false;
-  /** All that was read. */
+  /** Everything decoded so far. */
   text = "";
 
-  /** Takes more of the JSON text; gives what it adds to the text. */
+  /** Adds JSON text; returns what it adds to the string. */
   push(piece: string): string {
     this.#json += piece;
     if (this.#isOver) return "";
@@ -34,12 +34,12 @@ export class InputReader {
     return added;
   }
 
-  /** Gives what is still missing of the text once no more comes. Arguments of another form are the text themselves. */
+  /** Returns the rest of the string at the end of the input. Arguments of another form are the string themselves. */
   end(): string {
     const whole = parseJson(this.#json);
     const said = isObject(whole) && typeof whole.input === "string" ? whole.input : undefined;
     const text = said ?? (this.text === "" ? this.#json : this.text);
-    // what was told cannot be taken back
+    // text that was sent cannot be taken back
     const added = text.startsWith(this.text) ? text.slice(this.text.length) : "";
     this.text += added;
     return added;
@@ -59,7 +59,7 @@ export class InputReader {
     return added;
   }
 
-  /** A stretch of plain letters, an escape or the closing quote; undefined while it is cut. */
+  /** A run of plain characters, an escape or the closing quote; undefined where it is incomplete. */
   #readOne(from: number): { text: string; end: number; isLast: boolean } | undefined {
     const json = this.#rest;
     const letter = json[from];

@@ -15,20 +15,20 @@ import {
 import { toEncryptedContent } from "./signatures.ts";
 import type { ToolTable } from "./tools.ts";
 
-/** Writes the items of an answer as events, one after the other, and keeps what they add up to. */
+/** Writes the items of a response as events, one after the other, and collects them. */
 export class ItemWriter implements SegmentSink<DialectEvent> {
   readonly #id: string;
   readonly #tools: ToolTable["own"];
   #current: OpenItem | undefined;
-  /** Items that are whole. */
+  /** Completed items. */
   readonly output: Item[] = [];
   hasCalls = false;
-  /** What becomes of the items that are still open. */
+  /** Status for the items that are still open. */
   ending: ItemStatus = "completed";
 
   /**
-   * @param id Identifies the answer.
-   * @param tools What the caller calls its tools.
+   * @param id Identifies the response.
+   * @param tools Names of the tools in the request.
    */
   constructor(id: string, tools: ToolTable["own"]) {
     this.#id = id;
@@ -57,7 +57,7 @@ export class ItemWriter implements SegmentSink<DialectEvent> {
     return this.#current instanceof MessageItem ? this.#current.closePart() : this.finish();
   }
 
-  /** Ends the item that is open. */
+  /** Ends the open item. */
   finish(): DialectEvent[] {
     const current = this.#current;
     if (!current) return [];
@@ -84,7 +84,7 @@ export class ItemWriter implements SegmentSink<DialectEvent> {
     return [...closed, ...this.#begin(message), ...message.openPart(kind)];
   }
 
-  /** An item for what proves the thought behind a call: clients send items of reasoning back unread. */
+  /** A reasoning item that carries the signature of a call, because clients send such items back unread. */
   #carry(signature: string | undefined): DialectEvent[] {
     if (signature === undefined) return [];
     const { id, index } = this.#place("rs");

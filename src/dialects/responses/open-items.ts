@@ -5,24 +5,24 @@ import { InputReader } from "./input-reader.ts";
 import { toEncryptedContent } from "./signatures.ts";
 import type { OwnTool } from "./tools.ts";
 
-/** An item of an answer, or a part of one. */
+/** An item of a response, or a part of one. */
 export type Item = Record<string, unknown>;
 
-/** How an item ended. */
+/** Final status of an item. */
 export type ItemStatus = "completed" | "incomplete";
 
-/** Where an item stands in an answer. */
+/** Position of an item in a response. */
 export interface Place {
   id: string;
   index: number;
 }
 
-/** An item that is being made: what it tells while it grows. */
+/** An item under construction and its events. */
 export interface OpenItem {
-  /** The item as it is announced. */
+  /** The item in its first event. */
   readonly begun: Item;
   add(piece: ChatPiece): DialectEvent[];
-  /** Tells its last parts; the item itself is `done`. */
+  /** Events of its last parts; the item itself is `done`. */
   close(status: ItemStatus): { events: DialectEvent[]; done: Item };
 }
 
@@ -33,12 +33,12 @@ const event = (type: string, { id, index }: Place, members: Item): DialectEvent 
   ...members,
 });
 
-/** A thought. What proves it, or stands for it, is in `encrypted_content`. */
+/** A reasoning item. Its signature or redacted content is in `encrypted_content`. */
 export function openReasoning(place: Place): OpenItem {
   let text = "";
   let encrypted: string | null = null;
   const begun = { id: place.id, type: "reasoning", summary: [], encrypted_content: null, status: "in_progress" };
-  const tell = (name: string, members: Item) => event(name, place, { summary_index: 0, ...members });
+  const toEvent = (name: string, members: Item) => event(name, place, { summary_index: 0, ...members });
   return {
     begun,
     add(piece) {
@@ -47,26 +47,26 @@ export function openReasoning(place: Place): OpenItem {
       if (piece.kind !== "thinking") return [];
       const isFirst = text === "";
       text += piece.text;
-      const delta = tell("reasoning_summary_text.delta", { delta: piece.text });
+      const delta = toEvent("reasoning_summary_text.delta", { delta: piece.text });
       const part = { type: "summary_text", text: "" };
-      return isFirst ? [tell("reasoning_summary_part.added", { part }), delta] : [delta];
+      return isFirst ? [toEvent("reasoning_summary_part.added", { part }), delta] : [delta];
     },
     close(status) {
       const part = { type: "summary_text", text };
       const done = { ...begun, summary: text === "" ? [] : [part], encrypted_content: encrypted, status };
-      const told = [tell("reasoning_summary_text.done", { text }), tell("reasoning_summary_part.done", { part })];
-      return { events: text === "" ? [] : told, done };
+      const last = [toEvent("reasoning_summary_text.done", { text }), toEvent("reasoning_summary_part.done", { part })];
+      return { events: text === "" ? [] : last, done };
     },
   };
 }
 
-/** An annotation of a chat in the words of the Responses API. */
+/** An annotation of a chat in the format of the Responses API. */
 function toAnnotation(annotation: Item): Item {
   const { type, url_citation: cited } = annotation;
   return type === "url_citation" && isObject(cited) ? { type, ...cited } : annotation;
 }
 
-/** What was said, or why nothing was: parts of one message. */
+/** Text or refusal: parts of one message. */
 export class MessageItem implements OpenItem {
   readonly begun: Item;
   readonly #place: Place;
@@ -78,14 +78,14 @@ export class MessageItem implements OpenItem {
     this.begun = { id: place.id, type: "message", role: "assistant", status: "in_progress", content: [] };
   }
 
-  #tell(name: string, members: Item): DialectEvent {
+  #toEvent(name: string, members: Item): DialectEvent {
     return event(name, this.#place, { content_index: this.#content.length, ...members });
   }
 
   /** Begins a part. */
   openPart(kind: "text" | "refusal"): DialectEvent[] {
     this.#part = { kind, text: "", annotations: [], logprobs: [] };
-    return [this.#tell("content_part.added", { part: this.#shown() })];
+    return [this.#toEvent("content_part.added", { part: this.#shown() })];
   }
 
   #shown(): Item {
@@ -102,14 +102,14 @@ export class MessageItem implements OpenItem {
       const annotation = toAnnotation(piece.annotation);
       const members = { annotation_index: part.annotations.length, annotation };
       part.annotations.push(annotation);
-      return [this.#tell("output_text.annotation.added", members)];
+      return [this.#toEvent("output_text.annotation.added", members)];
     }
     if (piece.kind !== "text" && piece.kind !== "refusal") return [];
     part.text += piece.text;
-    if (part.kind === "refusal") return [this.#tell("refusal.delta", { delta: piece.text })];
+    if (part.kind === "refusal") return [this.#toEvent("refusal.delta", { delta: piece.text })];
     const logprobs = (piece.kind === "text" && piece.logprobs) || [];
     part.logprobs.push(...logprobs);
-    return [this.#tell("output_text.delta", { delta: piece.text, logprobs })];
+    return [this.#toEvent("output_text.delta", { delta: piece.text, logprobs })];
   }
 
   /** Ends the open part. */
@@ -119,9 +119,9 @@ export class MessageItem implements OpenItem {
     const { text, logprobs } = part;
     const events = [
       part.kind === "refusal"
-        ? this.#tell("refusal.done", { refusal: text })
-        : this.#tell("output_text.done", { text, logprobs }),
-      this.#tell("content_part.done", { part: this.#shown() }),
+        ? this.#toEvent("refusal.done", { refusal: text })
+        : this.#toEvent("output_text.done", { text, logprobs }),
+      this.#toEvent("content_part.done", { part: this.#shown() }),
     ];
     this.#content.push(this.#shown());
     this.#part = undefined;
@@ -157,18 +157,18 @@ export function openFunctionCall(place: Place, call: CallPiece, tool: OwnTool): 
   };
 }
 
-/** A call of a tool that takes free text. */
+/** A call of a custom tool, which takes free text. */
 export function openCustomCall(place: Place, call: CallPiece, tool: OwnTool): OpenItem {
   const reader = new InputReader();
   const members = { call_id: call.id ?? `call_${place.id}`, name: tool.name, ...namespaceOf(tool) };
   const begun = { id: place.id, type: "custom_tool_call", status: "in_progress", input: "", ...members };
-  const tell = (delta: string): DialectEvent[] =>
+  const toEvent = (delta: string): DialectEvent[] =>
     delta === "" ? [] : [event("custom_tool_call_input.delta", place, { delta })];
   return {
     begun,
-    add: (piece) => (piece.kind === "call" ? tell(reader.push(piece.arguments)) : []),
+    add: (piece) => (piece.kind === "call" ? toEvent(reader.push(piece.arguments)) : []),
     close(status) {
-      const events = tell(reader.end());
+      const events = toEvent(reader.end());
       events.push(event("custom_tool_call_input.done", place, { input: reader.text }));
       return { events, done: { ...begun, status, input: reader.text } };
     },

@@ -39,19 +39,19 @@ function toPart(part: Part): Part | undefined {
   }
 }
 
-/** Parts of a chat's message from the content of an item; what has no counterpart is told. */
+/** Parts of a chat message from an item's content; parts without a counterpart are reported. */
 export function toParts(content: unknown, drop: (member: string) => void): Part[] {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (!Array.isArray(content)) return [];
   return content.filter(isObject).flatMap((part): Part[] => {
     const made = toPart(part);
-    // an empty text is not missed
+    // an empty part loses nothing
     if (!made && part.text !== "") drop(`input.${String(part.type)}`);
     return made ? [made] : [];
   });
 }
 
-/** Text of the parts that have one. */
+/** Text of the parts that have text. */
 export function textOfParts(parts: readonly Part[]): string {
   return parts
     .filter(({ type }) => type === "text")

@@ -5,7 +5,7 @@ import { toResponseId } from "./ids.ts";
 
 type Members = Record<string, unknown>;
 
-/** Members of a request its answer repeats, with what they are where the request has none. */
+/** Request fields that the response repeats, with their defaults. */
 const echoes: Readonly<Members> = {
   background: false,
   instructions: null,
@@ -28,10 +28,10 @@ const echoes: Readonly<Members> = {
 };
 
 function echo(request: ResponsesRequest): Members {
-  const told = Object.entries(echoes).map(([name, value]) => [name, request[name] ?? value]);
+  const echoed = Object.entries(echoes).map(([name, value]) => [name, request[name] ?? value]);
   const { reasoning, text } = request;
   return {
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(echoed),
     reasoning: {
       effort: reasoning?.effort ?? null,
       summary: reasoning?.summary ?? reasoning?.generate_summary ?? null,
@@ -40,7 +40,7 @@ function echo(request: ResponsesRequest): Members {
   };
 }
 
-/** Token counts as the Responses API tells them. */
+/** Usage in the format of the Responses API. */
 function toResponsesUsage(usage: unknown): Members {
   const { prompt, completion, total, cached, reasoning } = readUsage(usage);
   return {
@@ -57,19 +57,19 @@ const reasons: { readonly [Name in Finish]?: string } = {
   content_filter: "content_filter",
 };
 
-/** How an answer stands. */
+/** State of a response. */
 export type ResponseState =
   | { kind: "in_progress" }
   | { kind: "ended"; finish: Finish; output: readonly Members[]; usage: unknown }
   | { kind: "failed"; error: StreamError; output: readonly Members[] };
 
-/** Error codes of the Responses API by types of errors; all others are `server_error`. */
+/** Error codes of the Responses API by error type; all others are `server_error`. */
 const errorCodes: Readonly<Record<string, string>> = {
   rate_limit_error: "rate_limit_exceeded",
   invalid_request_error: "invalid_prompt",
 };
 
-/** The code clients of the Responses API know for an error. */
+/** The error code that clients of the Responses API know. */
 export function toErrorCode({ type }: Pick<StreamError, "type">): string {
   return errorCodes[type] ?? "server_error";
 }
@@ -89,9 +89,9 @@ function stateMembers(state: ResponseState, { now }: DialectOptions): Members {
 }
 
 /**
- * The response object of a request (https://platform.openai.com/docs/api-reference/responses/object).
+ * The response object for a request (https://platform.openai.com/docs/api-reference/responses/object).
  *
- * @param model The model that answers.
+ * @param model The model that responds.
  */
 export function toResponse(
   request: ResponsesRequest,
@@ -100,6 +100,6 @@ export function toResponse(
   options: DialectOptions,
 ): ResponsesResponse {
   const head = { id: toResponseId(options.id), object: "response", created_at: options.created, model };
-  // the members above and the echoes are those of the type
+  // the fields above and the echoes are those of the type
   return { ...head, ...stateMembers(state, options), ...echo(request) } as ResponsesResponse;
 }

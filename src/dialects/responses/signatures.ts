@@ -1,18 +1,18 @@
-/** What an item of reasoning carries for the model that thought: clients send it back unread. */
+/** What a reasoning item carries for the model behind it: clients send it back unread. */
 interface Carried {
-  /** `thought`: proves the summary. `redacted`: is the thought itself. `call`: belongs to the call behind the item. */
+  /** `thought`: signs the summary. `redacted`: is the reasoning itself. `call`: belongs to the call after the item. */
   kind: "thought" | "redacted" | "call";
   text: string;
 }
 
 const form = /^gw:(thought|redacted|call):(.*)$/s;
 
-/** `encrypted_content` of an item of reasoning. */
+/** `encrypted_content` of a reasoning item. */
 export function toEncryptedContent({ kind, text }: Carried): string {
   return `gw:${kind}:${text}`;
 }
 
-/** What `toEncryptedContent` wrote; undefined for what a provider wrote. */
+/** Decodes the output of `toEncryptedContent`; undefined for a provider's content. */
 export function readEncryptedContent(content: unknown): Carried | undefined {
   const [, kind, text] = form.exec(typeof content === "string" ? content : "") ?? [];
   if (text === undefined || (kind !== "thought" && kind !== "redacted" && kind !== "call")) return undefined;

@@ -23,9 +23,9 @@ function toPartList({ role, content }: Item): unknown {
 }
 
 /**
- * The items of an input as they are kept: each with its type and an id.
+ * The input items in the form they are stored: each with a type and an id.
  *
- * @param id Id of the response they led to.
+ * @param id Id of the response to them.
  */
 export function toInputItems(input: ResponsesRequest["input"], id: string): Item[] {
   const items: Item[] = typeof input === "string" ? [{ role: "user", content: input }] : [...(input ?? [])];
@@ -38,7 +38,7 @@ export function toInputItems(input: ResponsesRequest["input"], id: string): Item
   });
 }
 
-/** An item as another provider takes it: without ids it never gave. */
+/** An item for a provider, without ids that the provider did not generate. */
 function toForeignItem(item: Item): Item[] {
   if (item.type === "reasoning" && (readEncryptedContent(item.encrypted_content) || isOwnItemId(item.id))) return [];
   if (!isOwnItemId(item.id)) return [item];
@@ -46,7 +46,7 @@ function toForeignItem(item: Item): Item[] {
   return [rest];
 }
 
-/** A request as a provider of the Responses API takes it: without what only the gateway knows. The same where there is nothing. */
+/** A request for a native Responses provider, without what only the gateway understands; else unchanged. */
 export function toNativeRequest(request: ResponsesRequest): ResponsesRequest {
   const { previous_response_id: previous, ...rest } = request;
   const { input } = request;
@@ -57,47 +57,47 @@ export function toNativeRequest(request: ResponsesRequest): ResponsesRequest {
   return { ...(isOwn ? rest : request), ...(Array.isArray(input) && { input: input.flatMap(toForeignItem) }) };
 }
 
-/** Events that make a part of a message. */
+/** Events of one part of a message. */
 function replayPart(part: Item, place: Item): DialectEvent[] {
-  const tell = (type: string, members: Item): DialectEvent => ({ type: `response.${type}`, ...place, ...members });
+  const toEvent = (type: string, members: Item): DialectEvent => ({ type: `response.${type}`, ...place, ...members });
   if (part.type === "refusal") {
     const { refusal } = part;
     return [
-      tell("content_part.added", { part: { ...part, refusal: "" } }),
-      tell("refusal.delta", { delta: refusal }),
-      tell("refusal.done", { refusal }),
-      tell("content_part.done", { part }),
+      toEvent("content_part.added", { part: { ...part, refusal: "" } }),
+      toEvent("refusal.delta", { delta: refusal }),
+      toEvent("refusal.done", { refusal }),
+      toEvent("content_part.done", { part }),
     ];
   }
   const { text, logprobs = [], annotations } = part;
   const added = (Array.isArray(annotations) ? annotations : []).map((annotation, annotation_index) =>
-    tell("output_text.annotation.added", { annotation_index, annotation }),
+    toEvent("output_text.annotation.added", { annotation_index, annotation }),
   );
   return [
-    tell("content_part.added", { part: { ...part, text: "", annotations: [], logprobs: [] } }),
-    tell("output_text.delta", { delta: text, logprobs }),
+    toEvent("content_part.added", { part: { ...part, text: "", annotations: [], logprobs: [] } }),
+    toEvent("output_text.delta", { delta: text, logprobs }),
     ...added,
-    tell("output_text.done", { text, logprobs }),
-    tell("content_part.done", { part }),
+    toEvent("output_text.done", { text, logprobs }),
+    toEvent("content_part.done", { part }),
   ];
 }
 
 function replaySummary(part: Item, place: Item): DialectEvent[] {
-  const tell = (type: string, members: Item): DialectEvent => ({
+  const toEvent = (type: string, members: Item): DialectEvent => ({
     type: `response.reasoning_summary_${type}`,
     ...place,
     ...members,
   });
   const { text } = part;
   return [
-    tell("part.added", { part: { ...part, text: "" } }),
-    tell("text.delta", { delta: text }),
-    tell("text.done", { text }),
-    tell("part.done", { part }),
+    toEvent("part.added", { part: { ...part, text: "" } }),
+    toEvent("text.delta", { delta: text }),
+    toEvent("text.done", { text }),
+    toEvent("part.done", { part }),
   ];
 }
 
-/** Events that make an item, between those that announce and end it. */
+/** Events of an item between its first and last event. */
 function replayContent(item: Item, place: Item): DialectEvent[] {
   const { arguments: given, input, name } = item;
   switch (item.type) {
@@ -125,7 +125,7 @@ const empty: Readonly<Record<string, Item>> = {
   custom_tool_call: { input: "" },
 };
 
-/** The events a kept response is made of, each delta whole. */
+/** The events of a stored response, each delta complete. */
 export function replayEvents(response: ResponsesResponse): DialectEvent[] {
   const begun = { ...response, status: "in_progress", completed_at: null, incomplete_details: null, usage: null };
   const items = response.output.flatMap((item, output_index): DialectEvent[] => {

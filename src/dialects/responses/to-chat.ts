@@ -1,7 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
-import { tellUnmapped } from "../chat-writer.ts";
+import { dropUnmapped } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { isOwnResponseId } from "./ids.ts";
 import { toToolMembers } from "./tools.ts";
@@ -9,7 +9,7 @@ import { toMessages } from "./turns.ts";
 
 type Members = Record<string, unknown>;
 
-/** Members that are mapped, or that the gateway itself serves. */
+/** Fields that are mapped, or served by the gateway itself. */
 const mapped = new Set([
   "model",
   "input",
@@ -38,12 +38,12 @@ const mapped = new Set([
   "prompt",
 ]);
 
-/** What is in every answer, or asks for what `top_logprobs` does. */
+/** Included in every response, or covered by `top_logprobs`. */
 const served = new Set(["reasoning.encrypted_content", "message.output_text.logprobs"]);
 
-/** Members without a counterpart are told where they would change something. */
-function tellDropped(request: ResponsesRequest, { drop }: DialectOptions): void {
-  tellUnmapped(request, mapped, drop);
+/** Reports fields without a counterpart where they would have an effect. */
+function reportDropped(request: ResponsesRequest, { drop }: DialectOptions): void {
+  dropUnmapped(request, mapped, drop);
   if (request.truncation === "auto") drop("truncation");
   if ((request.include ?? []).some((name) => !served.has(name))) drop("include");
   const tier = request.service_tier ?? "auto";
@@ -61,14 +61,17 @@ function refuseUnservable(request: ResponsesRequest): void {
   if (conversation !== null && conversation !== undefined) refuse("conversation", `Cannot use conversation: ${where}`);
   if (prompt !== null && prompt !== undefined) refuse("prompt", `Cannot use prompt: ${where}`);
   if (typeof previous === "string" && !isOwnResponseId(previous)) {
-    refuse("previous_response_id", `Cannot go on from ${previous}: it was not answered by the provider of this model`);
+    refuse(
+      "previous_response_id",
+      `Cannot continue from ${previous}: it was not created by the provider of this model`,
+    );
   }
   if (input === null || input === undefined || input.length === 0) {
     throw new InvalidRequestError("Cannot answer without input", { param: "input", code: "invalid_body" });
   }
 }
 
-/** Schema, or form, the answer is to have. */
+/** Response format, with its schema. */
 function toFormat({ text }: ResponsesRequest): Members {
   const { format, verbosity } = text ?? {};
   const { type, ...schema } = format ?? {};
@@ -90,13 +93,13 @@ function toLogprobs({ top_logprobs: count, include }: ResponsesRequest): Members
 }
 
 /**
- * The chat that asks for what a request to the Responses API asks for.
+ * The equivalent chat of a Responses request.
  *
- * @throws {InvalidRequestError} If the answer would not be what was asked.
+ * @throws {InvalidRequestError} If the response would not be what was requested.
  */
 export function toChat(request: ResponsesRequest, options: DialectOptions): ChatRequest {
   refuseUnservable(request);
-  tellDropped(request, options);
+  reportDropped(request, options);
   const { model, instructions, max_output_tokens: limit, temperature, top_p, stream, user, metadata } = request;
   const system = instructions ? [{ role: "system", content: instructions }] : [];
   return {

@@ -6,25 +6,25 @@ import { cacheControl } from "../chat-writer.ts";
 type Members = Record<string, unknown>;
 type Drop = (member: string) => void;
 
-/** What a caller calls a tool whose name in the chat is another one, or which is called otherwise. */
+/** The caller's name for a tool that has another name or type in the chat. */
 export interface OwnTool {
   kind: "function" | "custom";
   name: string;
   namespace?: string;
 }
 
-/** Tools of a request as a chat has them. */
+/** Tools of a request in the format of a chat. */
 export interface ToolTable {
-  /** Definitions for the chat, by their names there. */
+  /** Definitions for the chat, by name. */
   definitions: ReadonlyMap<string, Members>;
-  /** What the caller calls them, by the same names. */
+  /** The caller's names and types, by the same keys. */
   own: ReadonlyMap<string, OwnTool>;
 }
 
-/** Longest name of a function that all providers take. */
+/** Longest function name that all providers accept. */
 const maxName = 64;
 
-/** The name a tool has in a chat: those of a namespace are told apart by it. */
+/** The name of a tool in a chat; its namespace makes it unique. */
 export function toChatName({ name, namespace }: Members): string {
   return typeof namespace === "string" && namespace !== "" ? `${namespace}__${String(name)}` : String(name);
 }
@@ -47,25 +47,25 @@ function toFunction(tool: Members, name: string): Members {
   };
 }
 
-/** What is said of a tool's free text, its grammar with it. */
+/** Description of a custom tool, with its grammar. */
 function describeCustom({ description, format }: Members): string {
   const said = typeof description === "string" ? description : "";
   if (!isObject(format) || typeof format.definition !== "string") return said;
   return `${said}\n\nThe input must match this ${String(format.syntax ?? "")} grammar:\n${format.definition}`.trim();
 }
 
-/** A tool that takes free text as a function with one parameter, `input`. */
+/** A custom tool as a function with one parameter, `input`. */
 function toTextFunction(tool: Members, name: string): Members {
   const parameters = {
     type: "object",
-    properties: { input: { type: "string", description: "The text the tool is given, as it is" } },
+    properties: { input: { type: "string", description: "Free text, passed to the tool unchanged" } },
     required: ["input"],
     additionalProperties: false,
   };
   return toFunction({ ...tool, description: describeCustom(tool), parameters, strict: undefined }, name);
 }
 
-/** Reads the tools of a request; those that run at their provider are told. */
+/** Reads the tools of a request; those that run at their provider are reported as dropped. */
 export function readTools({ tools }: ResponsesRequest, drop: Drop = () => {}): ToolTable {
   const definitions = new Map<string, Members>();
   const own = new Map<string, OwnTool>();
@@ -75,17 +75,17 @@ export function readTools({ tools }: ResponsesRequest, drop: Drop = () => {}): T
       drop(`tools.${String(type)}`);
       return;
     }
-    const told = toChatName({ name, namespace });
-    // a plain function with a long name is its provider's business
-    if (namespace !== undefined && told.length > maxName) {
-      drop(`tools.${told}`);
+    const chatName = toChatName({ name, namespace });
+    // whether a plain function's long name is valid is up to its provider
+    if (namespace !== undefined && chatName.length > maxName) {
+      drop(`tools.${chatName}`);
       return;
     }
-    definitions.set(told, type === "custom" ? toTextFunction(tool, told) : toFunction(tool, told));
-    own.set(told, { kind: type, name, ...(namespace !== undefined && { namespace }) });
+    definitions.set(chatName, type === "custom" ? toTextFunction(tool, chatName) : toFunction(tool, chatName));
+    own.set(chatName, { kind: type, name, ...(namespace !== undefined && { namespace }) });
   };
   for (const tool of tools ?? []) {
-    const { type, name, tools: inner } = tool as Members; // members besides `type` depend on it
+    const { type, name, tools: inner } = tool as Members; // fields besides `type` depend on it
     if (type !== "namespace" || typeof name !== "string" || !Array.isArray(inner)) add(tool);
     else for (const one of inner.filter(isObject)) add(one, name);
   }
@@ -94,15 +94,15 @@ export function readTools({ tools }: ResponsesRequest, drop: Drop = () => {}): T
 
 const modes = new Set(["none", "auto", "required"]);
 
-/** What a choice says, in the words of a chat, and which tools it leaves. */
+/** The tool choice in the format of a chat, and the tools it leaves. */
 function readChoice(choice: ResponsesRequest["tool_choice"], table: ToolTable): { names: string[]; choice?: unknown } {
   const all = [...table.definitions.keys()];
   if (choice === null || choice === undefined) return { names: all };
   if (typeof choice === "string") {
-    if (!modes.has(choice)) refuseChoice(`Cannot read tool_choice "${choice}": write none, auto or required`);
+    if (!modes.has(choice)) refuseChoice(`Cannot read tool_choice "${choice}": send none, auto or required`);
     return { names: all, choice };
   }
-  const { type, mode, tools } = choice as Members; // members besides `type` depend on it
+  const { type, mode, tools } = choice as Members; // fields besides `type` depend on it
   if (type === "allowed_tools") {
     const allowed = new Set(Array.isArray(tools) ? tools.filter(isObject).map(toChatName) : []);
     return { names: all.filter((name) => allowed.has(name)), choice: mode === "required" ? "required" : "auto" };
@@ -114,7 +114,7 @@ function readChoice(choice: ResponsesRequest["tool_choice"], table: ToolTable): 
 }
 
 /**
- * Tools and the choice among them as members of a chat.
+ * Tools and tool choice as fields of a chat.
  *
  * @throws {InvalidRequestError} If a tool is forced that a chat does not have.
  */
@@ -123,7 +123,7 @@ export function toToolMembers(request: ResponsesRequest, drop: Drop): Members {
   const { names, choice } = readChoice(request.tool_choice, table);
   const tools = names.map((name) => table.definitions.get(name));
   if (tools.length === 0) {
-    if (choice === "required") refuseChoice("Cannot force a tool: the provider of this model has none of them");
+    if (choice === "required") refuseChoice("Cannot force a tool: the provider of this model does not have it");
     return {};
   }
   const { parallel_tool_calls: parallel } = request;

@@ -11,14 +11,14 @@ type Message = ChatRequest["messages"][number];
 type Item = Readonly<Record<string, unknown>>;
 type Drop = (member: string) => void;
 
-/** What an assistant said, thought and called, item by item. */
+/** Text, reasoning and calls of an assistant, item by item. */
 class AssistantTurn {
   readonly #said: Part[] = [];
-  /** Thoughts and texts in their order. */
+  /** Reasoning and text in order. */
   readonly #blocks: Part[] = [];
   readonly #calls: Part[] = [];
   #thoughts = "";
-  /** Proves the thought behind the next call. */
+  /** Signature of the reasoning behind the next call. */
   #signature: string | undefined;
   #isSigned = false;
 
@@ -37,9 +37,9 @@ class AssistantTurn {
       this.#signature = carried.text;
     } else if (carried) {
       this.#isSigned = true;
-      const isThought = carried.kind === "thought";
+      const isReasoning = carried.kind === "thought";
       this.#blocks.push(
-        isThought
+        isReasoning
           ? { type: "thinking", thinking: text, signature: carried.text }
           : { type: "redacted_thinking", data: carried.text },
       );
@@ -76,12 +76,12 @@ class AssistantTurn {
   }
 }
 
-/** Puts the items of an input together to the messages of a chat. */
+/** Builds the messages of a chat from the items of an input. */
 class MessageBuilder {
   readonly #messages: Message[] = [];
   readonly #drop: Drop;
   #turn: AssistantTurn | undefined;
-  /** What tools showed: their messages hold text alone. */
+  /** Media in tool results, whose messages accept text only. */
   #media: Part[] = [];
 
   constructor(drop: Drop) {
@@ -166,7 +166,7 @@ class MessageBuilder {
 }
 
 function refuseReference(): never {
-  throw new InvalidRequestError("Cannot use item_reference here: the provider of this model keeps no items", {
+  throw new InvalidRequestError("Cannot use item_reference here: the provider of this model does not store items", {
     param: "input",
     code: "unsupported_parameter",
   });
@@ -175,7 +175,7 @@ function refuseReference(): never {
 /**
  * Messages of a chat from the items of an input.
  *
- * @throws {InvalidRequestError} If an item names another one.
+ * @throws {InvalidRequestError} If an item references another one.
  */
 export function toMessages(input: ResponsesRequest["input"], drop: Drop): Message[] {
   if (typeof input === "string") return [{ role: "user", content: input }];

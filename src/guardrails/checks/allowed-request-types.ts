@@ -3,12 +3,12 @@ import { findConflicts, findObjections, type Lists, toSets } from "../lists.ts";
 import { factOf } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError, requestTypeNames } from "../types.ts";
 
-/** Most names of a list. */
+/** Longest list of names. */
 const maxNames = 1_000;
 
-/** Names in a list, or in a text with commas between them. */
+/** A list of names, or a comma-separated string. */
 const Names = v.pipe(
-  v.union([v.string(), v.array(v.string())], "must be a list of names, or a text with commas between them"),
+  v.union([v.string(), v.array(v.string())], "must be a list of names or a comma-separated string"),
   v.transform((names) => (typeof names === "string" ? names.split(",") : names)),
   v.transform((names) => names.map((name) => name.trim()).filter((name) => name !== "")),
   v.maxLength(maxNames),
@@ -19,14 +19,14 @@ const AllowedRequestTypes = v.pipe(
   v.check((lists) => findConflicts(lists).length === 0, "must not allow and block the same request type"),
 );
 
-/** The names a fact of the metadata lists; none where it is missing. */
+/** The names a metadata field lists; empty where it is missing. */
 function readFact(metadata: Readonly<Record<string, unknown>>, key: string): string[] {
   const { success, output } = v.safeParse(v.optional(Names, []), factOf(metadata, key));
-  if (!success) throw new CheckError(`Cannot check the request type: the metadata "${key}" is no list of names`);
+  if (!success) throw new CheckError(`Cannot check the request type: the metadata "${key}" is not a list of names`);
   return output;
 }
 
-/** The lists of the metadata, for a check that has none of its own. */
+/** The lists of the metadata, for a check that defines none. */
 function readFacts(metadata: Readonly<Record<string, unknown>>): Lists<string> {
   const lists = {
     allowed: readFact(metadata, "supported_endpoints"),
@@ -37,11 +37,11 @@ function readFacts(metadata: Readonly<Record<string, unknown>>): Lists<string> {
   throw new CheckError(`Cannot check the request type: the metadata allow and block "${conflict.slice(0, 100)}"`);
 }
 
-/** Kinds whose streams have a name of their own in lists. */
+/** Request types whose streams have a separate name in lists. */
 const streamed = ["chatComplete", "complete", "messages"];
 const known: ReadonlySet<string> = new Set([...requestTypeNames, ...streamed.map((type) => `stream-${type}`)]);
 
-/** Kinds of request that may be made, or may not. */
+/** Request types that are allowed or blocked. */
 export const allowedRequestTypes: Check<Lists<string>> = {
   id: "default.allowedRequestTypes",
   phases: beforeOnly,
@@ -49,7 +49,7 @@ export const allowedRequestTypes: Check<Lists<string>> = {
   reads: "facts",
   problem({ allowed, blocked }) {
     const unknown = [...allowed, ...blocked].find((name) => !known.has(name));
-    return unknown === undefined ? undefined : `names no kind of request there is: ${unknown.slice(0, 100)}`;
+    return unknown === undefined ? undefined : `is not a known request type: ${unknown.slice(0, 100)}`;
   },
   run({ requestType, alsoTypes = [], leadsTo = [], request, metadata }, own) {
     const lists = own.allowed.length + own.blocked.length > 0 ? own : readFacts(metadata);
@@ -61,7 +61,7 @@ export const allowedRequestTypes: Check<Lists<string>> = {
     const names = withStreams([requestType, ...alsoTypes]);
     const isRefused = withStreams(leadsTo).some((type) => sets.blocked.has(type));
     const [objection] = isRefused ? (["blocked"] as const) : findObjections(names, sets);
-    const stand = { blocked: "blocked", not_allowed: "not in the list of those allowed", none: "allowed" };
+    const stand = { blocked: "blocked", not_allowed: "not in the list of allowed types", none: "allowed" };
     const explanation = `The request type "${requestType}" is ${stand[objection ?? "none"]}`;
     const { allowed: allowedTypes, blocked: blockedTypes } = lists;
     return { pass: objection === undefined, data: { explanation, requestType, allowedTypes, blockedTypes } };

@@ -8,7 +8,7 @@ const CharacterCount = v.object({
   not: v.optional(v.boolean(), false),
 });
 
-/** How long a text is, in UTF-16 units. */
+/** Length of the text in UTF-16 code units. */
 export const characterCount: Check<v.InferOutput<typeof CharacterCount>> = {
   id: "default.characterCount",
   phases: bothPhases,

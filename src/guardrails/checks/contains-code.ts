@@ -3,7 +3,7 @@ import { type Steps, stepsPerPiece } from "../../lib/steps.ts";
 import { readFences } from "../fences.ts";
 import { afterOnly, type Check } from "../types.ts";
 
-/** Languages, with the tags of fenced blocks they go by besides their own names. */
+/** Languages, and other tags their fenced blocks use. */
 const languages = {
   SQL: [],
   Python: ["py", "gyp"],
@@ -31,7 +31,7 @@ const languages = {
   Markdown: ["md"],
   Dockerfile: [],
 } as const;
-const names = Object.keys(languages) as (keyof typeof languages)[]; // Object.keys does not keep the type of the names
+const names = Object.keys(languages) as (keyof typeof languages)[]; // Object.keys loses the type of the names
 const languageOfTag = new Map<string, string>(
   names.flatMap((name) => [name.toLowerCase(), ...languages[name]].map((tag) => [tag, name] as const)),
 );
@@ -49,7 +49,7 @@ function* findLanguages(text: string): Steps<Set<string>> {
   return found;
 }
 
-/** Whether an answer has a fenced block of a language. */
+/** Whether a response has a fenced code block of a language. */
 export const containsCode: Check<v.InferOutput<typeof ContainsCode>> = {
   id: "default.containsCode",
   phases: afterOnly,
@@ -57,7 +57,7 @@ export const containsCode: Check<v.InferOutput<typeof ContainsCode>> = {
   async run({ text, work }, { format, not }) {
     const found = [...(await work.run(findLanguages(text)))];
     const isFound = found.includes(format);
-    const explanation = `The text has ${isFound ? "a" : "no"} fenced block of ${format}, wanted is ${not ? "none" : "one"}`;
+    const explanation = `The text has ${isFound ? "a" : "no"} fenced block of ${format}, expected ${not ? "none" : "one"}`;
     return { pass: isFound !== not, data: { explanation, format, found, not } };
   },
 };

@@ -9,7 +9,7 @@ const Contains = v.object({
   operator: v.optional(v.picklist(["any", "all", "none"]), "any"),
 });
 
-/** The words a text holds. */
+/** The words that occur in a text. */
 function* findWords(text: string, words: readonly string[]): Steps<Set<string>> {
   const found = new Set<string>();
   for (const word of words) {
@@ -19,7 +19,7 @@ function* findWords(text: string, words: readonly string[]): Steps<Set<string>> 
   return found;
 }
 
-/** Words a text holds, letter by letter. */
+/** Words that occur in a text, compared exactly. */
 export const contains: Check<v.InferOutput<typeof Contains>> = {
   id: "default.contains",
   phases: bothPhases,
@@ -32,7 +32,7 @@ export const contains: Check<v.InferOutput<typeof Contains>> = {
     const pass = { any: foundWords.length > 0, all: missingWords.length === 0, none: foundWords.length === 0 }[
       operator
     ];
-    const explanation = `${foundWords.length} of ${words.length} words are in the text, wanted is ${operator}`;
+    const explanation = `${foundWords.length} of ${words.length} words are in the text, expected ${operator}`;
     return { pass, data: { explanation, operator, foundWords, missingWords } };
   },
 };

@@ -6,14 +6,14 @@ const EndsWith = v.object({
   not: v.optional(v.boolean(), false),
 });
 
-/** Whether a text ends with another, a full stop behind it aside. */
+/** Whether a text ends with a suffix; a final full stop is ignored. */
 export const endsWith: Check<v.InferOutput<typeof EndsWith>> = {
   id: "default.endsWith",
   phases: bothPhases,
   parameters: EndsWith,
   run({ text }, { suffix, not }) {
     const isEnd = text.endsWith(suffix) || text.endsWith(`${suffix}.`);
-    const explanation = `The text ${isEnd ? "ends" : "does not end"} with the suffix, wanted is that it does${not ? " not" : ""}`;
+    const explanation = `The text ${isEnd ? "ends" : "does not end"} with the suffix, expected ${not ? "not to" : "it to"}`;
     return { pass: isEnd !== not, data: { explanation, suffix, not } };
   },
 };

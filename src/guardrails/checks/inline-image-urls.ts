@@ -5,34 +5,34 @@ import { mapParallel } from "../../lib/parallel.ts";
 import { fetchBytes, timeoutOf } from "../call.ts";
 import { type Body, beforeOnly, type Check, CheckError, type CheckOutcome, type CheckTools } from "../types.ts";
 
-/** Most images of one request, and how many are fetched at once. */
+/** Most images of one request, and most fetched at once. */
 const maxImages = 20;
 const maxAtOnce = 4;
-/** Largest image that may be allowed, and all images of one request together, in bytes. */
+/** Largest limit for one image, and for all images of a request together, in bytes. */
 const maxImageBytes = 50 * 1024 * 1024;
 const maxTotalBytes = 64 * 1024 * 1024;
-/** Longest address that is told, in characters. */
-const maxToldUrl = 200;
+/** Longest address that a result shows, in characters. */
+const maxShownUrl = 200;
 
 const InlineImageUrls = v.object({
   providers: v.nullish(v.array(v.string())),
   maxSizeBytes: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(maxImageBytes)), 20 * 1024 * 1024),
   timeoutMs: timeoutOf(30_000),
-  /** Read here too: without it, the images that came are used although others did not. */
+  /** Read by this check itself: when off, fetched images are used although others failed. */
   failOnError: v.nullish(v.boolean(), false),
 });
 type InlineImageUrls = v.InferOutput<typeof InlineImageUrls>;
 
-/** An image that was fetched. */
+/** A fetched image. */
 interface Image {
   type: string;
   base64: string;
 }
 
-/** Gives the address of an image the image; undefined leaves the place as it is. */
+/** Finds the fetched image of an address; undefined leaves the address in place. */
 type Lookup = (url: string) => Image | undefined;
 
-/** How files of images begin, in hexadecimal digits. */
+/** First bytes of image files, in hexadecimal. */
 const beginnings = [
   [/^ffd8ff/, "image/jpeg"],
   [/^89504e470d0a1a0a/, "image/png"],
@@ -49,7 +49,7 @@ const brands = [
   [/^ftypavi[fs]$/, "image/avif"],
 ] as const;
 
-/** Media type of an image: what its first bytes say, else what the server said; undefined where it is no image. */
+/** Media type of an image: by its first bytes, else as the server stated; undefined where it is not an image. */
 function readType(bytes: Uint8Array, stated: string | null): string | undefined {
   const start = toHex(bytes.subarray(0, 16));
   const brand = String.fromCharCode(...bytes.subarray(4, 12));
@@ -70,7 +70,7 @@ function inlinePart(part: unknown, find: Lookup): unknown {
   return Array.isArray(part.content) ? { ...part, content: part.content.map((one) => inlinePart(one, find)) } : part;
 }
 
-/** An image of a chat: an address, or an object with one. */
+/** An image part of a chat message: an address, or an object with one. */
 function inlineChatPart(part: Body, find: Lookup): Body {
   const { image_url: place } = part;
   const url = isObject(place) ? place.url : place;
@@ -80,21 +80,21 @@ function inlineChatPart(part: Body, find: Lookup): Body {
   return { ...part, image_url: isObject(place) ? { ...place, url: data } : data };
 }
 
-/** An image of the messages API. */
+/** An image of the Messages API. */
 function inlineSource(part: Body, find: Lookup): Body {
   const { source } = part;
   const image = isObject(source) && source.type === "url" && isAddress(source.url) ? find(source.url) : undefined;
   return image ? { ...part, source: { type: "base64", media_type: image.type, data: image.base64 } } : part;
 }
 
-/** A request with the images that are found in place of their addresses. */
+/** A request in which the found images replace their addresses. */
 function inlineAll(body: Body, find: Lookup): Body {
   const { messages } = body;
   if (!Array.isArray(messages)) return body;
   return { ...body, messages: messages.map((message) => inlinePart(message, find)) };
 }
 
-/** Addresses of the images of a request, each once. */
+/** Addresses of the images of a request, without duplicates. */
 function listAddresses(body: Body): string[] {
   const found = new Set<string>();
   inlineAll(body, (url) => {
@@ -111,23 +111,23 @@ interface Fetched {
 }
 
 function toShown(url: string): string {
-  return url.replace(/[?#].*$/s, "").slice(0, maxToldUrl);
+  return url.replace(/[?#].*$/s, "").slice(0, maxShownUrl);
 }
 
-/** Fetches images; what does not come, or is none, is listed. */
+/** Fetches images and lists those that failed or are not images. */
 async function fetchImages(tools: CheckTools, urls: readonly string[], parameters: InlineImageUrls): Promise<Fetched> {
   const { maxSizeBytes: maxBytes, timeoutMs } = parameters;
   const images = new Map<string, Image>();
   let total = 0;
   const fetchOne = async (url: string): Promise<string | undefined> => {
     const call = { url, method: "GET", headers: { accept: "image/*" }, timeoutMs, maxBytes } as const;
-    if (total >= maxTotalBytes) return "the images are too large together";
+    if (total >= maxTotalBytes) return "the images together are too large";
     const { status, headers, bytes } = await fetchBytes(tools, call);
-    if (status !== 200) return `the server answered ${status}`;
+    if (status !== 200) return `the server returned ${status}`;
     const type = readType(bytes, headers.get("content-type"));
-    if (type === undefined) return "it is no image";
+    if (type === undefined) return "it is not an image";
     total += bytes.length;
-    if (total > maxTotalBytes) return "the images are too large together";
+    if (total > maxTotalBytes) return "the images together are too large";
     images.set(url, { type, base64: toBase64(bytes) });
     return undefined;
   };
@@ -142,7 +142,7 @@ async function fetchImages(tools: CheckTools, urls: readonly string[], parameter
 }
 
 function toOutcome(body: Body, { images, failures }: Fetched, failOnError: boolean): CheckOutcome {
-  const explanation = `${images.size} of ${images.size + failures.length} images were put into the request`;
+  const explanation = `${images.size} of ${images.size + failures.length} images were inlined`;
   const data = { explanation, inlined: images.size, failures: failures.slice(0, maxImages) };
   const problem = "Cannot fetch all images of the request";
   if (failures.length > 0 && failOnError) throw new CheckError(problem, { data });
@@ -154,7 +154,7 @@ function toOutcome(body: Body, { images, failures }: Fetched, failOnError: boole
   };
 }
 
-/** Puts images into a request in place of their addresses, for providers that fetch none. */
+/** Replaces image addresses in a request by the images, for providers that do not fetch them. */
 export function createInlineImageUrlsCheck(tools: CheckTools): Check<InlineImageUrls> {
   return {
     id: "default.inlineImageUrls",
@@ -165,7 +165,7 @@ export function createInlineImageUrlsCheck(tools: CheckTools): Check<InlineImage
       const { providers, failOnError } = parameters;
       const isMeant = requestType === "chatComplete" || requestType === "messages";
       if (!isMeant || (providers && providers.length > 0 && !providers.includes(provider))) {
-        return { pass: true, data: { explanation: "Images of this request stay as they are" } };
+        return { pass: true, data: { explanation: "Images of this request are not inlined" } };
       }
       const urls = listAddresses(request.body);
       return toOutcome(request.body, await fetchImages(tools, urls, parameters), failOnError);

@@ -9,7 +9,7 @@ const JsonKeys = v.object({
   operator: v.optional(v.picklist(["any", "all", "none"]), "any"),
 });
 
-/** The keys of the piece that has most of them. */
+/** The keys of the JSON piece that has most of those looked for. */
 function* findKeys(pieces: JsonPieces["pieces"], keys: readonly string[]): Steps<readonly string[]> {
   let most: readonly string[] = [];
   for (const piece of pieces) {
@@ -20,7 +20,7 @@ function* findKeys(pieces: JsonPieces["pieces"], keys: readonly string[]): Steps
   return most;
 }
 
-/** Members the JSON pieces of an answer have: a piece has any or all of them, or no piece has one. */
+/** Keys in the JSON pieces of a response: one piece has any or all of them, or no piece has one. */
 export const jsonKeys: Check<v.InferOutput<typeof JsonKeys>> = {
   id: "default.jsonKeys",
   phases: afterOnly,
@@ -32,10 +32,10 @@ export const jsonKeys: Check<v.InferOutput<typeof JsonKeys>> = {
     const found = new Set(foundKeys);
     const missingKeys = keys.filter((key) => !found.has(key));
     const pass = { any: foundKeys.length > 0, all: missingKeys.length === 0, none: foundKeys.length === 0 }[operator];
-    // a key found settles "any" and "none", all of them settle "all"; otherwise a later piece might
+    // finding a key decides "any" and "none", finding all decides "all"; otherwise a later piece might
     const isSettled = operator === "all" ? pass : foundKeys.length > 0;
     if (isCut && !isSettled && mustSeeAll) throw new CheckError("Cannot check: the text has too many pieces of JSON");
-    const explanation = `A piece of JSON has ${foundKeys.length} of ${keys.length} keys, wanted is ${operator}`;
+    const explanation = `A piece of JSON has ${foundKeys.length} of ${keys.length} keys, expected ${operator}`;
     return { pass, data: { explanation, operator, foundKeys, missingKeys, ...(isCut && { isCut }) } };
   },
 };

@@ -17,11 +17,11 @@ const Schema = v.pipe(
 );
 const JsonSchemaParameters = v.object({ schema: Schema, not: v.optional(v.boolean(), false) });
 
-/** What is told of a piece that does not fit. */
+/** Most validation problems that a result lists. */
 const maxProblems = 10;
 const maxMessageLength = 200;
 
-/** What is wrong with one piece. */
+/** Validation problems of one piece. */
 async function check(
   schema: JsonSchema,
   piece: unknown,
@@ -35,7 +35,7 @@ async function check(
   }
 }
 
-/** Whether a JSON piece of an answer fits a schema (draft 2020-12). */
+/** Whether a JSON piece of a response matches a schema (draft 2020-12). */
 export const jsonSchema: Check<v.InferOutput<typeof JsonSchemaParameters>> = {
   id: "default.jsonSchema",
   phases: afterOnly,
@@ -43,9 +43,9 @@ export const jsonSchema: Check<v.InferOutput<typeof JsonSchemaParameters>> = {
   patterns: ({ schema }) => schema.patterns,
   async run({ readPieces, mustSeeAll, work }, { schema, not }) {
     const { pieces, isCut } = await readPieces();
-    const wanted = not ? "wanted is that none does" : "wanted is that one does";
+    const expected = not ? "expected no match" : "expected a match";
     const count = new JsonSchemaWork();
-    let problems: JsonSchemaProblem[] | undefined; // of the piece that comes closest
+    let problems: JsonSchemaProblem[] | undefined; // problems of the piece that has fewest
     for (const piece of pieces) {
       const found = await check(schema, piece, { work, count });
       if (problems === undefined || found.length < problems.length) problems = found;
@@ -54,7 +54,7 @@ export const jsonSchema: Check<v.InferOutput<typeof JsonSchemaParameters>> = {
     const fits = problems?.length === 0;
     if (isCut && !fits && mustSeeAll) throw new CheckError("Cannot check: the text has too many pieces of JSON");
     if (problems === undefined) return { pass: false, data: { explanation: "The text has no JSON", not } };
-    const explanation = `${fits ? "A piece" : "No piece"} of the JSON in the text fits the schema, ${wanted}`;
+    const explanation = `${fits ? "A piece" : "No piece"} of the JSON in the text matches the schema, ${expected}`;
     const validationErrors = problems
       .slice(0, maxProblems)
       .map(({ path, message }) => ({ path, message: message.slice(0, maxMessageLength) }));

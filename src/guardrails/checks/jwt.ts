@@ -26,25 +26,25 @@ import { beforeOnly, type Check, type CheckInput, type CheckOutcome, type CheckT
 
 const form = "application/x-www-form-urlencoded";
 const maxTokenLength = 16_384;
-/** Longest key id that is looked for. */
+/** Longest key id that is looked up. */
 const maxKidLength = 512;
-/** Most seconds clocks may differ. */
+/** Largest clock tolerance, in seconds. */
 const maxTolerance = 60;
-/** Most names in one list, and values of one claim. */
+/** Most names in a list, and most values of a claim. */
 const maxNames = 50;
-/** Headers of a token that would have it name its own key, or that change what a signature means. */
+/** Token headers that name the token's own key or change what the signature covers. */
 const refusedHeaders = ["jku", "x5u", "jwk", "x5c", "crit"];
-/** Bounds of asking a service about a token, and of what is remembered of it. */
+/** Limits of an introspection call and of its cached results. */
 const introspectBounds = { timeoutMs: 5_000, maxBytes: 256 * 1024 };
 const maxIntrospections = 5_000;
-const maxKeptAnswer = 16 * 1024;
+const maxCachedAnswer = 16 * 1024;
 
 const Seconds = v.pipe(v.number(), v.minValue(0));
 const Names = v.nullish(v.pipe(v.array(v.pipe(v.string(), v.minLength(1))), v.maxLength(maxNames)), []);
 
 /**
- * An address whose answers decide whom to trust. Without TLS anyone on the way could answer, so plain HTTP is for hosts that
- * nothing but the operator's trust makes reachable.
+ * An address whose response decides whom to trust. Without TLS anyone on the network could forge it, so plain HTTP is
+ * allowed only for hosts that are reachable solely because the operator trusts them.
  */
 const IssuerUrl = v.pipe(
   ServiceUrl,
@@ -81,14 +81,14 @@ const Algorithms = v.nullish(
 const Text = v.pipe(v.union([v.string(), v.number(), v.boolean()]), v.transform(String));
 const ClaimValue = v.object({
   values: v.pipe(
-    v.union([v.array(Text), Text], "must be a text or a list of texts"),
+    v.union([v.array(Text), Text], "must be a string or a list of strings"),
     v.transform((values) => (Array.isArray(values) ? values : [values])),
     v.maxLength(maxNames),
   ),
   matchType: v.nullish(v.picklist(matchTypes), "exact"),
 });
 
-/** Comparisons by the names of claims; their patterns are bounded together. */
+/** Expected values by claim; the limits for patterns apply to all of them together. */
 const ClaimValues = v.pipe(
   v.record(v.string(), ClaimValue),
   v.rawTransform(({ dataset: { value: input }, addIssue, NEVER }) => {
@@ -103,7 +103,7 @@ const ClaimValues = v.pipe(
   }),
 );
 
-/** Seconds of a duration. */
+/** A duration, in seconds. */
 const Duration = v.pipe(
   v.union([v.string(), v.number()]),
   v.rawTransform<string | number, number>(({ dataset: { value }, addIssue, NEVER }) => {
@@ -136,7 +136,7 @@ const Jwt = v.pipe(
     v.check(({ extractClaims, claimPrefix }) => {
       const names = extractClaims.map((claim) => toHeaderName(claimPrefix, claim));
       return names.every((name) => isHeaderName(name) && mayBeCarried(name));
-    }, "must be claims that become headers of their own: no credential and none of the gateway's"),
+    }, "must be claims whose headers are neither credentials nor the gateway's own"),
     ["extractClaims"],
   ),
 );
@@ -145,11 +145,11 @@ type Jwt = v.InferOutput<typeof Jwt>;
 /** A valid token. */
 interface ValidToken {
   claims: Claims;
-  /** Undefined where the token has none that can be read. */
+  /** Undefined where the token has no readable header. */
   header: Claims | undefined;
 }
 
-/** Says whether a token is valid. Throws `TokenProblem` where it is not. */
+/** Validates a token. Throws `TokenProblem` where it is not valid. */
 type Validate = (token: string, parameters: Jwt, tenant: string) => Promise<ValidToken>;
 
 /** The token of a request; the scheme before it is optional. */
@@ -165,27 +165,27 @@ function readToken({ request }: CheckInput, { headerKey }: Jwt): string {
 function readHeader(token: string): { header: Claims; kid: string | undefined } {
   const header = readTokenPart(token, 0);
   const refused = refusedHeaders.find((name) => Object.hasOwn(header, name));
-  if (refused !== undefined) throw new TokenProblem(`The header ${refused} of a token is not taken`);
+  if (refused !== undefined) throw new TokenProblem(`The header ${refused} of a token is not accepted`);
   const { kid } = header;
   if (kid === undefined) return { header, kid };
   if (typeof kid !== "string" || kid.length > maxKidLength) throw new TokenProblem("The token names no key id");
   return { header, kid };
 }
 
-/** Why the library refuses a token, in our words. */
+/** The library's reason for rejecting a token, as a message of the gateway. */
 function toProblem(error: unknown): TokenProblem {
   if (error instanceof TokenProblem) return error;
-  const { code, claim } = error as { code?: unknown; claim?: unknown }; // what the library's errors carry
+  const { code, claim } = error as { code?: unknown; claim?: unknown }; // properties of the library's errors
   if (code === "ERR_JWT_EXPIRED") return new TokenProblem("The token has expired", true);
   if (code === "ERR_JWS_SIGNATURE_VERIFICATION_FAILED") return new TokenProblem("The token's signature is wrong");
   if (code === "ERR_JOSE_ALG_NOT_ALLOWED") return new TokenProblem("The token's algorithm is not allowed");
-  if (code === "ERR_JWKS_NO_MATCHING_KEY") return new TokenProblem("The token's key is not one for its algorithm");
+  if (code === "ERR_JWKS_NO_MATCHING_KEY") return new TokenProblem("The token's key does not fit its algorithm");
   if (claim === "nbf") return new TokenProblem("The token is not yet valid", true);
-  if (claim === "exp") return new TokenProblem("The token has no time at which it expires", true);
+  if (claim === "exp") return new TokenProblem("The token has no expiry time", true);
   return new TokenProblem("The token is malformed or its key cannot be used");
 }
 
-/** Verifies tokens by public keys. */
+/** Verifies tokens with public keys. */
 function createVerifier({ clock }: CheckTools, sources: KeySources): Validate {
   const findKey = async (
     kid: string | undefined,
@@ -219,13 +219,13 @@ function createVerifier({ clock }: CheckTools, sources: KeySources): Validate {
   };
 }
 
-/** Whether a service says that a token is valid (RFC 7662, section 2.2); some say it in words of their own. */
+/** Whether an introspection response says that a token is valid (RFC 7662, section 2.2); some use other fields. */
 function isActive({ active, valid, sub }: Claims): boolean {
   if (active !== undefined) return active === true;
   return valid === true || (typeof sub === "string" && sub !== "");
 }
 
-/** A token's own header, for comparing: the service vouches for the token, which need not be one with a header. */
+/** The token's header, for claim comparisons; an opaque token, which only the service can read, has no header. */
 function readOptionalHeader(token: string): Claims | undefined {
   try {
     return readTokenPart(token, 0);
@@ -234,7 +234,7 @@ function readOptionalHeader(token: string): Claims | undefined {
   }
 }
 
-/** Asks a service about tokens (RFC 7662); remembers what it said of valid ones. */
+/** Introspects tokens (RFC 7662) and caches responses for valid ones. */
 function createIntrospector(tools: CheckTools): Validate {
   const { clock } = tools;
   const known = new BoundedMap<string, { claims: Claims; askedAt: number }>(maxIntrospections);
@@ -258,23 +258,22 @@ function createIntrospector(tools: CheckTools): Validate {
       known.delete(name);
       throw new TokenProblem("The token is not active");
     }
-    if (maxAge > 0 && length <= maxKeptAnswer) known.set(name, { claims, askedAt });
+    if (maxAge > 0 && length <= maxCachedAnswer) known.set(name, { claims, askedAt });
     return { claims, header };
   };
 }
 
-/** What is wrong with the claims, in a sentence; undefined where nothing is. */
+/** What is wrong with the claims, in a sentence; undefined where they pass. */
 function explain({ requiredClaims, claimValues, headerPayloadMatch }: ClaimFindings): string | undefined {
-  if (!requiredClaims.valid)
-    return `The token has not all of the claims it must have: ${requiredClaims.missing.join(", ")}`;
-  if (!claimValues.valid) return `Claims of the token have other values than wanted: ${claimValues.failed.join(", ")}`;
+  if (!requiredClaims.valid) return `The token lacks required claims: ${requiredClaims.missing.join(", ")}`;
+  if (!claimValues.valid) return `Claims of the token have unexpected values: ${claimValues.failed.join(", ")}`;
   if (!headerPayloadMatch.valid) {
     return `Header and claims of the token differ in: ${headerPayloadMatch.mismatched.join(", ")}`;
   }
   return undefined;
 }
 
-/** Headers of claims there are none of: where the request goes on, no client can send them in the claims' place. */
+/** Removes the headers of absent claims, so that no client can send them in the claims' place. */
 function withoutClaims({ extractClaims, claimPrefix }: Jwt): Record<string, null> {
   return Object.fromEntries(extractClaims.map((claim) => [toHeaderName(claimPrefix, claim), null]));
 }
@@ -284,7 +283,7 @@ function refuse(explanation: string, parameters: Jwt, signatureValid = false): C
   return { pass: false, data, headers: withoutClaims(parameters) };
 }
 
-/** Holds a valid token against what is wanted of its claims. */
+/** Compares a valid token with the required claims. */
 async function judge({ claims, header }: ValidToken, parameters: Jwt, work: Work): Promise<CheckOutcome> {
   const { requiredClaims, claimValues, headerPayloadMatch, extractClaims, claimPrefix } = parameters;
   const rules = { requiredClaims, claimValues: claimValues.matchers, headerPayloadMatch };
@@ -297,8 +296,8 @@ async function judge({ claims, header }: ValidToken, parameters: Jwt, work: Work
 }
 
 /**
- * The token a request carries, by the keys of its issuer or by asking it. Whatever goes wrong is a failed verdict, never a
- * check that cannot decide.
+ * Validates the token of a request, with its issuer's keys or by introspection. Any problem is a failed verdict, never
+ * an error of the check.
  */
 export function createJwtCheck(tools: CheckTools): Check<Jwt> {
   const verify = createVerifier(tools, createKeySources(tools));

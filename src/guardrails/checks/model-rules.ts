@@ -3,15 +3,15 @@ import { JsonObject } from "../../schemas/objects.ts";
 import { factOf, namesOfModel, readModels } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError } from "../types.ts";
 
-/** Longest name of a model that is compared with forms, in characters. */
+/** Longest model name that is matched against patterns, in characters. */
 const maxModelLength = 1_000;
 
 /** Most models of one request that are looked up. */
 const maxModels = 20;
 
-/** Names of models; `*` stands for any run of characters. */
+/** Model names; `*` matches any run of characters. */
 const Models = v.array(v.string());
-/** An object with members of one kind. */
+/** An object whose values share a schema. */
 function recordOf<Schema extends v.GenericSchema<unknown, unknown>>(member: Schema) {
   return v.pipe(JsonObject, v.record(v.string(), member));
 }
@@ -20,7 +20,7 @@ const Rules = v.pipe(
   JsonObject,
   v.object({
     defaults: v.optional(Models),
-    /** Models by the key of a fact and by its value. */
+    /** Models by metadata key and by its value. */
     metadata: v.optional(recordOf(recordOf(Models)), {}),
   }),
   v.check(
@@ -34,7 +34,7 @@ function hasEntries(value: object): boolean {
   return Object.keys(value).length > 0;
 }
 
-/** Whether a model's name is one the form describes. */
+/** Whether a model's name matches a pattern. */
 function matchesForm(model: string, form: string): boolean {
   const [first = "", ...pieces] = form.split("*");
   const last = pieces.pop();
@@ -49,7 +49,7 @@ function matchesForm(model: string, form: string): boolean {
   return model.length - last.length >= start && model.endsWith(last);
 }
 
-/** The lists the facts of a request choose, by `key=value`. */
+/** The lists that a request's metadata select, by `key=value`. */
 function chooseLists(
   rules: v.InferOutput<typeof Rules>["metadata"],
   metadata: Readonly<Record<string, unknown>>,
@@ -65,7 +65,7 @@ function chooseLists(
   return chosen;
 }
 
-/** Models a request may name by the facts attached to it; with `not` those it may not name. */
+/** Models a request may name, depending on its metadata; with `not`, models it may not name. */
 export const modelRules: Check<v.InferOutput<typeof ModelRules>> = {
   id: "default.modelRules",
   phases: beforeOnly,
@@ -78,8 +78,8 @@ export const modelRules: Check<v.InferOutput<typeof ModelRules>> = {
       throw new CheckError("Cannot check the model: its name is too long, or there are too many");
     const chosen = chooseLists(rules.metadata, input.metadata);
     const models = chosen.size > 0 ? [...chosen.values()].flat() : rules.defaults;
-    if (models === undefined) throw new CheckError("Cannot check the model: no rule is for such a request");
-    // what is refused is refused whichever provider it is asked of
+    if (models === undefined) throw new CheckError("Cannot check the model: no rule applies to this request");
+    // a blocked model is blocked whichever provider is asked for it
     const find = (name: string) => {
       const names = not ? namesOfModel(name) : [name];
       return models.find((form) => names.some((one) => matchesForm(one, form)));
@@ -89,8 +89,8 @@ export const modelRules: Check<v.InferOutput<typeof ModelRules>> = {
       return found.find(([, form]) => (form !== undefined) === not) ?? found[0] ?? [named[0], undefined];
     });
     const explanation = `The model "${model.slice(0, 100)}" is ${matched === undefined ? "not " : ""}among those ${
-      chosen.size > 0 ? "its metadata choose" : "listed as defaults"
-    }, wanted is ${not ? "that it is not" : "that it is"}`;
+      chosen.size > 0 ? "its metadata selects" : "listed as defaults"
+    }, expected ${not ? "that it is not" : "that it is"}`;
     return {
       pass: (matched !== undefined) !== not,
       data: { explanation, model: model.slice(0, 100), matchedRules: [...chosen.keys()], not },

@@ -7,7 +7,7 @@ const ModelWhitelist = v.object({
   not: v.optional(v.boolean(), false),
 });
 
-/** Models a request may name, letter by letter; with `not` those it may not name. */
+/** Models a request may name, compared exactly; with `not`, models it may not name. */
 export const modelWhitelist: Check<v.InferOutput<typeof ModelWhitelist>> = {
   id: "default.modelwhitelist",
   aliases: ["default.modelWhitelist"],
@@ -17,7 +17,7 @@ export const modelWhitelist: Check<v.InferOutput<typeof ModelWhitelist>> = {
   run(input, { models, not }) {
     const named = readModels(input);
     if (named === undefined) return { pass: true, isSkipped: true };
-    // what is refused is refused whichever provider it is asked of
+    // a blocked model is blocked whichever provider is asked for it
     const holds = (name: string) => (not ? namesOfModel(name) : [name]).some((one) => models.includes(one));
     const model = named.find((name) => holds(name) === not) ?? named[0];
     const isListed = holds(model);

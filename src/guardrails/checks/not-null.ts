@@ -6,7 +6,7 @@ const NotNull = v.object({ not: v.optional(v.boolean(), false) });
 
 const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
 
-/** Blocks and items of answers that call tools of the caller. Tools a provider runs itself leave a text to be expected. */
+/** Blocks and items that call the caller's tools. After a call of a provider's own tool, text is still expected. */
 const callTypes: ReadonlySet<unknown> = new Set([
   "tool_use",
   "function_call",
@@ -19,7 +19,7 @@ const callTypes: ReadonlySet<unknown> = new Set([
 
 const isCall = ({ type }: Record<string, unknown>): boolean => callTypes.has(type);
 
-/** Whether an answer calls tools, whichever API it is of. */
+/** Whether a response of any API calls tools. */
 function callsTools({ choices, content, output, candidates }: Body): boolean {
   const messages = objectsIn(choices).map(({ message }) => message);
   const turns = objectsIn(candidates).map((candidate) => candidate.content);
@@ -31,7 +31,7 @@ function callsTools({ choices, content, output, candidates }: Body): boolean {
   );
 }
 
-/** Whether an answer says anything. Answers that call tools need not. */
+/** Whether a response has text. Responses that call tools need not have any. */
 export const notNull: Check<v.InferOutput<typeof NotNull>> = {
   id: "default.notNull",
   phases: afterOnly,
@@ -39,7 +39,7 @@ export const notNull: Check<v.InferOutput<typeof NotNull>> = {
   run({ text, response, work }, { not }) {
     if (response && callsTools(response.body)) return { pass: true, isSkipped: true };
     const isText = work.spend(() => /\S/.test(text));
-    const explanation = `The answer has ${isText ? "a" : "no"} text, wanted is ${not ? "none" : "one"}`;
+    const explanation = `The response has ${isText ? "a" : "no"} text, expected ${not ? "none" : "one"}`;
     return { pass: isText !== not, data: { explanation, not } };
   },
 };

@@ -4,12 +4,12 @@ import { bothPhases, type Check, CheckError } from "../types.ts";
 
 const RegexMatch = v.object({ rule: TenantPattern, not: v.optional(v.boolean(), false) });
 
-/** Longest text of a match or a group that is told. */
-const maxToldLength = 500;
+/** Longest match or group that a result shows. */
+const maxShownLength = 500;
 
-const tell = (text: string | null | undefined): string | null => text?.slice(0, maxToldLength) ?? null;
+const shorten = (text: string | null | undefined): string | null => text?.slice(0, maxShownLength) ?? null;
 
-/** Whether a pattern is found in a text. */
+/** Whether a pattern matches a text. */
 export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
   id: "default.regexMatch",
   phases: bothPhases,
@@ -26,15 +26,15 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
     const match = await work.run(rule.find(seen));
     const isFound = match !== undefined;
     const groups = match && (await work.run(rule.findGroups(seen, match)));
-    const names = Object.entries(rule.names).map(([name, group]) => [name, tell(groups?.[group])] as const);
-    const wanted = not ? "wanted is that it is not" : "wanted is that it is";
+    const names = Object.entries(rule.names).map(([name, group]) => [name, shorten(groups?.[group])] as const);
+    const expected = not ? "expected no match" : "expected a match";
     const found = match && {
-      matchedText: tell(seen.slice(match.start, match.end)),
+      matchedText: shorten(seen.slice(match.start, match.end)),
       index: match.start,
-      captures: groups?.slice(1).map(tell),
+      captures: groups?.slice(1).map(shorten),
       groups: Object.fromEntries(names),
     };
-    const explanation = `The pattern is ${isFound ? "found" : "not found"} in the text, ${wanted}`;
+    const explanation = `The pattern is ${isFound ? "found" : "not found"} in the text, ${expected}`;
     return { pass: isFound !== not, data: { explanation, ...found, ...(length < text.length && { isCut: true }) } };
   },
 };

@@ -4,7 +4,7 @@ import type { Steps } from "../../lib/steps.ts";
 import { lengthForPattern, toPattern } from "../tenant-patterns.ts";
 import { bothPhases, type Check, CheckError } from "../types.ts";
 
-/** A pattern between slashes with flags behind it. */
+/** A pattern between slashes, followed by flags. */
 const slashForm = /^\/(.+)\/([dgimsuvy]*)$/s;
 
 const Rule = v.pipe(
@@ -28,7 +28,7 @@ type RegexReplace = v.InferOutput<typeof RegexReplace>;
 /** Most characters the replacements of one check add. */
 const maxAdded = 1024 * 1024;
 
-/** Replaces in texts what a pattern matches. */
+/** Replaces the matches of a pattern. */
 class Replacer {
   count = 0;
   readonly #parameters: RegexReplace;
@@ -37,7 +37,7 @@ class Replacer {
     this.#parameters = parameters;
   }
 
-  /** The text with the first match, or all, replaced; null where there is none. Each match may look at all that is left. */
+  /** The text with the first match, or all, replaced; null without a match. Each match may scan the rest. */
   *replace(text: string): Steps<string | null> {
     const { rule, redactText } = this.#parameters;
     let changed = "";
@@ -58,9 +58,9 @@ class Replacer {
   }
 }
 
-const elsewhere = "some stands outside the messages, such as in a tool or a schema, where nothing can be changed";
+const elsewhere = "a match is outside the messages, such as in a tool or a schema, which cannot be changed";
 
-/** Replaces what a pattern matches, text by text. */
+/** Replaces the matches of a pattern in every text. */
 export const regexReplace: Check<RegexReplace> = {
   id: "default.regexReplace",
   phases: bothPhases,
@@ -86,11 +86,11 @@ export const regexReplace: Check<RegexReplace> = {
       left -= seen.length;
       isElsewhere ||= seen !== "" && (await work.run(pattern.find(seen))) !== undefined;
     }
-    if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace all of it: ${elsewhere}`);
+    if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace every match: ${elsewhere}`);
     const count = replacer.count + Number(isElsewhere);
     const explanation = count === 0 ? "The pattern is not found in the text" : `${count} matches were replaced`;
     const pass = count === 0 || !parameters.failOnDetection;
     const data = { explanation, count, ...(isCut && { isCut }) };
-    return { pass, texts: changed, data, ...(isElsewhere && { error: `Cannot replace all of it: ${elsewhere}` }) };
+    return { pass, texts: changed, data, ...(isElsewhere && { error: `Cannot replace every match: ${elsewhere}` }) };
   },
 };

@@ -5,10 +5,10 @@ import { JsonObject } from "../../schemas/objects.ts";
 import { findConflicts, findObjections, type ListSets, toSets } from "../lists.ts";
 import { type Body, beforeOnly, type Check } from "../types.ts";
 
-/** Names; an empty list says nothing. */
+/** Names; an empty list has no effect. */
 const Names = v.nullish(v.array(v.string()), []);
 const Values = v.nullish(
-  v.array(v.nullable(v.union([v.string(), v.number(), v.boolean()], "must be a text, a number, a boolean or null"))),
+  v.array(v.nullable(v.union([v.string(), v.number(), v.boolean()], "must be a string, a number, a boolean or null"))),
   [],
 );
 
@@ -48,7 +48,7 @@ const Params = v.pipe(
 const Config = v.object({ tools: v.nullish(Tools, {}), params: v.nullish(Params, {}) });
 type Config = v.InferOutput<typeof Config>;
 
-/** The lists as they are asked for each tool and member. */
+/** The lists in the form they are looked up for each tool and parameter. */
 function toRules({ tools, params }: Config) {
   const values = Object.entries(params.values).map(([name, { blockedValues: blocked, allowedValues: allowed }]) => {
     return [name, toSets<unknown>({ blocked, allowed })] as const;
@@ -67,12 +67,12 @@ const RequestParametersCheck = v.pipe(
   v.transform((config) => ({ config, rules: toRules(config) })),
 );
 
-/** Most tools or members that are told of. */
-const maxTold = 20;
-/** Longest value that is told, in characters. */
+/** Most tools or parameters that a result lists. */
+const maxShown = 20;
+/** Longest value that a result shows, in characters. */
 const maxValueLength = 100;
 
-/** A tool a request offers to the model. */
+/** A tool that a request offers to the model. */
 interface Tool {
   type: string;
   name: string;
@@ -80,10 +80,10 @@ interface Tool {
 
 const textOr = (value: unknown, other: string): string => (typeof value === "string" && value !== "" ? value : other);
 
-/** Names under which the Gemini API declares functions. */
+/** Fields under which the Gemini API declares functions. */
 const declarations = ["functionDeclarations", "function_declarations"];
 
-/** The objects of a list; an object stands for a list of one, as the Gemini API reads it. */
+/** The objects of a list; a single object counts as a list of one, as in the Gemini API. */
 function listedIn(value: unknown): Body[] {
   return isObject(value) ? [value] : objectsIn(value);
 }
@@ -93,8 +93,8 @@ function* readFunctions(list: unknown, type = "function"): Generator<Tool, void>
 }
 
 /**
- * One item of `tools`, in the form of any dialect. Without a `type` it is a function of its own, or a tool of the Gemini
- * API, which names kinds of tools by its members.
+ * One item of `tools` in any dialect. Without a `type` it is a plain function, or a tool of the Gemini
+ * API, which names the type by the field used.
  */
 function* readTool(tool: Body): Generator<Tool, void> {
   const called = [tool.function, tool.custom].find(isObject);
@@ -108,34 +108,34 @@ function* readTool(tool: Body): Generator<Tool, void> {
   for (const member of declarations) yield* readFunctions(tool[member]);
 }
 
-/** The tools of a request: those of `tools`, functions of the older form, and servers of tools. */
+/** The tools of a request: those of `tools`, functions of the older form, and MCP servers. */
 function* readTools(body: Body): Generator<Tool, void> {
   for (const tool of listedIn(body.tools)) yield* readTool(tool);
   yield* readFunctions(body.functions);
   yield* readFunctions(body.mcp_servers, "mcp");
 }
 
-/** A type, and the same without the date of its version, such as `web_search` of `web_search_20250305`. */
+/** A type with and without its version date, such as `web_search` for `web_search_20250305`. */
 function namesOfType(type: string): string[] {
   return [type, type.replace(/_[0-9]{4}_?[0-9]{2}_?[0-9]{2}$/, "")];
 }
 
-/** What stands against something, as it is told. */
+/** Why a value is blocked, as a result shows it. */
 interface Objection {
   readonly reasons: readonly string[];
 }
 
-/** How many there are of something, and the first of them. */
+/** How many entries there are, and the first of them. */
 interface Counted<Entry> {
   count: number;
   readonly first: Entry[];
 }
 
 function note<Entry>(counted: Counted<Entry>, entry: () => Entry): void {
-  if (counted.count++ < maxTold) counted.first.push(entry());
+  if (counted.count++ < maxShown) counted.first.push(entry());
 }
 
-/** Tools of a request, and those of them that are blocked. */
+/** Tools of a request, and those that are blocked. */
 interface ToolFindings {
   tools: Counted<Tool>;
   blocked: Counted<Tool & Objection>;
@@ -155,28 +155,28 @@ function* findBlockedTools(body: Body, { types, names }: Rules): Steps<ToolFindi
   return findings;
 }
 
-/** Most members and items of a value that are told of, and how deep. */
-const maxToldMembers = 20;
-const maxToldDepth = 3;
+/** Most fields and items of a value that a result shows, and how deep. */
+const maxShownFields = 20;
+const maxShownDepth = 3;
 
-/** The beginning of a value, however large it is. */
+/** The beginning of a value of any size. */
 function toBeginning(value: unknown, depth = 0): unknown {
   if (typeof value === "string") return value.slice(0, maxValueLength);
   if (typeof value !== "object" || value === null) return value;
-  if (depth === maxToldDepth) return Array.isArray(value) ? [] : {};
-  if (Array.isArray(value)) return value.slice(0, maxToldMembers).map((item) => toBeginning(item, depth + 1));
-  const members = Object.entries(value).slice(0, maxToldMembers);
+  if (depth === maxShownDepth) return Array.isArray(value) ? [] : {};
+  if (Array.isArray(value)) return value.slice(0, maxShownFields).map((item) => toBeginning(item, depth + 1));
+  const members = Object.entries(value).slice(0, maxShownFields);
   return Object.fromEntries(members.map(([name, member]) => [name, toBeginning(member, depth + 1)]));
 }
 
-/** A value in a size that can be told. */
-function toTold(value: unknown): unknown {
+/** A value short enough for a result. */
+function toShown(value: unknown): unknown {
   const beginning = toBeginning(value);
   if (typeof beginning !== "object" || beginning === null) return beginning;
   return JSON.stringify(beginning).slice(0, maxValueLength);
 }
 
-/** What stands against a member's value; of a list, against any of its values. */
+/** Why a field's value is blocked; of a list, why any of its values is. */
 function* findValueObjections(value: unknown, lists: ListSets<unknown>): Steps<string[]> {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   const objections = new Set<string>();
@@ -196,13 +196,13 @@ function* findBlockedParams(
     const lists = values.get(param);
     const ofValue = lists ? yield* findValueObjections(value, lists) : [];
     const reasons = [...findObjections([param], keys).map((objection) => `key_${objection}`), ...ofValue];
-    if (reasons.length > 0) note(blocked, () => ({ param, value: toTold(value), reasons }));
+    if (reasons.length > 0) note(blocked, () => ({ param, value: toShown(value), reasons }));
     if (index % 1_000 === 999) yield stepsPerPiece;
   }
   return blocked;
 }
 
-/** Tools and members a request may have, or may not. */
+/** Tools and parameters a request may or may not have. */
 export const requestParametersCheck: Check<v.InferOutput<typeof RequestParametersCheck>> = {
   id: "default.requestParametersCheck",
   phases: beforeOnly,

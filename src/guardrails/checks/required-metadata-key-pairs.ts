@@ -6,9 +6,9 @@ import { factOf, holdsBy, operators } from "../request-facts.ts";
 import { maxCheckPatterns } from "../tenant-patterns.ts";
 import { beforeOnly, type Check } from "../types.ts";
 
-/** A value wanted; compared as text. */
+/** An expected value; compared as text. */
 const Value = v.pipe(
-  v.union([v.string(), v.number(), v.boolean()], "must be a text, a number, a boolean or a list of them"),
+  v.union([v.string(), v.number(), v.boolean()], "must be a string, a number, a boolean or a list of them"),
   v.transform(String),
 );
 const Values = v.union(
@@ -19,7 +19,7 @@ const Values = v.union(
     ),
     v.pipe(v.array(Value), v.minLength(1)),
   ],
-  "must be a text, a number, a boolean or a list of them",
+  "must be a string, a number, a boolean or a list of them",
 );
 
 const RequiredMetadataKeyPairs = v.pipe(
@@ -46,7 +46,7 @@ const RequiredMetadataKeyPairs = v.pipe(
   }),
 );
 
-/** Where a pair stands in the parameters. */
+/** Path of a pair in the parameters. */
 function pathOf<Value extends { metadataPairs: Record<string, string[]> }>(
   value: Value,
   key: string,
@@ -59,7 +59,7 @@ function pathOf<Value extends { metadataPairs: Record<string, string[]> }>(
   ];
 }
 
-/** Facts that must be attached to a request with certain values, or must not. */
+/** Metadata a request must have with certain values, or must not have. */
 export const requiredMetadataKeyPairs: Check<v.InferOutput<typeof RequiredMetadataKeyPairs>> = {
   id: "default.requiredMetadataKeyPairs",
   phases: beforeOnly,
@@ -72,7 +72,7 @@ export const requiredMetadataKeyPairs: Check<v.InferOutput<typeof RequiredMetada
     for (const [key, matcher] of matchers) if (await work.run(matcher(factOf(metadata, key)))) matched.add(key);
     const matchedKeys = [...matched];
     const failedKeys = keys.filter((key) => !matched.has(key));
-    const explanation = `The metadata have ${matchedKeys.length} of ${keys.length} pairs, wanted is ${operator}`;
+    const explanation = `The metadata has ${matchedKeys.length} of ${keys.length} pairs, expected ${operator}`;
     const pass = holdsBy(operator, matchedKeys.length, keys.length);
     return { pass, data: { explanation, operator, matchType, matchedKeys, failedKeys } };
   },

@@ -7,7 +7,7 @@ const RequiredMetadataKeys = v.object({
   operator: v.optional(v.picklist(operators), "all"),
 });
 
-/** Facts that must be attached to a request, or must not. */
+/** Metadata keys a request must have, or must not have. */
 export const requiredMetadataKeys: Check<v.InferOutput<typeof RequiredMetadataKeys>> = {
   id: "default.requiredMetadataKeys",
   phases: beforeOnly,
@@ -16,7 +16,7 @@ export const requiredMetadataKeys: Check<v.InferOutput<typeof RequiredMetadataKe
   run({ metadata }, { metadataKeys, operator }) {
     const foundKeys = metadataKeys.filter((key) => factOf(metadata, key) !== undefined);
     const missingKeys = metadataKeys.filter((key) => factOf(metadata, key) === undefined);
-    const explanation = `The metadata have ${foundKeys.length} of ${metadataKeys.length} keys, wanted is ${operator}`;
+    const explanation = `The metadata has ${foundKeys.length} of ${metadataKeys.length} keys, expected ${operator}`;
     const pass = holdsBy(operator, foundKeys.length, metadataKeys.length);
     return { pass, data: { explanation, operator, foundKeys, missingKeys } };
   },

@@ -2,14 +2,14 @@ import * as v from "valibot";
 import { explainRange, isInRange } from "../ranges.ts";
 import { bothPhases, type Check } from "../types.ts";
 
-// both ends must be given: a range with one end is more often a slip than meant
+// both ends are required: leaving one out is more often a mistake than intended
 const SentenceCount = v.object({
   minSentences: v.number(),
   maxSentences: v.number(),
   not: v.optional(v.boolean(), false),
 });
 
-/** Marks that end sentences. */
+/** Characters that end sentences. */
 const marks = new Set([".", "!", "?"].map((mark) => mark.charCodeAt(0)));
 
 function countMarks(text: string): number {
@@ -18,7 +18,7 @@ function countMarks(text: string): number {
   return count;
 }
 
-/** How many sentences a text has, by the marks that end them. */
+/** Number of sentences in a text, by the characters that end them. */
 export const sentenceCount: Check<v.InferOutput<typeof SentenceCount>> = {
   id: "default.sentenceCount",
   phases: bothPhases,

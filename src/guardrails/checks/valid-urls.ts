@@ -7,13 +7,13 @@ const ValidUrls = v.object({ onlyDNS: v.optional(v.boolean(), false), not: v.opt
 const timeoutMs = 3_000;
 /** Most addresses of one text that are called. */
 const maxUrls = 20;
-/** Most ways of writing them that are looked at. */
+/** Most matches of the address pattern that are examined. */
 const maxWritten = 1_000;
 
-/** What in a text looks like an address; brackets and marks behind it may belong to the sentence. */
+/** Matches addresses in a text; trailing brackets and punctuation may belong to the sentence. */
 const urlForm = /https?:\/\/[^\s<>"'`\\^{|}\]]+/gi;
 
-/** An address without what belongs to the sentence around it. */
+/** An address without the punctuation of the sentence around it. */
 function trimUrl(written: string): string {
   let end = written.length;
   let closing = written.split(")").length - written.split("(").length;
@@ -25,7 +25,7 @@ function trimUrl(written: string): string {
   return written.slice(0, end);
 }
 
-/** The addresses of a text, each once, without fragments: those are not sent. One more than are called is enough. */
+/** The distinct addresses of a text without fragments, which are not sent. Stops one above the limit. */
 function* readUrls(text: string): Steps<string[]> {
   const written = new Set<string>();
   const found = new Set<string>();
@@ -40,17 +40,17 @@ function* readUrls(text: string): Steps<string[]> {
   return [...found];
 }
 
-/** Whether the addresses in an answer can be reached. */
+/** Whether the addresses in a response can be reached. */
 export function createValidUrlsCheck({ outbound }: CheckTools): Check<v.InferOutput<typeof ValidUrls>> {
   const isValid = async (url: string, onlyDns: boolean): Promise<boolean> => {
     try {
       const signal = AbortSignal.timeout(timeoutMs);
       const response = await outbound(url, { origin: "influenced", method: "HEAD", headers: {}, signal });
       response.body?.cancel().catch(() => {});
-      // there is no way to resolve a name alone: one whose host answers HTTP, whatever it says, has been resolved
+      // a name cannot be resolved without a request: any HTTP response proves that it resolves
       return onlyDns || response.ok;
     } catch {
-      return false; // an address that is refused, or does not answer in time, is none a reader can open
+      return false; // an address that refuses or does not respond in time cannot be opened by a reader either
     }
   };
   return {
@@ -66,8 +66,8 @@ export function createValidUrlsCheck({ outbound }: CheckTools): Check<v.InferOut
       const invalidUrls = seen.filter((_, index) => !verdicts[index]);
       const areValid = invalidUrls.length === 0;
       if (isCut && areValid && mustSeeAll) throw new CheckError(`Cannot check more than ${maxUrls} addresses`);
-      const wanted = not ? "wanted is that one is not" : "wanted are all";
-      const explanation = `${seen.length - invalidUrls.length} of ${seen.length} addresses are valid, ${wanted}`;
+      const expected = not ? "expected an invalid one" : "expected all";
+      const explanation = `${seen.length - invalidUrls.length} of ${seen.length} addresses are valid, ${expected}`;
       const told = invalidUrls.map((url) => url.slice(0, 200));
       return { pass: areValid !== not, data: { explanation, not, invalidUrls: told, ...(isCut && { isCut }) } };
     },

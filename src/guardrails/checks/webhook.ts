@@ -9,8 +9,8 @@ import {
   timeoutOf,
   toStatusError,
 } from "../call.ts";
-import { toToldContext } from "../told-context.ts";
 import { type Body, bothPhases, type Check, CheckError, type CheckInput, type CheckTools } from "../types.ts";
+import { toWebhookPayload } from "../webhook-payload.ts";
 
 const Webhook = v.object({
   webhookURL: ServiceUrl,
@@ -20,20 +20,20 @@ const Webhook = v.object({
 });
 type Webhook = v.InferOutput<typeof Webhook>;
 
-/** An address as it may be shown: queries often hold a secret. */
+/** An address as results show it: its query may hold a secret. */
 function toShown(url: string): string {
   return url.replace(/\?.*$/s, "");
 }
 
-/** What is told of every call, however it ends. */
+/** Data of every result of this check. */
 function commonData({ webhookURL, timeout }: Webhook) {
   return { webhookUrl: toShown(webhookURL), requestContext: { timeout } };
 }
 
 /**
- * What a webhook answers: an object with a verdict.
+ * A webhook's response: an object with a verdict.
  *
- * @throws {CheckError} If it answers anything else, or nothing.
+ * @throws {CheckError} If it responds with anything else, or not at all.
  */
 async function ask(tools: CheckTools, input: CheckInput, parameters: Webhook): Promise<Body> {
   const { webhookURL: url, headers, timeout: timeoutMs, forwardHeaders } = parameters;
@@ -42,23 +42,23 @@ async function ask(tools: CheckTools, input: CheckInput, parameters: Webhook): P
     const data = { explanation: "The webhook did not decide", ...commonData(parameters), responseData };
     throw new CheckError(message, { name, data });
   };
-  const answer = await postJson(tools, { url, headers: sent, timeoutMs, value: toToldContext(input) }).catch((error) =>
-    error instanceof CheckError ? fail(error) : Promise.reject(error),
+  const answer = await postJson(tools, { url, headers: sent, timeoutMs, value: toWebhookPayload(input) }).catch(
+    (error) => (error instanceof CheckError ? fail(error) : Promise.reject(error)),
   );
   const { isOk, json } = answer;
   if (!isOk) return fail(toStatusError(answer), json ?? toStatusError(answer).data?.body);
   if (isObject(json) && typeof json.verdict === "boolean") return json;
-  return fail(new CheckError("Cannot use the webhook's answer: it has no verdict"));
+  return fail(new CheckError("Cannot use the webhook's response: it has no verdict"));
 }
 
-/** The body a webhook wants in place of the one of this phase; undefined where it wants none. */
+/** The body the webhook returns in place of this phase's; undefined where it changes nothing. */
 function readChange(answer: Body, phase: CheckInput["phase"]): unknown {
   const { transformedData: changed } = answer;
   const part = isObject(changed) ? changed[phase === "beforeRequestHook" ? "request" : "response"] : undefined;
   return (isObject(part) ? part.json : undefined) ?? undefined;
 }
 
-/** Asks a service of the author for the verdict; it may change what it looks at. */
+/** Asks the author's service for the verdict; the service may also change the request or response. */
 export function createWebhookCheck(tools: CheckTools): Check<Webhook> {
   return {
     id: "default.webhook",
@@ -74,7 +74,7 @@ export function createWebhookCheck(tools: CheckTools): Check<Webhook> {
       const change = readChange(answer, input.phase);
       if (change === undefined) return { pass, data };
       if (isObject(change)) return { pass, data, body: change };
-      return { pass, data, error: "Cannot use the change of the webhook: it is no object" };
+      return { pass, data, error: "Cannot use the change of the webhook: it is not a JSON object" };
     },
   };
 }

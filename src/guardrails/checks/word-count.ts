@@ -16,7 +16,7 @@ function* countWords(text: string): Steps<number> {
   return count;
 }
 
-/** How many words a text has: what stands between blanks. */
+/** Number of words in a text, separated by white space. */
 export const wordCount: Check<v.InferOutput<typeof WordCount>> = {
   id: "default.wordCount",
   phases: bothPhases,

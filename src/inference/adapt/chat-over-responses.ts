@@ -8,7 +8,7 @@ import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { toFailureOfChunk } from "../stream/dialect-observer.ts";
 import { typedFailureOf } from "../stream/typed-streams.ts";
 
-/** A request in the words of the Responses API, and the members it lacks there. */
+/** A chat request in the shape of the Responses API, and the parameters that API lacks. */
 interface Converted {
   asked: ResponsesRequest;
   dropped: readonly string[];
@@ -19,7 +19,7 @@ function createChunkMapper(provider: string): StreamMapper {
   return {
     map({ data }) {
       const event = parseJson(data);
-      if (!isObject(event)) throw new TypeError("the event is no object");
+      if (!isObject(event)) throw new TypeError("the event is not an object");
       const error = event.error ?? typedFailureOf(event);
       if (error !== undefined && error !== null) throw toFailureOfChunk({ error }, JSON.stringify({ error }), provider);
       return maker.push(event);
@@ -29,7 +29,7 @@ function createChunkMapper(provider: string): StreamMapper {
   };
 }
 
-/** A provider's chat by way of its Responses API. */
+/** A provider's chat, served through its Responses API. */
 export function chatOverResponses(native: OperationAdapter<"responses">, provider: string): OperationAdapter<"chat"> {
   const converted = new WeakMap<ChatRequest, Converted>();
   const convert = (request: ChatRequest): Converted => {

@@ -26,7 +26,7 @@ import { createReframedObserver, createTypedObserver } from "../stream/typed-obs
 import { typedStreams } from "../stream/typed-streams.ts";
 import { chatOverResponses } from "./chat-over-responses.ts";
 import { dialects, isDialect } from "./dialects.ts";
-import { type Bridge, bridges } from "./fallback-operations.ts";
+import { type FallbackOperation, fallbackOperations } from "./fallback-operations.ts";
 
 /** One request as one provider serves it: whichever operation and dialect that takes. */
 export interface ServedOperation extends Counting {
@@ -34,45 +34,50 @@ export interface ServedOperation extends Counting {
   /** Path below the provider's base address. */
   readonly path: string;
   readonly framing: StreamFraming;
-  /** Whether the answer is to be streamed. */
+  /** Whether a streamed response is requested. */
   readonly streamed: boolean;
-  /** What is told of its bodies that are no JSON, or hold media. */
+  /** Facts about bodies that are not JSON or hold media. */
   readonly media: MediaFacts;
   /** What is asked for, in the gateway's shape. */
   readonly request: object;
-  /** Further headers of the upstream's request. */
+  /** Extra headers of the upstream's request. */
   headers(given: Readonly<Record<string, string>>): Record<string, string>;
   /** The upstream's request. */
   body(): unknown;
-  /** The client's answer from the upstream's; undefined where it came in that shape. */
+  /** The client's response from the upstream's; undefined where the upstream's already has that shape. */
   answer(body: unknown): object | undefined;
-  /** As `answer`, for upstream's answers that are no JSON; absent where those flow through or are refused. */
+  /**
+   * As `answer`, for upstream responses that are not JSON; absent where those are forwarded unchanged or refused.
+   */
   readonly answerBytes?: ((answer: BinaryAnswer) => object) | undefined;
-  /** What watches the upstream's stream and writes the client's. */
+  /** Observes the upstream's stream and writes the client's. */
   createObserver(): StreamObserver;
-  /** The operation with another request, to be sent once in place of one that was refused; undefined where there is none. */
+  /**
+   * The operation with a corrected request, to be sent once after the provider refused the first one; undefined if it
+   * cannot be corrected.
+   */
   repair?: ((failure: CallFailure) => ServedOperation | undefined) | undefined;
 }
 
-/** What is to be known of an operation whose bodies hold media. */
+/** Facts about an operation whose bodies hold media. */
 interface MediaFacts {
   /** The client's request is a form where it can be one. */
   readonly isForm: boolean;
-  /** Answers that are no JSON flow to the client as they come. */
+  /** Responses that are not JSON are forwarded to the client unchanged. */
   readonly flows: boolean;
-  /** The answer was asked for as plain text. */
+  /** The client asked for plain text. */
   readonly isPlain: boolean;
-  /** Bodies hold sound or pictures, which no log keeps. */
+  /** Bodies hold audio or images, which are not logged. */
   readonly isHeavy: boolean;
-  /** The upstream answers with a list. */
+  /** The upstream's response is a JSON list. */
   readonly isList: boolean;
-  /** A member named `error` does not mean that all of it failed. */
+  /** A field named `error` does not mean that the whole request failed. */
   readonly readsErrors: boolean;
-  /** Most bytes of one event of a stream; undefined: as of any stream. */
+  /** Most bytes of one event of a stream; undefined: the default. */
   readonly maxEventBytes: number | undefined;
 }
 
-/** Whether the client sends a form, whether responses are forwarded as they come, and whether bodies are too large for logs. */
+/** Whether the client sends a form, whether responses are forwarded unchanged, and whether bodies are too large for logs. */
 const mediaForms: Readonly<Record<Media, Pick<MediaFacts, "isForm" | "flows" | "isHeavy">>> = {
   none: { isForm: false, flows: false, isHeavy: false },
   images: { isForm: false, flows: false, isHeavy: true },
@@ -81,7 +86,7 @@ const mediaForms: Readonly<Record<Media, Pick<MediaFacts, "isForm" | "flows" | "
 };
 const plainFormats: readonly unknown[] = ["text", "srt", "vtt"];
 
-function toMediaFacts<Name extends OperationName>({ name, adapter, request }: Parts<Name>): MediaFacts {
+function toMediaFacts<Name extends OperationName>({ name, adapter, request }: OperationParts<Name>): MediaFacts {
   const { media, events } = operationFacts[name];
   const form = mediaForms[media];
   return {
@@ -94,7 +99,7 @@ function toMediaFacts<Name extends OperationName>({ name, adapter, request }: Pa
 }
 
 /** What every served operation is made from. */
-interface Parts<Name extends OperationName> {
+interface OperationParts<Name extends OperationName> {
   name: Name;
   adapter: OperationAdapter<Name>;
   request: Operations[Name]["request"];
@@ -102,14 +107,14 @@ interface Parts<Name extends OperationName> {
   options: ConversionOptions;
 }
 
-/** What an answer that is streamed is observed with, where the provider has the operation itself. */
+/** The observer of a streamed response, where the provider has the operation itself. */
 function createNativeObserver<Name extends OperationName>({
   name,
   adapter,
   request,
   provider,
   options,
-}: Parts<Name>): StreamObserver {
+}: OperationParts<Name>): StreamObserver {
   const { events } = operationFacts[name];
   if (events === "contents") return createContentObserver();
   const corrector = adapter.chunkCorrector?.(request, options);
@@ -124,10 +129,10 @@ function createNativeObserver<Name extends OperationName>({
   return corrector ? keepNumbers(observer, options.numbers) : observer;
 }
 
-/** Token counts of an answer, in whichever of the shapes there are. */
+/** Token counts of a response, in any of the shapes there are. */
 const usageOf = (answer: object): unknown => Reflect.get(answer, "usage") ?? fromUsageMetadata(answer);
 
-function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation {
+function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedOperation {
   const { name, adapter, request, options } = parts;
   return {
     method: adapter.method ?? "POST",
@@ -152,7 +157,7 @@ function serve<Name extends OperationName>(parts: Parts<Name>): ServedOperation 
   };
 }
 
-/** The answer and its counts before they are told in other words, which may have none for some of them. */
+/** The response and its counts before conversion: the other dialect may lack some of the counts. */
 function countFirst(served: ServedOperation) {
   let usage: unknown;
   return {
@@ -172,7 +177,7 @@ function serveThroughChat<Request extends object, Answer extends object>(
   chat: { adapter: OperationAdapter<"chat">; provider: BoundProvider; options: ConversionOptions & DialectOptions },
 ): ServedOperation {
   const { adapter, provider } = chat;
-  // thoughts belong to the other dialects, so the chat is asked for all it has
+  // other dialects have fields for reasoning, so the chat is asked for all of it
   const options: ConversionOptions & DialectOptions = { ...chat.options, strict: false };
   const serveChat = (asked: Operations["chat"]["request"]): ServedOperation => {
     const served = serve({ name: "chat", adapter, request: asked, provider, options });
@@ -180,7 +185,7 @@ function serveThroughChat<Request extends object, Answer extends object>(
     return {
       ...served,
       usageOf: counted.usageOf,
-      answer: (body) => dialect.fromChat(counted.answer(body) as Operations["chat"]["response"], request, options), // read leniently
+      answer: (body) => dialect.fromChat(counted.answer(body) as Operations["chat"]["response"], request, options), // parsed leniently
       createObserver() {
         const observer = createDialectObserver({
           mapper: adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug),
@@ -201,9 +206,9 @@ function serveThroughChat<Request extends object, Answer extends object>(
   return serveChat(dialect.toChat(request, options));
 }
 
-/** A request that another operation of the provider answers; undefined where the provider does not have that one either. */
+/** A request that another operation of the provider serves; undefined where the provider lacks that one too. */
 function serveOver(
-  { over, toRequest, fromAnswer }: Bridge,
+  { over, toRequest, fromAnswer }: FallbackOperation,
   request: Operations[OperationName]["request"],
   provider: BoundProvider,
   options: ConversionOptions & DialectOptions,
@@ -218,31 +223,31 @@ function serveOver(
   return {
     ...served,
     usageOf: counted.usageOf,
-    answer: (body) => fromAnswer(counted.answer(body) as Operations[OperationName]["response"]), // read leniently
+    answer: (body) => fromAnswer(counted.answer(body) as Operations[OperationName]["response"]), // parsed leniently
   };
 }
 
 /**
- * Refuses an operation a provider cannot serve in any way.
+ * Refuses an operation the provider cannot serve at all.
  *
  * @throws {InvalidRequestError}
  */
 export function requireServed(provider: BoundProvider, name: OperationName): void {
-  const over = bridges[name]?.over;
-  // decisions are made of chats too
+  const over = fallbackOperations[name]?.over;
+  // decisions can be made of chats too
   if (provider.operations.chat && (isDialect(name) || name === "decide")) return;
   if (over === undefined || !provider.operations[over]) requireOperation(provider, name);
 }
 
-/** A request without what means something to the gateway alone. */
-function toForeign<Name extends OperationName>(
+/** A request without the fields only the gateway reads. */
+function toProviderRequest<Name extends OperationName>(
   name: Name,
   request: Operations[Name]["request"],
 ): Operations[Name]["request"] {
-  return name === "responses" ? toNativeRequest(request as ResponsesRequest) : request; // as named
+  return name === "responses" ? toNativeRequest(request as ResponsesRequest) : request; // the name says which operation it is
 }
 
-/** What answers a request in another dialect: a provider's chat, or the API the caller would rather have it go by. */
+/** What serves a request in another dialect: a provider's chat, or the API the caller prefers. */
 function findChat<Name extends OperationName>(
   name: Name,
   request: Operations[Name]["request"],
@@ -251,15 +256,15 @@ function findChat<Name extends OperationName>(
 ): OperationAdapter<"chat"> | undefined {
   const { chat } = provider.operations;
   if (name !== "messages" || overResponses !== true) return chat;
-  const { model } = request as MessagesRequest; // as named
+  const { model } = request as MessagesRequest; // the name says which operation it is
   const native = findOperation(provider, "responses", { model });
   return native ? chatOverResponses(native, provider.slug) : chat;
 }
 
 /**
- * How a provider serves a request: by the operation itself where it has it, else through its chat.
+ * How a provider serves a request: by the operation itself where it has it, else by a fallback operation or its chat.
  *
- * @throws {InvalidRequestError} If it has neither, or the request cannot be told in its words.
+ * @throws {InvalidRequestError} If it has none of them, or they cannot express the request.
  */
 export function serveOperation<Name extends OperationName>(
   name: Name,
@@ -268,19 +273,22 @@ export function serveOperation<Name extends OperationName>(
   options: ConversionOptions & DialectOptions,
 ): ServedOperation {
   const adapter = findOperation(provider, name, request);
-  if (adapter) return serve({ name, adapter, request: toForeign(name, request), provider, options });
-  const bridge = bridges[name];
-  const bridged = bridge && serveOver(bridge, request, provider, options);
-  if (bridged) return bridged;
+  if (adapter) return serve({ name, adapter, request: toProviderRequest(name, request), provider, options });
+  const fallback = fallbackOperations[name];
+  const servedOver = fallback && serveOver(fallback, request, provider, options);
+  if (servedOver) return servedOver;
   const chat = findChat(name, request, provider, options);
   if (chat && isDialect(name)) {
-    // the table holds the dialect of this very operation
+    // the table holds the dialect of this operation
     const dialect = dialects[name] as unknown as Dialect<Operations[Name]["request"], Operations[Name]["response"]>;
     return serveThroughChat(dialect, request, { adapter: chat, provider, options });
   }
   requireOperation(provider, name);
-  throw new InvalidRequestError(`Cannot call ${name} on ${provider.slug}: it does not have it for this model`, {
-    code: "unsupported_endpoint",
-    param: "model",
-  });
+  throw new InvalidRequestError(
+    `Cannot call ${name} on ${provider.slug}: the provider does not support this operation for the model`,
+    {
+      code: "unsupported_endpoint",
+      param: "model",
+    },
+  );
 }

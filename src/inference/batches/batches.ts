@@ -15,8 +15,8 @@ import { storedBatchOf } from "./provider-batch.ts";
 import { findBatchProvider } from "./provider-choice.ts";
 
 /** A batch ends by itself after this long. */
-const livesForMs = 24 * 60 * 60_000;
-/** Most batches of a workspace that are not over. */
+const batchLifetimeMs = 24 * 60 * 60_000;
+/** Most open batches of a workspace. */
 const maxOpen = 100;
 
 const finalStates = new Set(["completed", "failed", "expired", "cancelled"]);
@@ -34,14 +34,14 @@ function toUsage(stored: unknown): BatchObject["usage"] {
   };
 }
 
-/** How many lines are done; those of a provider's batch as it says, until its answers were read. */
+/** How many lines are done; those of a provider's batch as it reports them, until its results were read. */
 function countsOf(row: GatewayBatchRow, isOver: boolean): NonNullable<BatchObject["request_counts"]> {
   const { total, completed, failed } = row;
-  const told = isOver || row.provider === null ? undefined : storedBatchOf(row).request_counts;
-  return { total, completed: told?.completed ?? completed, failed: told?.failed ?? failed };
+  const reported = isOver || row.provider === null ? undefined : storedBatchOf(row).request_counts;
+  return { total, completed: reported?.completed ?? completed, failed: reported?.failed ?? failed };
 }
 
-/** What there is to say of a provider's batch. */
+/** The response's fields for a provider's batch. */
 function providerMembers(row: GatewayBatchRow, hasDetails: boolean): Partial<BatchObject> {
   if (row.provider === null) return {};
   const { provider, providerBatchId: provider_batch_id } = row;
@@ -52,7 +52,7 @@ function providerMembers(row: GatewayBatchRow, hasDetails: boolean): Partial<Bat
 function toBatchObject(row: GatewayBatchRow, hasDetails = false): BatchObject {
   const isOver = finalStates.has(row.status);
   const usage = toUsage(row.usage);
-  // the column is only ever written with such a list, and with what the schema of the request took
+  // the column is only written with such a list, and with what the request's schema accepted
   const errors = Array.isArray(row.errors) ? (row.errors as BatchError[]) : undefined;
   return {
     id: row.id,
@@ -75,7 +75,7 @@ function toBatchObject(row: GatewayBatchRow, hasDetails = false): BatchObject {
     cancelling_at: toSeconds(row.cancellingAt),
     cancelled_at: toSeconds(row.cancelledAt),
     request_counts: countsOf(row, isOver),
-    // the schema of the request that made the row
+    // written from a request the schema accepted
     metadata: row.metadata as Record<string, string> | null,
     ...providerMembers(row, hasDetails),
     ...(usage && { usage, cost: row.cost === null ? null : toCents(row.cost), cost_currency: "USD" }),
@@ -85,16 +85,16 @@ function toBatchObject(row: GatewayBatchRow, hasDetails = false): BatchObject {
 async function requireBatch(context: CallerContext, id = context.params.id): Promise<GatewayBatchRow> {
   const row = await context.services.control.stores.gatewayBatches.find(tenantOf(context), { id: id ?? "" });
   if (row) return row;
-  throw new NotFoundError("Cannot find this batch: batches of a provider need its name in x-gateway-provider", {
+  throw new NotFoundError("Cannot find this batch: name the provider in x-gateway-provider to find its batches", {
     code: "batch_not_found",
     param: "batch_id",
   });
 }
 
-/** The key a batch runs with: it is looked up again while it runs, which a token could not be. */
+/** The key a batch runs with. It is looked up again while the batch runs, which a token could not be. */
 async function requireKey({ principal, services: { authenticator } }: CallerContext): Promise<string> {
   if (await authenticator.ofKey(principal.keyId)) return principal.keyId;
-  throw new PermissionError("Forbidden! Batches of the gateway are made with an API key, not with a token", {
+  throw new PermissionError("Forbidden! Creating a gateway batch needs an API key, not a token", {
     code: "AB03",
   });
 }
@@ -108,18 +108,18 @@ async function requireInput(id: string, context: CallerContext): Promise<void> {
   });
 }
 
-/** Options of a provider's job, which may stand at the top level too. */
+/** Options of a provider's job, which may also be given at the top level. */
 const jobOptions = ["role_arn", "job_name", "output_data_config", "model"] as const;
 
 function readJobOptions(body: BatchRequest): JsonValue {
   const { provider_options: given } = body;
   const entries = jobOptions.map((name) => [name, given?.[name] ?? body[name]] as const);
   const options = Object.fromEntries(entries.filter(([, value]) => value !== undefined && value !== null));
-  // parsed from JSON a moment ago
+  // parsed from JSON
   return options as JsonValue;
 }
 
-/** What a row says of the provider whose own batch it may become: in the window of those batches alone. */
+/** The columns for the provider whose own batch this may become: only batches with that completion window. */
 async function ofProvider(
   body: BatchRequest,
   options: Readonly<Record<string, string>>,
@@ -140,7 +140,7 @@ export async function createBatch(context: CallerContext): Promise<Reply> {
   const options = readGatewayOptions(body.gateway_options ?? {}, context.services);
   await requireInput(body.input_file_id, context);
   if ((await batches.store.countOpen(tenant)) >= maxOpen) {
-    throw new RateLimitError(`Cannot make a batch: ${maxOpen} of this workspace are not over`, {
+    throw new RateLimitError(`Cannot make a batch: ${maxOpen} batches of this workspace are still open`, {
       code: "too_many_batches",
       headers: { "retry-after": "60" },
     });
@@ -158,7 +158,7 @@ export async function createBatch(context: CallerContext): Promise<Reply> {
     model: body.model ?? body.provider_options?.model ?? null,
     metadata: (body.metadata ?? null) as JsonValue,
     createdAt: now,
-    expiresAt: now + livesForMs,
+    expiresAt: now + batchLifetimeMs,
     outputSeconds: body.output_expires_after?.seconds ?? null,
     ...(await ofProvider(body, options, context)),
   };
@@ -198,11 +198,11 @@ export async function cancelBatch(context: CallerContext): Promise<Reply> {
   return jsonReply(toBatchObject(now));
 }
 
-/** `GET /batches/{id}/output`: the answered lines; without any, those that failed, or what is wrong with the input. */
+/** `GET /batches/{id}/output`: the successful lines; without any, the failed lines or what is wrong with the input. */
 export async function retrieveBatchOutput(context: CallerContext): Promise<Reply> {
   const row = await requireBatch(context);
   if (!finalStates.has(row.status)) {
-    throw new ConflictError(`Cannot give the output yet: the batch is ${row.status}`, {
+    throw new ConflictError(`Cannot return the output yet: the batch is ${row.status}`, {
       code: "batch_not_ready",
       headers: { "retry-after": "5" },
     });

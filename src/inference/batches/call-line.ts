@@ -4,15 +4,15 @@ import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchRequest } from "./lines.ts";
 
-/** Largest answer that is kept. */
+/** Largest response that is stored. */
 export const maxAnswerBytes = 16 * 1024 * 1024;
-const maxTries = 3;
-/** Statuses of failures that may pass. */
+const maxAttempts = 3;
+/** Statuses of failures that may be temporary. */
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504, 529]);
 /** Longest wait a provider can ask for. */
 const maxWaitMs = 30_000;
 
-/** Tokens of answers by kind. */
+/** Tokens of responses by kind. */
 export interface TokenCounts {
   input: number;
   cached: number;
@@ -22,13 +22,13 @@ export interface TokenCounts {
 
 export const noTokens: TokenCounts = { input: 0, cached: 0, output: 0, reasoning: 0 };
 
-/** What became of a line. */
+/** The outcome of a line. */
 export interface LineResult {
   /** The line of the output or error file, without its line feed. */
   text: string;
   isFailure: boolean;
   tokens: TokenCounts;
-  /** Nano-dollars of all its calls; null where none has a cost that is known. */
+  /** Nano-dollars of all its calls; null where none has a known cost. */
   cost: number | null;
 }
 
@@ -40,7 +40,7 @@ interface LineCalls {
   model: string | null;
   handle: HandleRequest;
   signal: AbortSignal;
-  /** Waits; at most what batches pause between buckets. */
+  /** Waits; at most as long as a batch pauses between buckets. */
   wait(milliseconds: number): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ function count(holder: unknown, ...names: string[]): number {
   return typeof found === "number" && Number.isSafeInteger(found) && found >= 0 ? found : 0;
 }
 
-/** Tokens an answer says it took. */
+/** Tokens a response reports. */
 export function tokensOf(body: unknown): TokenCounts {
   const usage = isObject(body) ? body.usage : undefined;
   if (!isObject(usage)) return noTokens;
@@ -64,7 +64,7 @@ export function tokensOf(body: unknown): TokenCounts {
   };
 }
 
-/** What is told of a line that was not called. */
+/** The result of a line that was not called. */
 export function toSkippedResult(
   batchId: string,
   customId: string,
@@ -74,29 +74,29 @@ export function toSkippedResult(
   return { text, isFailure: true, tokens: noTokens, cost: null };
 }
 
-/** A new id of a line of the output. */
+/** A new id for a line of the output. */
 export function lineId(batchId: string): string {
   return `batch_req_${batchId.replace(/^gw_batch_/, "").slice(0, 8)}_${crypto.randomUUID()}`;
 }
 
-/** The error a failed answer tells. */
+/** The error in a failed response. */
 export function errorOf(body: unknown, status: number): { code: string; message: string } {
   const error = isObject(body) && isObject(body.error) ? body.error : {};
   const code = typeof error.code === "string" ? error.code : `http_${status}`;
-  return { code, message: typeof error.message === "string" ? error.message : `The answer has the status ${status}` };
+  return { code, message: typeof error.message === "string" ? error.message : `The response has the status ${status}` };
 }
 
-/** How long an answer asks to wait, in milliseconds; bounded. */
+/** How long a response asks to wait, in milliseconds; bounded. */
 function retryAfterMs(response: Response): number {
   const seconds = Number(response.headers.get("retry-after") ?? 0);
   return Number.isFinite(seconds) && seconds > 0 ? Math.min(seconds * 1000, maxWaitMs) : 0;
 }
 
-/** Makes the call of a line, again where its failure may pass, unless a config says what is tried. */
+/** Calls the provider for a line, and retries temporary failures unless a config defines the retries. */
 async function sendLine({ request, url, write }: BatchRequest, calls: LineCalls): Promise<Response> {
   const { headers, connection, handle, signal, model } = calls;
   const body = write(model === null ? request.body : { model, ...request.body });
-  const tries = headers["x-gateway-config"] === undefined ? maxTries : 1;
+  const tries = headers["x-gateway-config"] === undefined ? maxAttempts : 1;
   for (let attempt = 1; ; attempt++) {
     const init = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body, signal };
     const response = await handle(new Request(`http://batches.internal${url}`, init), connection);
@@ -106,7 +106,7 @@ async function sendLine({ request, url, write }: BatchRequest, calls: LineCalls)
   }
 }
 
-/** The value of a JSON answer; any other is its text. */
+/** The value of a JSON response; of any other its text. */
 function readBody(text: string): ExactValue {
   try {
     return parseExact(text);
@@ -115,18 +115,18 @@ function readBody(text: string): ExactValue {
   }
 }
 
-/** Runs one line as a request of the key that made the batch. Never fails. */
+/** Runs one line as a request of the key that created the batch. Never fails. */
 export async function callLine(line: BatchRequest, calls: LineCalls): Promise<LineResult> {
   const { batchId } = calls;
   let cost: number | null = null;
   const onSettled = (settled: SettledRequest) => {
-    // a call that failed costs nothing but answers nobody got, and is no sign that the price is known
+    // a failed call costs only what its discarded responses cost, and does not show that the price is known
     if (settled.cost !== null && (settled.status < 300 || settled.cost > 0)) cost = (cost ?? 0) + settled.cost;
   };
   const { request } = line;
   const { custom_id: customId } = request;
   if (request.body.stream === true) {
-    const error = { code: "streaming_not_supported", message: "A batch has no streams: leave stream out" };
+    const error = { code: "streaming_not_supported", message: "Batches cannot stream: leave stream out" };
     return toSkippedResult(batchId, customId, error);
   }
   try {
@@ -138,11 +138,11 @@ export async function callLine(line: BatchRequest, calls: LineCalls): Promise<Li
     const isFailure = status < 200 || status > 299;
     const answer = { status_code: status, request_id: response.headers.get("x-gateway-request-id") ?? "", body };
     const error = isFailure ? errorOf(body, status) : null;
-    const told = write({ id: lineId(batchId), custom_id: customId, response: answer, error });
-    return { text: told, isFailure, tokens: tokensOf(body), cost };
+    const resultLine = write({ id: lineId(batchId), custom_id: customId, response: answer, error });
+    return { text: resultLine, isFailure, tokens: tokensOf(body), cost };
   } catch {
-    const error = { code: "answer_unreadable", message: "The answer broke off or is too large to keep" };
-    // what was answered was paid all the same
+    const error = { code: "answer_unreadable", message: "The response broke off or is too large to store" };
+    // the provider charges for the response all the same
     return { ...toSkippedResult(batchId, customId, error), cost };
   }
 }

@@ -4,16 +4,16 @@ import { readChunks } from "../../lib/body.ts";
 import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
 import { findJsonExcess, isObject } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
-import type { PriceBook } from "../../pricing/own-prices.ts";
+import type { PriceList } from "../../pricing/own-prices.ts";
 import type { InlineRules } from "../../providers/core/records.ts";
 import { costOfBatchLine } from "../call/cost.ts";
 import { errorOf, type LineResult, lineId, maxAnswerBytes, noTokens, tokensOf, toSkippedResult } from "./call-line.ts";
 import { isBlank } from "./lines.ts";
-import { commit, type HeldBatch, type StepParts, storeResults } from "./progress.ts";
+import { commit, type OpenBatch, type StepParts, storeResults } from "./progress.ts";
 import type { ProviderBatch } from "./provider-batch.ts";
 import { askForRecord, askProvider, ProviderFailure, toSegment } from "./provider-request.ts";
 
-/** Lines that are stored in one transaction, and their bytes. */
+/** Lines stored in one transaction, and their bytes. */
 const storedLines = 1_000;
 const storedBytes = 4 * 1024 * 1024;
 
@@ -30,22 +30,22 @@ function readRow({
   }
 }
 
-/** The answer a row tells of; undefined where the request was not answered. */
+/** The response in a result line; undefined where the request has none. */
 function answerOf({ response }: Record<string, unknown>) {
   if (!isObject(response) || typeof response.status_code !== "number") return undefined;
   const { status_code, request_id: id, body = null } = response;
   return { status_code, request_id: typeof id === "string" ? id : "", body };
 }
 
-/** What the lines of a batch are priced by. */
+/** What the cost of a batch's lines is computed from. */
 interface LinePrices {
   provider: string;
-  /** The model that was asked for. */
+  /** The requested model. */
   model: string | null;
-  prices: PriceBook | undefined;
+  prices: PriceList | undefined;
 }
 
-/** Nano-dollars of an answer at the price of batches; null where it is not known. */
+/** Nano-dollars of a response at the batch price; null where it is not known. */
 function costOf(body: unknown, { model, ...target }: LinePrices): number | null {
   if (!isObject(body)) return null;
   const names = [model, body.model].filter((name) => typeof name === "string");
@@ -53,14 +53,14 @@ function costOf(body: unknown, { model, ...target }: LinePrices): number | null 
   return costs.find((cost) => cost !== undefined) ?? null;
 }
 
-/** What a step of reading works with. */
+/** What one step of reading results needs. */
 interface CollectParts extends StepParts {
-  /** Makes a line of our form of one of the provider's; absent: they have it already. */
+  /** Converts a result line of the provider to OpenAI's shape; absent: it has that shape already. */
   toLine?: InlineRules["toLine"] | undefined;
 }
 
-/** The row in our form; undefined where it cannot be read. */
-function toOurForm(row: Record<string, unknown>, toLine: CollectParts["toLine"], model: string) {
+/** The line in OpenAI's shape; undefined where it cannot be parsed. */
+function toOpenAIForm(row: Record<string, unknown>, toLine: CollectParts["toLine"], model: string) {
   if (!toLine) return row;
   try {
     const line = toLine(row, model);
@@ -70,12 +70,15 @@ function toOurForm(row: Record<string, unknown>, toLine: CollectParts["toLine"],
   }
 }
 
-/** A line of the provider's answers as one of our files. */
+/** A result line of the provider as a line of our output files. */
 function toResult(line: Line, batchId: string, { toLine, ...prices }: LinePrices & Pick<CollectParts, "toLine">) {
-  const told = readRow(line);
-  const row = told && toOurForm(told.row, toLine, prices.model ?? "");
-  if (!told || !row || typeof row.custom_id !== "string") {
-    return toSkippedResult(batchId, "", { code: "unreadable_row", message: "The provider's row cannot be read" });
+  const found = readRow(line);
+  const row = found && toOpenAIForm(found.row, toLine, prices.model ?? "");
+  if (!found || !row || typeof row.custom_id !== "string") {
+    return toSkippedResult(batchId, "", {
+      code: "unreadable_row",
+      message: "The provider's result line cannot be parsed",
+    });
   }
   const answer = answerOf(row);
   const status = answer?.status_code ?? 0;
@@ -83,14 +86,14 @@ function toResult(line: Line, batchId: string, { toLine, ...prices }: LinePrices
   const error = isFailure ? errorOf(isObject(row.error) ? row : answer?.body, status) : null;
   const id = typeof row.id === "string" && row.id !== "" ? row.id : lineId(batchId);
   return {
-    text: told.write({ id, custom_id: row.custom_id, response: answer ?? null, error }),
+    text: found.write({ id, custom_id: row.custom_id, response: answer ?? null, error }),
     isFailure,
     tokens: answer ? tokensOf(answer.body) : noTokens,
     cost: isFailure ? null : costOf(answer?.body, prices),
   };
 }
 
-/** Where the answers are: the output first, then the errors. Undefined: there are none. */
+/** Where the results are: the output file first, then the error file. Undefined: there are no results. */
 function pathOf(row: GatewayBatchRow, batch: ProviderBatch): string | undefined {
   const { output_file_id: output, error_file_id: errors } = batch;
   if (row.collected === 1) return errors ? `/v1/files/${toSegment(errors)}/content` : undefined;
@@ -98,12 +101,12 @@ function pathOf(row: GatewayBatchRow, batch: ProviderBatch): string | undefined 
   return hasOutput ? `/v1/batches/${toSegment(row.providerBatchId ?? "")}/output` : undefined;
 }
 
-/** Answers that are not there: where a batch ended early, or each of its lines failed, there need be none. */
+/** Missing results: where a batch ended early, or each of its lines failed, there may be none. */
 const missing: ReadonlySet<number> = new Set([404, 409]);
 
 async function open(row: GatewayBatchRow, path: string, parts: StepParts): Promise<Response | undefined> {
   try {
-    return await askProvider(row, { what: "read the answers", path }, parts);
+    return await askProvider(row, { what: "read the results", path }, parts);
   } catch (error) {
     if (!(error instanceof ProviderFailure) || !missing.has(error.status ?? 0)) throw error;
     if (error.status === 404 && row.providerStatus === "completed") throw error;
@@ -111,18 +114,18 @@ async function open(row: GatewayBatchRow, path: string, parts: StepParts): Promi
   }
 }
 
-/** Pieces of an answer; one that breaks off is asked for again. */
+/** Chunks of the results; a download that breaks off is retried. */
 async function* readAnswer(response: Response): AsyncGenerator<Uint8Array, void> {
   try {
     yield* readChunks(response);
   } catch {
-    throw new ProviderFailure("answers_broke_off", "The answers broke off while they were read", { isPassing: true });
+    throw new ProviderFailure("answers_broke_off", "The results broke off while they were read", { isPassing: true });
   }
 }
 
-/** Takes the answers over from where the process before stopped. */
-async function takeAnswers(
-  held: HeldBatch,
+/** Reads the results, from where the previous process stopped. */
+async function storeAnswers(
+  held: OpenBatch,
   { response, prices }: { response: Response; prices: LinePrices },
   parts: CollectParts,
 ): Promise<void> {
@@ -141,7 +144,7 @@ async function takeAnswers(
   for await (const line of readLines(readAnswer(response), { maxBytes: maxAnswerBytes })) {
     position++;
     if (isBlank(line)) continue;
-    // no batch has more answers than requests: what a host sends beyond is not stored
+    // a batch has at most one result per request: whatever a host sends beyond that is not stored
     if (++rows > total) break;
     if (position <= done) continue;
     results.push(toResult(line, id, { ...prices, toLine: parts.toLine }));
@@ -151,25 +154,25 @@ async function takeAnswers(
   await store();
 }
 
-/** Prices of the integration behind a batch: a request that asks for it tells whose they are. */
+/** Prices of the integration behind a batch: the destination of a request for its state has them. */
 async function findPrices(row: GatewayBatchRow, parts: StepParts): Promise<LinePrices> {
   const { provider, model, providerBatchId } = row;
-  let prices: PriceBook | null = null;
+  let prices: PriceList | null = null;
   const path = `/v1/batches/${toSegment(providerBatchId ?? "")}`;
   const onSettled: ConnectionInfo["onSettled"] = (settled) => {
     prices = settled.prices;
   };
-  await askForRecord(row, { what: "ask for the state of the batch", path, onSettled }, parts);
+  await askForRecord(row, { what: "read the state of the batch", path, onSettled }, parts);
   return { provider: provider ?? "", model, prices: prices ?? undefined };
 }
 
-/** Reads one of the two files of a provider's answers into those of the gateway. */
-export async function collectAnswers(held: HeldBatch, batch: ProviderBatch, parts: CollectParts): Promise<void> {
+/** Reads one of the provider's two result files into those of the gateway. */
+export async function collectAnswers(held: OpenBatch, batch: ProviderBatch, parts: CollectParts): Promise<void> {
   const path = pathOf(held.row, batch);
   if (path !== undefined) {
     const prices = await findPrices(held.row, parts);
     const response = await open(held.row, path, parts);
-    if (response) await takeAnswers(held, { response, prices }, parts);
+    if (response) await storeAnswers(held, { response, prices }, parts);
   }
   await commit(held.row, { collected: held.row.collected + 1, position: 0 }, parts);
 }

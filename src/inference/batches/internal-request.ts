@@ -1,14 +1,14 @@
 import { readBytes } from "../../lib/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 
-/** A form with a file, written while its content comes. */
+/** A form with a file, written while its content arrives. */
 interface FileForm {
   body: ReadableStream<Uint8Array>;
-  /** With its boundary. */
+  /** With the form's boundary. */
   contentType: string;
 }
 
-/** What a request of the gateway's own holds. */
+/** What an internal request holds. */
 export interface OwnRequestInit {
   method?: string;
   headers: Readonly<Record<string, string>>;
@@ -16,10 +16,10 @@ export interface OwnRequestInit {
   signal: AbortSignal;
 }
 
-/** Largest answer that is read. */
+/** Largest response that is read. */
 const maxAnswerBytes = 1024 * 1024;
 
-/** Pieces of a form whose first part is its purpose, as stores of objects need it. */
+/** Chunks of a form. The purpose comes first: object stores need it before the file. */
 async function* writeForm(
   content: AsyncGenerator<Uint8Array, void>,
   { purpose, filename, boundary }: { purpose: string; filename: string; boundary: string },
@@ -57,14 +57,14 @@ export function createFileForm(
   return { body, contentType: `multipart/form-data; boundary=${boundary}` };
 }
 
-/** A request of the gateway's own, for `Services.handle`. */
+/** A request the gateway makes of itself, for `Services.handle`. */
 export function createOwnRequest(path: string, { method = "GET", ...init }: OwnRequestInit): Request {
   // `duplex` is required for streamed bodies and missing in the DOM types
   const streamed = init.body instanceof ReadableStream ? { duplex: "half" as const } : {};
   return new Request(`http://gateway.internal${path}`, { method, ...init, ...streamed });
 }
 
-/** The members of a JSON answer, which is read to its end; none where it is no object. */
+/** The fields of a JSON response, which is read to its end; empty where it is not an object. */
 export async function readOwnAnswer(response: Response): Promise<Record<string, unknown>> {
   const bounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
   const value = parseJson(new TextDecoder().decode(await readBytes(response, bounds)));

@@ -35,7 +35,7 @@ function problem(code: string, message: string, param: string | null = null): Pa
   return { problem: { code, message, param } };
 }
 
-/** Whether a line holds nothing: such lines are skipped. */
+/** Whether a line is blank: such lines are skipped. */
 export function isBlank({ bytes, isTooLong }: Line): boolean {
   return !isTooLong && bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d);
 }
@@ -44,7 +44,11 @@ function readJson(bytes: Uint8Array): ExactValue | undefined {
   return findJsonExcess(bytes) === undefined ? parseExactBytes(bytes) : undefined;
 }
 
-/** Reads one line. @param endpoint Route of lines that name none. */
+/**
+ * Parses one line.
+ *
+ * @param endpoint Route of lines that name none.
+ */
 export function parseLine({ bytes, isTooLong }: Line, endpoint: string): ParsedLine {
   if (isTooLong) return problem("line_too_long", `The line is longer than ${maxLineBytes / 2 ** 20} MiB`);
   let read: ExactValue | undefined;
@@ -65,5 +69,5 @@ export function parseLine({ bytes, isTooLong }: Line, endpoint: string): ParsedL
   const request = checked.output;
   const url = request.url ?? endpoint;
   if (batchEndpoints.includes(url)) return { request, url, write: read?.write ?? JSON.stringify };
-  return problem("invalid_url", `The url is not one batches can call: use ${batchEndpoints.join(", ")}`, "url");
+  return problem("invalid_url", `The url must be a route batches can call: ${batchEndpoints.join(", ")}`, "url");
 }

@@ -4,7 +4,7 @@ import { isHeaderValue } from "../../lib/headers.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { GatewayOptionHeaders } from "../../schemas/batches.ts";
 
-/** Longest text of all headers of a batch together. */
+/** Most characters of all headers of a batch together. */
 const maxLength = 64 * 1024;
 
 function refuse(message: string): never {
@@ -12,9 +12,9 @@ function refuse(message: string): never {
 }
 
 /**
- * Headers of the calls of a batch, by their names in lower case with our first prefix.
+ * Headers of a batch's calls, by their names in lower case with the gateway's first prefix.
  *
- * @throws {InvalidRequestError} 400 for one that is none of ours, and for the key of the gateway.
+ * @throws {InvalidRequestError} 400 for a header without the gateway's prefix, and for the gateway key.
  */
 export function readGatewayOptions(
   given: GatewayOptionHeaders,
@@ -28,9 +28,9 @@ export function readGatewayOptions(
     if (prefix === undefined && lower !== "authorization") {
       refuse(`Cannot use ${written}: give headers that begin with x-gateway-, or authorization`);
     }
-    if (name === "x-gateway-api-key") refuse("Cannot use x-gateway-api-key: a batch runs with the key that made it");
+    if (name === "x-gateway-api-key") refuse("Cannot use x-gateway-api-key: a batch runs with the key that created it");
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-    if (!/^[a-z0-9-]+$/.test(name) || !isHeaderValue(text)) refuse(`Cannot use ${written}: it is no header`);
+    if (!/^[a-z0-9-]+$/.test(name) || !isHeaderValue(text)) refuse(`Cannot use ${written}: it is not a valid header`);
     headers[name] = text;
   }
   if (JSON.stringify(headers).length > maxLength)
@@ -38,7 +38,7 @@ export function readGatewayOptions(
   return headers;
 }
 
-/** Headers as they were sealed. */
+/** Headers from their sealed form. */
 export function parseSealedOptions(text: string): Record<string, string> {
   const value = parseJson(text);
   return Object.fromEntries(Object.entries(isObject(value) ? value : {}).map(([name, one]) => [name, String(one)]));

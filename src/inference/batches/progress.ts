@@ -8,31 +8,31 @@ import type { BatchError } from "../../schemas/batches.ts";
 import { type LineResult, noTokens, type TokenCounts } from "./call-line.ts";
 import { parseSealedOptions } from "./options.ts";
 
-/** A batch that did not end by this long after its own end is given up, with its files. */
+/** A batch still open this long after its deadline is given up, with its files. */
 export const abandonedAfterMs: number = 24 * 60 * 60_000;
 
 /** Kind and field of the sealed headers of a batch. */
 export const sealedOptions = { kind: "batches", field: "options" } as const;
 
-/** What batches are run with. */
+/** What running a batch needs. */
 export type BatchServices = Pick<
   Services,
   "authenticator" | "batches" | "clock" | "control" | "files" | "handle" | "limits" | "providers"
 >;
 
-/** What a step works with. */
+/** What a step needs. */
 export interface StepParts {
   services: BatchServices;
-  /** Whoever holds the batch. */
+  /** Name of the runner that holds the batch. */
   owner: string;
-  /** Ends calls that are under way. */
+  /** Ends running calls. */
   signal: AbortSignal;
   wait(milliseconds: number): Promise<void>;
-  /** Milliseconds until a provider is asked again. */
+  /** Milliseconds between two requests for a provider batch's state. */
   statusCheckMs: number;
 }
 
-/** Whose batch it is. */
+/** The tenant of a batch. */
 export function tenantOf({ organisationId, workspaceId }: GatewayBatchRow): WorkspaceTenant {
   return { organisationId, workspaceId };
 }
@@ -40,7 +40,7 @@ export function tenantOf({ organisationId, workspaceId }: GatewayBatchRow): Work
 /** What a step changes. */
 export type Change = Partial<GatewayBatchRow>;
 
-/** Writes a step, and what goes with it, in one transaction. */
+/** Writes a step and its further statements in one transaction. */
 export async function commit(
   row: GatewayBatchRow,
   change: Change,
@@ -51,18 +51,18 @@ export async function commit(
   await store.write([store.step(row, owner, change), ...others]);
 }
 
-/** A batch in a step that writes more than once: the row as it was written last. */
-export interface HeldBatch {
+/** A batch in a step that writes more than once: the row as last written. */
+export interface OpenBatch {
   row: GatewayBatchRow;
 }
 
-/** As `commit`, and goes on with what was written; states are not changed this way. */
-export async function advanceBatch(held: HeldBatch, change: Change, parts: StepParts): Promise<void> {
+/** As `commit`, and continues with the written row; it does not change states. */
+export async function advanceBatch(held: OpenBatch, change: Change, parts: StepParts): Promise<void> {
   await commit(held.row, change, parts);
   held.row = { ...held.row, ...change, turn: held.row.turn + 1 };
 }
 
-/** Ends a batch: its files become visible if they hold something, and its headers go. */
+/** Ends a batch: files that hold something become visible, and its headers are deleted. */
 export async function end(row: GatewayBatchRow, change: Change, parts: StepParts): Promise<void> {
   const { files, control } = parts.services;
   const tenant = tenantOf(row);
@@ -70,34 +70,34 @@ export async function end(row: GatewayBatchRow, change: Change, parts: StepParts
   const statements: InStatement[] = [
     control.stores.secrets.remove(tenant, { kind: sealedOptions.kind, recordId: row.id }),
   ];
-  const kept: Change = {};
+  const shownFiles: Change = {};
   for (const name of ["outputFileId", "errorFileId"] as const) {
     const id = row[name];
     if (id === null) continue;
     const file = await control.stores.gatewayFiles.find(tenant, { id });
     const isUsed = file !== undefined && file.bytes > 0;
-    kept[name] = isUsed ? id : null;
-    // the upkeep takes what nobody will see
+    shownFiles[name] = isUsed ? id : null;
+    // the cleanup removes files nobody will see
     statements.push(isUsed ? files.finish(tenant, id, expiresAt) : discard(tenant, id, parts));
   }
-  await commit(row, { ...kept, ...change, leaseUntil: 0 }, parts, statements);
+  await commit(row, { ...shownFiles, ...change, leaseUntil: 0 }, parts, statements);
 }
 
 function discard(tenant: WorkspaceTenant, id: string, { services }: StepParts): InStatement {
   return services.control.stores.gatewayFiles.update(tenant, { id, status: "writing" }, { status: "deleted" });
 }
 
-/** Ends a batch that cannot be run. */
+/** Fails a batch that cannot be run. */
 export function fail(row: GatewayBatchRow, errors: BatchError[], parts: StepParts): Promise<void> {
   return end(row, { status: "failed", failedAt: parts.services.clock.now(), errors: toStoredErrors(errors) }, parts);
 }
 
-/** Errors as rows hold them. */
+/** Errors as the column stores them. */
 export function toStoredErrors(errors: readonly BatchError[]): JsonValue {
   return errors.map(({ code = null, message = null, param = null, line = null }) => ({ code, message, param, line }));
 }
 
-/** Statements that make the files of the answers, and their names in the row. */
+/** Statements that create the result files and put their names in the row. */
 export async function openFiles(row: GatewayBatchRow, givenUpAt: number, { services: { files } }: StepParts) {
   const tenant = tenantOf(row);
   const name = (kind: string) => ({ filename: `${row.id}_${kind}.jsonl`, purpose: "batch_output" });
@@ -121,7 +121,7 @@ function addTokens(stored: unknown, results: readonly LineResult[]): { [Name in 
   return sum;
 }
 
-/** Nano-dollars of the lines so far; null while none has a cost that is known. */
+/** Nano-dollars of the lines so far; null while none has a known cost. */
 function addCosts(stored: number | null, results: readonly LineResult[]): number | null {
   const known = [stored, ...results.map(({ cost }) => cost)].filter((cost) => cost !== null);
   if (known.length === 0) return null;
@@ -131,7 +131,7 @@ function addCosts(stored: number | null, results: readonly LineResult[]): number
   );
 }
 
-/** Stores what became of a bucket, results and place in one transaction, and tells what changed. */
+/** Stores the outcome of a bucket, results and position, in one transaction, and returns what changed. */
 export async function storeResults(
   row: GatewayBatchRow,
   { results, position, change: others = {} }: { results: readonly LineResult[]; position: number; change?: Change },
@@ -156,7 +156,7 @@ export async function storeResults(
   return change;
 }
 
-/** Headers of the calls, which were sealed when the batch was made. */
+/** Headers of the calls, sealed when the batch was created. */
 export async function openOptions(
   row: GatewayBatchRow,
   { control }: Pick<Services, "control">,

@@ -7,7 +7,7 @@ import { isId } from "./provider-request.ts";
 const id = v.pipe(v.string(), v.check(isId));
 const count = v.nullish(v.number());
 
-/** What is read of a provider's batch; it has the form of `GET /v1/batches/{id}`. */
+/** The fields read of a provider's batch, in the shape of `GET /v1/batches/{id}`. */
 const ProviderBatch = v.looseObject({
   id,
   status: v.nullish(v.string()),
@@ -20,9 +20,9 @@ const ProviderBatch = v.looseObject({
 });
 export type ProviderBatch = v.InferOutput<typeof ProviderBatch>;
 
-/** Longest text of a batch that is kept whole. */
-const maxKept = 64 * 1024;
-/** Errors of a batch that are kept. */
+/** Most characters of a batch that is stored unchanged. */
+const maxStoredLength = 64 * 1024;
+/** Most errors of a batch that are stored. */
 const maxErrors = 100;
 
 const states = new Set(["validating", "in_progress", "finalizing", "completed", "failed", "expired", "cancelled"]);
@@ -30,29 +30,29 @@ states.add("cancelling");
 
 const finalStates = new Set(["completed", "failed", "expired", "cancelled"]);
 
-/** A provider's batch as it was answered; undefined where it cannot be read. */
+/** A provider's batch from its response; undefined where it cannot be parsed. */
 export function parseProviderBatch(value: unknown): ProviderBatch | undefined {
   const parsed = v.safeParse(ProviderBatch, value);
   return parsed.success ? parsed.output : undefined;
 }
 
-/** Its state, in our words. */
+/** Its state, as the gateway names it. */
 export function stateOf({ status }: ProviderBatch): string {
   return status && states.has(status) ? status : "in_progress";
 }
 
-/** Whether a state is the last one. */
+/** Whether a state is final. */
 export function isFinal(status: string | null): boolean {
   return status !== null && finalStates.has(status);
 }
 
-/** The batch as rows hold it: whole unless it is too long. */
+/** The batch as the column stores it: complete unless it is too long. */
 export function toStoredBatch(batch: ProviderBatch): JsonValue {
   const { id, status, output_file_id, error_file_id, created_at, request_counts } = batch;
   const text = JSON.stringify(batch);
-  const kept = { id, status, output_file_id, error_file_id, created_at, request_counts };
-  // either is JSON, read back so that nothing else is in it
-  return JSON.parse(text.length <= maxKept ? text : JSON.stringify(kept));
+  const short = { id, status, output_file_id, error_file_id, created_at, request_counts };
+  // serialised and parsed again, so that it holds JSON values only
+  return JSON.parse(text.length <= maxStoredLength ? text : JSON.stringify(short));
 }
 
 /** The batch a row holds. */
@@ -60,9 +60,9 @@ export function storedBatchOf({ providerBatch, providerBatchId }: GatewayBatchRo
   return parseProviderBatch(providerBatch) ?? { id: providerBatchId ?? "" };
 }
 
-/** What a provider says is wrong; a batch that failed for no stated reason says so. */
+/** The errors a provider reports; a batch that failed without a reason gets one that says so. */
 export function errorsOf(batch: ProviderBatch, provider: string): BatchError[] {
-  const told = (batch.errors?.data ?? []).slice(0, maxErrors);
-  if (told.length > 0 || stateOf(batch) !== "failed") return told;
+  const reported = (batch.errors?.data ?? []).slice(0, maxErrors);
+  if (reported.length > 0 || stateOf(batch) !== "failed") return reported;
   return [{ code: "provider_batch_failed", message: `The batch failed at ${provider}`, param: null, line: null }];
 }

@@ -23,7 +23,7 @@ export function withOptions(context: CallerContext, options: Readonly<Record<str
   };
 }
 
-/** Whether more is asked for than where calls go: what is done with each call only calls of the gateway can do. */
+/** Whether the headers ask for more than a destination: such settings need each line to be called by the gateway. */
 function changesCalls(
   settings: InheritedSettings,
   { view }: RequestConfig,
@@ -35,9 +35,10 @@ function changesCalls(
 }
 
 /**
- * The one destination a request without a body has; undefined where a config has several, or does more than name one.
+ * The single destination of a request without a body; undefined where a config has several targets, or does more than
+ * name one.
  *
- * @throws {GatewayError} For what cannot be used.
+ * @throws {GatewayError} If the config or the destination cannot be used.
  */
 export async function readOnlyDestination(context: CallerContext): Promise<Destination | undefined> {
   const config = await readRequestConfig(context);
@@ -51,7 +52,7 @@ export async function readOnlyDestination(context: CallerContext): Promise<Desti
  * The provider whose own batch the lines can become; undefined where they are called one by one.
  *
  * @param options Headers of the calls.
- * @throws {GatewayError} 5xx when it cannot be told now. What the headers lack otherwise the lines tell.
+ * @throws {GatewayError} 5xx when it cannot be determined now. Other faults of the headers are reported by the lines.
  */
 export async function findBatchProvider(
   endpoint: string,
@@ -62,7 +63,7 @@ export async function findBatchProvider(
   try {
     if (await isForOwnStore(asked)) return undefined;
     const destination = await readOnlyDestination(asked);
-    // where some models are not allowed each call is looked at
+    // where some models are not allowed each call is checked
     if (!destination || destination.managed?.restrictedTo) return undefined;
     const { slug, batches } = destination.provider;
     return batches?.endpoints.includes(endpoint) ? slug : undefined;

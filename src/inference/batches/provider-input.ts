@@ -15,8 +15,8 @@ async function* readRequests(
   for await (const line of readLines(content, { maxBytes: maxLineBytes })) {
     if (isBlank(line)) continue;
     const parsed = parseLine(line, endpoint);
-    // the whole file was looked through before
-    if ("problem" in parsed) throw new ProviderFailure("invalid_request_line", "A line of the input cannot be read");
+    // the file was validated before
+    if ("problem" in parsed) throw new ProviderFailure("invalid_request_line", "A line of the input cannot be parsed");
     const { request, url } = parsed;
     const body = model === null ? request.body : { model, ...request.body };
     yield { custom_id: request.custom_id, method: "POST", url, body };
@@ -25,7 +25,7 @@ async function* readRequests(
 
 async function openRequests(row: GatewayBatchRow, { services: { files } }: StepParts) {
   const input = await files.find(tenantOf(row), row.inputFileId);
-  if (!input) throw new ProviderFailure("input_file_gone", "The input file is gone");
+  if (!input) throw new ProviderFailure("input_file_gone", "The input file was deleted");
   return readRequests(files.read(input), row);
 }
 
@@ -35,9 +35,9 @@ async function* toBytes(requests: AsyncIterable<BatchLine>): AsyncGenerator<Uint
 }
 
 /**
- * The input as a provider wants it, line by line.
+ * The input in the provider's shape, line by line.
  *
- * @throws {ProviderFailure} If it is gone.
+ * @throws {ProviderFailure} If the file was deleted.
  */
 export async function readProviderLines(
   row: GatewayBatchRow,
@@ -47,10 +47,10 @@ export async function readProviderLines(
 }
 
 /**
- * The call that makes a batch of the requests in it, its headers the union of what they need; undefined where one of them
- * cannot be converted: called by itself it alone fails.
+ * The call that creates a batch of these requests, its headers the union of what they need; undefined where one of them
+ * cannot be converted: called one by one, only that one fails.
  *
- * @throws {ProviderFailure} If the input is gone.
+ * @throws {ProviderFailure} If the input file was deleted.
  */
 export async function toInlineCreation(row: GatewayBatchRow, { toEntry }: InlineRules, parts: StepParts) {
   const requests: object[] = [];

@@ -4,12 +4,12 @@ import { errorOf, retryableStatuses } from "./call-line.ts";
 import { createOwnRequest, type OwnRequestInit, readOwnAnswer } from "./internal-request.ts";
 import { openOptions, type StepParts } from "./progress.ts";
 
-/** Why a provider's batch cannot go on. */
+/** Why a provider's batch cannot continue. */
 export class ProviderFailure extends Error {
   readonly code: string;
-  /** Status of the provider's answer, where it gave one. */
+  /** Status of the provider's response, if there was one. */
   readonly status: number | undefined;
-  /** It may be over when the provider is asked again. */
+  /** The failure may be temporary. */
   readonly isPassing: boolean;
 
   constructor(
@@ -24,14 +24,14 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Statuses of answers that may differ the next time. */
+/** Statuses of temporary failures. */
 function mayPass(status: number): boolean {
   return retryableStatuses.has(status) || status === 409 || status === 425 || status > 499;
 }
 
-/** What went wrong, in words for the owner of the batch. */
+/** What went wrong, for the owner of the batch. */
 function describe(what: string, { provider }: GatewayBatchRow, status: number, message: string): string {
-  const refused = status === 401 || status === 403 ? " and refused the credential or its rights" : "";
+  const refused = status === 401 || status === 403 ? " and refused the credential or its permissions" : "";
   return `Cannot ${what}: ${provider} answered ${status}${refused}: ${message}`.slice(0, 2_000);
 }
 
@@ -41,7 +41,7 @@ async function toFailure(what: string, row: GatewayBatchRow, response: Response)
   return new ProviderFailure(code, describe(what, row, status, message), { status, isPassing: mayPass(status) });
 }
 
-/** A request about the records of a batch's provider. */
+/** A request about a batch to its provider. */
 interface ProviderRequest extends Omit<OwnRequestInit, "signal" | "headers"> {
   /** What it is for, such as `upload the input`. */
   what: string;
@@ -51,9 +51,9 @@ interface ProviderRequest extends Omit<OwnRequestInit, "signal" | "headers"> {
 }
 
 /**
- * Asks the provider of a batch as a client with the key of the batch would.
+ * Calls the provider of a batch as a client with the batch's key would.
  *
- * @throws {ProviderFailure} For any answer that is no success.
+ * @throws {ProviderFailure} For any response that is not a success.
  */
 export async function askProvider(
   row: GatewayBatchRow,
@@ -72,13 +72,13 @@ export async function askProvider(
   throw await toFailure(what, row, response);
 }
 
-/** The type of a body is the gateway's own to say. */
+/** The gateway sets the content type itself. */
 function contentOf(headers: ProviderRequest["headers"]): Record<string, string> {
   const type = headers?.["content-type"];
   return type === undefined ? {} : { "content-type": type };
 }
 
-/** As `askProvider`, with the members of the JSON answer. */
+/** As `askProvider`, with the fields of the JSON response. */
 export async function askForRecord(
   row: GatewayBatchRow,
   request: ProviderRequest,
@@ -92,18 +92,18 @@ export async function askForRecord(
   }
 }
 
-/** An answer that says nothing one can go on with. */
+/** A response that lacks what the next step needs. */
 export function unreadable(what: string, { provider }: GatewayBatchRow): ProviderFailure {
-  const message = `Cannot ${what}: the answer of ${provider} cannot be read`;
+  const message = `Cannot ${what}: the response of ${provider} cannot be parsed`;
   return new ProviderFailure("upstream_bad_answer", message, { isPassing: true });
 }
 
-/** A provider's id as a segment of a path; ids that are encoded already stay as they are. */
+/** A provider's id as a path segment; ids that are encoded already are not encoded again. */
 export function toSegment(id: string): string {
   return id.includes("%") ? id : encodeURIComponent(id);
 }
 
-/** Whether a text can be an id: what a provider says becomes part of a path. */
+/** Whether a string can be an id: the provider's value becomes part of a path. */
 export function isId(id: string): boolean {
   return /^[A-Za-z0-9][\w.:~%/+-]{0,2047}$/.test(id) && !/(?:^|\/|%2f)\.\.?(?:$|\/|%2f)/i.test(id);
 }

@@ -11,7 +11,7 @@ import {
   commit,
   end,
   fail,
-  type HeldBatch,
+  type OpenBatch,
   openFiles,
   type StepParts,
   toStoredErrors,
@@ -28,25 +28,25 @@ import {
 import { readProviderLines, toInlineCreation } from "./provider-input.ts";
 import { askForRecord, isId, ProviderFailure, toSegment, unreadable } from "./provider-request.ts";
 
-/** A batch that is not made by this long after the gateway's is not made any more. */
-const madeWithinMs = 60 * 60_000;
-/** Facts a provider takes with a batch. */
+/** If the provider's batch does not exist this long after the gateway's was created, it is not created any more. */
+const createWithinMs = 60 * 60_000;
+/** Metadata sent along when the provider's batch is created. */
 const maxFacts = 16;
 /** Statuses by which a host says that it does not know the route. */
 const unknownRoute: ReadonlySet<number> = new Set([404, 405, 501]);
 
-/** Lets a batch go until its provider is asked again. */
-function rest(row: GatewayBatchRow, change: Change, parts: StepParts): Promise<void> {
+/** Releases a batch until its provider is asked again. */
+function release(row: GatewayBatchRow, change: Change, parts: StepParts): Promise<void> {
   const leaseUntil = parts.services.clock.now() + parts.statusCheckMs;
   return commit(row, { ...change, leaseOwner: null, leaseUntil }, parts);
 }
 
-/** Calls the lines one by one, where the provider turns out to be none that could run them. */
+/** Calls the lines one by one, where the provider turns out to be unable to run the batch. */
 function callInstead(row: GatewayBatchRow, parts: StepParts): Promise<void> {
   return commit(row, { provider: null, total: 0, providerAskedAt: null, errors: null }, parts);
 }
 
-/** Whether a host that speaks like the provider does not know its routes. */
+/** Whether a host that speaks a provider's API lacks its batch routes. */
 function knowsNoRoute(error: unknown, rules: BatchRules): boolean {
   return error instanceof ProviderFailure && unknownRoute.has(error.status ?? 0) && !rules.hasOptions;
 }
@@ -55,7 +55,7 @@ async function upload(row: GatewayBatchRow, rules: BatchRules, parts: StepParts)
   const filename = `${row.id}.jsonl`;
   const form = createFileForm(await readProviderLines(row, parts), { purpose: "batch", filename });
   const what = "upload the input";
-  // where files are objects, a second upload takes the place of the first one
+  // in an object store, a second upload replaces the first
   const headers = { "content-type": form.contentType, "x-gateway-provider-file-name": filename };
   try {
     const request = { what, path: "/v1/files", method: "POST", headers, body: form.body };
@@ -68,7 +68,7 @@ async function upload(row: GatewayBatchRow, rules: BatchRules, parts: StepParts)
   }
 }
 
-/** What the provider is asked for. */
+/** The request to the provider. */
 function toJob(row: GatewayBatchRow, { hasOptions }: BatchRules): object {
   const facts = isObject(row.metadata) ? row.metadata : {};
   const hasRoom = Object.keys(facts).length < maxFacts;
@@ -82,8 +82,8 @@ function toJob(row: GatewayBatchRow, { hasOptions }: BatchRules): object {
   };
 }
 
-/** The provider's batch of the uploaded file, where one was made and its answer got lost. */
-async function findMade(row: GatewayBatchRow, parts: StepParts): Promise<ProviderBatch | undefined> {
+/** The provider's batch of the uploaded file, where one was created and its response was lost. */
+async function findCreated(row: GatewayBatchRow, parts: StepParts): Promise<ProviderBatch | undefined> {
   const list = { what: "list batches", path: "/v1/batches?limit=100" };
   const { data } = await askForRecord(row, list, parts).catch((error) => {
     if (error instanceof ProviderFailure && !error.isPassing) return { data: [] };
@@ -95,16 +95,16 @@ async function findMade(row: GatewayBatchRow, parts: StepParts): Promise<Provide
     .find((batch) => batch?.input_file_id === row.providerFileId && (batch?.created_at ?? 0) >= madeAfter);
 }
 
-/** What makes the batch; undefined where the lines cannot stand in it. */
+/** The request that creates the batch; undefined where its lines cannot be part of one. */
 async function toCreation(row: GatewayBatchRow, rules: BatchRules, parts: StepParts) {
   if (!rules.inline) return { body: toJob(row, rules), headers: {} };
   return toInlineCreation(row, rules.inline, parts);
 }
 
-async function create(held: HeldBatch, rules: BatchRules, parts: StepParts): Promise<void> {
+async function create(held: OpenBatch, rules: BatchRules, parts: StepParts): Promise<void> {
   const { row } = held;
   if (row.providerAskedAt !== null) {
-    const made = rules.inline ? undefined : await findMade(row, parts);
+    const made = rules.inline ? undefined : await findCreated(row, parts);
     if (made) return follow(row, made, parts);
     if (row.status === "cancelling") return endCancelled(row, parts);
   }
@@ -124,17 +124,17 @@ async function create(held: HeldBatch, rules: BatchRules, parts: StepParts): Pro
   }
 }
 
-/** What the provider says is wrong, as rows hold it; it takes the place of failures that passed. */
+/** Errors the provider reports, as the column stores them; they replace those of temporary failures. */
 function toErrors(batch: ProviderBatch, { provider }: GatewayBatchRow): JsonValue | null {
   const errors = errorsOf(batch, provider ?? "");
   return errors.length > 0 ? toStoredErrors(errors) : null;
 }
 
-/** Writes down what the provider says of its batch; one that is over is read next. */
+/** Stores the state the provider reports; the results of a finished batch are read next. */
 async function follow(row: GatewayBatchRow, batch: ProviderBatch, parts: StepParts): Promise<void> {
   const now = parts.services.clock.now();
   const status = stateOf(batch);
-  const isWished = row.status === "cancelling";
+  const isCancelling = row.status === "cancelling";
   const change: Change = {
     providerBatchId: row.providerBatchId ?? batch.id,
     providerStatus: status,
@@ -143,27 +143,27 @@ async function follow(row: GatewayBatchRow, batch: ProviderBatch, parts: StepPar
     errors: toErrors(batch, row),
   };
   if (!isFinal(status)) {
-    return rest(row, { ...change, ...(!isWished && { status }) }, parts);
+    return release(row, { ...change, ...(!isCancelling && { status }) }, parts);
   }
   const { change: opened, statements } = await openFiles(row, now + abandonedAfterMs, parts);
-  const next = { ...(!isWished && { status: "finalizing" }), finalizingAt: row.finalizingAt ?? now };
+  const next = { ...(!isCancelling && { status: "finalizing" }), finalizingAt: row.finalizingAt ?? now };
   return commit(row, { ...change, ...next, ...opened }, parts, statements);
 }
 
-/** Asks how far the provider is, or for the end of its batch. */
+/** Reads the batch's progress, or cancels it. */
 async function check(row: GatewayBatchRow, parts: StepParts): Promise<void> {
   const path = `/v1/batches/${toSegment(row.providerBatchId ?? "")}`;
   if (row.status === "cancelling" && row.providerStatus !== "cancelling") {
     const cancel = { what: "cancel the batch", path: `${path}/cancel`, method: "POST" };
     const answer = await askForRecord(row, cancel, parts).catch((error) => {
-      // one that is over by now cannot be cancelled: its state tells what became of it
+      // a batch that ended meanwhile cannot be cancelled: its state says how it ended
       if (error instanceof ProviderFailure && error.status !== undefined && error.status < 500) return undefined;
       throw error;
     });
     const batch = parseProviderBatch(answer);
     if (batch) return follow(row, batch, parts);
   }
-  const what = "ask for the state of the batch";
+  const what = "read the state of the batch";
   const batch = parseProviderBatch(await askForRecord(row, { what, path }, parts));
   if (!batch) throw unreadable(what, row);
   return follow(row, batch, parts);
@@ -180,14 +180,14 @@ function endCancelled(row: GatewayBatchRow, parts: StepParts): Promise<void> {
   return end(row, { status: "cancelled", cancelledAt: parts.services.clock.now() }, parts);
 }
 
-/** Ends a batch as its provider's ended. */
+/** Ends a batch in the state its provider's batch ended in. */
 function finish(row: GatewayBatchRow, parts: StepParts): Promise<void> {
   const status = row.providerStatus ?? "completed";
   const errors = toErrors(storedBatchOf(row), row);
   return end(row, { status, errors, [timeOfState[status] ?? "completedAt"]: parts.services.clock.now() }, parts);
 }
 
-function advance(held: HeldBatch, parts: StepParts): Promise<void> {
+function advance(held: OpenBatch, parts: StepParts): Promise<void> {
   const { row } = held;
   const rules = parts.services.providers.get(row.provider ?? "")?.batches ?? { endpoints: [] };
   const wasAsked = row.providerAskedAt !== null;
@@ -199,27 +199,27 @@ function advance(held: HeldBatch, parts: StepParts): Promise<void> {
   return collectAnswers(held, storedBatchOf(row), { ...parts, toLine: rules.inline?.toLine });
 }
 
-/** Whether a failure is waited out: credentials may come back for a batch that was made. */
+/** Whether a failure is waited out: a credential may work again before the batch ends. */
 function isWaitedOut({ isPassing, status }: ProviderFailure, row: GatewayBatchRow, now: number): boolean {
-  if (row.providerBatchId === null) return isPassing && now < row.createdAt + madeWithinMs;
+  if (row.providerBatchId === null) return isPassing && now < row.createdAt + createWithinMs;
   return (isPassing || status === 401 || status === 403) && now < row.expiresAt + abandonedAfterMs;
 }
 
 /**
- * Takes one step of a batch its provider runs: uploads the input, makes the batch, asks how far it is, reads the answers. What
- * the provider answered is written down before anything else, so that no other process asks for it again.
+ * Takes one step of a batch its provider runs: uploads the input, creates the batch, reads its progress or its results.
+ * Each response is stored before anything else happens, so that no other process repeats the call.
  */
 export async function takeProviderStep(row: GatewayBatchRow, parts: StepParts): Promise<void> {
   const held = { row };
   try {
     await advance(held, parts);
   } catch (error) {
-    // what was cut short is done again by whoever goes on
+    // the next runner repeats a step that was cut short
     if (parts.signal.aborted) return;
     if (!(error instanceof ProviderFailure)) throw error;
     const { code, message } = error;
     const errors = [{ code, message, param: null, line: null }];
     const isWaiting = isWaitedOut(error, held.row, parts.services.clock.now());
-    await (isWaiting ? rest(held.row, { errors: toStoredErrors(errors) }, parts) : fail(held.row, errors, parts));
+    await (isWaiting ? release(held.row, { errors: toStoredErrors(errors) }, parts) : fail(held.row, errors, parts));
   }
 }

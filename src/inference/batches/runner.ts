@@ -6,13 +6,13 @@ import { takeStep } from "./step.ts";
 
 /** How batches are run. */
 export interface BatchRunnerSettings {
-  /** Milliseconds between the beginnings of two buckets of a batch. */
+  /** Milliseconds between the starts of two buckets of a batch. */
   pauseMs: number;
-  /** Batches this process runs at once; those of one organisation take at most half. */
+  /** Most batches this process runs at once; at most half of them belong to one organisation. */
   atOnce: number;
-  /** Milliseconds between two looks for batches that nobody runs. */
+  /** Milliseconds between two searches for batches without a runner. */
   lookEveryMs: number;
-  /** Milliseconds between two questions for the state of a provider's batch. */
+  /** Milliseconds between two requests for the state of a provider's batch. */
   statusCheckMs: number;
 }
 
@@ -24,17 +24,17 @@ interface BatchRunnerOptions extends BatchRunnerSettings {
 
 /** Runs batches in the background. */
 export interface BatchRunner {
-  /** Begins nothing more, waits for what runs, then ends it. Milliseconds. May be called again. */
+  /** Starts nothing more, waits this many milliseconds for running batches, then ends them. May be called again. */
   stop(timeoutMs: number): Promise<void>;
 }
 
-/** A runner that says nothing for this long has lost its batches. */
+/** A runner that is silent for this long has lost its batches. */
 const leaseMs = 60_000;
 const renewEveryMs = 15_000;
-/** Batches that are looked at to find some to run. */
-const lookedAt = 50;
-/** A batch that fails for reasons of ours is tried again after this long. */
-const troubleMs = 10_000;
+/** Batches examined in one search. */
+const maxExamined = 50;
+/** A batch that fails because of the gateway is retried after this long. */
+const retryAfterMs = 10_000;
 
 /** Waits that can all be ended early. */
 function createSleep() {
@@ -61,14 +61,14 @@ function createSleep() {
 /** A batch that runs here. */
 interface Run {
   row: GatewayBatchRow;
-  /** Ends its calls when somebody else has it or it is gone. */
+  /** Ends its calls when another runner holds it or it was deleted. */
   lost: AbortController;
 }
 
 class Runner implements BatchRunner {
   readonly #options: BatchRunnerOptions;
   readonly #store: BatchStore;
-  /** This runner among all of all processes. */
+  /** Names this runner among those of all processes. */
   readonly #owner = crypto.randomUUID();
   readonly #running = new Map<string, Run & { done: Promise<void> }>();
   readonly #pauses = createSleep();
@@ -105,12 +105,12 @@ class Runner implements BatchRunner {
     await done;
   }
 
-  /** Looks for batches nobody runs; a wish to look that comes meanwhile is met afterwards. */
+  /** Searches for batches without a runner; a request to search that arrives meanwhile is served afterwards. */
   #look(): void {
     if (this.#isStopping) return;
     this.#looksAgain = this.#looking !== undefined;
     this.#looking ??= this.#takeFree()
-      .catch((error) => this.#options.warn("Cannot look for batches", error))
+      .catch((error) => this.#options.warn("Cannot search for batches", error))
       .finally(() => {
         this.#looking = undefined;
         if (this.#looksAgain) this.#look();
@@ -119,7 +119,7 @@ class Runner implements BatchRunner {
 
   async #takeFree(): Promise<void> {
     const { clock } = this.#options.services;
-    for (const row of await this.#store.listFree(clock.now(), lookedAt)) {
+    for (const row of await this.#store.listFree(clock.now(), maxExamined)) {
       if (this.#isStopping) return;
       if (this.#running.has(row.id) || !this.#hasRoomFor(row)) continue;
       if (!(await this.#store.claim(row, this.#lease(leaseMs), clock.now()))) continue;
@@ -142,7 +142,7 @@ class Runner implements BatchRunner {
     return { owner: this.#owner, until: this.#options.services.clock.now() + milliseconds };
   }
 
-  /** Holds a batch longer, or ends its calls. */
+  /** Extends the hold on a batch, or ends its calls. */
   #hold({ row, lost }: Run): void {
     this.#store.renew(row, this.#lease(leaseMs)).then(
       (isHeld) => {
@@ -160,17 +160,17 @@ class Runner implements BatchRunner {
       await this.#takeSteps(run);
       await this.#store.release(row, this.#owner);
     } catch (error) {
-      // a conflict says that another node has it
+      // a conflict means that another node has it
       if (!isConflict(error) && !lost.signal.aborted) {
-        warn(`Cannot go on with the batch ${row.id} now`, error);
-        await this.#store.renew(row, this.#lease(troubleMs)).catch(() => {});
+        warn(`Cannot continue the batch ${row.id} now`, error);
+        await this.#store.renew(row, this.#lease(retryAfterMs)).catch(() => {});
       }
     } finally {
       clearInterval(renewal);
     }
   }
 
-  /** Steps until the batch is over, somebody else has it, or the process stops. */
+  /** Takes steps until the batch is over, another runner holds it, or the process stops. */
   async #takeSteps({ row: first, lost }: Run): Promise<void> {
     const { services, pauseMs, statusCheckMs } = this.#options;
     const wait = (milliseconds: number) => this.#retries.for(this.#isStopping ? 0 : Math.min(milliseconds, pauseMs));
@@ -191,7 +191,7 @@ class Runner implements BatchRunner {
     }
   }
 
-  /** The batch as it is now, while it is open and ours. */
+  /** The batch as it is now, while it is open and held by this runner. */
   async #reload({ organisationId, workspaceId, id }: GatewayBatchRow): Promise<GatewayBatchRow | undefined> {
     const { gatewayBatches } = this.#options.services.control.stores;
     const row = await gatewayBatches.find({ organisationId, workspaceId }, { id });
@@ -199,7 +199,7 @@ class Runner implements BatchRunner {
     return row && isOpen && row.leaseOwner === this.#owner ? row : undefined;
   }
 
-  /** Whether a step called lines and left others: its end and what follows wait for no pause. */
+  /** Whether a step called lines and left others. Only then the next step waits: the end of a batch is not delayed. */
   async #hasMore(before: GatewayBatchRow): Promise<boolean> {
     const row = await this.#reload(before);
     if (!row || row.position === before.position) return false;

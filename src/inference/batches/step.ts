@@ -19,20 +19,20 @@ import {
 import { takeProviderStep } from "./provider-step.ts";
 import { type CheckedInput, checkInput } from "./validate.ts";
 
-/** Requests of a bucket, and bytes of their lines. */
+/** Most requests of a bucket, and most bytes of their lines. */
 const bucketLines = 25;
 const bucketBytes = 8 * 1024 * 1024;
-/** Lines that are told a common reason at once. */
+/** Lines that get a common failure at once. */
 const skippedLines = 1_000;
 function failWithoutInput(row: GatewayBatchRow, parts: StepParts): Promise<void> {
-  const message = "The input file is gone";
+  const message = "The input file was deleted";
   return fail(row, [{ code: "input_file_gone", message, param: "input_file_id", line: null }], parts);
 }
 
 /** Longest input whose requests are sent in one call. */
 const inlineBytes = 8 * 1024 * 1024;
 
-/** Whether a provider's batch can hold what the lines ask for: one route, and one model, which it knows by that name. */
+/** Whether a provider's batch can hold these lines: one route, and one model, by the provider's name for it. */
 function fitsProvider(
   { endpoint, provider }: GatewayBatchRow,
   { bytes }: GatewayFileRow,
@@ -41,7 +41,7 @@ function fitsProvider(
 ): boolean {
   const [url] = urls;
   const isInline = providers.get(provider ?? "")?.batches?.inline !== undefined;
-  // converted, a request may be longer than its line
+  // a converted request may be longer than its line
   if (isInline && bytes > Math.min(inlineBytes, limits.jsonBodyBytes / 2)) return false;
   return urls.size === 1 && url === endpoint && models.size <= 1 && ![...models].some((model) => model.startsWith("@"));
 }
@@ -60,7 +60,7 @@ async function validate(row: GatewayBatchRow, input: GatewayFileRow, parts: Step
   return commit(row, { ...begun, ...change }, parts, statements);
 }
 
-/** The next lines of an input, and where the line after them begins. */
+/** The next lines of an input, and where the line after them starts. */
 async function readBucket(
   row: GatewayBatchRow,
   input: GatewayFileRow,
@@ -80,7 +80,7 @@ async function readBucket(
   return { lines, position };
 }
 
-/** Tells the next lines that they are not called, and why. */
+/** Stores a failure for the next lines, which are not called. */
 async function skipLines(
   row: GatewayBatchRow,
   input: GatewayFileRow,
@@ -95,7 +95,7 @@ async function skipLines(
 }
 
 function toError({ problem }: Extract<ParsedLine, { problem: unknown }>): { code: string; message: string } {
-  return { code: problem.code ?? "invalid_request_line", message: problem.message ?? "The line cannot be read" };
+  return { code: problem.code ?? "invalid_request_line", message: problem.message ?? "The line cannot be parsed" };
 }
 
 async function callLines(row: GatewayBatchRow, input: GatewayFileRow, parts: StepParts): Promise<void> {
@@ -121,7 +121,7 @@ async function callLines(row: GatewayBatchRow, input: GatewayFileRow, parts: Ste
   const results = await Promise.all(
     lines.map((line) => ("request" in line ? callLine(line, calls) : toSkippedResult(row.id, "", toError(line)))),
   );
-  // what was cut short is called again by whoever goes on
+  // the next runner repeats calls that were cut short
   if (!signal.aborted) await storeResults(row, { results, position }, parts);
 }
 
@@ -137,9 +137,9 @@ async function work(row: GatewayBatchRow, input: GatewayFileRow, parts: StepPart
   return commit(row, { status: "finalizing", finalizingAt: now }, parts);
 }
 
-/** Takes one step of a batch: each leaves it in a state from which another runner can go on. */
+/** Takes one step of a batch. Each leaves it in a state from which another runner can continue. */
 export async function takeStep(row: GatewayBatchRow, parts: StepParts): Promise<void> {
-  // what was looked through and is a provider's
+  // validated, and run by a provider
   if (row.provider !== null && row.total > 0) return takeProviderStep(row, parts);
   const now = parts.services.clock.now();
   if (row.status === "cancelling") return end(row, { status: "cancelled", cancelledAt: now }, parts);

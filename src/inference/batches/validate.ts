@@ -2,7 +2,7 @@ import { type Line, readLines } from "../../lib/lines.ts";
 import type { BatchError } from "../../schemas/batches.ts";
 import { batchEndpoints, isBlank, maxLineBytes, parseLine } from "./lines.ts";
 
-/** Most requests of a batch, and problems that are listed. */
+/** Most requests of a batch, and most problems that are listed. */
 const maxRequests = 50_000;
 const maxProblems = 100;
 
@@ -11,18 +11,18 @@ export interface CheckedInput {
   requests: number;
   /** The first problems, in the order of the lines. */
   problems: BatchError[];
-  /** Models and routes the lines name, that of the batch for lines without one: at most two of each. */
+  /** Models and routes the lines name; a line without a route has that of the batch. At most two of each. */
   models: ReadonlySet<string>;
   urls: ReadonlySet<string>;
 }
 
-/** What counts for lines that do not say it. */
+/** Defaults for lines that leave them out. */
 interface LineDefaults {
   endpoint: string;
   model: string | null;
 }
 
-/** Reads the whole input of a batch and tells what is wrong with it. */
+/** Reads the whole input of a batch and reports what is wrong with it. */
 export async function checkInput(
   content: AsyncIterable<Uint8Array>,
   { endpoint, model: usual }: LineDefaults,
@@ -30,7 +30,7 @@ export async function checkInput(
   const models = new Set<string>();
   const urls = new Set<string>();
   if (!batchEndpoints.includes(endpoint)) {
-    const message = `The endpoint is not one batches can call: use ${batchEndpoints.join(", ")}`;
+    const message = `The endpoint must be a route batches can call: ${batchEndpoints.join(", ")}`;
     return {
       requests: 0,
       problems: [{ code: "invalid_endpoint", message, param: "endpoint", line: null }],
@@ -46,7 +46,7 @@ export async function checkInput(
     if ("problem" in parsed) {
       problems.push({ ...parsed.problem, line: number });
     } else if (known.has(parsed.request.custom_id)) {
-      const message = `The custom_id ${JSON.stringify(parsed.request.custom_id)} stands on a line before`;
+      const message = `The custom_id ${JSON.stringify(parsed.request.custom_id)} is also on an earlier line`;
       problems.push({ code: "duplicate_custom_id", message, param: "custom_id", line: number });
     } else {
       known.add(parsed.request.custom_id);

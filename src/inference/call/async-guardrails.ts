@@ -1,17 +1,17 @@
 import type { HookLog } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import { createValueMask } from "../../lib/secret-values.ts";
-import { maskTexts } from "../../logs/seal.ts";
+import { maskStrings } from "../../logs/seal.ts";
 import { masked } from "../../logs/secret-members.ts";
 import type { HookResult, HookResults } from "../../schemas/hooks.ts";
 import { withoutQuotes } from "../facts/log-privacy.ts";
 
 /**
- * Runs hooks nobody waits for, and stores what they said beside the log row.
+ * Runs guardrails the request does not wait for, and stores their results beside the log row.
  *
- * @param storesContents Whether they may quote what they saw.
+ * @param storesContents Whether results may quote the contents they checked.
  */
-export function runLater(hooks: HookLog["later"], storesContents: boolean, context: CallerContext): void {
+export function runAsyncGuardrails(hooks: HookLog["later"], storesContents: boolean, context: CallerContext): void {
   const { principal, id, connection } = context;
   const run = async () => {
     const said = await Promise.all(hooks.map((hook) => hook()));
@@ -26,7 +26,7 @@ export function runLater(hooks: HookLog["later"], storesContents: boolean, conte
       organisationId: principal.organisationId,
       workspaceId: principal.workspaceId,
       logId: id,
-      results: context.services.redactor.text(JSON.stringify(maskTexts(results, values.mask))),
+      results: context.services.redactor.text(JSON.stringify(maskStrings(results, values.mask))),
     });
   };
   const bytes = (context.log.requestBody?.length ?? 0) + (context.log.responseBody?.length ?? 0);

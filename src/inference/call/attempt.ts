@@ -7,35 +7,35 @@ import { AbortReason, toCallError } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import { readTimeout } from "../target/target.ts";
 
-/** One call to a provider while it runs: its timer and its ties to the caller. */
+/** One call to a provider while it runs: its timer, and the link to the caller's connection. */
 export interface Attempt {
   readonly signal: AbortSignal;
-  /** The call in the record of the request; undefined until it leaves, the last one where it was repeated. */
+  /** The call in the request's record; undefined until it is sent. Of a repeated call, the last one. */
   call: UpstreamCall | undefined;
-  /** Ends the call from our side. */
+  /** Aborts the call. */
   abort(reason: AbortReason): void;
   /** Ends the wait for the first byte. */
   stopTimer(): void;
-  /** Unties the call from the caller: it is over. */
+  /** Unlinks the call from the caller: it is over. */
   release(): void;
 }
 
-/** Milliseconds a call may take. */
+/** Time limits of a call, in milliseconds. */
 export interface AttemptTimes {
-  /** To the first byte, or to the end of an answer that is read whole. */
+  /** To the first byte, or to the end of a response that is read whole. */
   timeoutMs: number;
-  /** Left for the whole request, its stream included; absent where nothing bounds it. */
+  /** Left for the whole request, its stream included; absent without a limit. */
   wholeMs?: number | undefined;
 }
 
-/** The settings of a target that bound its calls. */
+/** The settings of a target that limit its calls. */
 interface TimedTarget {
   settings?: Pick<InheritedSettings, "requestTimeoutMs"> | undefined;
-  /** Milliseconds of the monotonic clock at which the whole request ends. */
+  /** Monotonic time in milliseconds at which the whole request ends. */
   deadline?: number | undefined;
 }
 
-/** How long a call may take, and what is left of the whole request. */
+/** The time limits of a call, from its target and what is left of the whole request. */
 export function timesOf({ settings, deadline }: TimedTarget, context: CallerContext): AttemptTimes {
   return {
     timeoutMs: readTimeout(context, settings?.requestTimeoutMs),
@@ -43,11 +43,11 @@ export function timesOf({ settings, deadline }: TimedTarget, context: CallerCont
   };
 }
 
-/** Starts the timers of a call and ties it to the caller's connection. */
+/** Starts the timers of a call and links it to the caller's connection. */
 export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTimes, timers: Timers): Attempt {
   const controller = new AbortController();
   const abort = (reason: AbortReason) => controller.abort(reason);
-  const leave = () => abort(new AbortReason("client", "the caller went away"));
+  const leave = () => abort(new AbortReason("client", "the caller disconnected"));
   const stopTimer = timers.start(timeoutMs, () => {
     abort(new AbortReason("timeout", `Request exceeded the timeout sent in the request: ${timeoutMs}ms`));
   });
@@ -73,7 +73,7 @@ export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTi
   };
 }
 
-/** Resolves once a call is to end because its time is over or the gateway stops. */
+/** Resolves once a call must end because its time is over or the gateway stops. */
 export function endOfTime({ signal }: Attempt): Promise<undefined> {
   return new Promise((resolve) => {
     const end = () => {
@@ -86,7 +86,7 @@ export function endOfTime({ signal }: Attempt): Promise<undefined> {
   });
 }
 
-/** The reply that is made of a response: the attempt ends with it, or with the stream it holds. */
+/** The reply made from a response. The attempt ends with it, or with the stream it holds. */
 export async function replyWithin(attempt: Attempt, work: Promise<Reply>): Promise<Reply> {
   let isOpen = false;
   try {
@@ -114,7 +114,7 @@ export function toAttemptError(error: unknown, attempt: Attempt, provider: strin
 function describe(error: unknown, { signal }: Attempt, provider: string): Error {
   const reason: unknown = signal.aborted ? signal.reason : error;
   if (reason instanceof AbortReason && reason.kind === "client") {
-    return new ClientClosedError("Cannot answer: the caller went away", { cause: error, code: "client_closed" });
+    return new ClientClosedError("Cannot respond: the caller disconnected", { cause: error, code: "client_closed" });
   }
   return toCallError(reason, provider);
 }

@@ -1,4 +1,4 @@
-import { readLookupId } from "../../auth/api-key.ts";
+import { keyLength, readLookupId } from "../../auth/api-key.ts";
 import type { UpstreamCall } from "../../context/call-record.ts";
 import type { CallerContext, Services } from "../../context.ts";
 import { InvalidRequestError } from "../../errors.ts";
@@ -9,73 +9,96 @@ import { openCall, type SocketCall } from "../../providers/core/connect.ts";
 import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
 
-type LeavingCall = Pick<ProviderCall, "provider" | "customHost" | "credential" | "headers">;
+type UnsentCall = Pick<ProviderCall, "provider" | "customHost" | "headers">;
 
-/** Whether data named the address of a call. */
-function isInfluenced({ customHost, provider }: LeavingCall): boolean {
+/** Whether the call's address came from the request or stored data. */
+function isInfluenced({ customHost, provider }: UnsentCall): boolean {
   return customHost !== undefined || provider.isBaseInfluenced;
 }
 
-/** A key of this gateway's form among what a call sends; undefined for nearly all. */
-function findKeyOfOwnForm({ credential, headers }: LeavingCall, keyPrefix: string): string | undefined {
-  const start = `${keyPrefix}_`;
-  const find = (text: string | undefined) =>
-    text?.includes(start)
-      ? text.split(/[\s,;"'=]+/).find((part) => readLookupId(part, keyPrefix) !== undefined)
-      : undefined;
-  const found = find(credential);
-  if (found !== undefined) return found;
-  for (const name in headers) {
-    const key = find(headers[name]);
-    if (key !== undefined) return key;
+/** Lists the gateways that a call came through, if its address may lead back to this one. */
+function addHops(call: UnsentCall, { headers, services }: CallerContext): void {
+  if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
+}
+
+/** An address with its percent-encoded letters decoded, as its server may read it. */
+function withoutEscapes(url: string): string {
+  if (!url.includes("%")) return url;
+  return url.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
+}
+
+/** Maximum number of strings in one call that look like a key of this gateway: each is looked up. */
+const maxKeys = 8;
+
+/** Strings in a text that look like a key of this gateway. */
+function findKeys(text: string, prefix: string): string[] {
+  const start = `${prefix}_`;
+  const keys: string[] = [];
+  for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
+    const key = text.slice(at, at + start.length + keyLength);
+    if (readLookupId(key, prefix) !== undefined) keys.push(key);
   }
-  return undefined;
+  return keys;
+}
+
+/** @throws {InvalidRequestError} Always. */
+function refuseKey(): never {
+  throw new InvalidRequestError(
+    "Cannot make this call: its address or one of its headers contains a key of this gateway",
+    {
+      code: "gateway_key_as_credential",
+    },
+  );
+}
+
+/** Refuses keys of this installation. Keys of other gateways may be sent. @throws {InvalidRequestError} */
+async function requireForeign(keys: readonly string[], { authenticator }: Pick<Services, "authenticator">) {
+  for (const key of keys) if (await authenticator.isOwnKey(key)) refuseKey();
 }
 
 /**
- * Refuses to send a key of this gateway as a credential: it would leave the gateway, or lead a request back to it. Keys of
- * other gateways pass.
- *
- * @throws {InvalidRequestError}
- */
-async function requireForeignKey(key: string, { authenticator }: Pick<Services, "authenticator">): Promise<void> {
-  if (!(await authenticator.isOwnKey(key))) return;
-  throw new InvalidRequestError("Cannot make this call: its provider credential is a key of this gateway", {
-    code: "gateway_key_as_credential",
-    param: "authorization",
-  });
-}
-
-/**
- * Makes a call fit to leave: it says which gateways it came through and holds no key of this one.
+ * Refuses to send a key of this gateway to a provider, in the address or in a header: the key would leak, or lead a request
+ * back to the gateway.
  *
  * @returns A promise only where a key must be looked up.
+ * @throws {InvalidRequestError}
  */
-function prepareToLeave(call: LeavingCall, { headers, services }: CallerContext): Promise<void> | undefined {
-  if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
-  const key = findKeyOfOwnForm(call, services.keyPrefix);
-  return key === undefined ? undefined : requireForeignKey(key, services);
+function requireNoKey(
+  { url, headers }: { readonly url: string; readonly headers: Readonly<Record<string, string>> },
+  { gatewayKey, services }: CallerContext,
+): Promise<void> | undefined {
+  const found: string[] = [];
+  const look = (text: string) => {
+    if (text.includes(gatewayKey)) refuseKey();
+    found.push(...findKeys(text, services.keyPrefix));
+  };
+  look(withoutEscapes(url));
+  for (const name in headers) look(headers[name] ?? "");
+  if (found.length === 0) return undefined;
+  if (found.length > maxKeys) refuseKey();
+  return requireForeign(found, services);
 }
 
-/** Longer bodies are let go of as soon as they are sent. */
+/** Longer bodies are released as soon as they are sent. */
 const longBody = 64 * 1024;
 
-/** What a call needs besides the parts that belong to its attempt. */
+/** What a call needs besides the parts of its attempt. */
 export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 
-/** Metadata as clouds are told it: whose request it is, is the gateway's own note. */
+/** Metadata as clouds receive it, without the gateway's own note of the user. */
 function attachedOf(metadata: CallerContext["metadata"]): CallerContext["metadata"] {
   if (!Object.hasOwn(metadata, "_user")) return metadata;
   const { _user, ...attached } = metadata;
   return attached;
 }
 
-/** Notes a call that leaves in the record of its request; returns what its authentication may use. */
+/** Adds a call to the request's record; returns what its authentication may use. */
 function beginCall(
   { provider, url }: { provider: { slug: string }; url: string },
   attempt: Attempt,
-  { log, principal, metadata, services }: CallerContext,
+  context: CallerContext,
 ): AuthTools {
+  const { log, principal, metadata, services } = context;
   const call: UpstreamCall = {
     provider: provider.slug,
     model: log.model,
@@ -90,11 +113,12 @@ function beginCall(
   attempt.call = call;
   const { organisationId, workspaceId } = principal;
   const tenant = [organisationId, workspaceId ?? ""];
-  return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets };
+  const beforeLeaving: AuthTools["beforeLeaving"] = (leaving) => requireNoKey(leaving, context);
+  return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets, beforeLeaving };
 }
 
-/** A response that came, or a socket, and the attempt it belongs to: whoever takes it releases that. */
-export interface UpstreamAnswer<Upstream> {
+/** A response or a socket, and the attempt it belongs to, which the receiver releases. */
+export interface UpstreamResponse<Upstream> {
   readonly upstream: Upstream;
   readonly attempt: Attempt;
 }
@@ -102,13 +126,12 @@ export interface UpstreamAnswer<Upstream> {
 /** Sends a request within an attempt. */
 async function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
   const { authTools, clock } = context.services;
-  const looking = prepareToLeave(call, context);
-  if (looking) await looking;
+  addHops(call, context);
   const url = addressOf(call, authTools.environment);
   const tools = beginCall({ provider: call.provider, url }, attempt, context);
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
   const sent = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);
-  // it is on its way; what waits for the response need not hold it too
+  // it is being sent; whatever waits for the response need not hold it too
   if (typeof call.body === "string" && call.body.length > longBody) call.body = "";
   const upstream = await sent;
   if (attempt.call) {
@@ -118,13 +141,13 @@ async function send(call: PreparedCall, attempt: Attempt, context: CallerContext
   return upstream;
 }
 
-/** What is done within an attempt; where it fails, the attempt is over. */
+/** Runs work within an attempt; a failure ends the attempt. */
 async function within<Upstream>(
   attempt: Attempt,
   work: Promise<Upstream>,
   provider: string,
   context: CallerContext,
-): Promise<UpstreamAnswer<Upstream>> {
+): Promise<UpstreamResponse<Upstream>> {
   try {
     return { upstream: await work, attempt };
   } catch (error) {
@@ -136,11 +159,11 @@ async function within<Upstream>(
 }
 
 /**
- * Sends a request to a provider. Every request to a provider leaves here: it is noted with its times and outcome, says which
- * gateways it came through, and holds no key of this one.
+ * Sends a request to a provider. Every request to a provider is sent here: its times and outcome are recorded, it lists
+ * the gateways it came through, and it holds no key of this one.
  *
- * @param repeat Makes another request of a response that refuses the first one, once; undefined where there is none.
- * @returns Its response, and the attempt, which whoever reads the response releases.
+ * @param repeat Makes another request from a response that refuses the first one, once; undefined if it cannot.
+ * @returns The response, and the attempt, which the reader of the response releases.
  * @throws {GatewayError} As `sendCall`; 499 when the caller left.
  */
 export function callUpstream(
@@ -148,7 +171,7 @@ export function callUpstream(
   times: AttemptTimes,
   context: CallerContext,
   repeat?: (upstream: Response, attempt: Attempt) => Promise<PreparedCall | Response>,
-): Promise<UpstreamAnswer<Response>> {
+): Promise<UpstreamResponse<Response>> {
   const attempt = startAttempt(context.request, times, context.services.timers);
   const sendBoth = async () => {
     const upstream = await send(call, attempt, context);
@@ -163,18 +186,18 @@ export function callUpstream(
 /**
  * Opens a WebSocket at a provider, as `callUpstream` sends a request.
  *
- * @returns The open socket, or what the provider answered instead.
+ * @returns The open socket, or the provider's response.
  */
 export function openUpstream(
   call: Omit<SocketCall, "signal">,
   times: AttemptTimes,
   context: CallerContext,
   open: SocketOutbound,
-): Promise<UpstreamAnswer<SocketAnswer>> {
+): Promise<UpstreamResponse<SocketAnswer>> {
   const { clock, timers } = context.services;
   const attempt = startAttempt(context.request, times, timers);
   const connect = async () => {
-    await prepareToLeave(call, context);
+    addHops(call, context);
     const tools = beginCall(call, attempt, context);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
     if (attempt.call) {

@@ -1,23 +1,25 @@
 import type { CallRecord } from "../../context/call-record.ts";
 
-/** Most members that are told, and most letters of a name: both are the caller's to choose. */
+/** Most parameters that are reported, and most characters of a name: the caller chooses both. */
 const maxDropped = 100;
-const maxLetters = 100;
+const maxNameLength = 100;
 
-/** Notes a member of the request that was left out, once: it is told to the caller and kept with the log row. */
+/**
+ * Records a parameter that was left out of the request, once. It is reported to the caller and stored with the log row.
+ */
 export function noteDropped(log: CallRecord, member: string): void {
   log.dropped ??= [];
   if (log.dropped.length >= maxDropped) return;
-  const name = member.slice(0, maxLetters).toWellFormed();
+  const name = member.slice(0, maxNameLength).toWellFormed();
   if (!log.dropped.includes(name)) log.dropped.push(name);
 }
 
-/** A name in the list of a header: what is no plain letter or sign is percent-encoded. */
+/** A name in the header's list; characters other than plain letters and signs are percent-encoded. */
 function toListedName(name: string): string {
   return name.toWellFormed().replace(/[^!-+\--~]+/g, encodeURIComponent);
 }
 
-/** The header that tells what was left out; none where nothing was. */
+/** The header that lists dropped parameters; empty if nothing was dropped. */
 export function droppedHeader({ dropped }: CallRecord): Record<string, string> {
   return dropped ? { "x-gateway-dropped-params": dropped.map(toListedName).join(",") } : {};
 }

@@ -4,7 +4,7 @@ import { StreamAssembler } from "../../logs/assemble.ts";
 import { type BodyPieces, textOfBody } from "../../logs/body.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 
-/** Members whose texts a model reads or writes. Addresses and data of media are not among them. */
+/** Members whose text a model reads or writes. Addresses and data of media are not among them. */
 const textMembers: ReadonlySet<string> = new Set([
   "arguments",
   "content",
@@ -68,7 +68,7 @@ function addMember(name: string, member: unknown, said: Said, depth: number): vo
   else if (!skippedMembers.has(name)) collect(member, said, depth + 1);
 }
 
-/** Tokens of a request, by its texts. */
+/** Tokens of a request, by its text. */
 function estimateInput(request: object): Promise<number> {
   const { texts, messages } = collect(request, { texts: [], messages: 0 });
   const around = messages === 0 ? 0 : messages * tokensOfMessage + tokensOfPrompt;
@@ -78,7 +78,7 @@ function estimateInput(request: object): Promise<number> {
 /** Most bytes of a stream that are read for its tokens; what follows them counts in proportion. */
 const maxRead = 256 * 1024;
 
-/** Tokens of the texts in a stream that was sent in part. */
+/** Tokens of the text in a stream that was sent in part. */
 async function estimateOutput(sent: BodyPieces, sentBytes: number): Promise<number> {
   const text = textOfBody(sent).slice(0, maxRead);
   const assembler = new StreamAssembler();

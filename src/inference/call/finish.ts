@@ -1,8 +1,8 @@
 import { releaseBodies } from "../../context/held-bodies.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
-import { costOfRequest, withSpent } from "./cost.ts";
+import { costOfRequest, withDiscarded } from "./cost.ts";
 
-/** Ends a request, once: what it held is given back, its cost is known, and every sink hears of it. */
+/** Ends a request, once: releases what it reserved, computes its cost, and informs every sink. */
 export function finishCall(
   context: CallerContext,
   outcome: Pick<FinishedCall, "error" | "responseHeaders" | "status">,
@@ -11,12 +11,12 @@ export function finishCall(
   if (log.settled) return;
   log.settled = true;
   releaseBodies(context);
-  log.cost = withSpent(costOfRequest(log, outcome.status, services.providers), log);
+  log.cost = withDiscarded(costOfRequest(log, outcome.status, services.providers), log);
   const call: FinishedCall = { context, ...outcome, endedAt: services.clock.monotonic() };
   for (const sink of services.sinks) sink(call);
 }
 
-/** Tells the gateway's own work how its request ended. */
-export function tellConnection({ context: { connection, log }, status }: FinishedCall): void {
+/** Reports the end of a request to the gateway's internal caller. */
+export function reportToConnection({ context: { connection, log }, status }: FinishedCall): void {
   connection.onSettled?.({ status, cost: log.cost, prices: log.prices });
 }

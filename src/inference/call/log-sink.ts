@@ -6,9 +6,9 @@ import { beginningOf } from "../../logs/body.ts";
 import { toCents } from "../../pricing/cost.ts";
 import type { CallLog, LogDetails } from "../../schemas/logs.ts";
 import { storesContents, withoutQuotes } from "../facts/log-privacy.ts";
-import { runLater } from "./async-guardrails.ts";
+import { runAsyncGuardrails } from "./async-guardrails.ts";
 
-/** Most characters of the message of an error in a row. */
+/** Most characters of an error message in a row. */
 const maxMessage = 4_096;
 
 function since(start: number | null | undefined, end: number | null | undefined): number | null {
@@ -67,7 +67,7 @@ function toLoggedCall({ provider, model, url, status, error, ...times }: Upstrea
   };
 }
 
-/** What only some requests have. Spread into the others it would cost all of them. */
+/** Fields only some requests have. Spreading them into the others would slow all of them. */
 function addRareDetails(
   details: LogDetails,
   { attempts, configSlug, skipped, prompt, dropped, hooks, isEstimated }: CallerContext["log"],
@@ -86,7 +86,7 @@ function addRareDetails(
 
 const noNames: readonly string[] = [];
 
-/** The request's headers, with what is hidden already as it is shown. */
+/** The request's headers; hidden values are already replaced. */
 function shownHeaders({ headers, log: { hidden } }: CallerContext): Readonly<Record<string, string>> {
   const values = headers.values();
   if (!hidden) return values;
@@ -95,7 +95,7 @@ function shownHeaders({ headers, log: { hidden } }: CallerContext): Readonly<Rec
   return shown;
 }
 
-/** Credentials the request came with and was made with, each once. */
+/** Credentials the request came with and was sent with, each once. */
 function secretsOf({ gatewayKey, log: { secrets } }: CallerContext): readonly string[] {
   return [...new Set([gatewayKey, ...secrets])];
 }
@@ -111,7 +111,7 @@ export function logCall(call: FinishedCall): void {
   } else write(details, stores, call);
 }
 
-/** Writes the row, and has the hooks run that nobody waits for. */
+/** Writes the row, and starts the guardrails nobody waits for. */
 function write(details: LogDetails, storesContents: boolean, { context, responseHeaders }: FinishedCall): void {
   const { log } = context;
   const sensitive = context.header("sensitive-headers");
@@ -127,5 +127,5 @@ function write(details: LogDetails, storesContents: boolean, { context, response
     details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
   }
   context.services.record({ details, secrets: secretsOf(context), content: content || null });
-  if (log.hooks && log.hooks.later.length > 0) runLater(log.hooks.later, storesContents, context);
+  if (log.hooks && log.hooks.later.length > 0) runAsyncGuardrails(log.hooks.later, storesContents, context);
 }

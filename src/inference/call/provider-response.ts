@@ -6,7 +6,7 @@ import { readFailure } from "../../providers/core/failures.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
 import { droppedHeader } from "./dropped-params.ts";
 
-/** Headers that tell how a request was served. */
+/** Headers that report how a request was served. */
 export function routingHeaders(provider: string, { label, retries }: CallRecord): Record<string, string> {
   return {
     "x-gateway-provider": provider,
@@ -16,7 +16,7 @@ export function routingHeaders(provider: string, { label, retries }: CallRecord)
   };
 }
 
-/** Headers of a unified answer: the upstream's that matter, then ours. */
+/** Headers of a unified response: the relevant ones of the upstream, then the gateway's. */
 export function unifiedHeaders(
   upstream: Response,
   provider: string,
@@ -26,7 +26,7 @@ export function unifiedHeaders(
   return Object.assign(headers, routingHeaders(provider, log), droppedHeader(log));
 }
 
-/** The error a caller gets for an upstream's failure: status, wait hints and request id survive. */
+/** The error a caller gets for an upstream's failure: status, retry hints and request id are preserved. */
 export function toProviderError(
   upstream: { status: number; headers: Headers },
   text: string,
@@ -37,7 +37,7 @@ export function toProviderError(
     upstream.headers,
     context.services.headerRules.returnedUnified,
   );
-  // before what is too long is cut: of a secret at that place a part would be left
+  // hidden before the cut: a secret at the cut would leave a part behind
   const shown = withoutManagedSecrets(text, context);
   const { message, ...details } = readFailure(shown, upstream.status, upstream.headers);
   return new UpstreamError(upstream.status, `${provider} error: ${message}`, {

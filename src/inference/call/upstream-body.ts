@@ -5,21 +5,21 @@ import { BodyError, readBeginning, readBytes } from "../../lib/body.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../../lib/json.ts";
 import { type Attempt, endCall, toAttemptError } from "./attempt.ts";
 
-/** Largest decoded answer that is read whole. */
+/** Largest decoded response that is read whole. */
 const maxAnswerBytes = 64 * 1024 * 1024;
-/** The attempt keeps the time: reading needs no timer of its own. */
+/** The attempt has the timer; reading needs none. */
 const answerBounds = { bytes: maxAnswerBytes, totalMs: Number.POSITIVE_INFINITY, silenceMs: Number.POSITIVE_INFINITY };
 
-/** Whether a response has a status of success. */
+/** Whether a response has a success status. */
 export function isSuccess({ status }: Pick<Response, "status">): boolean {
   return status >= 200 && status <= 299;
 }
 
-/** What is read of an answer that tells of a failure. */
+/** Bytes that are read of an error response. */
 const maxFailureBytes = 256 * 1024;
 
 /**
- * Bytes of an answer that is read whole; of a failure, its beginning.
+ * Bytes of a response that is read whole; of an error, its beginning.
  *
  * @throws {UpstreamError} If it breaks off or is too large.
  */
@@ -30,7 +30,7 @@ export async function readAnswer(
 ): Promise<Uint8Array> {
   try {
     const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
-    // the usual, small failure is read in one go
+    // a small error is usual and is read at once
     const isCut = !isSuccess(upstream) && !(length <= maxFailureBytes);
     const bytes = isCut
       ? await readBeginning(upstream, maxFailureBytes)
@@ -40,7 +40,7 @@ export async function readAnswer(
   } catch (error) {
     if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);
     if (error.problem === "busy") {
-      throw new UnavailableError("Cannot read the answer: too many bodies are held in memory now", {
+      throw new UnavailableError("Cannot read the response: too many bodies are held in memory now", {
         cause: error,
         provider,
         code: "overloaded",
@@ -52,7 +52,7 @@ export async function readAnswer(
   }
 }
 
-/** Text of an answer that is safe to parse. @throws {UpstreamError} 502 for one that is not. */
+/** Text of a response that is safe to parse. @throws {UpstreamError} 502 for one that is not. */
 export function toText(bytes: Uint8Array, provider: string): string {
   const excess = findJsonExcess(bytes);
   if (excess !== undefined) throw badAnswer(provider, `it has ${excess}`);
@@ -63,12 +63,15 @@ export function toText(bytes: Uint8Array, provider: string): string {
   }
 }
 
-/** Text of a failure's body. Its status is what counts: letters that are none are replaced, and what is unsafe to parse is left out. */
+/**
+ * Text of an error body. Its status is what counts: invalid UTF-8 is replaced, and text that is unsafe to parse is left
+ * out.
+ */
 export function toFailureText(bytes: Uint8Array): string {
   return findJsonExcess(bytes) === undefined ? new TextDecoder().decode(bytes) : "";
 }
 
-/** The error for an answer that cannot be used. */
+/** The error for a response that cannot be used. */
 export function badAnswer(provider: string, problem: string, cause?: unknown): UpstreamError {
   return new UpstreamError(502, `Cannot use the response of ${provider}: ${problem}`, {
     provider,
@@ -77,7 +80,7 @@ export function badAnswer(provider: string, problem: string, cause?: unknown): U
   });
 }
 
-/** The object, or the list where it may be one, an answer holds. @throws {UpstreamError} 502 when it holds none. */
+/** The object in a response, or the list where one is allowed. @throws {UpstreamError} 502 for anything else. */
 export function parseAnswer(text: string, provider: string, { isList }: { isList: boolean }): object {
   let body: unknown;
   try {

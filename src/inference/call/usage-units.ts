@@ -1,10 +1,10 @@
 import type { CallerContext } from "../../context.ts";
-import { isObject, objectsIn } from "../../lib/json.ts";
+import { finiteNumber, isObject, nonEmptyString, objectsIn, stringOf } from "../../lib/json.ts";
 import { type FurtherCounts, toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
 
-/** What is counted from: the request as it went to the provider, and its answer where that was read. */
+/** What is counted from: the request as it was sent, and the response where it was read. */
 interface CountedCall<Name extends OperationName> {
   name: Name;
   request: Operations[Name]["request"];
@@ -14,11 +14,9 @@ interface CountedCall<Name extends OperationName> {
 }
 
 function numberOf(value: unknown): number | undefined {
-  const number = typeof value === "string" && value !== "" ? Number(value) : value;
-  return typeof number === "number" && Number.isFinite(number) && number > 0 ? number : undefined;
+  const number = finiteNumber(nonEmptyString(value) === undefined ? value : Number(value));
+  return number !== undefined && number > 0 ? number : undefined;
 }
-
-const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 const unit = (name: string, count: number | undefined): FurtherCounts =>
   count === undefined ? {} : { units: { [name]: count } };
@@ -29,7 +27,7 @@ function member(holder: unknown, name: string): unknown {
 
 type Reader = (call: Omit<CountedCall<OperationName>, "name">) => FurtherCounts;
 
-/** Length of the audio: the provider reports seconds, or the client milliseconds. */
+/** Length of the audio: reported by the provider in seconds, or by the client in milliseconds. */
 const readSeconds: Reader = ({ answer, clientHeader }) => {
   const seconds = numberOf(member(member(answer, "usage"), "seconds")) ?? numberOf(member(answer, "duration"));
   const ofClient = numberOf(clientHeader?.("audio-file-duration"));
@@ -39,7 +37,7 @@ const readSeconds: Reader = ({ answer, clientHeader }) => {
 const readImages: Reader = ({ answer, request }) => {
   const made = member(answer, "data");
   if (!Array.isArray(made) || made.length === 0) return {};
-  const of = (name: string) => textOf(member(answer, name)) ?? textOf(member(request, name));
+  const of = (name: string) => stringOf(member(answer, name)) ?? stringOf(member(request, name));
   const [quality, size] = [of("quality"), of("size")];
   const image = { ...(quality !== undefined && { quality }), ...(size !== undefined && { size }) };
   return { units: { images: made.length }, image };
@@ -69,7 +67,7 @@ const readTools: Reader = ({ answer }) => {
   return units.length === 0 ? {} : { units: Object.fromEntries(units) };
 };
 
-/** How the units besides tokens are read. */
+/** How units other than tokens are read. */
 const readers: Readonly<Record<CountedUnit, Reader>> = {
   none: () => ({}),
   pages: ({ answer }) => unit("pages", numberOf(member(member(answer, "usage_info"), "pages_processed"))),
@@ -77,14 +75,14 @@ const readers: Readonly<Record<CountedUnit, Reader>> = {
   seconds: readSeconds,
   images: readImages,
   tools: readTools,
-  characters: ({ request }) => unit("characters", numberOf([...(textOf(member(request, "input")) ?? "")].length)),
+  characters: ({ request }) => unit("characters", numberOf([...(stringOf(member(request, "input")) ?? "")].length)),
 };
 
-/** What tells the counts of an answer. */
+/** Reads the counts of a response. */
 export interface Counting {
-  /** Token counts of the client's answer. */
+  /** Token counts of the client's response. */
   usageOf(answer: object): unknown;
-  /** What the client's answer counts besides tokens; of one that was not read, what is known without it. */
+  /** Counts besides tokens; if the response was not read, those known without it. */
   furtherCountsOf(answer: object | undefined): FurtherCounts;
 }
 
@@ -93,9 +91,9 @@ export function readFurtherCounts<Name extends OperationName>(call: CountedCall<
   return readers[operationFacts[call.name].counted](call);
 }
 
-/** Takes note of what an answer counts and which model it names. */
+/** Records the counts of a response and the model it names. */
 export function noteCounts({ log }: CallerContext, operation: Counting, answer: object | undefined): void {
   const usage = answer === undefined ? null : toLoggedUsage(operation.usageOf(answer));
   log.usage = withTier(withUnits(usage, operation.furtherCountsOf(answer)), member(answer, "service_tier"));
-  log.answeredModel = textOf(member(answer, "model")) ?? textOf(member(answer, "modelVersion")) ?? null;
+  log.answeredModel = stringOf(member(answer, "model")) ?? stringOf(member(answer, "modelVersion")) ?? null;
 }

@@ -3,14 +3,14 @@ import type { WorkspaceView } from "../../control/resources.ts";
 import { settingsOf, toRecord } from "../../control/settings.ts";
 import type { HookResult } from "../../schemas/hooks.ts";
 
-/** What a workspace says of the contents of its log rows. */
+/** A workspace's settings for the contents of its log rows. */
 interface ContentRule {
   isOn: boolean;
-  /** Requests have no say. */
+  /** Requests may not override it. */
   isEnforced: boolean;
 }
 
-/** Rules of views: as long as these are in memory. */
+/** Rules by view, dropped together with the views. */
 const rules = new WeakMap<WorkspaceView, ContentRule>();
 
 function ruleOf(view: WorkspaceView): ContentRule {
@@ -24,7 +24,7 @@ function ruleOf(view: WorkspaceView): ContentRule {
 }
 
 function decide(view: WorkspaceView | undefined, { header }: CallerContext): boolean {
-  // nobody says that they may be stored
+  // no setting allows storing them
   if (!view) return false;
   const { isOn, isEnforced } = ruleOf(view);
   if (isEnforced) return isOn;
@@ -34,8 +34,8 @@ function decide(view: WorkspaceView | undefined, { header }: CallerContext): boo
 }
 
 /**
- * Whether the headers and bodies of a request are stored with its row: by the setting `debug_log`, which the request may
- * override by `x-gateway-debug` unless the organisation enforces it. At once when the workspace is in memory.
+ * Whether the headers and bodies of a request are stored with its row: by the setting `debug_log`, which the request
+ * may override by `x-gateway-debug` unless the organisation enforces it. Synchronous when the workspace is in memory.
  */
 export function storesContents(context: CallerContext): boolean | Promise<boolean> {
   const { control } = context.services;
@@ -49,7 +49,7 @@ export function storesContents(context: CallerContext): boolean | Promise<boolea
   );
 }
 
-/** What hooks said, without what they quote of the contents. */
+/** Guardrail results without quotes of the contents. */
 export function withoutQuotes(hooks: readonly HookResult[]): HookResult[] {
   return hooks.map((hook) => ({
     ...hook,

@@ -16,7 +16,7 @@ export type StreamEvents =
   | "speech"
   | "transcript";
 
-/** Media in the bodies of an operation. A transcript is asked for with an audio file. */
+/** Media in the bodies of an operation. A transcription request contains an audio file. */
 export type Media = "none" | "images" | "speech" | "transcript";
 
 /** What providers charge for besides tokens. */
@@ -37,11 +37,11 @@ interface OperationFacts {
   readonly isFree: boolean;
 }
 
-/** The text of requests is checked. Responses hold no text. */
+/** The text of requests is checked. Responses hold none. */
 const unanswered: Visibility = { request: "text", answer: "empty" };
 /** The text of requests is checked. Responses are not. */
 const unseen: Visibility = { request: "text", answer: "unseen" };
-/** Checks see which model a session is for. What is said comes once it is open. */
+/** Checks see which model a session is for, but not what is said once it is open. */
 const modelOnly: Visibility = { request: "model", answer: "unseen" };
 
 export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {

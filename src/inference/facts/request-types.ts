@@ -3,21 +3,21 @@ import { allVisible } from "../../guardrails/visible-hooks.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import { isOperation, operationFacts } from "./operation-facts.ts";
 
-/** What guardrails know of a kind of request. */
+/** Facts about a request type for guardrails. */
 export interface RequestKind {
   readonly type: RequestType;
-  /** Further kinds it counts as in lists of kinds. */
+  /** Other types it matches in lists of types. */
   readonly alsoTypes: readonly RequestType[];
-  /** Further kinds it counts as in lists of what is refused: those it comes to at the provider. */
+  /** Other types it matches in lists of denied types: those the request turns into at the provider. */
   readonly leadsTo?: readonly RequestType[];
   readonly visibility: Visibility;
-  /** Why checks can change nothing; undefined where they can. */
+  /** Why checks cannot change its requests; undefined where they can. */
   readonly fixedBecause?: string;
 }
 
 const kindOfOperation = new Map<OperationName, RequestKind>();
 
-/** The kind of a unified operation. */
+/** The request type of a unified operation. */
 export function kindOf(name: OperationName): RequestKind {
   const known = kindOfOperation.get(name);
   if (known) return known;
@@ -28,7 +28,7 @@ export function kindOf(name: OperationName): RequestKind {
   return kind;
 }
 
-/** Routes that are passed on, or are about records, whose kind has a name of its own; all of them are `proxy` too. */
+/** Native and record routes whose request type has a name; all of them are also `proxy`. */
 const named: Readonly<Record<string, RequestType>> = {
   getResponse: "getModelResponse",
   deleteResponse: "deleteModelResponse",
@@ -51,20 +51,20 @@ const named: Readonly<Record<string, RequestType>> = {
   listFinetuneCheckpoints: "listFinetuneCheckpoints",
 };
 
-/** The kind of a route by its name in logs. */
+/** The request type of a route by its name in logs. */
 function typeOfRoute(route: string): RequestType | undefined {
   if (isOperation(route)) return kindOf(route).type;
   return Object.hasOwn(named, route) ? named[route] : undefined;
 }
 
 /**
- * The kind of a request that goes on as it came.
+ * The type of a request that is forwarded unchanged.
  *
  * @param operation Name of its route in logs.
- * @param isRead Whether the members of its body are known.
- * @param leadsTo Name of the route it leads to at the provider. Default: its own.
+ * @param isRead Whether the fields of its body are known.
+ * @param leadsTo Name of the route it calls at the provider. Default: its own.
  */
-export function passedKind(
+export function forwardedKind(
   operation: string,
   { isRead, leadsTo = operation }: { isRead: boolean; leadsTo?: string | undefined },
 ): RequestKind {
@@ -75,6 +75,6 @@ export function passedKind(
     type: type ?? "proxy",
     alsoTypes: type === undefined ? [] : ["proxy"],
     visibility: { request: isRead ? "body" : "facts", answer: "unseen" },
-    fixedBecause: "Cannot change requests that are passed on",
+    fixedBecause: "Cannot change requests that are forwarded unchanged",
   };
 }

@@ -20,11 +20,15 @@ function toFileObject(row: GatewayFileRow): FileObject {
   };
 }
 
-/** The file with this id. @throws {NotFoundError} 404 for unknown ones and those of other workspaces alike. */
+/**
+ * The file with this id.
+ *
+ * @throws {NotFoundError} 404 for unknown ones and those of other workspaces alike.
+ */
 export async function requireFile(id: string, context: CallerContext, param = "file_id"): Promise<GatewayFileRow> {
   const row = await context.services.files.find(tenantOf(context), id);
   if (row) return row;
-  throw new NotFoundError("Cannot find this file: files of a provider need its name in x-gateway-provider", {
+  throw new NotFoundError("Cannot find this file: name the provider in x-gateway-provider to find its files", {
     code: "file_not_found",
     param,
   });
@@ -42,7 +46,10 @@ export async function listFiles(context: CallerContext): Promise<Reply> {
   const limit = readLimit(context, { most: 10_000, usual: 100 });
   const order = searchParams.get("order") ?? "desc";
   if (order !== "asc" && order !== "desc") {
-    throw new InvalidRequestError("Cannot use order: write asc or desc", { param: "order", code: "invalid_query" });
+    throw new InvalidRequestError("Cannot use order: it must be asc or desc", {
+      param: "order",
+      code: "invalid_query",
+    });
   }
   const cursor = searchParams.get("after");
   const after = cursor === null ? undefined : await requireFile(cursor, context, "after");
@@ -63,10 +70,11 @@ export async function deleteFile(context: CallerContext): Promise<Reply> {
   return jsonReply({ id: row.id, object: "file", deleted: true });
 }
 
-/** Content of a file, read as it is asked for. */
+/** Content of a file, read while it is sent. */
 export async function contentReply(row: GatewayFileRow, files: FileStorage): Promise<Reply> {
   const pieces = files.read(row);
-  // the first piece before the status is said: what cannot be opened is an error then, and no broken stream
+  // reads the first chunk before the status is sent, so that a file that cannot be opened is an error, not a broken
+  // stream
   const first = await pieces.next();
   let pending = first.done ? undefined : first.value;
   const body = new ReadableStream<Uint8Array>(

@@ -6,21 +6,21 @@ import type { Reply } from "../../lib/reply.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { listLeaves, storedNameOf } from "../target/config-target.ts";
 
-/** Name by which requests ask for the gateway's own files and batches. */
+/** Provider name by which requests ask for the gateway's own files and batches. */
 const ownSlug = "gateway";
 
-/** What answers a route. */
+/** The handler of a route. */
 export type KeyHandler = (context: CallerContext) => Reply | Promise<Reply>;
 
-/** Whether a config is nothing but the name of the gateway, which is no provider of calls. */
+/** Whether a config does nothing but name the gateway, which is not a provider for calls. */
 function namesOwnSlug(text: string): boolean {
   const config = parseJson(text);
   return isObject(config) && config.provider === ownSlug;
 }
 
 /**
- * Whether a request is for what the gateway keeps itself: it names no provider, or the gateway. Defaults of key and
- * workspace are for calls of models and have no say in it.
+ * Whether a request is for records of the gateway: it names no provider, or the gateway. Default configs of key and
+ * workspace are for model calls and do not count.
  *
  * @throws {InvalidRequestError} 400 if its config cannot be used.
  */
@@ -34,32 +34,32 @@ export async function isForOwnStore(context: CallerContext): Promise<boolean> {
   return listLeaves(config.node).every((leaf) => leaf.provider === undefined && storedNameOf(leaf) === undefined);
 }
 
-/** The workspace of a caller, whose records alone it sees. */
+/** The caller's workspace: callers see its records only. */
 export function tenantOf({ principal }: CallerContext): WorkspaceTenant {
   const { organisationId, workspaceId } = principal;
   if (workspaceId === null) {
-    throw new PermissionError("Forbidden! This route takes workspace keys", { code: "AB03" });
+    throw new PermissionError("Forbidden! This route needs a workspace key", { code: "AB03" });
   }
   return { organisationId, workspaceId };
 }
 
 /**
- * A whole number of the query.
+ * An integer query parameter.
  *
- * @throws {InvalidRequestError} 400 if it is none or out of bounds.
+ * @throws {InvalidRequestError} 400 if it is not an integer or out of bounds.
  */
 export function readLimit({ url }: CallerContext, { most, usual }: { most: number; usual: number }): number {
   const text = url.searchParams.get("limit");
   if (text === null) return usual;
   const limit = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= most) return limit;
-  throw new InvalidRequestError(`Cannot use limit: write a whole number from 1 to ${most}`, {
+  throw new InvalidRequestError(`Cannot use limit: it must be a whole number from 1 to ${most}`, {
     param: "limit",
     code: "invalid_query",
   });
 }
 
-/** A page of records as lists are answered; one row more than the page tells that there is another. */
+/** A page of records as a list response; one more row than the page holds means that there is another page. */
 export function toPage<Row, Shown extends { id: string }>(
   rows: readonly Row[],
   limit: number,
@@ -70,7 +70,7 @@ export function toPage<Row, Shown extends { id: string }>(
   return { object: "list", data, ...ids, has_more: rows.length > limit };
 }
 
-/** Unix seconds, as the API shows times; null stays. */
+/** Unix seconds, as the API writes times; null stays null. */
 export function toSeconds(milliseconds: number | null): number | null {
   return milliseconds === null ? null : Math.floor(milliseconds / 1000);
 }

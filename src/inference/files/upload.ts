@@ -11,11 +11,11 @@ import { hasControlCharacter } from "../../lib/path.ts";
 import { ExpiresAfter, filePurposes } from "../../schemas/files.ts";
 import { tenantOf } from "./gateway-store.ts";
 
-/** Bytes a form may hold besides the file. */
+/** Most bytes of a form besides the file. */
 export const formBytes = 1024 * 1024;
-/** Longest field that is no file. */
+/** Longest field other than the file. */
 const maxFieldBytes = 64 * 1024;
-/** How far into a line it is looked for an object. */
+/** How much of a line is examined for an object. */
 const maxProbe = 1024 * 1024;
 
 function refuse(message: string, param: string, code = "invalid_body"): never {
@@ -32,7 +32,7 @@ async function readField({ name, body }: MultipartPart): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Looks whether a content that flows by is text with at least one line that is a JSON object. */
+/** Checks streamed content: it must be text with at least one line that is a JSON object. */
 class JsonLinesProbe {
   readonly #decoder = new TextDecoder("utf-8", { fatal: true });
   #line = "";
@@ -63,7 +63,7 @@ class JsonLinesProbe {
   #find(text: string): void {
     const lines = (this.#line + text).split("\n");
     this.#line = lines.pop() ?? "";
-    // the batch says what is wrong with each line; here it is only seen that these are lines of JSON at all
+    // validating a batch reports what is wrong with each line; this only checks that there are lines of JSON
     this.hasObject = lines.some((line) => isObject(parseJson(line))) || this.#line.length > maxProbe;
   }
 }
@@ -85,7 +85,7 @@ function requireContent(probe: JsonLinesProbe, purpose: string): void {
   refuse("Cannot store the file: no line of it is a JSON object; send JSON Lines", "file", "invalid_file");
 }
 
-/** When the file goes, from `expires_after[anchor]` and `expires_after[seconds]`, or one field with JSON. */
+/** When the file expires, from `expires_after[anchor]` and `expires_after[seconds]`, or from one JSON field. */
 function readExpiry(fields: ReadonlyMap<string, string>, createdAt: number): number | null {
   const whole = fields.get("expires_after");
   const anchor = fields.get("expires_after[anchor]");
@@ -95,7 +95,7 @@ function readExpiry(fields: ReadonlyMap<string, string>, createdAt: number): num
   const checked = v.safeParse(ExpiresAfter, given);
   if (checked.success) return createdAt + checked.output.seconds * 1000;
   return refuse(
-    "Cannot use expires_after: give anchor created_at and 3600 to 2592000 seconds",
+    "Cannot use expires_after: anchor must be created_at, and seconds from 3600 to 2592000",
     "expires_after",
     "invalid_body",
   );
@@ -103,12 +103,13 @@ function readExpiry(fields: ReadonlyMap<string, string>, createdAt: number): num
 
 function requireName(name: string | undefined): string {
   const text = (name ?? "").toWellFormed();
-  if (text === "" || text.length > 255) return refuse("Cannot store the file: name it with 1 to 255 letters", "file");
+  if (text === "" || text.length > 255)
+    return refuse("Cannot store the file: its name must have 1 to 255 characters", "file");
   if (hasControlCharacter(text)) refuse("Cannot store the file: its name holds control characters", "file");
   return text;
 }
 
-/** The form of an upload, read once and in order: fields up to the file, the file, the fields after it. */
+/** The form of an upload, read once and in order: fields before the file, the file, fields after it. */
 class UploadForm {
   readonly #parts: AsyncGenerator<MultipartPart, void>;
   readonly #fields = new Map<string, string>();
@@ -118,7 +119,7 @@ class UploadForm {
     if (purpose !== null) this.#fields.set("purpose", purpose);
   }
 
-  /** Reads fields up to the next file; undefined when there is none. */
+  /** Reads fields up to the next file; undefined when there is no file left. */
   async nextFile(): Promise<MultipartPart | undefined> {
     for (;;) {
       const { done, value } = await this.#parts.next();
@@ -130,7 +131,7 @@ class UploadForm {
 
   async store(context: CallerContext): Promise<GatewayFileRow> {
     const file = await this.nextFile();
-    if (!file) return refuse("Cannot store the file: the form has none", "file");
+    if (!file) return refuse("Cannot store the file: the form has no file", "file");
     const filename = requireName(file.filename);
     const early = this.#fields.get("purpose");
     if (early !== undefined) requirePurpose(early);
@@ -139,7 +140,7 @@ class UploadForm {
       filename,
       content: probe.watch(file.body),
       complete: async (createdAt) => {
-        if (await this.nextFile()) refuse("Cannot store the file: the form has more than one", "file");
+        if (await this.nextFile()) refuse("Cannot store the file: the form has more than one file", "file");
         const purpose = requirePurpose(this.#fields.get("purpose"));
         requireContent(probe, purpose);
         return { purpose, expiresAt: readExpiry(this.#fields, createdAt) };
@@ -149,7 +150,7 @@ class UploadForm {
 }
 
 /**
- * Stores the file of a form while it comes; its parts may stand in any order.
+ * Stores the file of a form while it arrives; its parts may come in any order.
  *
  * @throws {GatewayError} 400 for a form without file or purpose, 413 for one that is too large, 415 for another body.
  */
@@ -170,7 +171,7 @@ export async function receiveFile(context: CallerContext): Promise<GatewayFileRo
     if (error instanceof MultipartError) refuse(error.message, "file");
     throw toBodyError(error, bytes);
   } finally {
-    // what is left of the body is not waited for
+    // does not wait for the rest of the body
     parts.return().catch(() => {});
   }
 }

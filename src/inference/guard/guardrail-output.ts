@@ -7,7 +7,7 @@ import { GenerateContentBody } from "../../schemas/gemini.ts";
 import { MessagesRequest } from "../../schemas/messages.ts";
 import { ResponsesRequest } from "../../schemas/responses.ts";
 
-/** What a route takes, and the member its answers say something in. */
+/** The request schema of a route, and the field that holds the text of its responses. */
 const shapes: { readonly [Type in RequestType]?: readonly [request: v.GenericSchema, answer: string] } = {
   chatComplete: [ChatRequest, "choices"],
   complete: [CompletionRequest, "choices"],
@@ -19,20 +19,20 @@ const shapes: { readonly [Type in RequestType]?: readonly [request: v.GenericSch
 const isList = (value: unknown): boolean => Array.isArray(value) && value.every(isObject);
 
 function refuse(what: string): never {
-  throw new UpstreamError(502, `Cannot use what a guardrail made of the ${what}: this route has no such ${what}`, {
+  throw new UpstreamError(502, `Cannot use a guardrail's version of the ${what}: this route has no such ${what}`, {
     code: "guardrail_bad_change",
   });
 }
 
-/** @throws {UpstreamError} 502 for a request that fitted its route until a guardrail changed it. */
+/** @throws {UpstreamError} 502 for a request that no longer fits its route after a guardrail changed it. */
 export function requireRequest(requestType: RequestType, before: Body, now: Body): void {
   const [schema] = shapes[requestType] ?? [];
   if (schema && before !== now && !v.is(schema, now) && v.is(schema, before)) refuse("request");
 }
 
 /**
- * @param onRefuse What to do before.
- * @throws {UpstreamError} 502 for an answer that a guardrail made into none of the route.
+ * @param onRefuse Called before the error is thrown.
+ * @throws {UpstreamError} 502 for a response that no longer fits its route after a guardrail changed it.
  */
 export function requireAnswer(
   requestType: RequestType,

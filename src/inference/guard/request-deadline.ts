@@ -2,9 +2,9 @@ import type { CallerContext } from "../../context.ts";
 import { ClientClosedError, TimeoutError } from "../../errors.ts";
 
 /**
- * What hooks say, waited for no longer than somebody waits for their request.
+ * Waits for guardrails at most until the request ends.
  *
- * @param deadline Milliseconds of the monotonic clock at which the whole request ends.
+ * @param deadline Monotonic time in milliseconds at which the whole request ends.
  * @throws {TimeoutError} At the deadline.
  * @throws {ClientClosedError} When the caller leaves.
  */
@@ -16,7 +16,7 @@ export async function withinRequest<Value>(
   const { signal } = request;
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const leave = () => {
-    reject(new ClientClosedError("Cannot answer: the caller went away", { code: "client_closed" }));
+    reject(new ClientClosedError("Cannot respond: the caller disconnected", { code: "client_closed" }));
   };
   if (signal.aborted) leave();
   else signal.addEventListener("abort", leave, { once: true });

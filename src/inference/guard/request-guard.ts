@@ -9,13 +9,13 @@ import type { TargetHooks } from "../../guardrails/state.ts";
 import type { Body, Hook, RequestType } from "../../guardrails/types.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { hopHeader } from "../../lib/headers.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
-import { noteSpent } from "../call/cost.ts";
+import { noteDiscarded } from "../call/cost.ts";
 import { asksForUsage } from "../facts/operation-facts.ts";
 import { kindOf, type RequestKind } from "../facts/request-types.ts";
 import { replay } from "../stream/replay.ts";
@@ -24,17 +24,17 @@ import { readStoredName } from "../target/stored-provider.ts";
 import { requireAnswer, requireRequest } from "./guardrail-output.ts";
 import { withinRequest } from "./request-deadline.ts";
 
-/** Status of an answer with which a hook that does not deny found fault. */
+/** Status of a response in which a guardrail that does not deny found a violation. */
 const hooksFailed = 246;
 
-/** What hooks said, as clients are told it. */
+/** Guardrail results in the form clients receive. */
 export function toHookResults({ before, after }: Pick<HookLog, "before" | "after">): HookResults {
   return { before_request_hooks: [...before], after_request_hooks: [...after] };
 }
 
 const decoder = new TextDecoder();
 
-/** The JSON object of an answer; undefined for any other. */
+/** The JSON object of a response; undefined for any other body. */
 function readAnswer(
   { headers, body }: Reply,
   { numbers }: CallerContext,
@@ -49,7 +49,7 @@ function readAnswer(
   }
 }
 
-/** The text of a JSON object with what the hooks said behind its own members, which stay as they were written. */
+/** The text of a JSON object with the guardrail results appended; its own fields stay as they were written. */
 function withResults(text: string, results: HookResults): string {
   const end = text.lastIndexOf("}");
   const isEmpty = text.slice(0, end).trimEnd().endsWith("{");
@@ -59,25 +59,25 @@ function withResults(text: string, results: HookResults): string {
 /** What a guard is made from. */
 interface GuardParts {
   requestType: RequestType;
-  /** What hooks say may stand in a stream. */
-  tellsInStreams: boolean;
+  /** Guardrail results may be sent in streams. */
+  addsToStreams: boolean;
   hooks: TargetHooks;
   context: CallerContext;
 
-  /** Takes an answer that may be asked for again. */
-  keep: CallerContext["keepAnswer"];
+  /** Stores a response that may be read again. */
+  store: CallerContext["storeResponse"];
 }
 
-/** The guardrails of one target while it is called; made once however often the call is tried again. */
+/** The guardrails of one target while it is called; created once for all its attempts. */
 export class TargetGuard {
   readonly #parts: GuardParts;
-  /** The request as the hooks left it. */
+  /** The request after the guardrails changed it. */
   readonly request: Body;
-  /** Headers they want the provider to get; null for one it is not to have. */
+  /** Headers the guardrails set for the provider; null removes one. */
   readonly #headers: Readonly<Record<string, string | null>>;
   readonly #before: PhaseOutcome;
   readonly #subject: Subject;
-  #kept: object | undefined;
+  #unstored: object | undefined;
   #deadline: number | undefined;
 
   constructor(parts: GuardParts, subject: Subject, before: PhaseOutcome) {
@@ -90,24 +90,24 @@ export class TargetGuard {
   }
 
   /**
-   * Gets ready for a call: an answer that may be asked for again waits for what the hooks say of it.
+   * Prepares a call: a response to be stored waits for its guardrails.
    *
-   * @param deadline Milliseconds of the monotonic clock at which the whole request ends.
+   * @param deadline Monotonic time in milliseconds at which the whole request ends.
    */
   begin(deadline: number | undefined): void {
-    const { context, keep } = this.#parts;
+    const { context, store } = this.#parts;
     this.#deadline = deadline;
     this.note();
-    this.#kept = undefined;
-    // what was cut out of a request is not for the log either
+    this.#unstored = undefined;
+    // text removed from a request must not be logged either
     if (this.#before.isTransformed) context.log.requestBody = JSON.stringify(this.request);
-    if (!keep) return;
-    context.keepAnswer = (answer) => {
-      this.#kept = answer;
+    if (!store) return;
+    context.storeResponse = (answer) => {
+      this.#unstored = answer;
     };
   }
 
-  /** Sets the headers the hooks want the provider to get, and takes out those it is not to have. */
+  /** Sets the headers that guardrails want the provider to receive, and removes those they exclude. */
   addHeaders(headers: Record<string, string>): void {
     // many servers read an underscore in a header's name as a hyphen
     for (const name of Object.keys(headers)) {
@@ -119,19 +119,19 @@ export class TargetGuard {
     }
   }
 
-  /** The status of an answer that passed, by what the hooks before it said. */
+  /** The status of a successful response, after the results of the guardrails before it. */
   get status(): number {
     return this.#before.isFailed ? hooksFailed : 200;
   }
 
-  /** Notes what there is to log of the target so far. */
+  /** Records the results of the target so far for the log. */
   note(after: PhaseOutcome["results"] = [], later: HookLog["later"] = this.#laterOf(undefined)): HookLog {
     const log: HookLog = { before: this.#before.results, after, later };
     this.#parts.context.log.hooks = log;
     return log;
   }
 
-  /** Hooks that run behind the answer, or where there is none, behind its failure. */
+  /** Async guardrails that run after the response, or after its failure. */
   #laterOf(answer: Body | undefined): HookLog["later"] {
     const {
       hooks,
@@ -160,7 +160,7 @@ export class TargetGuard {
     };
   }
 
-  /** What the hooks after the call say of an answer. */
+  /** Runs the output guardrails on a response. */
   async check(answer: Body, options: { isStreamed?: boolean; isCut?: boolean } = {}): Promise<PhaseOutcome> {
     const {
       hooks,
@@ -168,7 +168,7 @@ export class TargetGuard {
     } = this.#parts;
     const subject: Subject = {
       ...this.#toAfter(answer),
-      ...(options.isStreamed && { fixedBecause: streamed, isOut: true }),
+      ...(options.isStreamed && { fixedBecause: streamed, isSent: true }),
       ...(options.isCut && { isCut: true }),
     };
     const after = await runHooks(hooks.after, subject, services.clock);
@@ -176,18 +176,18 @@ export class TargetGuard {
     return after;
   }
 
-  /** Hands on the answer that may be asked for again; `body` is what the hooks made of it. */
-  keep(body: Body | undefined): void {
-    if (this.#kept) this.#parts.keep?.(body ?? this.#kept);
+  /** Stores the response that may be read again; `body` is what the guardrails made of it. */
+  store(body: Body | undefined): void {
+    if (this.#unstored) this.#parts.store?.(body ?? this.#unstored);
   }
 
   /**
-   * The answer with what the hooks said of it.
+   * The response with the guardrail results.
    *
-   * @throws {GuardrailDeniedError} If one denies it.
+   * @throws {GuardrailDeniedError} If a guardrail denies it.
    */
   async finish(reply: Reply): Promise<Reply> {
-    // failures are thrown: what comes here is an answer
+    // failures are thrown, so this is a response
     const status = this.#before.isFailed ? hooksFailed : reply.status;
     const read = readAnswer(reply, this.#parts.context);
     if (!read) return { ...reply, status };
@@ -198,29 +198,29 @@ export class TargetGuard {
     return { ...reply, status: after.isFailed ? hooksFailed : status, body };
   }
 
-  /** Checks a whole answer. @throws {GatewayError} Also when nobody waits for it any longer. */
+  /** Checks a non-streaming response. @throws {GatewayError} Also when nobody waits for it any longer. */
   async #judge(answer: Body): Promise<{ after: PhaseOutcome; results: HookResults }> {
     const after = await withinRequest(this.check(answer), this.#deadline, this.#parts.context).catch(
       (cause: unknown) => {
-        noteSpent(this.#parts.context);
+        noteDiscarded(this.#parts.context);
         throw cause;
       },
     );
     const results = toHookResults({ before: this.#before.results, after: after.results });
     if (after.isDenied) {
-      noteSpent(this.#parts.context);
-      throw new GuardrailDeniedError("Cannot give this answer: a guardrail denied it; hook_results tells which", {
+      noteDiscarded(this.#parts.context);
+      throw new GuardrailDeniedError("Cannot return this response: a guardrail denied it; hook_results names it", {
         hookResults: results,
         isSoft: after.isSoft,
       });
     }
     const { requestType, context } = this.#parts;
-    requireAnswer(requestType, [answer, after.body], () => noteSpent(context));
-    this.keep(after.isTransformed ? after.body : undefined);
+    requireAnswer(requestType, [answer, after.body], () => noteDiscarded(context));
+    this.store(after.isTransformed ? after.body : undefined);
     return { after, results };
   }
 
-  /** Whether a streamed answer is held back until the hooks have seen all of it. */
+  /** Whether a streamed response is held back until the guardrails have seen all of it. */
   get holdsStreams(): boolean {
     return this.#parts.hooks.holdsStreams;
   }
@@ -228,7 +228,7 @@ export class TargetGuard {
   /**
    * As `finish`, for the text of a stream that was held back.
    *
-   * @throws {GuardrailDeniedError} If a hook denies it.
+   * @throws {GuardrailDeniedError} If a guardrail denies it.
    */
   async finishStream(reply: Reply, strict: boolean): Promise<Reply> {
     const { requestType, context } = this.#parts;
@@ -238,73 +238,73 @@ export class TargetGuard {
     const { after } = await this.#judge(answer);
     const includeUsage = asksForUsage(this.request);
     const stream = after.isTransformed ? replay(requestType, after.body, { includeUsage }) : text;
-    const told = { requestType, strict, before: this.#before.results, after: after.results };
-    const body = withStreamResults(stream, told);
+    const streamResults = { requestType, strict, before: this.#before.results, after: after.results };
+    const body = withStreamResults(stream, streamResults);
     context.log.responseBody = body;
     return { ...reply, status: after.isFailed ? hooksFailed : this.status, body };
   }
 
-  /** What a streamed answer is watched with, and what is told in it. */
+  /** What observes a streamed response for its guardrails, and which results it sends. */
   stream(strict: boolean): StreamHooks {
     const { requestType, hooks } = this.#parts;
     const isWatched = hooks.after.length + hooks.later.after.length > 0;
-    // clients of other routes take no events but their own
-    const isTold = this.#parts.tellsInStreams && !strict;
-    return new StreamHooks({ guard: this, requestType, strict: !isTold, isWatched, before: this.#before.results });
+    // clients of other routes accept only the route's own events
+    const addsResults = this.#parts.addsToStreams && !strict;
+    return new StreamHooks({ guard: this, requestType, strict: !addsResults, isWatched, before: this.#before.results });
   }
 }
 
-const streamed = "Cannot change an answer that is streamed";
+const streamed = "Cannot change a streamed response";
 
-/** What of a workspace its guardrails depend on. */
+/** The workspace settings its guardrails depend on. */
 type SavedView = SavedGuardrails & Pick<WorkspaceView, "providers">;
 
-/** What of a target its guardrails depend on. */
+/** The target settings its guardrails depend on. */
 interface GuardedTarget {
   node: Pick<ConfigNode, "provider" | "virtualKey">;
   settings: Pick<InheritedSettings, "hooks">;
 }
 
-/** What is known of a request beside its body. */
+/** Facts about a request beside its body. */
 interface EnteredFacts {
   /** It has no body and calls no model. */
   isBare?: boolean;
-  /** Models it names elsewhere than in its body. */
+  /** Models it names outside its body. */
   listModels?: () => readonly string[];
 }
 
-/** Guardrails of one request, over all its targets. */
+/** Guardrails of one request, for all its targets. */
 export class RequestGuard {
-  /** Made with the first that has guardrails. */
+  /** Created with the first target that has guardrails. */
   #entered: Map<GuardedTarget, Promise<TargetGuard>> | undefined;
   readonly #kind: RequestKind;
   readonly #context: CallerContext;
   readonly #services: Services;
-  readonly #keep: CallerContext["keepAnswer"];
+  readonly #store: CallerContext["storeResponse"];
 
   readonly #saved: SavedView;
 
-  /** @param saved What the workspace has saved. */
+  /** @param saved The workspace's saved guardrails. */
   constructor(kind: RequestKind, saved: SavedView, context: CallerContext) {
     this.#kind = kind;
     this.#saved = saved;
     this.#context = context;
     this.#services = context.services;
-    this.#keep = context.keepAnswer;
+    this.#store = context.storeResponse;
   }
 
   /**
-   * Runs the hooks before a target's call, once however often it is tried; undefined where it has none.
+   * Runs the guardrails before a target's call, once for all its attempts; undefined where it has none.
    *
-   * @param request The request, parameters of the config applied; empty where it is not read.
-   * @throws {GuardrailDeniedError} If one denies it, or cannot look at it and lets nothing unseen through.
+   * @param request The request with the config's parameters applied; empty where it is not read.
+   * @throws {GuardrailDeniedError} If one denies it, or cannot inspect it and denies uninspected content.
    */
   enter(attempt: GuardedTarget, request: Body, facts: EnteredFacts = {}): Promise<TargetGuard> | undefined {
     const known = this.#entered?.get(attempt);
     if (known) return known;
     const hooks = this.#services.guardrails.of(attempt.settings.hooks, this.#saved, this.#kind.visibility);
     if (!hooks) {
-      if (this.#keep) this.#context.keepAnswer = this.#keep;
+      if (this.#store) this.#context.storeResponse = this.#store;
       return undefined;
     }
     const entered = this.#enter(hooks, attempt, { request, facts });
@@ -347,8 +347,8 @@ export class RequestGuard {
     const isFixed = fixedBecause !== undefined;
     const before = isFixed ? hooks.before.filter(({ type }) => type !== "mutator") : hooks.before;
     const outcome = await runHooks(before, subject, services.clock);
-    const parts = { requestType, tellsInStreams: !isFixed, hooks: { ...hooks, before }, context };
-    const guard = new TargetGuard({ ...parts, keep: this.#keep }, subject, outcome);
+    const parts = { requestType, addsToStreams: !isFixed, hooks: { ...hooks, before }, context };
+    const guard = new TargetGuard({ ...parts, store: this.#store }, subject, outcome);
     const log = guard.note();
     if (!outcome.isDenied) {
       requireRequest(requestType, request, outcome.body);
@@ -361,34 +361,34 @@ export class RequestGuard {
     });
   }
 
-  /** Slug of the provider a target is about, before it is known how it is called; empty where nothing names one. */
+  /** Slug of a target's provider, before its destination is known; empty where nothing names one. */
   #providerOf({ provider, virtualKey }: GuardedTarget["node"], { model }: Body): string {
     const { header } = this.#context;
     const slugOf = (name: string | null | undefined) => readStoredName(name)?.slug;
     const named = provider ?? virtualKey ?? header("provider") ?? header("virtual-key");
-    const stored = named === null ? slugOf(typeof model === "string" ? model : undefined) : (slugOf(named) ?? named);
+    const stored = named === null ? slugOf(stringOf(model)) : (slugOf(named) ?? named);
     const found = stored === undefined ? undefined : this.#saved.providers.get(stored);
     return found?.integration.aiProviderId ?? named ?? "";
   }
 }
 
-/** What a caller is told of a denial. */
+/** The message of a denial. */
 function toDenial({ results }: PhaseOutcome): string {
   const closed = results.filter(({ deny, checks }) => deny && checks.some(({ data }) => data?.closed === true));
-  if (closed.length === 0) return "Cannot make this call: a guardrail denied the request; hook_results tells which";
+  if (closed.length === 0) return "Cannot make this call: a guardrail denied the request; hook_results names it";
   const names = [...new Set(closed.map(({ id }) => id))].join(", ");
-  return `Cannot make this call: the default guardrail ${names} cannot look at it, and closes this route`;
+  return `Cannot make this call: the default guardrail ${names} cannot inspect it and denies uninspected requests`;
 }
 
-/** Headers of the gateway's own that tell nothing but where a request stands in a trace. */
+/** Gateway headers that only say where a request belongs in a trace. */
 const traceNames = ["trace-id", "span-id"];
 
-/** A signed token, with which people may authenticate in place of a key. */
+/** A signed token (JWT), with which users may authenticate instead of a key. */
 const tokenForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /**
- * A header of the client, as checks may see it: none that holds the gateway key, besides a token that is one, and of the
- * gateway's own, whichever prefix they come with, those of the trace.
+ * A client header as checks may see it. Left out: headers that hold the gateway key, unless it is a signed token, and
+ * gateway headers under either prefix, except those of the trace.
  */
 function readClientHeader(
   name: string,
@@ -407,7 +407,7 @@ export function createRequestGuard(name: OperationName, saved: SavedView, contex
   return new RequestGuard(kindOf(name), saved, context);
 }
 
-/** Status an answer that is passed on gets by what hooks said before it. */
+/** Status of a forwarded response, from the results of the guardrails before it. */
 export function statusAfterHooks(status: number, { log }: CallerContext): number {
   return status === 200 && log.hooks?.before.some(({ verdict }) => !verdict) ? hooksFailed : status;
 }

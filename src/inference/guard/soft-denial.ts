@@ -11,11 +11,11 @@ import { replay } from "../stream/replay.ts";
 import { withStreamResults } from "../stream/stream-hooks.ts";
 import { isStrict } from "../target/target.ts";
 
-/** What the model would have said. */
+/** The text in place of the model's. */
 const text = "A guardrail denied this request.";
 const noTokens = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
 
-/** Members of a denial that its shape is made from. */
+/** Parts of a denial that a response is made of. */
 interface Denial {
   id: string;
   created: number;
@@ -23,7 +23,7 @@ interface Denial {
   finish_reason: "stop" | "content_filter";
 }
 
-/** A denial as a chat's answer. */
+/** A denial as a chat response. */
 function toChat({ id, created, model, finish_reason }: Denial) {
   const message = { role: "assistant" as const, content: text };
   return {
@@ -36,7 +36,7 @@ function toChat({ id, created, model, finish_reason }: Denial) {
   };
 }
 
-/** A denial as the answer of a text completion. */
+/** A denial as a text completion. */
 function toCompletion({ id, created, model, finish_reason }: Denial) {
   return {
     id: `cmpl-${id}`,
@@ -48,12 +48,12 @@ function toCompletion({ id, created, model, finish_reason }: Denial) {
   };
 }
 
-/** Operations whose answers hold a text that can tell of a denial. */
+/** Operations whose responses have a text that can hold a denial. */
 function hasText(name: OperationName): boolean {
   return name === "chat" || name === "complete" || isDialect(name);
 }
 
-/** The denial as a whole answer of the operation. */
+/** The denial as a non-streaming response of the operation. */
 function toAnswer(name: OperationName, denial: Denial, request: object, options: DialectOptions): Body {
   if (name === "complete") return toCompletion(denial);
   const chat = toChat(denial);
@@ -63,8 +63,8 @@ function toAnswer(name: OperationName, denial: Denial, request: object, options:
 }
 
 /**
- * The answer with status 200 to a request a guardrail denied softly, in the shape of its operation. Everything else that
- * was thrown is thrown again.
+ * The response with status 200 to a request that a guardrail denied softly, in the shape of its operation. Every other
+ * error is thrown again.
  */
 export function answerSoftly(
   thrown: unknown,
@@ -94,9 +94,9 @@ export function answerSoftly(
         ...said,
       })
     : JSON.stringify({ ...answer, hook_results: hookResults });
-  const told = context.numbers?.restore(body) ?? body;
-  log.responseBody = told;
+  const shown = context.numbers?.restore(body) ?? body;
+  log.responseBody = shown;
   log.isDenied = true;
   const type = isStream ? "text/event-stream; charset=utf-8" : "application/json";
-  return { status: 200, headers: { ...thrown.headers, "content-type": type }, body: told };
+  return { status: 200, headers: { ...thrown.headers, "content-type": type }, body: shown };
 }

@@ -3,7 +3,7 @@ import { toBodyError } from "../../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../../lib/headers.ts";
-import { decodeUtf8, hasRepeatedName, isObject, parseJson } from "../../lib/json.ts";
+import { decodeUtf8, hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
 import type { Timers } from "../../lib/timers.ts";
@@ -13,33 +13,33 @@ import { toLoggedUsage } from "../../logs/usage.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import { modelInPath, modelsInHeaders, modelsInQuery, splitPath } from "../../providers/core/model-names.ts";
 import { type Attempt, type AttemptTimes, endCall, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
-import { callUpstream, type PreparedCall, type UpstreamAnswer } from "../call/call-upstream.ts";
+import { callUpstream, type PreparedCall, type UpstreamResponse } from "../call/call-upstream.ts";
 import { routingHeaders } from "../call/provider-response.ts";
-import { passedKind } from "../facts/request-types.ts";
+import { forwardedKind } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { RequestGuard, statusAfterHooks, type TargetGuard } from "../guard/request-guard.ts";
 import type { Caller } from "../pipeline/execute.ts";
 import { planRequest, runPlan } from "../pipeline/run.ts";
-import { flowBack, isText } from "../stream/byte-relay.ts";
+import { forwardBody, isText } from "../stream/byte-relay.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
 import { isFromRequest, listLeaves, readLeafDestination } from "../target/config-target.ts";
-import { requirePassedModels } from "../target/model-list.ts";
-import { requireRelayed } from "./native-routes.ts";
-import { type PassedDestination, readPassedDestination } from "./provider-path.ts";
+import { requireForwardedModels } from "../target/model-list.ts";
+import { requireNativeRoute } from "./native-routes.ts";
+import { type PassthroughDestination, readPassthroughDestination } from "./provider-path.ts";
 
-/** A body up to this size is held in memory; larger ones, and those of unknown size, flow through. */
-const heldBody = 256 * 1024;
+/** Bodies up to this size are held in memory; larger ones, and those of unknown size, are streamed. */
+const smallBodyBytes = 256 * 1024;
 
 function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes.subarray(0, maxLoggedBody));
 }
 
-/** A body on its way to the provider, and what could be read of it. */
+/** A body to be sent to the provider, and what could be read of it. */
 interface Upload {
   body: Uint8Array | ReadableStream<Uint8Array> | undefined;
-  /** The text it is; undefined where it was not read, or is no UTF-8. */
+  /** Its text; undefined where it was not read or is not UTF-8. */
   text: string | undefined;
-  /** Top-level members of the JSON object it is; of any other none are known. */
+  /** Top-level fields of a JSON object; empty for any other body. */
   members: Readonly<Record<string, unknown>>;
   /** The model it names. */
   model: string | undefined;
@@ -47,16 +47,16 @@ interface Upload {
 
 const noMembers = {};
 
-/** A body of which nothing is known, or none. */
+/** An absent body, or one of unknown content. */
 function unread(body: Upload["body"]): Upload {
   return { body, text: undefined, members: noMembers, model: undefined };
 }
 
-/** A body that is held, and what it says. */
+/** A body in memory, with what could be read of it. */
 function readHeldBody(body: Uint8Array, text: string | undefined, { log }: CallerContext): Upload {
   const value = text === undefined ? undefined : parseJson(text);
   if (!isObject(value)) return { ...unread(body), text };
-  const model = typeof value.model === "string" ? value.model : undefined;
+  const model = stringOf(value.model);
   if (model !== undefined) log.model = model;
   log.stream = value.stream === true;
   return { body, text, members: value, model };
@@ -71,19 +71,19 @@ function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The body as it came: small ones held, so that they can be logged, others as a stream that is counted. */
+/** The body as it came: small ones in memory, so that they can be logged, others as a counted stream. */
 async function readUpload(context: CallerContext): Promise<Upload> {
   const { request, log } = context;
   if (context.method === "GET") return unread(undefined);
   const maxBytes = context.services.limits.streamedBodyBytes;
   const length = Number(context.headers.get("content-length") ?? Number.NaN);
   if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
-  if (!(length <= heldBody)) {
+  if (!(length <= smallBodyBytes)) {
     return unread(request.body ? countBytes(request.body, { bytes: maxBytes, ...uploadTimes }) : undefined);
   }
   if (length === 0) return unread(undefined);
   try {
-    const bytes = await readBytes(request, { bytes: heldBody, ...receiveTimes, timers: context.services.timers });
+    const bytes = await readBytes(request, { bytes: smallBodyBytes, ...receiveTimes, timers: context.services.timers });
     if (!isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) return unread(bytes);
     log.requestBody = bytes;
     return readHeldBody(bytes, decodeText(bytes), context);
@@ -92,7 +92,7 @@ async function readUpload(context: CallerContext): Promise<Upload> {
   }
 }
 
-/** Notes what a small JSON answer tells. */
+/** Records the counts of a small JSON response. */
 function noteAnswer(context: CallerContext, bytes: Uint8Array): void {
   context.log.responseBody = bytes;
   const body = parseJson(textOf(bytes));
@@ -107,31 +107,31 @@ async function answerUpstream(upstream: Response, attempt: Attempt, context: Cal
     ...answerHeaders(upstream.headers, context.services.headerRules.returned),
     ...routingHeaders(provider, log),
   };
-  const keepText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
+  const logsText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
   const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
   attempt.stopTimer();
   if (status === 204 || status === 205 || status === 304) return { status, headers, body: null };
-  if (length <= heldBody) {
+  if (length <= smallBodyBytes) {
     const bytes = await readHeld(upstream, { attempt, provider, timers: context.services.timers });
     endCall(attempt, context);
-    if (keepText) noteAnswer(context, bytes);
+    if (logsText) noteAnswer(context, bytes);
     return { status, headers, body: bytes.length === 0 ? null : bytes };
   }
   if (upstream.body === null) return { status, headers, body: null };
   if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
-  return flowBack({ status, headers, body: upstream.body }, { attempt, provider, keepText }, context);
+  return forwardBody({ status, headers, body: upstream.body }, { attempt, provider, logsText }, context);
 }
 
-/** A small answer whole. */
+/** Reads a small response whole. */
 async function readHeld(
   upstream: Response,
   { attempt, provider, timers }: { attempt: Attempt; provider: string; timers: Timers },
 ): Promise<Uint8Array> {
   try {
-    return await readBytes(upstream, { bytes: heldBody, ...uploadTimes, timers });
+    return await readBytes(upstream, { bytes: smallBodyBytes, ...uploadTimes, timers });
   } catch (error) {
     if (error instanceof BodyError && error.problem === "timeout") {
-      throw new UpstreamError(504, `Cannot get an answer from ${provider}: it went silent`, {
+      throw new UpstreamError(504, `Cannot get a response from ${provider}: it stopped sending`, {
         cause: error,
         provider,
         code: "upstream_idle",
@@ -141,19 +141,19 @@ async function readHeld(
   }
 }
 
-/** What is passed on, and the guardrails that let it pass. */
-interface PassedRequest {
+/** A request to forward, and the guardrails that let it pass. */
+interface PassthroughRequest {
   upload: Upload;
   guard?: TargetGuard | undefined;
 }
 
-/** An answer on its way back, with the call it belongs to. */
-type PassedAnswer = UpstreamAnswer<Response>;
+/** A response to return, with the call it belongs to. */
+type PassthroughResponse = UpstreamResponse<Response>;
 
-/** The provider's request: the caller's, less what belongs to one connection or to the gateway. */
-function preparePassed(
-  { destination, path }: PassedDestination,
-  { upload: { body }, guard }: PassedRequest,
+/** The provider's request: the caller's, without headers that belong to one connection or to the gateway. */
+function preparePassthrough(
+  { destination, path }: PassthroughDestination,
+  { upload: { body }, guard }: PassthroughRequest,
   context: CallerContext,
 ): PreparedCall {
   const headers = passthroughRequestHeaders(context.headers.values(), context.services.headerRules.mayGoUpstream);
@@ -167,7 +167,7 @@ function preparePassed(
   }
   // the provider may repeat the caller's own credential in its errors
   if (headers.authorization !== undefined) context.log.secrets.push(withoutScheme(headers.authorization));
-  for (const [name, value] of Object.entries(context.relay?.headers ?? {})) headers[name] ??= value;
+  for (const [name, value] of Object.entries(context.nativeRoute?.headers ?? {})) headers[name] ??= value;
   Object.assign(headers, destination.managed?.headers);
   guard?.addHeaders(headers);
   const length = context.headers.get("content-length");
@@ -182,30 +182,30 @@ function preparePassed(
   };
 }
 
-/** @throws {InvalidRequestError} 400 for providers that answer inside the gateway: there is nothing to pass on to. */
-export function requirePassable({ provider, customHost }: Destination): void {
+/** @throws {InvalidRequestError} 400 for providers that run inside the gateway and have no address. */
+export function requireForwardable({ provider, customHost }: Destination): void {
   if (!provider.local || customHost !== undefined) return;
-  throw new InvalidRequestError(`Cannot pass this path on to ${provider.slug}: this provider has no network`, {
+  throw new InvalidRequestError(`Cannot forward this path to ${provider.slug}: it runs inside the gateway`, {
     code: "unsupported_endpoint",
   });
 }
 
-/** Makes one call. The attempt is released by whoever takes its answer. */
+/** Makes one call. The reader of its response releases the attempt. */
 async function pass(
   { destination, ...times }: { destination: Destination } & AttemptTimes,
-  request: PassedRequest,
+  request: PassthroughRequest,
   context: CallerContext,
-): Promise<PassedAnswer> {
+): Promise<PassthroughResponse> {
   const { body, text, model } = request.upload;
-  requirePassable(destination);
-  const passed = readPassedDestination(destination, context, model);
-  requireRelayed(destination, context);
-  const call = preparePassed(passed, request, context);
-  requirePassedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
+  requireForwardable(destination);
+  const passed = readPassthroughDestination(destination, context, model);
+  requireNativeRoute(destination, context);
+  const call = preparePassthrough(passed, request, context);
+  requireForwardedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
   return callUpstream(call, times, context);
 }
 
-/** The model the query of a request that is passed on names. */
+/** The model named in the query of a forwarded request. */
 export function namedModel(context: CallerContext): string | undefined {
   return context.url.searchParams.get("model") ?? undefined;
 }
@@ -222,30 +222,34 @@ export function requireSingleTarget({ node }: RequestConfig, { url }: CallerCont
   );
 }
 
-/** Whether every reader of a body finds the members that were found here. */
+/** Whether every parser of a body finds the fields that were found here. */
 function isUnambiguous({ body, text, members }: Upload): boolean {
   return body === undefined || (members !== noMembers && !hasRepeatedName(text ?? ""));
 }
 
-/** The models the path, the query and the headers of a request that is passed on name. */
+/** Models named in the path, the query and the headers of a forwarded request. */
 function modelsOfCall({ url, headers }: CallerContext): string[] {
   const { segments = [], query } = splitPath(`${url.pathname}${url.search}`);
   const inPath = modelInPath(`/${segments.join("/")}`);
   return [...(inPath === undefined ? [] : [inPath]), ...modelsInQuery(query), ...modelsInHeaders(headers.values())];
 }
 
-/** Passes a request on as a config says; a body that flows through is sent once only. */
-async function passByConfig(config: RequestConfig, upload: Upload, context: CallerContext): Promise<PassedAnswer> {
+/** Forwards a request by its config; a streamed body is sent once only. */
+async function forwardByConfig(
+  config: RequestConfig,
+  upload: Upload,
+  context: CallerContext,
+): Promise<PassthroughResponse> {
   requireSingleTarget(config, context);
   const { body, members } = upload;
   const isRead = isUnambiguous(upload);
   const plan = planRequest(config, members, { context });
-  const kind = passedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
+  const kind = forwardedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
   const guard = new RequestGuard(kind, config.view, context);
   const callsNothing = context.method === "GET" || context.method === "DELETE";
   const listModels = () => modelsOfCall(context);
   const isBare = callsNothing && body === undefined && namedModel(context) === undefined;
-  const caller: Caller<PassedAnswer> = {
+  const caller: Caller<PassthroughResponse> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
       const entering = guard.enter(attempt, isRead ? members : noMembers, { isBare, listModels });
@@ -265,25 +269,25 @@ async function passByConfig(config: RequestConfig, upload: Upload, context: Call
 }
 
 /**
- * Hands a request to the provider as it is and its answer back as it is: bytes, status and headers, less those that belong
- * to one connection.
+ * Forwards a request to the provider, and its response to the client, unchanged: bytes, status and headers, except
+ * those that belong to one connection.
  */
 export async function runPassthrough(context: CallerContext): Promise<Reply> {
   if (isSocketHandshake(context.method, context.headers)) {
-    throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime takes them", {
+    throw new InvalidRequestError("Cannot open a WebSocket here: only /v1/realtime accepts WebSockets", {
       code: "invalid_handshake",
       param: "upgrade",
     });
   }
   const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;
-  const { upstream, attempt } = await passByConfig(config, await readUpload(context), context);
+  const { upstream, attempt } = await forwardByConfig(config, await readUpload(context), context);
   return replyWithin(attempt, answerUpstream(upstream, attempt, context));
 }
 
 /**
- * Whether a request goes, whatever its route, as it came to a provider that takes such requests. It names that provider
- * itself, and neither it nor its key or workspace a config that says where to go.
+ * Whether a request is forwarded unchanged, whatever its route: it names a proxy provider itself, and neither the
+ * request nor its key or workspace has a config with targets.
  *
  * @throws {InvalidRequestError} 400 if its config cannot be used.
  */

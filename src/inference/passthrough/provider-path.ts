@@ -4,25 +4,25 @@ import type { Destination } from "../../providers/core/call.ts";
 import { withoutKey } from "../target/caller-setting.ts";
 import { requireCustomHost } from "../target/custom-host.ts";
 
-/** Where a request that is passed on goes. */
-export interface PassedDestination {
+/** Where a passthrough request goes. */
+export interface PassthroughDestination {
   destination: Destination;
   /** Path below the base address, with its query. */
   path: string;
 }
 
 /**
- * Where a path that is passed on as it is leads at the provider of a request.
+ * Where a passthrough path leads at the provider of a request.
  *
  * @param asked.model The model its body names.
- * @throws {GatewayError} 400 if the path names a host that is refused, or that a credential of ours must not be sent to, or
- * if the query holds the gateway key.
+ * @throws {GatewayError} 400 if the path names a host that is refused, or that must not receive the gateway's
+ * credential, or if the query holds the gateway key.
  */
-export function readPassedDestination(
+export function readPassthroughDestination(
   destination: Destination,
   context: CallerContext,
   model: string | undefined,
-): PassedDestination {
+): PassthroughDestination {
   const { url } = context;
   const query = withoutKey(url.search, "query", context);
   const written = url.pathname.replace(/^\/v1(?=\/|$)/, "");
@@ -31,7 +31,7 @@ export function readPassedDestination(
   const target = destination.provider.passPath({ path, query, isProxied, model });
   if (target.baseUrl === undefined) return { destination, path: target.path };
   if (destination.managed !== undefined || destination.customHost !== undefined) {
-    throw new InvalidRequestError("Cannot pass this path on: it names another host than the provider's", {
+    throw new InvalidRequestError("Cannot forward this path: its host is not the provider's", {
       param: "path",
       code: "invalid_custom_host",
     });

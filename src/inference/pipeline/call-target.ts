@@ -20,20 +20,20 @@ import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } 
 import { noteCounts } from "../call/usage-units.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
-import { type OpenedAnswer, openAnswer } from "../stream/stream-framing.ts";
+import { type OpenedResponse, openAnswer } from "../stream/stream-framing.ts";
 import { modelOf, requireModel, requireSentModels } from "../target/model-list.ts";
 import { isStrict, namesBeta, readClientHeader, readForwardedHeaders } from "../target/target.ts";
-import { answerFlow, encodeBody, isFlow, type SentForm, withoutMedia } from "./media.ts";
+import { encodeBody, forwardResponse, isStreamedForm, type SentForm, withoutMedia } from "./media.ts";
 import { callSplit } from "./split-call.ts";
 import { answerHeld, answerStream } from "./stream-response.ts";
 
-/** One unified operation on its way to its provider. */
+/** One unified operation to be sent to its provider. */
 interface Run {
   operation: ServedOperation;
   destination: Destination;
   attempt: Attempt;
   settings: InheritedSettings | undefined;
-  /** The client's form, where the request is one. */
+  /** The client's form, if the request is one. */
   form: SentForm | undefined;
   guard: TargetGuard | undefined;
   strict: boolean;
@@ -59,7 +59,7 @@ function prepareCall(
   return call;
 }
 
-/** The client's answer to an upstream answer that is not a stream. */
+/** The client's response to an upstream response that is not a stream. */
 async function answerWhole(upstream: Response, run: Run, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const { slug } = run.destination.provider;
@@ -71,8 +71,8 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
     return answerWith(answer, upstream, { run, context });
   }
   if (!isSuccess(upstream)) throw toProviderError(upstream, toFailureText(bytes), context);
-  const sheltered = shelterAnswer(bytes, upstream, { run, context });
-  const text = toText(sheltered?.bytes ?? bytes, slug);
+  const exact = readExactly(bytes, upstream, { run, context });
+  const text = toText(exact?.bytes ?? bytes, slug);
   const body = parseAnswer(text, slug, media);
   const { error, choices } = isObject(body) ? body : {};
   if (error !== undefined && error !== null && choices === undefined && !media.readsErrors) {
@@ -80,16 +80,18 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
     throw toProviderError({ status, headers: upstream.headers }, text, context);
   }
   const answer = convert(run, () => run.operation.answer(body));
-  if (answer !== undefined) return answerWith(answer, upstream, { run, context, numbers: sheltered?.numbers });
+  if (answer !== undefined) return answerWith(answer, upstream, { run, context, numbers: exact?.numbers });
   noteCounts(context, run.operation, body);
   log.responseBody = media.isHeavy ? withoutMedia(body) : beginningOf(bytes);
   const headers = unifiedHeaders(upstream, slug, context);
   headers["content-type"] = "application/json";
-  return { status: upstream.status, headers, body: sheltered ? toText(bytes, slug) : text };
+  return { status: upstream.status, headers, body: exact ? toText(bytes, slug) : text };
 }
 
-/** An answer whose numbers are to stay as they are written while it is converted; undefined where all can be held. */
-function shelterAnswer(
+/**
+ * A response whose numbers must be preserved as written while it is converted; undefined where conversion loses none.
+ */
+function readExactly(
   bytes: Uint8Array,
   upstream: Response,
   { run: { operation }, context: { numbers } }: { run: Run; context: CallerContext },
@@ -97,7 +99,7 @@ function shelterAnswer(
   return operation.media.isHeavy || !isSuccess(upstream) ? undefined : shelterIntegers(bytes, numbers);
 }
 
-/** The client's answer where the upstream's was converted. */
+/** The client's response where the upstream's was converted. */
 function answerWith(
   answer: Record<string, unknown> | BinaryAnswer,
   upstream: Response,
@@ -123,7 +125,8 @@ function typeOf({ headers }: Response): string {
 }
 
 /**
- * The answer in the gateway's shape, undefined where it came in it; a body the adapter cannot read is the upstream's fault.
+ * The response in the gateway's shape, undefined where it already has it; a body the adapter cannot read is the
+ * upstream's fault.
  *
  * @throws {UpstreamError} Also the adapter's own, for failures that come with status 200.
  */
@@ -137,31 +140,31 @@ function convert(
     return answer instanceof BinaryAnswer ? answer : answer && { ...answer, provider: slug };
   } catch (cause) {
     if (cause instanceof UpstreamError) throw cause;
-    throw badAnswer(slug, "it does not have the expected members", cause);
+    throw badAnswer(slug, "it lacks expected fields", cause);
   }
 }
 
-/** The request as it goes upstream: with the plain name of the model where it was asked for by reference. */
+/** The request as it is sent: with the plain name of the model where it was requested by reference. */
 function withModel<Request extends object>(request: Request, model: string | undefined): Request {
   return model === undefined || Reflect.get(request, "model") === model ? request : { ...request, model };
 }
 
-/** Value of `x-gateway-beta` with which messages go by way of the Responses API. */
+/** Value of `x-gateway-beta` that sends messages through the Responses API. */
 const responsesBeta = "use-responses-api-2026-07-30";
 
-/** What conversions may ask of an answer besides its body. */
+/** What conversions may read of a response besides its body. */
 interface Received {
   headers?: Headers;
 }
 
-/** How answers are converted, and who is told of what is left out. */
+/** How responses are converted, and who learns of dropped parameters. */
 function conversionOptions(
   { destination, settings }: Target,
   context: CallerContext,
   received: Received,
 ): ConversionOptions & DialectOptions {
   const { clock } = context.services;
-  const { id, log, keepAnswer } = context;
+  const { id, log, storeResponse } = context;
   log.dropped = null;
   return {
     strict: isStrict(context, settings),
@@ -173,7 +176,7 @@ function conversionOptions(
     created: Math.floor(clock.now() / 1000),
     now: () => Math.floor(clock.now() / 1000),
     overResponses: namesBeta(context, responsesBeta),
-    ...(keepAnswer && { keep: keepAnswer }),
+    ...(storeResponse && { keep: storeResponse }),
     ...(context.numbers && { numbers: context.numbers }),
     drop: (member) => noteDropped(log, member),
   };
@@ -182,17 +185,20 @@ function conversionOptions(
 /** One target of a request: where it goes, and with which settings of its config. */
 export interface Target {
   destination: Destination;
-  /** The form the request came as, where it is one. */
+  /** The request's form, if it is one. */
   form?: SentForm | undefined;
   /** Absent for requests without a config. */
   settings?: InheritedSettings;
-  /** Milliseconds of the monotonic clock at which the whole request ends. */
+  /** Monotonic time in milliseconds at which the whole request ends. */
   deadline?: number | undefined;
-  /** Its guardrails, where it has some. */
+  /** Its guardrails, if it has any. */
   guard?: TargetGuard;
 }
 
-/** The operation with its body made, once the names in the call are ones that may be called. @throws {BudgetError} 412 */
+/**
+ * The operation with its body made, after checking that the models named in the call are allowed. @throws {BudgetError}
+ * 412
+ */
 function requireCalled(
   operation: ServedOperation,
   destination: Destination,
@@ -204,9 +210,9 @@ function requireCalled(
 }
 
 /**
- * Calls one target and answers in the shape of the route.
+ * Calls one target and responds in the shape of the route.
  *
- * @param request The request, the parameters of the config applied.
+ * @param request The request with the config's parameters applied.
  * @throws {GatewayError} If the provider fails, cannot be reached or does not have the operation.
  */
 export async function callTarget<Name extends OperationName>(
@@ -228,7 +234,7 @@ export async function callTarget<Name extends OperationName>(
     const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, context));
     if (joined) return joined;
   }
-  // what asks for no model calls none
+  // an operation without a model calls none
   if (managed && name !== "models") requireModel(destination, modelOf(asked));
   const served = serveOperation(name, asked, provider, options);
   const forwarded = readForwardedHeaders(context, settings?.forwardHeaders);
@@ -239,7 +245,7 @@ export async function callTarget<Name extends OperationName>(
   target.guard?.addHeaders(forwarded);
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   let operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
-  // a request that may be repeated adds its credential to headers of its own
+  // a request that may be sent again gets its own copy of the headers for its credential
   const prepare = () => prepareCall(operation, target, operation.repair ? { ...headers } : headers);
   const repeat = async (refused: Response, attempt: Attempt) => {
     const failure = await readRefusal(refused, attempt, { target, context });
@@ -255,11 +261,11 @@ export async function callTarget<Name extends OperationName>(
     const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
     return await replyWithin(attempt, answerUpstream(upstream, run, context));
   } catch (error) {
-    throw isFlow(form) ? (form.failure() ?? error) : error;
+    throw isStreamedForm(form) ? (form.failure() ?? error) : error;
   }
 }
 
-/** What a provider says that refused a request with a 4xx, and its response, to be read again; undefined for any other. */
+/** The failure in a 4xx response, with a response to read again; undefined for any other. */
 async function readRefusal(
   upstream: Response,
   attempt: Attempt,
@@ -274,28 +280,28 @@ async function readRefusal(
   return { status, message, response: new Response(new Uint8Array(bytes), { status, headers }) };
 }
 
-/** The client's answer to an upstream's response. */
+/** The client's response to an upstream's response. */
 async function answerUpstream(came: Response, run: Run, context: CallerContext): Promise<Reply> {
   const { operation, form, guard, attempt, destination } = run;
-  // of a form that flows through it is not known what it asks for
-  const mayStream = operation.streamed || isFlow(form);
+  // the fields of a streamed form are not known
+  const mayStream = operation.streamed || isStreamedForm(form);
   const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
   const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
   if (isStream) return guard?.holdsStreams ? answerHeld(upstream, run, context) : answerStream(upstream, run, context);
-  if (!flowsBack(upstream, operation)) return answerWhole(upstream, run, context);
+  if (!isForwarded(upstream, operation)) return answerWhole(upstream, run, context);
   noteCounts(context, operation, undefined);
-  return answerFlow(upstream, { attempt, provider: destination.provider.slug }, context);
+  return forwardResponse(upstream, { attempt, provider: destination.provider.slug }, context);
 }
 
-/** An answer whose beginning has to be read. @throws {GatewayError} If it breaks off there. */
-function readStart(opened: Promise<OpenedAnswer>, { attempt, destination }: Run): Promise<OpenedAnswer> {
+/** A response whose beginning has to be read. @throws {GatewayError} If it breaks off there. */
+function readStart(opened: Promise<OpenedResponse>, { attempt, destination }: Run): Promise<OpenedResponse> {
   return opened.catch((error: unknown) => {
     throw toAttemptError(error, attempt, destination.provider.slug);
   });
 }
 
-/** Whether an answer goes back as it comes. */
-function flowsBack(upstream: Response, { media, answerBytes }: ServedOperation): boolean {
+/** Whether a response is forwarded unchanged. */
+function isForwarded(upstream: Response, { media, answerBytes }: ServedOperation): boolean {
   if (!media.flows || answerBytes || !isSuccess(upstream)) return false;
   return media.isPlain || !isJsonType(typeOf(upstream));
 }

@@ -17,12 +17,12 @@ import type { RequestConfig } from "../target/config-source.ts";
 
 /** Most retries of one request, over all its targets. */
 const maxRetriesInAll = 20;
-/** Timers may fire this much before their time. */
+/** Timers may fire this much early. */
 const timerSlackMs = 2;
 
 /** How long a call may take. */
 interface CallTiming {
-  /** Milliseconds of the monotonic clock at which the whole request ends; undefined without a total timeout. */
+  /** Monotonic time in milliseconds at which the whole request ends; undefined without a total timeout. */
   deadline: number | undefined;
 }
 
@@ -36,9 +36,9 @@ export interface Caller<Value> {
   call(attempt: PlannedAttempt, timing: CallTiming): Promise<Value>;
   statusOf(value: Value): number;
   headersOf(value: Value): Headers | undefined;
-  /** Lets go of an answer nobody gets. */
+  /** Releases a response that is not delivered. */
   discard(value: Value): void;
-  /** False when the body can be sent once only. */
+  /** False when the body can be sent only once. */
   canRepeat: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface Caller<Value> {
 type Ended<Value> = {
   status: number;
   headers: Headers | undefined;
-  /** `final`: nothing else is tried. `left-out`: its breaker kept the target from being tried. */
+  /** `final`: no further attempt. `left-out`: the circuit breaker did not admit the target. */
   kind: "tried" | "final" | "left-out";
 } & ({ value: Value; error?: never } | { error: GatewayError; value?: never });
 
@@ -57,7 +57,7 @@ class Execution<Value> {
   readonly #services: Services;
   readonly #config: RequestConfig;
   #retries = 0;
-  /** The last answer, let go of when another call is made. */
+  /** The last response, released when another call is made. */
   #answer: Value | undefined;
 
   constructor(caller: Caller<Value>, context: CallerContext, config: RequestConfig) {
@@ -73,12 +73,12 @@ class Execution<Value> {
     for (const [index, child] of node.children.entries()) {
       const isLastChild = index === node.children.length - 1;
       const next = await this.run(child, isLast && isLastChild);
-      // a target that was left out does not answer in place of one that was tried
+      // the error of a target that was left out does not replace that of one that was called
       if (!ended || next.kind !== "left-out") ended = next;
       const isSent = !this.#caller.canRepeat && ended.kind !== "left-out";
       if (isLastChild || isSent || !continues(ended, node.onStatusCodes)) break;
     }
-    return ended ?? this.#fail(new InternalError("Cannot answer: the plan is empty"));
+    return ended ?? this.#fail(new InternalError("Cannot respond: the plan is empty"));
   }
 
   #fail(error: GatewayError, kind: Ended<Value>["kind"] = "tried"): Ended<Value> {
@@ -123,7 +123,7 @@ class Execution<Value> {
     if (answer !== undefined) this.#caller.discard(answer);
   }
 
-  /** Asks the breaker; a target nothing watches is always admitted. */
+  /** Asks the circuit breaker; a target without one is always admitted. */
   #admit({ node, breaker }: PlannedAttempt): Admission | "refused" | undefined {
     if (!breaker) return undefined;
     const key = breakerKey(node, this.#config, this.#context);
@@ -141,7 +141,7 @@ class Execution<Value> {
     let admission = first;
     for (let retries = 0; ; retries++) {
       const ended = await this.#tryOnce(attempt, timing);
-      tell(admission, ended.error instanceof ClientClosedError ? "abandoned" : { status: ended.status });
+      report(admission, ended.error instanceof ClientClosedError ? "abandoned" : { status: ended.status });
       if (retries === 0) routing.budget.noteCall(this.#host());
       if (ended.kind === "final" || !this.#caller.canRepeat) return ended;
       const input = { settings: settings.retry, status: ended.status, headers: ended.headers, retries, waitedMs };
@@ -156,7 +156,7 @@ class Execution<Value> {
       waitedMs += decision.waitMs;
       await this.#pause(decision.waitMs);
       if (this.#context.request.signal.aborted) {
-        tell(admission, "abandoned");
+        report(admission, "abandoned");
         return this.#fail(clientLeft(), "final");
       }
       this.#retries++;
@@ -165,14 +165,14 @@ class Execution<Value> {
     }
   }
 
-  /** Asks whether there may be a retry: by the time that is left, how many there were, and the breaker. */
+  /** Whether there may be a retry: depends on the time left, the retries made, and the circuit breaker. */
   #admitRetry(attempt: PlannedAttempt, { deadline }: CallTiming, waitMs: number): Admission | "refused" | undefined {
     const { routing, clock } = this.#services;
     const isLate = deadline !== undefined && clock.monotonic() + waitMs >= deadline;
     if (isLate || this.#retries >= maxRetriesInAll) return "refused";
     const admission = this.#admit(attempt);
     if (admission === "refused" || routing.budget.book(this.#host())) return admission;
-    tell(admission, "abandoned");
+    report(admission, "abandoned");
     return "refused";
   }
 
@@ -187,21 +187,21 @@ class Execution<Value> {
       const error = toGatewayError(thrown);
       const isOver = clock.monotonic() >= deadline - timerSlackMs;
       if (isOver && error instanceof TimeoutError) return this.#fail(outOfTime(attempt), "final");
-      // the caller is gone, the time is over, the gateway stops or something of ours broke: nothing else is tried
+      // no retry helps: the caller left, the time is over, the gateway stops, or the gateway itself failed
       const isStopping = error.code === "upstream_shutdown";
       const isFinal = isOver || isStopping || error instanceof ClientClosedError || error instanceof InternalError;
       return this.#fail(error, isFinal ? "final" : "tried");
     }
   }
 
-  /** The host that was called last: retries are counted for each host of a tenant. */
+  /** The host that was called last: retry budgets are counted per host and tenant. */
   #host(): string {
     const { log, principal } = this.#context;
     const [origin = ""] = /^[^:]*:\/\/[^/]*/.exec(log.calls.at(-1)?.url ?? "") ?? [];
     return `${principal.organisationId} ${origin}`;
   }
 
-  /** Waits, unless the caller leaves first. */
+  /** Waits; ends early when the caller leaves. */
   #pause(delayMs: number): Promise<void> {
     const { signal } = this.#context.request;
     return new Promise((resolve) => {
@@ -218,7 +218,7 @@ class Execution<Value> {
 }
 
 function clientLeft(): ClientClosedError {
-  return new ClientClosedError("Cannot answer: the caller went away", { code: "client_closed" });
+  return new ClientClosedError("Cannot respond: the caller disconnected", { code: "client_closed" });
 }
 
 function outOfTime({ settings }: PlannedAttempt): TimeoutError {
@@ -230,18 +230,21 @@ function brokenTarget({ node }: PlannedAttempt): UpstreamError {
   return new UpstreamError(503, `Cannot call ${node.path}: its circuit breaker is open`, { code: "circuit_open" });
 }
 
-/** Tells a breaker how the call it let through ended. */
-function tell(admission: Admission | "refused" | undefined, outcome: CallOutcome): void {
+/** Reports to a circuit breaker how the call it admitted ended. */
+function report(admission: Admission | "refused" | undefined, outcome: CallOutcome): void {
   if (admission !== undefined && admission !== "refused") admission(outcome);
 }
 
-/** Whether a fallback goes on to the next target. */
+/** Whether a fallback continues with the next target. */
 function continues({ status, kind }: Ended<unknown>, codes: readonly number[] | undefined): boolean {
   if (kind !== "tried") return kind === "left-out";
   return codes ? codes.includes(status) : status < 200 || status > 299;
 }
 
-/** What a breaker's state belongs to: a place in a saved config, or a provider, host and credential of an inline one. */
+/**
+ * What the state of a circuit breaker belongs to: a position in a saved config, or provider, host and credential of an
+ * inline one.
+ */
 export function breakerKey(
   node: ConfigNode,
   { slug, id }: Pick<RequestConfig, "slug" | "id">,
@@ -257,9 +260,9 @@ export function breakerKey(
 }
 
 /**
- * Makes the calls of a plan until one answers or none is left.
+ * Makes the calls of a plan until one succeeds or none is left.
  *
- * @returns What the last call gave.
+ * @returns The response of the last call.
  * @throws {GatewayError} The error of the last call.
  */
 export async function executePlan<Value>(
@@ -267,7 +270,7 @@ export async function executePlan<Value>(
   caller: Caller<Value>,
   { context, config }: { context: CallerContext; config: RequestConfig },
 ): Promise<Value> {
-  // without a config: one attempt that nothing watches, bounds or repeats
+  // without a config: one attempt without circuit breaker, time limit or retries
   if (config.isImplied && root.kind === "attempt") return caller.call(root.attempt, { deadline: undefined });
   const ended = await new Execution(caller, context, config).run(root, true);
   if (ended.error !== undefined) throw ended.error;

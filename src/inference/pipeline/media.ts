@@ -9,24 +9,24 @@ import { FormRequest } from "../../providers/core/operations.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import type { Attempt } from "../call/attempt.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
-import { flowBack, isText } from "../stream/byte-relay.ts";
+import { forwardBody, isText } from "../stream/byte-relay.ts";
 
-/** A form on its way through: nothing of it is known before it is sent. */
-interface FlowingForm {
-  /** With its boundary. */
+/** A streamed form: none of its fields are known before it is sent. */
+interface StreamedForm {
+  /** With the form's boundary. */
   contentType: string;
-  /** Its length in bytes, where the client told it. */
+  /** Its length in bytes, if the client sent it. */
   length: string | undefined;
   stream: ReadableStream<Uint8Array>;
-  /** Why it could not be read, once it could not. */
+  /** The error that ended reading it. */
   failure(): unknown;
 }
 
 /** A form as it came. */
-export type SentForm = HeldForm | FlowingForm;
+export type SentForm = HeldForm | StreamedForm;
 
-/** Whether a form flows through. */
-export function isFlow(form: SentForm | undefined): form is FlowingForm {
+/** Whether a form is streamed. */
+export function isStreamedForm(form: SentForm | undefined): form is StreamedForm {
   return form !== undefined && "stream" in form;
 }
 
@@ -35,7 +35,7 @@ export function isFlow(form: SentForm | undefined): form is FlowingForm {
  *
  * @throws {BodyTooLargeError} 413, here or as the `failure` of the stream.
  */
-export function takeFlow({ request, headers, log, services: { limits } }: CallerContext): FlowingForm {
+export function streamForm({ request, headers, log, services: { limits } }: CallerContext): StreamedForm {
   const maxBytes = limits.formBodyBytes;
   const length = headers.get("content-length");
   if (Number(length) > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
@@ -67,19 +67,19 @@ export function takeFlow({ request, headers, log, services: { limits } }: Caller
   return { contentType, length, stream, failure: () => failure };
 }
 
-/** Whether a body can only travel as a form. */
+/** Whether a body can only be sent as a form. */
 function holdsFiles(body: unknown): boolean {
   return Object.values(Object(body)).some((value) =>
     Array.isArray(value) ? value.some((item) => item instanceof FormFile) : value instanceof FormFile,
   );
 }
 
-/** The body of an upstream's request with the headers that belong to it: the client's form as it came where nothing of it changed. */
+/** The body of an upstream's request with its headers: the client's original form where nothing changed. */
 export function encodeBody(
   operation: ServedOperation,
   form: SentForm | undefined,
 ): { body: string | Uint8Array | ReadableStream<Uint8Array>; headers: Record<string, string> } {
-  if (isFlow(form)) {
+  if (isStreamedForm(form)) {
     const { contentType, length, stream } = form;
     const headers = { "content-type": contentType, ...(length !== undefined && { "content-length": length }) };
     return { body: stream, headers };
@@ -96,8 +96,8 @@ export function encodeBody(
   };
 }
 
-/** An upstream's answer that goes to the client as it comes. */
-export function answerFlow(
+/** An upstream's response that is forwarded unchanged. */
+export function forwardResponse(
   upstream: Response,
   { attempt, provider }: { attempt: Attempt; provider: string },
   context: CallerContext,
@@ -110,16 +110,16 @@ export function answerFlow(
   if (length !== null && coding === null) headers["content-length"] = length;
   attempt.stopTimer();
   if (upstream.body === null) return { status, headers, body: null };
-  // its coding was undone
-  const keepText = isText(headers["content-type"], null);
+  // the body is already decompressed
+  const logsText = isText(headers["content-type"], null);
   const reply = { status, headers, body: upstream.body };
-  return flowBack(reply, { attempt, provider, keepText }, context);
+  return forwardBody(reply, { attempt, provider, logsText }, context);
 }
 
-/** Longest text of an answer's members that a log keeps where they hold media. */
+/** Longest string value that is logged of a response with media. */
 const maxShown = 4_096;
 
-/** An answer as text for the log, without the pictures or sound in it. */
+/** A response as text for the log, without its images or audio. */
 export function withoutMedia(answer: object): string {
   return JSON.stringify(answer, (_name, value: unknown) =>
     typeof value === "string" && value.length > maxShown ? `(${value.length} characters)` : value,

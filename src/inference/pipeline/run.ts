@@ -3,11 +3,11 @@ import { GatewayError, InvalidRequestError } from "../../errors.ts";
 import { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
-import { applyOverlays } from "../../routing/overlays.ts";
+import { applyParamOverrides } from "../../routing/param-overrides.ts";
 import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../../routing/plan.ts";
 import { numbersOfConfig } from "../../routing/state.ts";
 import type { StickyStore } from "../../routing/sticky.ts";
-import { noteSpent } from "../call/cost.ts";
+import { noteDiscarded } from "../call/cost.ts";
 import { routingHeaders } from "../call/provider-response.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
@@ -20,20 +20,20 @@ import { withModelBeside } from "../target/incomplete-request.ts";
 import { modelOf } from "../target/model-list.ts";
 import { callTarget, type Target } from "./call-target.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
-import { isFlow, type SentForm } from "./media.ts";
+import { isStreamedForm, type SentForm } from "./media.ts";
 
-/** What plans are made with. */
+/** Inputs of a plan. */
 interface PlanParts {
   context: CallerContext;
 
-  /** Where choices are remembered; by default for other requests too. */
+  /** Where weighted choices are remembered; by default for later requests too. */
   sticky?: StickyStore;
 }
 
 /**
- * What a config means for a request.
+ * The plan of a config for a request.
  *
- * @param params Top-level members of the body.
+ * @param params Top-level fields of the body.
  * @throws {InvalidRequestError} 400 if it leads to no target.
  */
 export function planRequest(
@@ -68,7 +68,7 @@ export function planRequest(
   }
 }
 
-/** Runs a plan and notes in the log how; its last error tells which target it came from. */
+/** Runs a plan and records its course for the log; its last error names the target it came from. */
 export async function runPlan<Value>(
   config: RequestConfig,
   plan: Plan,
@@ -91,15 +91,15 @@ export async function runPlan<Value>(
 /** Makes one call of a request to one target. */
 type CallOne<Request> = (request: Request, target: Target) => Promise<Reply>;
 
-/** What the targets of a request are found and called with. */
+/** What finding and calling the targets of a request needs. */
 interface TargetParts {
   context: CallerContext;
 
-  /** False where the body can be sent once only. Default: true. */
+  /** False where the body can be sent only once. Default: true. */
   canRepeat?: boolean;
-  /** Whether a stream is asked for. Default: by the request's `stream`. */
+  /** Whether a streamed response is requested. Default: by the request's `stream`. */
   streamed?: boolean;
-  /** What the request asks for, as guardrails and denials know it. */
+  /** The request's operation, for guardrails and denials. */
   operation: OperationName;
 }
 
@@ -113,13 +113,13 @@ function createCaller<Request extends Record<string, unknown>>(
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
-      const overlaid = withModelBeside(applyOverlays(value, settings), node, context);
+      const overlaid = withModelBeside(applyParamOverrides(value, settings), node, context);
       context.checkComplete?.(overlaid);
       context.log.model = modelOf(overlaid) ?? null;
       const entering = guard.enter(attempt, overlaid, { isBare: operation === "models" });
       const guarded = entering && (await withinRequest(entering, deadline, context));
       guarded?.begin(deadline);
-      // hooks change members, never which operation it is
+      // guardrails change fields, never the operation
       const request = guarded ? (guarded.request as Request) : overlaid;
       const model = modelOf(request);
       context.log.model = model ?? null;
@@ -131,14 +131,14 @@ function createCaller<Request extends Record<string, unknown>>(
     statusOf: ({ status }) => status,
     headersOf: () => undefined,
     discard: ({ status, body }) => {
-      if (status >= 200 && status <= 299) noteSpent(context);
+      if (status >= 200 && status <= 299) noteDiscarded(context);
       if (body instanceof ReadableStream) body.cancel().catch(() => {});
     },
     canRepeat,
   };
 }
 
-/** Numbers of a config stand in what is sent, too. */
+/** Numbers in the config are sent too. */
 function addNumbers(context: CallerContext, numbers: ExactNumbers | undefined): void {
   if (!numbers) return;
   const both = new ExactNumbers();
@@ -147,7 +147,7 @@ function addNumbers(context: CallerContext, numbers: ExactNumbers | undefined): 
   context.numbers = both;
 }
 
-/** Finds the targets of a request and has them called, as its config says. */
+/** Finds the targets of a request and calls them by its config. */
 export async function runTargets<Request extends Record<string, unknown>>(
   value: Request,
   call: CallOne<Request>,
@@ -163,9 +163,9 @@ export async function runTargets<Request extends Record<string, unknown>>(
   addNumbers(context, numbersOfConfig(config.node));
   try {
     const plan = planRequest(config, value, parts);
-    // awaited here: a promise that is returned as it is costs two more turns
+    // awaited here: returning the promise costs two more turns
     const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), context);
-    // a response that was to be repeated does not know yet that it is the last
+    // the response was made before it was known that the retries are used up
     if (log.retries === -1) Object.assign(reply.headers, routingHeaders(log.provider ?? "", log));
     return reply;
   } catch (error) {
@@ -176,20 +176,20 @@ export async function runTargets<Request extends Record<string, unknown>>(
 /** A request of a unified operation. */
 export interface UnifiedBody<Name extends OperationName> {
   value: Operations[Name]["request"];
-  /** Its text as it was sent, where it was JSON. */
+  /** The body's text as it was sent, where it was JSON. */
   text?: string;
-  /** The form it came as, where it is one. */
+  /** The request's form, if it is one. */
   form?: SentForm | undefined;
 }
 
-/** Runs one unified operation: finds its targets, calls them, answers in the shape of the route. */
+/** Runs one unified operation: finds its targets, calls them, responds in the shape of the route. */
 export function runInference<Name extends OperationName>(
   name: Name,
   { value, form }: UnifiedBody<Name>,
   context: CallerContext,
 ): Promise<Reply> {
   const streamed = isStreamed(name, value);
-  const parts = { context, canRepeat: !isFlow(form), streamed, operation: name };
+  const parts = { context, canRepeat: !isStreamedForm(form), streamed, operation: name };
   const running = runTargets(
     value,
     (request, target) => callTarget(name, request, { ...target, form }, context),

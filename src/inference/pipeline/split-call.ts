@@ -10,12 +10,12 @@ import type { InheritedSettings } from "../../routing/config.ts";
 import { droppedHeader } from "../call/dropped-params.ts";
 import { readTimeout } from "../target/target.ts";
 
-/** Most calls of one request that are under way at once. */
+/** Most calls of one request that run at once. */
 const maxParallel = 4;
 
 type Request<Name extends OperationName> = Operations[Name]["request"];
 
-/** Where a request goes, as callers of targets have it. */
+/** Where a request goes, as `callTarget` takes it. */
 interface SplitTarget {
   destination: Destination;
   settings?: InheritedSettings;
@@ -30,7 +30,7 @@ interface SplitInput<Name extends OperationName> {
   context: CallerContext;
 }
 
-/** One deadline for all calls: what one call may take, and not more than is left of the request. */
+/** One deadline for all calls: the timeout of one call, within what is left of the request. */
 function deadlineOf({ settings, deadline }: SplitTarget, context: CallerContext): number {
   const own = context.services.clock.monotonic() + readTimeout(context, settings?.requestTimeoutMs);
   return Math.min(deadline ?? Number.POSITIVE_INFINITY, own);
@@ -42,10 +42,10 @@ function bodyOf({ body }: Reply): Record<string, unknown> {
 }
 
 /**
- * Answers a request whose provider takes less in one call than it holds: one call for each part, and one answer of all. An
- * error of any is the error of the whole.
+ * Serves a request that holds more than its provider takes in one call: one call for each part, combined into one
+ * response. An error of one call is the error of the request.
  *
- * @returns Undefined where one call does.
+ * @returns Undefined where one call is enough.
  */
 export function callSplit<Name extends OperationName>(
   { adapter, request, target, context }: SplitInput<Name>,
@@ -59,14 +59,14 @@ export function callSplit<Name extends OperationName>(
   const dropped = new Set<string>();
   const call = (part: Request<Name>): Promise<Reply> => {
     const reply = callOne(part, whole);
-    // a call is converted before it waits for anything: what was left out stands in the log until the next one begins
+    // a call is converted before it waits: its dropped parameters stay in the log until the next one starts
     for (const member of log.dropped ?? []) dropped.add(member);
     return reply;
   };
   return mapParallel(parts, maxParallel, call).then((replies) => {
     const [first = { status: 200, headers: {}, body: null }] = replies;
     const bodies = replies.map(bodyOf);
-    // each is an answer of the operation: its adapter made it, or the upstream's was one already
+    // each is a response of the operation: converted by its adapter, or in that shape already
     const answer: object = join(bodies as Operations[Name]["response"][], request);
     const text = JSON.stringify({ ...answer, provider: target.destination.provider.slug });
     log.usage = toLoggedUsage(Reflect.get(answer, "usage"));

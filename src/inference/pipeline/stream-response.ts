@@ -9,7 +9,7 @@ import type { InheritedSettings } from "../../routing/config.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";
-import { noteSpent } from "../call/cost.ts";
+import { noteDiscarded } from "../call/cost.ts";
 import { estimateUsage } from "../call/estimate-usage.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
@@ -21,14 +21,14 @@ import type { StreamObserver } from "../stream/stream-observer.ts";
 
 /** Largest stream that is held back for its guardrails, in bytes. */
 const maxHeldBytes = 16 * 1024 * 1024;
-/** The attempt and the relay keep the time: reading needs no timer of its own. */
+/** The attempt and the relay have the timers; reading needs none. */
 const heldBounds = {
   bytes: maxHeldBytes,
   totalMs: Number.POSITIVE_INFINITY,
   silenceMs: Number.POSITIVE_INFINITY,
 };
 
-/** A call whose answer is streamed. */
+/** A call whose response is streamed. */
 interface StreamedCall {
   operation: ServedOperation;
   destination: Destination;
@@ -70,7 +70,7 @@ function countsOf(usage: LoggedUsage | null, observer: StreamObserver, operation
   return withTier(withUnits(usage, operation.furtherCountsOf(observer.answer?.())), observer.tier?.());
 }
 
-/** Notes what a stream told of itself, once it is over. */
+/** Records what a stream reported, once it is over. */
 function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }: CallerContext): void {
   log.usage = countsOf(toLoggedUsage(observer.usage()), observer, operation);
   log.answeredModel = observer.model?.() ?? null;
@@ -103,7 +103,7 @@ async function noteCut(
   }
 }
 
-/** A streamed answer that goes to the client as it comes; its log row is written when it ends. */
+/** A streamed response that is forwarded unchanged; its log row is written when it ends. */
 export async function answerStream(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const { operation, guard, strict } = call;
@@ -130,7 +130,7 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
 }
 
 /**
- * A streamed answer that is held back until its guardrails have seen all of it.
+ * A streamed response that is held back until its guardrails have seen all of it.
  *
  * @throws {GatewayError} If it breaks off, is too large, or a guardrail denies it.
  */
@@ -144,22 +144,22 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
     noteEnd(observer, call, context);
   };
   const body = await relay(upstream, { ...call, observer, onEnd }, context);
-  // the DOM types want bytes that no other thread shares; nothing here shares
+  // the DOM types want bytes that are not shared between threads; these are not
   const held = new Response(body as BodyInit);
   const read = readBytes(held, heldBounds).catch((cause: unknown) => {
     if (!(cause instanceof BodyError) || cause.problem !== "too_large") throw cause;
     const provider = destination.provider.slug;
-    const message = `Cannot give the answer of ${provider}: it is too large to be held for its guardrails`;
+    const message = `Cannot return the response of ${provider}: it is too large to be checked by its guardrails`;
     throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
   });
   const bytes = await read.finally(async () => {
     if (!ended || !isCutShort(ended, observer, call)) return;
     await noteCut(ended, observer, call, context);
-    noteSpent(context);
+    noteDiscarded(context);
   });
   if (ended?.error) throw ended.error;
   const text = new TextDecoder().decode(bytes);
-  // the upstream told of a failure itself
+  // the upstream reported a failure in the stream
   if (ended?.status !== 200) for (const { data } of readEvents(text)) checkEvent(data, { upstream, context });
   const headers = headersOf(upstream, call, context);
   const reply: Reply = { status: upstream.status, headers, body: text };

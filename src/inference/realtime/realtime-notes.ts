@@ -4,34 +4,34 @@ import { BodyPieces } from "../../logs/body.ts";
 import { addUsage, toLoggedUsage } from "../../logs/usage.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 
-/** What the log keeps of a realtime session. */
+/** What is logged of a realtime session. */
 interface SessionNotes {
-  /** Looks at a message of the upstream. */
+  /** Observes a message of the upstream. */
   add(message: SocketMessage): void;
-  /** Tokens of all its answers; null when it gave none. */
+  /** Tokens of all its responses; null when it reported none. */
   usage(): LoggedUsage | null;
   /** The model the upstream named. */
   model(): string | null;
-  /** The events that tell what happened, one in a line; null when there were none. */
+  /** The logged events, one per line; null without events. */
   events(): BodyPieces | null;
 }
 
 /**
- * Events that are kept (https://platform.openai.com/docs/api-reference/realtime-server-events). They need not be JSON of
- * any layout, but they name their kind.
+ * Events that are logged (https://platform.openai.com/docs/api-reference/realtime-server-events). Their JSON may be
+ * laid out in any way, but names its type.
  */
-const keptForm = /"type"\s*:\s*"(session\.created|session\.updated|response\.done|error)"/;
+const loggedEvents = /"type"\s*:\s*"(session\.created|session\.updated|response\.done|error)"/;
 
 const encoder = new TextEncoder();
 
-/** Notes of one session. */
+/** Creates the notes of one session. */
 export function createSessionNotes(): SessionNotes {
   const pieces = new BodyPieces();
   let usage: LoggedUsage | null = null;
   let model: string | null = null;
   return {
     add(message) {
-      if (typeof message !== "string" || !keptForm.test(message)) return;
+      if (typeof message !== "string" || !loggedEvents.test(message)) return;
       const event = parseJson(message);
       if (!isObject(event)) return;
       const { type, response, session } = event;

@@ -10,6 +10,7 @@ import {
   UpgradeRequiredError,
   UpstreamError,
 } from "../../errors.ts";
+import { stringOf } from "../../lib/json.ts";
 import type { OpenedSocket, RefusedSocket, SocketOutbound } from "../../lib/outbound.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { isAcceptableHandshake, isKeyProtocol, isSocketHandshake, readProtocols } from "../../lib/websocket.ts";
@@ -19,7 +20,7 @@ import { modelsInQuery } from "../../providers/core/model-names.ts";
 import type { RealtimeRequest } from "../../providers/core/operations.ts";
 import { requireOperation } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
-import { applyOverlays } from "../../routing/overlays.ts";
+import { applyParamOverrides } from "../../routing/param-overrides.ts";
 import type { PlanNode } from "../../routing/plan.ts";
 import { type Attempt, endCall, timesOf } from "../call/attempt.ts";
 import { openUpstream } from "../call/call-upstream.ts";
@@ -37,10 +38,10 @@ import { type RelayEnd, relaySockets } from "./socket-relay.ts";
 
 /** Largest message of a session, in bytes. */
 const maxMessageBytes = 4 * 1024 * 1024;
-/** What is offered upstream for callers that offer nothing. */
+/** Subprotocols offered upstream for callers that offer none. */
 const defaultProtocols = ["realtime"];
 
-/** Codes of closes that are no failure. */
+/** Close codes that are not failures. */
 const normalCloses = new Set([1000, 1001, 1005]);
 
 /** An upstream that accepted a session. */
@@ -48,18 +49,18 @@ interface OpenSession {
   upstream: OpenedSocket;
   attempt: Attempt;
   /**
-   * Finds the target again, for a caller as they are now.
+   * Finds the target again, for the caller's current rights.
    *
    * @throws {GatewayError} If the caller could not open the session there any more.
    */
   findAgain(context: CallerContext): Promise<void>;
 }
 
-/** @throws {GatewayError} 400, 403, 426 or 501 for what is no handshake this gateway can accept. */
+/** @throws {GatewayError} 400, 403, 426 or 501 for a handshake this gateway cannot accept. */
 function requireHandshake(context: CallerContext): SocketOutbound {
   const { method, headers } = context;
   if (!isSocketHandshake(method, headers)) {
-    throw new UpgradeRequiredError("Cannot answer here: open a WebSocket", "websocket");
+    throw new UpgradeRequiredError("Cannot respond here: open a WebSocket", "websocket");
   }
   if (!isAcceptableHandshake(headers)) {
     throw new InvalidRequestError("Cannot open the WebSocket: its key is malformed or its version is not 13", {
@@ -68,7 +69,7 @@ function requireHandshake(context: CallerContext): SocketOutbound {
   }
   const origin = headers.get("origin");
   if (origin !== undefined && !context.services.realtimeOrigins.has(origin.toLowerCase())) {
-    throw new PermissionError("Cannot open the WebSocket: pages of this origin may not; see REALTIME_ORIGINS", {
+    throw new PermissionError("Cannot open the WebSocket: this origin is not in REALTIME_ORIGINS", {
       code: "origin_not_allowed",
       param: "origin",
     });
@@ -77,13 +78,13 @@ function requireHandshake(context: CallerContext): SocketOutbound {
   throw new NotImplementedError("Cannot open WebSockets where this gateway runs", { code: "websocket_unsupported" });
 }
 
-/** What the query asks for. Nothing in it that holds the gateway key goes on. */
+/** The query without parameters that hold the gateway key. */
 function readSession({ url, gatewayKey }: CallerContext): RealtimeRequest {
   const query = [...url.searchParams].filter(([name, value]) => name !== "model" && !value.includes(gatewayKey));
   return { model: url.searchParams.get("model") ?? undefined, query };
 }
 
-/** Subprotocols of the caller that are no credentials. */
+/** Subprotocols of the caller that are not credentials. */
 function offeredProtocols({ headers, gatewayKey }: CallerContext): string[] {
   const offered = readProtocols(headers.get("sec-websocket-protocol"));
   return offered.filter((name) => !isKeyProtocol(name) && !name.includes(gatewayKey));
@@ -100,7 +101,7 @@ function sessionHeaders(
     const value = readClientHeader(name, context);
     if (value !== undefined) headers[name] ??= value;
   }
-  // the handshake has its own
+  // the handshake sets its own
   for (const name of Object.keys(headers)) if (name.startsWith("sec-websocket-")) delete headers[name];
   headers["accept-encoding"] = "identity";
   headers["user-agent"] = productName;
@@ -122,7 +123,7 @@ interface SessionParts {
   open: SocketOutbound;
 }
 
-/** Where a session may be opened: asked before it is, and again while it runs. */
+/** Where a session may be opened: checked before it is, and again while it runs. */
 type FindTarget = (context: CallerContext) => SessionTarget | Promise<SessionTarget>;
 
 /** The model of a session. @throws {BudgetError} 412 if the stored provider does not allow it. */
@@ -161,7 +162,7 @@ function prepareSession(
 /**
  * Opens the session at one target.
  *
- * @throws {GatewayError} The upstream's own status where it is a fault of the request; else 502, 504 or 499.
+ * @throws {GatewayError} The upstream's status where the request is at fault; else 502, 504 or 499.
  */
 async function openSession(session: RealtimeRequest, find: FindTarget, parts: SessionParts): Promise<OpenSession> {
   const { context, open } = parts;
@@ -179,19 +180,19 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
   return { upstream, attempt, findAgain };
 }
 
-/** The error of an upstream that answered and opened nothing: faults of the request keep their status. */
+/** The error of an upstream that refused the handshake: a status that blames the request is preserved. */
 function toRefusal({ status, headers, text }: RefusedSocket, context: CallerContext): UpstreamError {
-  const told = status >= 400 && status <= 499 ? status : 502;
-  return toProviderError({ status: told, headers }, text, context);
+  const shownStatus = status >= 400 && status <= 499 ? status : 502;
+  return toProviderError({ status: shownStatus, headers }, text, context);
 }
 
-/** The call that is made first, whatever others a plan has: a session is opened at one target. */
+/** The first call of a plan: a session is opened at one target. */
 export function withoutOthers(node: PlanNode): PlanNode {
   const [first] = node.kind === "fallback" ? node.children : [];
   return first ? withoutOthers(first) : node;
 }
 
-/** Opens the session at the one target the request leads to. */
+/** Opens the session at the request's only target. */
 async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const { context } = parts;
   const session = readSession(context);
@@ -205,8 +206,8 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const caller: Caller<OpenSession> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
-      const { model: wanted }: { model?: unknown } = applyOverlays({ model }, settings);
-      const asked = typeof wanted === "string" ? wanted : undefined;
+      const { model: wanted }: { model?: unknown } = applyParamOverrides({ model }, settings);
+      const asked = stringOf(wanted);
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });
       const guarded = entering && (await withinRequest(entering, deadline, context));
       const find = async (now: CallerContext) => {
@@ -215,7 +216,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
       };
       return openSession({ ...session, model: asked }, find, parts);
     },
-    // an open session is a success, which 101 is not to those who count
+    // an open session is a success, but clients of the log count 101 as something else
     statusOf: () => 200,
     headersOf: () => undefined,
     discard({ upstream, attempt }) {
@@ -227,7 +228,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   return runPlan(config, { ...plan, root: withoutOthers(plan.root) }, caller, context);
 }
 
-/** What the log says of a session that did not end as sessions do. */
+/** The log's error for a session that did not end normally. */
 function toSessionError({ by, close }: RelayEnd, provider: string): Error | undefined {
   const isNormal = normalCloses.has(close.code) && by !== "gateway";
   if (isNormal) return undefined;
@@ -238,17 +239,17 @@ function toSessionError({ by, close }: RelayEnd, provider: string): Error | unde
 }
 
 /**
- * Whether the caller could still open the session: their credential, what it may do, their role, the workspace, and the
- * stored provider with its model. What cannot be found out now counts as yes.
+ * Whether the caller could still open the session: their credential, its rights, their role, the workspace, and the
+ * stored provider with its model. What cannot be determined now counts as yes.
  */
-async function mayGoOn({ findAgain }: OpenSession, access: KeyAccess, context: CallerContext): Promise<boolean> {
+async function mayContinue({ findAgain }: OpenSession, access: KeyAccess, context: CallerContext): Promise<boolean> {
   try {
     const address = () => clientAddressOf(context, context.services);
     const wanted = () => context.header("workspace");
     const principal = await context.services.authenticator.authenticate(context.gatewayKey, address, wanted);
     requireAccess(principal, access);
     await requireRole({ principal, services: context.services }, access.scopes);
-    // the row of the session is not to change with what is looked at here
+    // the check must not change the session's log row
     await findAgain({ ...context, principal, log: { ...context.log } });
     return true;
   } catch (error) {
@@ -256,7 +257,7 @@ async function mayGoOn({ findAgain }: OpenSession, access: KeyAccess, context: C
   }
 }
 
-/** The answer that accepts a session; once the host has, the relay runs by itself. */
+/** The response that accepts a session; once the host has it, the relay runs by itself. */
 function acceptSession(session: OpenSession, access: KeyAccess, context: CallerContext): Reply {
   const { upstream, attempt } = session;
   const { log } = context;
@@ -283,7 +284,7 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
     body: null,
     finished,
     upgrade: {
-      // clients that offer something refuse an answer that takes nothing of it
+      // clients that offer subprotocols refuse a response that selects none
       protocol: offered.find((name) => name === upstream.protocol) ?? offered[0],
       maxMessageBytes,
       open: (client) =>
@@ -299,12 +300,12 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
           },
           note: notes.add,
           ended: (how) => end(toSessionError(how, provider)),
-          mayGoOn: () => mayGoOn(session, access, context),
+          mayContinue: () => mayContinue(session, access, context),
         }),
       failed(error) {
         attempt.release();
         upstream.end.terminate();
-        const message = "Cannot open the WebSocket: the caller went away";
+        const message = "Cannot open the WebSocket: the caller disconnected";
         end(new ClientClosedError(message, { cause: error, code: "client_closed" }));
       },
     },
@@ -312,16 +313,16 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
 }
 
 /**
- * `GET /realtime`: opens a WebSocket at the provider, then the caller's, and relays between them. Whatever is refused is
- * refused before the caller's is opened.
+ * `GET /realtime`: opens a WebSocket at the provider, then the caller's, and relays between them. Every refusal happens
+ * before the caller's is opened.
  *
- * @param access What the row asks of callers; it is asked again while the session runs.
+ * @param access What the endpoint requires of callers; it is checked again while the session runs.
  */
 export async function runRealtime(context: CallerContext, access: KeyAccess): Promise<Reply> {
   const open = requireHandshake(context);
   context.log.stream = true;
   const session = await openAtTarget({ context, open });
-  // from now on the sockets tell when the caller leaves
+  // from now on the sockets report when the caller leaves
   session.attempt.release();
   return acceptSession(session, access, context);
 }

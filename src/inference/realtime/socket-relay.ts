@@ -12,13 +12,13 @@ export interface RelayEnd {
   close: SocketClose;
 }
 
-/** Bounds of a relay. Times in milliseconds. */
+/** Limits of a relay. Times in milliseconds. */
 interface RelayLimits {
   /** Largest message, in bytes. */
   maxMessageBytes: number;
-  /** Silence in both directions. */
+  /** Idle time in both directions. */
   idleTimeoutMs: number;
-  /** From its beginning to its end. */
+  /** From its start to its end. */
   totalTimeoutMs: number;
 }
 
@@ -30,29 +30,29 @@ interface RelayOptions {
   clock: Clock;
   /** Where it is registered while it runs. */
   streams: Set<RunningStream>;
-  /** Sees what the upstream sends. */
+  /** Observes what the upstream sends. */
   note(message: SocketMessage): void;
   /** Called once, with the first close. */
   ended(end: RelayEnd): void;
-  /** Whether the caller may go on; asked twice a minute. */
-  mayGoOn(): boolean | Promise<boolean>;
+  /** Whether the caller may continue; checked twice a minute. */
+  mayContinue(): boolean | Promise<boolean>;
 }
 
-/** Waiting bytes above which the other side is not read, and below which it is again. */
+/** Buffered bytes above which the other side is paused, and below which it is read again. */
 const highWaterBytes = 256 * 1024;
 const lowWaterBytes = 64 * 1024;
-/** Waiting bytes of a side whose peer cannot be held back, at which the relay ends. */
+/** Buffered bytes at which the relay ends, for a side whose peer cannot be paused. */
 const maxWaitingBytes = 8 * 1024 * 1024;
-/** Time in which a side that is read too slowly must take something. */
+/** Time in which a side that reads too slowly must read something. */
 const stallMs = 60_000;
-/** How often both sides are asked for a sign of life, and the caller's key is looked at. */
-const probeMs = 30_000;
-/** Time both sides get to say goodbye. */
-const goodbyeMs = 1_000;
+/** How often both sides are pinged, and the caller's key is checked. */
+const pingMs = 30_000;
+/** Time both sides get to close. */
+const closeMs = 1_000;
 
 const tooSlow: SocketClose = { code: 1011, reason: "one side reads too slowly" };
 
-/** One direction of a relay: how much waits to be sent, and since when nothing of it went. */
+/** One direction of a relay: how much is buffered, and since when nothing of it was sent. */
 class Direction {
   readonly from: SocketEnd;
   readonly to: SocketEnd;
@@ -65,7 +65,7 @@ class Direction {
     this.to = to;
   }
 
-  /** Sends a message on; the result is false when too much waits already. */
+  /** Forwards a message; false when too much is buffered already. */
   send(message: SocketMessage, now: number): boolean {
     this.to.send(message);
     const waiting = this.to.bufferedBytes;
@@ -79,14 +79,14 @@ class Direction {
     return waiting <= maxWaitingBytes;
   }
 
-  /** Reads on when enough was sent. */
+  /** Resumes reading when enough was sent. */
   drained(): void {
     if (!this.#isHeld || this.to.bufferedBytes > lowWaterBytes) return;
     this.#isHeld = false;
     this.from.resume();
   }
 
-  /** Whether what waits has not become less for too long. */
+  /** Whether the buffer has not shrunk for too long. */
   isStalled(now: number): boolean {
     if (!this.#isHeld) return false;
     const waiting = this.to.bufferedBytes;
@@ -97,8 +97,8 @@ class Direction {
   }
 }
 
-/** Connects two WebSockets: what comes over one goes over the other as it is, until one of them closes. */
-class Relay implements RunningStream {
+/** Connects two WebSockets: messages of one are sent to the other unchanged, until one of them closes. */
+class SocketRelay implements RunningStream {
   readonly #options: RelayOptions;
   readonly #directions: { client: Direction; upstream: Direction };
   readonly #startedAt: number;
@@ -124,13 +124,13 @@ class Relay implements RunningStream {
 
   tick(now: number): void {
     if (this.#isEnded) return;
-    const excess = this.#findExcess(now);
+    const excess = this.#findExceededLimit(now);
     if (excess) this.#shut(excess);
-    else if (now - this.#probedAt >= probeMs) this.#probe(now);
+    else if (now - this.#probedAt >= pingMs) this.#ping(now);
   }
 
-  /** What of the relay's bounds is passed. */
-  #findExcess(now: number): SocketClose | undefined {
+  /** The limit of the relay that was exceeded. */
+  #findExceededLimit(now: number): SocketClose | undefined {
     const { limits } = this.#options;
     const { client: sent, upstream: received } = this.#directions;
     if (now - this.#heardAt > limits.idleTimeoutMs) return { code: 1001, reason: "the session was idle for too long" };
@@ -138,12 +138,12 @@ class Relay implements RunningStream {
     return sent.isStalled(now) || received.isStalled(now) ? tooSlow : undefined;
   }
 
-  #probe(now: number): void {
+  #ping(now: number): void {
     const { client, upstream } = this.#options;
     this.#probedAt = now;
     client.probe?.();
     upstream.probe?.();
-    this.#checkCaller().catch(() => {}); // what cannot be told now is asked again
+    this.#checkCaller().catch(() => {}); // a check that cannot be made now is repeated later
   }
 
   end(): void {
@@ -178,7 +178,7 @@ class Relay implements RunningStream {
   }
 
   async #checkCaller(): Promise<void> {
-    if (!(await this.#options.mayGoOn())) this.#shut({ code: 1008, reason: "the credential is no longer valid" });
+    if (!(await this.#options.mayContinue())) this.#shut({ code: 1008, reason: "the credential is no longer valid" });
   }
 
   #shut(close: SocketClose): void {
@@ -188,7 +188,7 @@ class Relay implements RunningStream {
     this.#options.upstream.close(close);
   }
 
-  /** Tells how it ended, once, and gives both sides a second to say goodbye. */
+  /** Ends the relay: reports how it ended, once, and gives both sides a second to close. */
   #finish(end: RelayEnd): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -197,7 +197,7 @@ class Relay implements RunningStream {
       for (const side of this.#open) this.#options[side].terminate();
       this.#open.clear();
       this.#forgetIfOver();
-    }, goodbyeMs);
+    }, closeMs);
   }
 
   #forgetIfOver(): void {
@@ -206,10 +206,10 @@ class Relay implements RunningStream {
 }
 
 /**
- * Relays between two WebSockets until one of them closes, then closes the other with the same code and reason. Neither
- * side is read while more than 256 KiB wait for the other, where its host can hold it back; where it cannot, a side for
- * which 8 MiB wait ends the relay.
+ * Relays between two WebSockets until one of them closes, then closes the other with the same code and reason. A side
+ * is paused while more than 256 KiB wait for the other, if its host can pause it; if not, the relay ends once 8 MiB
+ * wait.
  */
 export function relaySockets(options: RelayOptions): void {
-  new Relay(options).start();
+  new SocketRelay(options).start();
 }

@@ -5,14 +5,14 @@ import type { ObjectRules } from "../../providers/core/records.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
 import type { Attempt } from "../call/attempt.ts";
 import { routingHeaders } from "../call/provider-response.ts";
-import { flowBack } from "../stream/byte-relay.ts";
+import { forwardBody } from "../stream/byte-relay.ts";
 import { type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";
 import { receiveUpload, refuseUpload, sendRows, toRows } from "./upload.ts";
 
-/** Length of the parts of an upload: S3 takes none below 5 MiB but the last. */
+/** Length of the parts of an upload: S3 accepts no part below 5 MiB but the last. */
 const partBytes = 8 * 1024 * 1024;
 
-/** Objects of a store, and how it is reached. */
+/** A store's objects, and how it is reached. */
 interface ObjectStore {
   rules: ObjectRules;
   store: BoundProvider;
@@ -21,7 +21,7 @@ interface ObjectStore {
 /**
  * Where an object lies.
  *
- * @throws {NotFoundError} 404 for what is no id of the bucket that may be reached.
+ * @throws {NotFoundError} 404 for an id that is not in the bucket that may be reached.
  */
 export function requireObject(id: string, { rules }: ObjectStore, { destination }: RecordTarget): string {
   const found = rules.find(id);
@@ -32,13 +32,13 @@ export function requireObject(id: string, { rules }: ObjectStore, { destination 
     });
   }
   if (found && (rules.bucket === undefined || rules.bucket === found.bucket)) return found.path;
-  throw new NotFoundError("Cannot find this file: there is none with this id", {
+  throw new NotFoundError("Cannot find this file: no file has this id", {
     code: "file_not_found",
     param: "file_id",
   });
 }
 
-/** Pieces put together to parts; the last one may be shorter. */
+/** Joins chunks into parts; the last one may be shorter. */
 async function* toParts(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   let held: Uint8Array[] = [];
   let length = 0;
@@ -70,7 +70,7 @@ async function sendParts(
 ): Promise<{ upstream: Response; bytes: number }> {
   const begun = await readRecord(target, { method: "POST", path: `${path}?uploads=`, headers, store });
   const [, written] = /<UploadId>([^<]{1,1024})<\/UploadId>/.exec(begun.text) ?? [];
-  if (written === undefined) refuseUpload("Cannot store the file: the store began no upload");
+  if (written === undefined) refuseUpload("Cannot store the file: the object store did not start the upload");
   const upload = `uploadId=${encodeURIComponent(written.replaceAll("&amp;", "&"))}`;
   const tags: string[] = [];
   let bytes = 0;
@@ -89,8 +89,8 @@ async function sendParts(
     const body = new TextEncoder().encode(`<CompleteMultipartUpload>${tags.join("")}</CompleteMultipartUpload>`);
     const type = { "content-type": "application/xml" };
     const ended = await readRecord(target, { method: "POST", path: `${path}?${upload}`, headers: type, body, store });
-    // this one may fail after its status was said
-    if (/<Error>/.test(ended.text)) refuseUpload("Cannot store the file: the store did not put its parts together");
+    // this call may fail after its status was sent
+    if (/<Error>/.test(ended.text)) refuseUpload("Cannot store the file: the object store did not complete the upload");
     return { upstream: ended.upstream, bytes };
   } catch (error) {
     await readRecord(target, { method: "DELETE", path: `${path}?${upload}`, store }).catch(() => {});
@@ -109,7 +109,7 @@ async function sendWhole(
   return { upstream, bytes };
 }
 
-/** Stores the file of a form as an object; its purpose comes before it, or in a header. */
+/** Stores the file of a form as an object; the purpose comes before the file, or in a header. */
 export function uploadObject(target: RecordTarget, objects: ObjectStore): Promise<Reply> {
   const { context } = target;
   const { services } = context;
@@ -167,8 +167,8 @@ export function streamReply(
     "content-type": "application/octet-stream",
     ...routingHeaders(slug, log),
   };
-  const flow = { attempt, provider: slug, keepText: false };
-  return flowBack({ status: 200, headers, body: stream }, flow, context);
+  const flow = { attempt, provider: slug, logsText: false };
+  return forwardBody({ status: 200, headers, body: stream }, flow, context);
 }
 
 /** Content of an object. */

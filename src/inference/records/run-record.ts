@@ -3,7 +3,7 @@ import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { countBytes, readChunks, uploadTimes } from "../../lib/body.ts";
 import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Destination } from "../../providers/core/call.ts";
@@ -16,10 +16,10 @@ import {
   type RecordRoute,
 } from "../../providers/core/records.ts";
 import { timesOf } from "../call/attempt.ts";
-import { passedKind } from "../facts/request-types.ts";
+import { forwardedKind } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { RequestGuard } from "../guard/request-guard.ts";
-import { requirePassable, requireSingleTarget, runPassthrough } from "../passthrough/passthrough.ts";
+import { requireForwardable, requireSingleTarget, runPassthrough } from "../passthrough/passthrough.ts";
 import { planRequest, runPlan } from "../pipeline/run.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
@@ -36,7 +36,7 @@ import {
 } from "./send.ts";
 import { uploadForm } from "./upload.ts";
 
-/** Longest row of an output. */
+/** Longest line of an output. */
 const maxRowBytes = 64 * 1024 * 1024;
 
 /** @throws {InvalidRequestError} 400: the provider lacks the route. */
@@ -46,10 +46,10 @@ export function refuseRoute(route: RecordRoute, { provider }: Destination): neve
   });
 }
 
-/** Routes that need no call of a provider's own where its files are objects of a store. */
+/** Routes that need no provider call where the provider's files are objects of a store. */
 const objectRoutes: ReadonlySet<RecordRoute> = new Set(["uploadFile", "retrieveFile", "retrieveFileContent"]);
 
-/** The client's body on its way through, bounded. */
+/** The client's body as a bounded stream. */
 function passedBody({ context }: RecordTarget): Pick<RecordSend, "headersOfBody" | "body"> {
   const { body } = context.request;
   const type = context.headers.get("content-type");
@@ -93,18 +93,18 @@ function toBytes(value: object, write: ExactValue["write"] = JSON.stringify): Ui
   return new TextEncoder().encode(`${write(value)}\n`);
 }
 
-/** Rows of an output as lines of our form. */
+/** Result lines of the provider in OpenAI's shape. */
 async function* toLines(
   upstream: Response,
   toLine: NonNullable<OutputRules["toLine"]>,
   batch: Record<string, unknown>,
 ): AsyncGenerator<Uint8Array, void> {
-  const unreadable = { code: "unreadable_row", message: "The provider's row cannot be read" };
+  const unreadable = { code: "unreadable_row", message: "The provider's result line cannot be parsed" };
   for await (const { bytes, isTooLong } of readLines(readChunks(upstream), { maxBytes: maxRowBytes })) {
     if (bytes.length === 0 && !isTooLong) continue;
     try {
       const { value: row, write } = parseExactBytes(bytes);
-      if (!isObject(row)) throw new TypeError("Cannot read the row: it is no object");
+      if (!isObject(row)) throw new TypeError("Cannot read the line: it is not an object");
       yield toBytes(toLine(row, batch, { drop: () => {} }), write);
     } catch {
       yield toBytes({ id: "", custom_id: "", response: null, error: unreadable });
@@ -112,7 +112,7 @@ async function* toLines(
   }
 }
 
-/** The answers of a batch, from where the provider says they lie. */
+/** The results of a batch, from where the provider says they are. */
 async function download(
   rules: OutputRules,
   batch: Record<string, unknown>,
@@ -121,7 +121,7 @@ async function download(
 ): Promise<Reply> {
   const found = convertRecord(() => rules.find(batch), target);
   if (!found) {
-    throw new ConflictError("Cannot give the output yet: the batch has none", { code: "batch_not_ready" });
+    throw new ConflictError("Cannot return the output yet: the batch has no results", { code: "batch_not_ready" });
   }
   const { store } = target.destination.provider;
   const isInStore = rules.place === "store";
@@ -139,7 +139,7 @@ async function download(
   return streamReply(toLine ? toLines(upstream, toLine, batch) : readChunks(upstream), attempt, target);
 }
 
-/** Where providers with OpenAI's routes keep the answers of a batch. */
+/** Where providers with OpenAI's routes store the results of a batch. */
 const openaiOutput: OutputRules = {
   place: "provider",
   find({ output_file_id: output, error_file_id: error }) {
@@ -148,7 +148,7 @@ const openaiOutput: OutputRules = {
   },
 };
 
-/** The output of a batch takes two calls: what the batch says, then what it names. */
+/** The output of a batch takes two calls: the batch, then the file it names. */
 async function getOutput(request: RecordRequest, target: RecordTarget, records?: RecordAdapters): Promise<Reply> {
   const { provider } = target.destination;
   if (records && !records.output) return refuseRoute("getBatchOutput", target.destination);
@@ -185,17 +185,17 @@ export function requireRecord(route: RecordRoute, destination: Destination): voi
 }
 
 /**
- * Refuses batches and jobs for models a stored provider does not allow, or does not show.
+ * Refuses batches and jobs for models a stored provider does not allow or whose model cannot be determined.
  *
  * @throws {BudgetError} 412
  */
 function requireModels(call: RecordCall, request: RecordRequest, destination: Destination): void {
   for (const model of call.modelsOf?.(request) ?? [optionOf(request, "model")]) {
-    requireModel(destination, typeof model === "string" ? model : undefined);
+    requireModel(destination, stringOf(model));
   }
 }
 
-/** Answers a route of a provider whose records are not OpenAI's. */
+/** Serves a route of a provider whose records are not OpenAI's. */
 async function callRecords(
   route: RecordRoute,
   request: RecordRequest,
@@ -220,12 +220,12 @@ async function callRecords(
 /** Routes whose body is JSON. */
 const withBody: ReadonlySet<RecordRoute> = new Set(["createBatch", "createFinetune"]);
 
-/** Whether a request about records goes to a provider as it came. */
+/** Whether a request about records is forwarded to a provider unchanged. */
 function isPassed(route: RecordRoute, { provider: { records, isRaw } }: Destination): boolean {
   return !records && (isRaw || route !== "getBatchOutput");
 }
 
-/** Answers at a destination; undefined where the request is passed on as it came. */
+/** Serves a request at a destination; undefined where it is forwarded unchanged. */
 async function callAt(
   route: RecordRoute,
   destination: Destination,
@@ -234,7 +234,7 @@ async function callAt(
 ): Promise<Reply | undefined> {
   if (isPassed(route, destination)) return undefined;
   const { records } = destination.provider;
-  requirePassable(destination);
+  requireForwardable(destination);
   const { context } = parts;
   const { services } = context;
   const request: RecordRequest = {
@@ -248,7 +248,7 @@ async function callAt(
   return records ? callRecords(route, request, records, target) : getOutput(request, target);
 }
 
-/** Answers by a config, which has one target. */
+/** Serves a request by a config, which has one target. */
 function callByConfig(
   route: RecordRoute,
   config: RequestConfig,
@@ -258,7 +258,7 @@ function callByConfig(
   requireSingleTarget(config, context);
   const plan = planRequest(config, {}, { context });
   const isRead = withBody.has(route);
-  const guard = new RequestGuard(passedKind(route, { isRead }), config.view, context);
+  const guard = new RequestGuard(forwardedKind(route, { isRead }), config.view, context);
   return runPlan<Reply | undefined>(
     config,
     plan,
@@ -266,7 +266,7 @@ function callByConfig(
       async call(attempt, { deadline }) {
         const { node, settings } = attempt;
         const destination = await readLeafDestination({ node, settings, model: undefined }, context);
-        // what is passed on enters there
+        // forwarded requests start there
         if (isPassed(route, destination)) return undefined;
         const entering = guard.enter(attempt, isRead ? await readBody() : {}, {
           isBare: !isRead && route !== "uploadFile",
@@ -284,7 +284,7 @@ function callByConfig(
   );
 }
 
-/** Reads the JSON body of a request, once. */
+/** Parses the JSON body of a request, once. */
 function createBodyReader(context: CallerContext) {
   let body: Promise<Readonly<Record<string, unknown>>> | undefined;
   const read = async () => {
@@ -298,7 +298,7 @@ function createBodyReader(context: CallerContext) {
   };
 }
 
-/** Answers a request about records of the provider it names: by the provider's own routes, else as it came. */
+/** Serves a request about records of the provider it names: by the provider's own routes, else forwarded unchanged. */
 export async function runRecord(route: RecordRoute, context: CallerContext): Promise<Reply> {
   const readBody = createBodyReader(context);
   const config = await readRequestConfig(context);

@@ -4,12 +4,12 @@ import type { Reply } from "../../lib/reply.ts";
 import { type Destination, productName } from "../../providers/core/call.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
 import type { AttemptTimes } from "../call/attempt.ts";
-import { callUpstream, type UpstreamAnswer } from "../call/call-upstream.ts";
+import { callUpstream, type UpstreamResponse } from "../call/call-upstream.ts";
 import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
 
-/** A provider and how long its calls may take. */
+/** A provider and the time limits of its calls. */
 export interface RecordTarget {
   destination: Destination;
   times: AttemptTimes;
@@ -24,15 +24,15 @@ export interface RecordSend {
   method: string;
   path: string;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Headers that describe a body that is passed on. */
+  /** Headers that describe a forwarded body. */
   headersOfBody?: Readonly<Record<string, string>>;
   body?: string | Uint8Array | ReadableStream<Uint8Array>;
-  /** The service that keeps files, instead of the provider. */
+  /** The service that stores files, instead of the provider. */
   store?: BoundProvider | undefined;
 }
 
-/** Makes one call and requires that it worked. */
-export async function sendRecord(target: RecordTarget, call: RecordSend): Promise<UpstreamAnswer<Response>> {
+/** Makes one call and requires success. */
+export async function sendRecord(target: RecordTarget, call: RecordSend): Promise<UpstreamResponse<Response>> {
   const { destination, times, context } = target;
   const { method, path, body, store } = call;
   const { provider, customHost, credential, managed } = destination;
@@ -48,7 +48,7 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
   for (const name of store ? [] : provider.clientHeaders) {
     const value = context.headers.get(name);
     if (value === undefined || !isHeaderValue(value) || value.includes(context.gatewayKey)) continue;
-    // such headers are lists: what the call needs stands beside what the client wants
+    // such headers are lists: the call's values are added to the client's
     headers[name] = call.headers?.[name] === undefined ? value : `${value},${call.headers[name]}`;
   }
   if (!store) target.guard?.addHeaders(headers);
@@ -73,7 +73,7 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
   }
 }
 
-/** As `sendRecord`, with the answer's text read. */
+/** As `sendRecord`, with the response's text read. */
 export async function readRecord(
   target: RecordTarget,
   call: RecordSend,
@@ -90,21 +90,21 @@ export async function readRecord(
   }
 }
 
-/** The object of a JSON answer; an empty one where there is no body. */
+/** The object of a JSON response; empty where there is no body. */
 export function parseRecord(text: string, { destination }: RecordTarget): Record<string, unknown> {
   return text.trim() === "" ? {} : { ...parseAnswer(text, destination.provider.slug, { isList: false }) };
 }
 
-/** What a conversion makes of an answer; what it cannot read is the upstream's fault. */
+/** Converts a response; one that cannot be parsed is the upstream's fault. */
 export function convertRecord<Value>(convert: () => Value, { destination }: RecordTarget): Value {
   try {
     return convert();
   } catch (cause) {
-    throw badAnswer(destination.provider.slug, "it does not have the expected members", cause);
+    throw badAnswer(destination.provider.slug, "it lacks expected fields", cause);
   }
 }
 
-/** A JSON answer with the headers every answer of a provider has. */
+/** A JSON response with the headers every provider response has. */
 export function recordReply(value: object, upstream: Response, target: RecordTarget): Reply {
   const { destination, context } = target;
   const { slug } = destination.provider;

@@ -13,29 +13,29 @@ import { requireFile } from "../files/files.ts";
 import { isForOwnStore } from "../files/gateway-store.ts";
 import { refuseRoute, runRecord } from "./run-record.ts";
 
-/** Members that name files. */
+/** Fields that name files. */
 const fileMembers = ["training_file", "validation_file"] as const;
 
 /** Headers that describe the body of a request, belong to its connection or hold a credential. */
 const ownHeaders =
   /^(?:content-|accept|transfer-encoding$|connection$|host$|cookie$|authorization$|x-api-key$|x-goog-)/;
-/** Headers of ours that are for one request or one file, besides those of providers. */
+/** Gateway headers that are for one request or one file, besides those of providers. */
 const ownNames = ["api-key", "file-purpose", "request-id", "trace-id"];
 
-/** The headers of a request that say where it goes, for another one in its name. */
+/** The headers of a request that say where it goes, for another request on its behalf. */
 function headersOfTarget(context: CallerContext): Record<string, string> {
   const { headerPrefixes, providerRules } = context.services;
   const names = [...ownNames, ...providerRules.fileHeaders];
   const { gatewayKey, providerCredential, traceId } = context;
   const left = new Set(headerPrefixes.flatMap((prefix) => names.map((name) => prefix + name)));
-  const kept = Object.entries(context.headers.values()).filter(
+  const forwarded = Object.entries(context.headers.values()).filter(
     ([name, value]) => !ownHeaders.test(name) && !left.has(name) && !value.includes(gatewayKey),
   );
   const authorization = providerCredential !== undefined && { authorization: `Bearer ${providerCredential}` };
-  return { ...Object.fromEntries(kept), ...authorization, "x-gateway-trace-id": traceId };
+  return { ...Object.fromEntries(forwarded), ...authorization, "x-gateway-trace-id": traceId };
 }
 
-/** Uploads a file of the gateway to the provider of a request; its id there. */
+/** Uploads a file of the gateway to the provider of a request; returns its id there. */
 async function uploadToProvider(id: string, param: string, context: CallerContext): Promise<string> {
   const row = await requireFile(id, context, param);
   if (row.purpose !== "fine-tune") {
@@ -44,7 +44,7 @@ async function uploadToProvider(id: string, param: string, context: CallerContex
       param,
     });
   }
-  // where files are objects, a second upload takes the place of the first one
+  // in an object store, a second upload replaces the first
   const filename = `${row.id}.jsonl`;
   const form = createFileForm(context.services.files.read(row), { purpose: row.purpose, filename });
   const headers = {
@@ -66,19 +66,20 @@ function toUploadError(
   { error, provider }: Record<string, unknown>,
   { log }: CallerContext,
 ): UpstreamError {
-  const told = isObject(error) ? error : {};
-  const message = typeof told.message === "string" ? told.message : `it answered ${status} without the id of a file`;
+  const details = isObject(error) ? error : {};
+  const message =
+    typeof details.message === "string" ? details.message : `it responded with ${status} without a file id`;
   const retryAfter = headers.get("retry-after");
   const slug = typeof provider === "string" ? provider : log.provider;
   return new UpstreamError(status, `Cannot upload ${param} to the provider: ${message}`, {
     param,
-    code: typeof told.code === "string" ? told.code : "upload_failed",
+    code: typeof details.code === "string" ? details.code : "upload_failed",
     ...(slug !== null && { provider: slug }),
     ...(retryAfter !== null && { headers: { "retry-after": retryAfter } }),
   });
 }
 
-/** Refuses a provider that has no tuning jobs, or takes no files, before anything is sent to it. */
+/** Refuses a provider that has no tuning jobs, or accepts no files, before anything is sent to it. */
 async function requireTuning(context: CallerContext): Promise<void> {
   const destination = await readOnlyDestination(context);
   const { records } = destination?.provider ?? {};
@@ -87,7 +88,7 @@ async function requireTuning(context: CallerContext): Promise<void> {
   if (!records.objects && !records.calls.uploadFile) refuseRoute("uploadFile", destination);
 }
 
-/** The request with a body that was read. */
+/** The request with a body that was already read. */
 function withBody(context: CallerContext, text: string): CallerContext {
   const { headerPrefixes } = context.services;
   const { request } = context;
@@ -106,7 +107,7 @@ function withBody(context: CallerContext, text: string): CallerContext {
 const WithOptions = v.looseObject({ gateway_options: GatewayOptionHeaders });
 
 /**
- * `POST /fine_tuning/jobs` that names its provider in `gateway_options`: as if these were its headers.
+ * `POST /fine_tuning/jobs` that names its provider in `gateway_options`, as if these were its headers.
  *
  * @throws {GatewayError} 400 where they name none: the gateway tunes no models.
  */
@@ -131,7 +132,7 @@ export async function createTuningJobByOptions(context: CallerContext): Promise<
 /**
  * `POST /fine_tuning/jobs` at a provider. Files of the gateway it names are uploaded there first.
  *
- * @throws {GatewayError} 404 for a file that is not there, 400 for one with another purpose, else what the provider says.
+ * @throws {GatewayError} 404 for an unknown file, 400 for one with another purpose, else the provider's error.
  */
 export async function createTuningJob(context: CallerContext): Promise<Reply> {
   const { value, text } = await readJsonBody(context, context.services.limits.jsonBodyBytes, context.services);

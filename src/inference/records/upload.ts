@@ -11,10 +11,10 @@ import { isBlank, maxLineBytes, parseLine } from "../batches/lines.ts";
 import { noteDropped } from "../call/dropped-params.ts";
 import { convertRecord, parseRecord, type RecordSend, type RecordTarget, readRecord, recordReply } from "./send.ts";
 
-/** Most bytes of a field that is no file. */
+/** Most bytes of a field other than the file. */
 const maxFieldBytes = 1_000;
 
-/** A file of a form that still comes. */
+/** A file of a form that is still arriving. */
 interface ReceivedFile {
   filename: string;
   purpose: string;
@@ -26,7 +26,9 @@ export function refuseUpload(message: string, param = "file"): never {
   throw new InvalidRequestError(message, { param, code: "invalid_file" });
 }
 
-/** Rows of a file as the provider takes them, made while its lines come. Lines that name no route are for `endpoint`. */
+/**
+ * Lines of a file in the provider's shape, converted while they arrive. Lines that name no route are for `endpoint`.
+ */
 export async function* toRows(
   { file, purpose }: Pick<ReceivedFile, "file" | "purpose">,
   { toRow, endpoint }: { toRow: ToRow; endpoint: string },
@@ -58,7 +60,7 @@ export async function* toRows(
   }
 }
 
-/** Sends rows as they are made; `wrap` puts further bytes around them. */
+/** Sends lines as they are converted; `wrap` puts further bytes around them. */
 export async function sendRows(
   rows: AsyncGenerator<Uint8Array, void>,
   call: Omit<RecordSend, "body">,
@@ -94,7 +96,7 @@ export async function sendRows(
   try {
     return { ...(await readRecord(target, { ...call, body })), bytes };
   } catch (error) {
-    // what was wrong with the file says more than the call that broke off
+    // what was wrong with the file says more than the aborted call
     throw failure ?? error;
   }
 }
@@ -133,7 +135,7 @@ async function findFile(parts: AsyncGenerator<MultipartPart, void>, named: strin
   for (;;) {
     // a loop over the parts would end them when it is left
     const { done, value: part } = await parts.next();
-    if (done || !part) return refuseUpload("Cannot store the file: the form has none");
+    if (done || !part) return refuseUpload("Cannot store the file: the form has no file");
     if (part.name === "purpose") purpose = await readShort(part);
     if (part.name !== "file") continue;
     if (purpose === null) {
@@ -144,7 +146,7 @@ async function findFile(parts: AsyncGenerator<MultipartPart, void>, named: strin
   }
 }
 
-/** Text of a field; a letter may be cut in two by the pieces it comes in. */
+/** Text of a field; chunks may split a character. */
 async function readShort({ body }: MultipartPart): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
@@ -157,14 +159,14 @@ async function readShort({ body }: MultipartPart): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Sends the file of a form on in a form of the provider's own, row by row. */
+/** Sends the file of a form in the provider's shape, line by line. */
 export function uploadForm(target: RecordTarget, rules: FormRules): Promise<Reply> {
   const { context } = target;
   const { services } = context;
   const encoder = new TextEncoder();
   return receiveUpload(target, async ({ filename, purpose, file }) => {
     if (purpose !== "batch")
-      refuseUpload("Cannot store the file: this provider takes the purpose batch alone", "purpose");
+      refuseUpload("Cannot store the file: this provider accepts the purpose batch only", "purpose");
     const boundary = `gateway-${context.id}`;
     const disposition = `form-data; name="${rules.field}"; filename="input.jsonl"`;
     const head = `--${boundary}\r\ncontent-disposition: ${disposition}\r\ncontent-type: application/jsonl\r\n\r\n`;

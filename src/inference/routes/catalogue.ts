@@ -7,7 +7,7 @@ import { allowsModel, isUsableProvider } from "../target/stored-provider.ts";
 
 /** A model the workspace may call. */
 interface CatalogueModel {
-  /** What a request writes as its model: `@provider/model`. */
+  /** The name a request uses for it: `@provider/model`. */
   id: string;
   object: "model";
   /** Unix seconds. */
@@ -21,7 +21,7 @@ interface CatalogueModel {
   ai_service: string;
 }
 
-/** Models of one provider: those somebody named, and where all are allowed those that are known. */
+/** Models of one provider: those named in settings, and where all models are allowed, those with known facts. */
 function modelsOf(stored: StoredProvider): CatalogueModel[] {
   const { row, integration, models } = stored;
   const known = integration.allowAllModels ? listPricedModels(integration.aiProviderId) : [];
@@ -45,7 +45,7 @@ export function listCatalogue(view: WorkspaceView, now: number): CatalogueModel[
   return [...providers].filter((stored) => isUsableProvider(stored, now)).flatMap(modelsOf);
 }
 
-/** The model of a name: `@provider/model`, or the provider's own, of which the first in order of ids counts. */
+/** The model of a name: `@provider/model`, or the provider's own name. If several match, the first in order of ids. */
 export function findModel(models: readonly CatalogueModel[], name: string): CatalogueModel | undefined {
   const exact = models.find(({ id }) => id === name);
   return exact ?? models.filter(({ slug }) => slug === name).sort((a, b) => (a.id < b.id ? -1 : 1))[0];
@@ -57,17 +57,20 @@ function readNumber(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
   if (/^[0-9]{1,6}$/.test(text)) return Number(text);
-  throw new InvalidRequestError(`Cannot use ${name}: write a whole number`, { param: name, code: "invalid_query" });
+  throw new InvalidRequestError(`Cannot use ${name}: it must be a whole number`, {
+    param: name,
+    code: "invalid_query",
+  });
 }
 
-/** The part of a catalogue a query asks for: `ai_service`, `provider`, `sort`, `order`, `limit`, `offset`. */
+/** The part of the catalogue a query selects: `ai_service`, `provider`, `sort`, `order`, `limit`, `offset`. */
 export function selectModels(models: readonly CatalogueModel[], { url }: CallerContext): CatalogueModel[] {
   const query = url.searchParams;
   const sort = query.get("sort") ?? "name";
   const order = query.get("order") ?? "asc";
   if (!Object.hasOwn(sortKeys, sort) || !["asc", "desc"].includes(order)) {
     const param = Object.hasOwn(sortKeys, sort) ? "order" : "sort";
-    throw new InvalidRequestError(`Cannot use ${param}: write name, provider or ai_service to sort, asc or desc`, {
+    throw new InvalidRequestError(`Cannot use ${param}: sort is name, provider or ai_service, order is asc or desc`, {
       param,
       code: "invalid_query",
     });

@@ -24,21 +24,21 @@ import { callTarget, type Target } from "../pipeline/call-target.ts";
 import { runTargets } from "../pipeline/run.ts";
 import { namesBeta } from "../target/target.ts";
 
-/** Calls of one request that run at the same time. */
+/** Most calls of one request that run at once. */
 const maxParallel = 8;
-/** Most outcomes that are told apart by one token: as many candidates as providers tell. */
+/** Most outcomes that one token distinguishes: as many candidates as providers report. */
 const maxLabels = 20;
 
 /** How decisions are made of chats; `native`: by the provider itself. */
-type Way = "logprobs" | "structured" | "native";
+type DecisionMethod = "logprobs" | "structured" | "native";
 
-/** The way the caller insists on, in `x-gateway-beta`. */
-function readWay(context: CallerContext): Way | undefined {
-  const ways = ["logprobs", "structured", "native"] as const;
-  return ways.find((way) => namesBeta(context, `decisions-${way}`));
+/** The method the caller requires, in `x-gateway-beta`. */
+function readMethod(context: CallerContext): DecisionMethod | undefined {
+  const methods = ["logprobs", "structured", "native"] as const;
+  return methods.find((method) => namesBeta(context, `decisions-${method}`));
 }
 
-/** Members of the gateway's own requests that a model may not take, and how its refusals name them. */
+/** Fields of the gateway's own requests that a model may not support, and how its errors name them. */
 const optionalMembers: readonly (readonly [member: string, form: RegExp])[] = [
   ["logprobs", /logprob/i],
   ["response_format", /response_?format|json_?schema|response_?schema|output_?(?:format|config)|structured.?output/i],
@@ -47,7 +47,7 @@ const optionalMembers: readonly (readonly [member: string, form: RegExp])[] = [
   ["max_tokens", /max_?(?:completion_|output_)?tokens/i],
 ];
 
-/** The member of a request that made it fail; undefined where it was none of ours. */
+/** The field of a request that made it fail; undefined where it was not one of the gateway's. */
 function refusedMember(error: unknown, request: ChatRequest): string | undefined {
   if (!(error instanceof GatewayError) || (error.status !== 400 && error.status !== 422)) return undefined;
   const said = error.param !== null && optionalMembers.some(([, form]) => form.test(error.param ?? ""));
@@ -73,21 +73,21 @@ class ChatDecisions {
     this.#context = context;
   }
 
-  /** @throws {GatewayError} 400 for questions that cannot be asked; 502 naming one that was not answered. */
-  async run(way: Way | undefined): Promise<Reply> {
+  /** @throws {GatewayError} 400 for questions that cannot be asked; 502 naming one without a usable response. */
+  async run(method: DecisionMethod | undefined): Promise<Reply> {
     const { services } = this.#context;
     const questions = readQuestions(this.#request);
     const startedAt = services.clock.monotonic();
-    const byLabel = way === "logprobs" || (way === undefined && this.#target.destination.provider.hasLogprobs);
+    const byLabel = method === "logprobs" || (method === undefined && this.#target.destination.provider.hasLogprobs);
     const few = byLabel ? questions.filter(({ outcomes }) => outcomes.length <= maxLabels) : [];
-    await mapParallel(few, maxParallel, (question) => this.#askLabel(question, way === "logprobs"));
+    await mapParallel(few, maxParallel, (question) => this.#askLabel(question, method === "logprobs"));
     const open = questions.filter(({ name }) => !this.#answers.has(name));
     if (open.length > 0) await this.#askStructured(open);
     this.#context.log.callsFrom = startedAt;
     return this.#reply(questions);
   }
 
-  /** By how probable each label is; a question a model tells nothing of that way stays open. */
+  /** By the probability of each label; a question for which the model reports no labels stays open. */
   async #askLabel(question: Question, isForced: boolean): Promise<void> {
     for (let attempt = 0; attempt < 2; attempt++) {
       const answer = await this.#chat(toLabelRequest(this.#request, question), ["logprobs"]);
@@ -98,7 +98,7 @@ class ChatDecisions {
     throw this.#unanswered(question);
   }
 
-  /** By the distributions the model states; those that cannot be read are asked for once more. */
+  /** By the distributions the model writes; questions with unreadable ones are retried once. */
   async #askStructured(questions: readonly Question[]): Promise<void> {
     let open = questions;
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -129,10 +129,10 @@ class ChatDecisions {
   }
 
   /**
-   * One chat; again without members the model does not take.
+   * One chat; repeated without the fields the model does not support.
    *
-   * @param needed Members without which there is no answer.
-   * @returns Undefined where the answer is none of a chat, or the model does not take what is needed.
+   * @param needed Fields without which there is no result.
+   * @returns Undefined where the response is not a chat's, or the model does not support a needed field.
    */
   async #chat(asked: ChatRequest, needed: readonly string[] = []): Promise<ChatAnswer | undefined> {
     let request = asked;
@@ -140,13 +140,13 @@ class ChatDecisions {
       try {
         return this.#read(await callTarget("chat", request, this.#target, this.#context));
       } catch (error) {
-        // what is none of a chat answers no question: it is asked once more, then told by its question
+        // an unreadable response answers no question: each is retried once, then reported by name
         if (error instanceof UpstreamError && error.code === "upstream_bad_answer") return undefined;
         const member = refusedMember(error, request);
         if (member === undefined) throw error;
         if (needed.includes(member)) return undefined;
         const { [member]: _, ...rest } = request;
-        // what a chat must hold is not among the members that are left out
+        // fields of the caller are not dropped
         request = rest as ChatRequest;
       }
     }
@@ -178,7 +178,7 @@ class ChatDecisions {
     });
     log.usage = isCounted ? this.#usage : null;
     log.responseBody = body;
-    // what the chats lacked was the gateway's own
+    // parameters the chats dropped were the gateway's, not the caller's
     log.dropped = null;
     for (const name of ignoredMembers(this.#request)) noteDropped(log, name);
     const { "x-gateway-dropped-params": _, ...headers } = this.#headers ?? {};
@@ -188,7 +188,7 @@ class ChatDecisions {
 
 const known: ReadonlySet<string> = new Set(["model", "state", "questions", "stream"]);
 
-/** Members a chat has no use for. */
+/** Fields a chat has no use for. */
 function ignoredMembers(request: DecisionsRequest): string[] {
   const given = Object.entries(request).filter(([, value]) => value !== undefined && value !== null);
   return given.map(([name]) => name).filter((name) => !known.has(name));
@@ -201,20 +201,20 @@ function isCount(value: unknown): value is number {
 function decideAtTarget(request: DecisionsRequest, target: Target, context: CallerContext): Promise<Reply> {
   const { provider, managed } = target.destination;
   const { chat, decide } = provider.operations;
-  const way = readWay(context);
-  const isForced = way === "logprobs" || way === "structured";
+  const method = readMethod(context);
+  const isForced = method === "logprobs" || method === "structured";
   const named = { ...request, model: managed?.model ?? request.model };
-  const isNative = decide !== undefined && !isForced && (way === "native" || decide.serves?.(named) !== false);
-  // a provider that only decides does so whatever is asked for; one that does neither is refused by name
+  const isNative = decide !== undefined && !isForced && (method === "native" || decide.serves?.(named) !== false);
+  // a provider with native decisions uses them whatever method is required; one with neither is refused by name
   if (isNative || !chat) {
     requireOperation(provider, "decide");
     return callTarget("decide", request, target, context);
   }
-  return new ChatDecisions(request, target, context).run(way);
+  return new ChatDecisions(request, target, context).run(method);
 }
 
 /**
- * Answers `POST /decisions`: by targets that decide themselves as it came, by chat models with questions made for them.
+ * Serves `POST /decisions`: forwarded to targets with native decisions, made of chats for chat models.
  *
  * @throws {GatewayError} 400 for questions no target can be asked; else as its targets fail.
  */

@@ -30,7 +30,7 @@ import { fileEndpoints } from "./file-endpoints.ts";
 import { runForm } from "./forms.ts";
 import { geminiEndpoints } from "./gemini-endpoints.ts";
 import { listModels, modelEndpoints } from "./models.ts";
-import { relayedEndpoints } from "./native-endpoints.ts";
+import { nativeEndpoints } from "./native-endpoints.ts";
 import { promptEndpoints } from "./prompts.ts";
 import { responsesEndpoints } from "./responses-endpoints.ts";
 
@@ -42,19 +42,19 @@ type UnifiedHandler<Name extends OperationName> = (
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 const passthroughMethods: readonly Method[] = ["GET", "POST", "PUT", "DELETE"];
 
-/** Clients of the Messages API look for errors of its shape, whatever they ask for. */
+/** Clients of the Messages API expect errors in its shape on every route. */
 const messagesErrors = { errorForm: "messages", errorsBelow: "/v1/messages" } as const;
 
-/** What answers a unified route. */
+/** The handler of a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
   return (body, context) => {
-    // nothing reads the text of a unified request: it is let go of
+    // the text of a unified request is not read again: release it
     body.text = "";
     return runInference(name, body, context);
   };
 }
 
-/** Both paths of reranking: clients of Cohere add the second one to their base address. */
+/** Both paths of reranking: clients of Cohere append the second one to their base address. */
 const rerankEndpoints: readonly Endpoint[] = ["/v1/rerank", "/v1/v2/rerank"].map((path) =>
   defineJsonEndpoint({
     method: "POST",
@@ -69,7 +69,7 @@ const rerankEndpoints: readonly Endpoint[] = ["/v1/rerank", "/v1/v2/rerank"].map
   }),
 );
 
-/** Rows of the inference API. */
+/** Endpoints of the inference API. */
 export const inferenceEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
@@ -89,7 +89,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     hasDeployments: true,
     operation: "complete",
     tag: "Completions",
-    summary: "Continue a text",
+    summary: "Complete a text",
     access: inferenceAccess,
     body: CompletionRequest,
     response: CompletionResponse,
@@ -101,7 +101,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     hasDeployments: true,
     operation: "embed",
     tag: "Embeddings",
-    summary: "Turn texts into vectors",
+    summary: "Create embeddings of text",
     access: inferenceAccess,
     body: EmbeddingRequest,
     response: EmbeddingResponse,
@@ -113,7 +113,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/moderations",
     operation: "moderate",
     tag: "Moderations",
-    summary: "Classify texts and pictures",
+    summary: "Classify text and images",
     access: inferenceAccess,
     body: ModerationRequest,
     response: ModerationResponse,
@@ -124,7 +124,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/ocr",
     operation: "ocr",
     tag: "OCR",
-    summary: "Read the text of a document or a picture",
+    summary: "Extract the text of a document or an image",
     access: inferenceAccess,
     body: OcrRequest,
     response: OcrResponse,
@@ -135,7 +135,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/decisions",
     operation: "decide",
     tag: "Decisions",
-    summary: "Answer questions about a state with probabilities",
+    summary: "Decide questions about a state, with probabilities",
     access: inferenceAccess,
     body: DecisionsRequest,
     response: DecisionsResponse,
@@ -147,7 +147,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     hasDeployments: true,
     operation: "generateImage",
     tag: "Images",
-    summary: "Make pictures from a text",
+    summary: "Create images from text",
     access: inferenceAccess,
     body: ImageRequest,
     response: ImageResponse,
@@ -158,7 +158,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/images/edits",
     operation: "editImage",
     tag: "Images",
-    summary: "Change pictures by a text",
+    summary: "Edit images by text",
     access: inferenceAccess,
     body: ImageEditRequest,
     fields: { numbers: ["n", "output_compression", "partial_images"], flags: ["stream"] },
@@ -172,7 +172,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     hasDeployments: true,
     operation: "speak",
     tag: "Audio",
-    summary: "Speak a text; answers with sound, or its events",
+    summary: "Create speech from text; returns audio, or its events",
     access: inferenceAccess,
     body: SpeechRequest,
     handle: runUnified("speak"),
@@ -182,7 +182,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/audio/transcriptions",
     operation: "transcribe",
     tag: "Audio",
-    summary: "Write down what is said",
+    summary: "Transcribe audio",
     access: inferenceAccess,
     body: TranscriptionRequest,
     fields: {
@@ -205,7 +205,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     path: "/v1/audio/translations",
     operation: "translate",
     tag: "Audio",
-    summary: "Write down in English what is said",
+    summary: "Translate audio into English text",
     access: inferenceAccess,
     body: TranslationRequest,
     fields: { numbers: ["temperature"] },
@@ -241,7 +241,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/configs/explain",
     tag: "Configs",
-    summary: "Tell what a config would do with a request; nothing is called",
+    summary: "Show what a config would do with a request, without calling a provider",
     access: { keys: "workspace", scopes: ["configs.read", "completions.write"] },
     body: ExplainRequest,
     response: ExplainResponse,
@@ -258,8 +258,8 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     query: [
       { name: "ai_service", description: "Without a provider: only models of this service" },
       { name: "provider", description: "Without a provider in the headers: only models of this stored provider" },
-      { name: "limit", description: "Most models" },
-      { name: "offset", description: "Models to leave out" },
+      { name: "limit", description: "Maximum number of models" },
+      { name: "offset", description: "Number of models to skip" },
       { name: "sort", description: "name, provider or ai_service; default name" },
       { name: "order", description: "asc or desc; default asc" },
     ],
@@ -283,11 +283,11 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   }),
   ...modelEndpoints,
   ...promptEndpoints,
-  ...relayedEndpoints,
+  ...nativeEndpoints,
   ...fileEndpoints,
 ];
 
-/** Rows that hand every other path under `/v1` to the provider. They come last. */
+/** Endpoints that forward every other path under `/v1` to the provider. They come last. */
 export const passthroughEndpoints: readonly Endpoint[] = passthroughMethods.map((method) =>
   defineKeyEndpoint({
     method,

@@ -11,26 +11,26 @@ import { matchPath } from "../../lib/route-path.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import type { RecordRoute } from "../../providers/core/records.ts";
-import { applyOverlays } from "../../routing/overlays.ts";
+import { applyParamOverrides } from "../../routing/param-overrides.ts";
 import { listAttempts, type PlannedAttempt } from "../../routing/plan.ts";
 import type { StickyStore } from "../../routing/sticky.ts";
 import type { ExplainRequest, ExplainResponse } from "../../schemas/explain.ts";
 import { requireServed } from "../adapt/operation.ts";
-import { requireRelayed } from "../passthrough/native-routes.ts";
-import { namedModel, requirePassable, requireSingleTarget } from "../passthrough/passthrough.ts";
-import { readPassedDestination } from "../passthrough/provider-path.ts";
+import { requireNativeRoute } from "../passthrough/native-routes.ts";
+import { namedModel, requireForwardable, requireSingleTarget } from "../passthrough/passthrough.ts";
+import { readPassthroughDestination } from "../passthrough/provider-path.ts";
 import { planRequest } from "../pipeline/run.ts";
 import { withoutOthers } from "../realtime/realtime.ts";
 import { requireRecord } from "../records/run-record.ts";
 import { mergeMetadata, noteUser } from "../target/caller-metadata.ts";
 import { readConfigText } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
-import { modelOf, requirePassedModels } from "../target/model-list.ts";
+import { modelOf, requireForwardedModels } from "../target/model-list.ts";
 import { readTimeout } from "../target/target.ts";
 
 type ShownAttempt = ExplainResponse["attempts"][number];
 
-/** The request a plan is made for, as far as plans and targets ask for it. */
+/** The sample request, with the parts that plans and targets read. */
 function sampleContext(
   context: CallerContext,
   { headers = {}, metadata = {}, ...request }: ExplainRequest["request"],
@@ -49,26 +49,26 @@ function sampleContext(
     });
   }
   const { row, params } = findRow(rows, request.method, url.pathname);
-  const relay = row && "relay" in row && row.relay;
+  const nativeRoute = row && "nativeRoute" in row && row.nativeRoute;
   const sample: CallerContext = {
     ...context,
     services: withoutCalls(context),
     url,
     params,
     method: row?.method ?? request.method ?? "POST",
-    // a sample brings no credential: nothing is called with it
+    // a sample has no credential: nothing is called with it
     providerCredential: undefined,
     providerAuthorization: undefined,
     headers: sent,
     header: createHeaderReader(sent, services.headerPrefixes),
     log: { ...context.log, operation: (row && operationNameOf(row)) ?? "proxy" },
-    ...(relay && { relay }),
+    ...(nativeRoute && { nativeRoute }),
   };
   sample.metadata = { ...readRequestMetadata(sample), ...metadata };
   return { context: sample, row };
 }
 
-/** The row that answers a path, and its parameters: where no method is given, the one that takes a body. */
+/** The endpoint of a path, and its parameters; without a method, the one that has a body. */
 function findRow(rows: readonly Endpoint[], method: string | undefined, pathname: string) {
   const fitting = rows.flatMap((row) => {
     const params = matchPath(row.path, pathname);
@@ -77,7 +77,7 @@ function findRow(rows: readonly Endpoint[], method: string | undefined, pathname
   return fitting.find(({ row }) => row.method === "POST") ?? fitting[0] ?? { row: undefined, params: {} };
 }
 
-/** Services of which none is asked outside: of stored providers, only what the gateway itself keeps is read. */
+/** Services that call nothing outside: of stored providers, only the gateway's own data is read. */
 function withoutCalls({ services }: CallerContext): Services {
   const { control } = services;
   return {
@@ -87,16 +87,16 @@ function withoutCalls({ services }: CallerContext): Services {
 }
 
 /**
- * What a row asks its provider for; undefined for what passes through.
+ * The operation an endpoint requests from its provider; undefined for passthrough requests.
  *
- * @throws {InvalidRequestError} 400 for a row that gets its request from a saved prompt.
+ * @throws {InvalidRequestError} 400 for an endpoint that renders its request from a saved prompt.
  */
 function operationOf(row: Endpoint | undefined): OperationName | undefined {
   if (row && ("handleJson" in row || "handleForm" in row)) {
     const { operation } = row;
     if (operation !== "renderPrompt" && operation !== "completePrompt") return operation;
     throw new InvalidRequestError(
-      "Cannot explain this path: render the prompt, and explain the path of what it gives",
+      "Cannot explain this path: render the prompt, and explain the path of the rendered request",
       {
         code: "invalid_body",
         param: "request.path",
@@ -109,16 +109,16 @@ function operationOf(row: Endpoint | undefined): OperationName | undefined {
 /** Operations without a body. */
 const readOperations = ["realtime", "models"] as const;
 
-/** Choices that were made before count; new ones are not remembered. */
+/** Remembered choices count; new ones are not remembered. */
 function forgetful({ routing }: Pick<Services, "routing">): StickyStore {
   return { get: routing.sticky.get, set: () => {} };
 }
 
-/** What attempts are shown for. */
+/** What showing attempts needs. */
 interface Sample {
   context: CallerContext;
   body: Record<string, unknown>;
-  /** Undefined for what passes through. */
+  /** Undefined for passthrough requests. */
   operation: OperationName | undefined;
   /** Route of records that live at a provider. */
   record: RecordRoute | undefined;
@@ -140,20 +140,20 @@ async function findTarget({ node, settings }: PlannedAttempt, model: string | un
   return { provider: provider.slug, host: hostOf(destination, sample), model: asked };
 }
 
-/** @throws {GatewayError} If a request cannot be passed on there, or the provider does not have what it asks for. */
+/** @throws {GatewayError} If a request cannot be forwarded there, or the provider does not have the route. */
 function requirePassed(destination: Destination, { context, body, record }: Sample): void {
-  requirePassable(destination);
-  requireRelayed(destination, context);
+  requireForwardable(destination);
+  requireNativeRoute(destination, context);
   if (record) {
     requireRecord(record, destination);
     return;
   }
   const model = modelOf(body);
-  const passed = readPassedDestination(destination, context, model);
+  const passed = readPassthroughDestination(destination, context, model);
   const text = Object.keys(body).length === 0 ? undefined : JSON.stringify(body);
   const { method } = context;
   const headers = context.headers.values();
-  requirePassedModels(destination, {
+  requireForwardedModels(destination, {
     method,
     path: passed.path,
     headers,
@@ -164,16 +164,16 @@ function requirePassed(destination: Destination, { context, body, record }: Samp
 /** Base address of the call; null where nothing is called. */
 function hostOf(destination: Destination, { context, body, operation, record }: Sample): string | null {
   const isPassed = !operation && !(record && destination.provider.records);
-  const called = isPassed ? readPassedDestination(destination, context, modelOf(body)).destination : destination;
+  const called = isPassed ? readPassthroughDestination(destination, context, modelOf(body)).destination : destination;
   return called.customHost ?? (called.provider.baseUrl || null);
 }
 
-/** An attempt as it is shown; why it could not be made goes to the warnings. */
+/** An attempt as it is shown; the reason why it could not be made is added to the warnings. */
 async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: string[]): Promise<ShownAttempt> {
   const { node, settings, why } = attempt;
   const { context, body } = sample;
-  // what passes through goes as it came
-  const params = sample.operation ? applyOverlays(body, settings) : body;
+  // passthrough requests go as they came
+  const params = sample.operation ? applyParamOverrides(body, settings) : body;
   const model = modelOf(params);
   const { retry, customHost } = settings;
   const shown: ShownAttempt = {
@@ -197,14 +197,14 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
   }
 }
 
-/** What an explanation is made with. */
+/** What an explanation is made from. */
 interface ExplainParts {
   services: Services;
-  /** Rows of the API whose requests configs can route. */
+  /** Endpoints whose requests configs can route. */
   rows: readonly Endpoint[];
 }
 
-/** The request a sample means: what its path says is a member of it. */
+/** The request a sample stands for: parameters of its path become fields. */
 function readSample({ request }: ExplainRequest, row: Endpoint | undefined, context: CallerContext) {
   const body = isObject(request.body) ? request.body : {};
   if (row && "handleJson" in row && row.toRequest) return row.toRequest(body, context.params);
@@ -225,11 +225,11 @@ export async function explainConfig(
   const operation = operationOf(row);
   const record = row && "record" in row ? row.record : undefined;
   const found = await readConfigText(typeof config === "string" ? config : JSON.stringify(config), caller);
-  // the plan shows the members of a saved config
+  // the plan shows fields of a saved config
   if (found.slug !== null) await requireSight(caller, "configs.read");
   if (!operation) requireSingleTarget(found, context);
   const body = readSample(value, row, context);
-  // as over a real request
+  // over those of a real request
   context.metadata = mergeMetadata(context.metadata, context.principal, found.view);
   if (operation) noteUser(context, body);
   context.log.model = modelOf(body) ?? null;
@@ -244,7 +244,7 @@ export async function explainConfig(
   const { contentRules } = services;
   const answer: ExplainResponse = {
     object: "plan",
-    // as the saved config is shown itself
+    // as when the saved config itself is shown
     attempts: found.slug === null ? attempts : attempts.map((attempt) => showContent(attempt, contentRules)),
     conditions: [...plan.conditions],
     warnings,

@@ -19,13 +19,13 @@ import { createTuningJob, createTuningJobByOptions } from "../records/tuning-fil
 
 const access: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 
-const after: QueryParameter = { name: "after", description: "Id of the record the page before ended with" };
+const after: QueryParameter = { name: "after", description: "Id of the last record of the previous page" };
 
 function limit(most: number, usual: number): QueryParameter {
-  return { name: "limit", description: `Records of a page, 1 to ${most}; ${usual} when absent` };
+  return { name: "limit", description: `Records per page, 1 to ${most}; ${usual} by default` };
 }
 
-/** What the gateway answers itself, and what a provider's own records are asked with. */
+/** The gateway's own records, and the settings for a provider's. */
 function ownOr(own: KeyHandler, route: RecordRoute): KeyHandler {
   const ask: KeyHandler = route === "createFinetune" ? createTuningJob : (context) => runRecord(route, context);
   return async (context) => ((await isForOwnStore(context)) ? own : ask)(context);
@@ -67,7 +67,7 @@ const files: readonly Row[] = [
     query: [
       { name: "purpose", description: "Only files of this purpose" },
       limit(10_000, 100),
-      { name: "order", description: "asc or desc, by the time they were made; desc when absent" },
+      { name: "order", description: "asc or desc by creation time; default desc" },
       after,
     ],
     response: FileList,
@@ -103,7 +103,7 @@ const batches: readonly Row[] = [
     method: "POST",
     path: "/v1/batches",
     operation: "createBatch",
-    summary: "Run the requests of a file",
+    summary: "Create a batch",
     documentedBody: { schema: AnyBatchRequest, types: ["application/json"] },
     response: BatchObject,
     own: createBatch,
@@ -125,7 +125,7 @@ const batches: readonly Row[] = [
     query: [
       {
         name: "include_provider_details",
-        description: "true: with the provider's own batch, where the gateway made one of it",
+        description: "true: include the provider's own batch, if there is one",
       },
     ],
     response: BatchObject,
@@ -135,7 +135,7 @@ const batches: readonly Row[] = [
     method: "POST",
     path: "/v1/batches/:id/cancel",
     operation: "cancelBatch",
-    summary: "End a batch early",
+    summary: "Cancel a batch",
     response: BatchObject,
     own: cancelBatch,
   },
@@ -143,7 +143,7 @@ const batches: readonly Row[] = [
     method: "GET",
     path: "/v1/batches/:id/output",
     operation: "getBatchOutput",
-    summary: "Download the answers of a batch",
+    summary: "Download the results of a batch",
     own: retrieveBatchOutput,
   },
 ];
@@ -153,7 +153,7 @@ const tuning: readonly Row[] = [
     method: "POST",
     path: "/v1/fine_tuning/jobs",
     operation: "createFinetune",
-    summary: "Tune a model",
+    summary: "Create a fine-tuning job",
     documentedBody: { schema: FineTuningRequest, types: ["application/json"] },
     response: FineTuningJob,
     own: createTuningJobByOptions,
@@ -162,7 +162,7 @@ const tuning: readonly Row[] = [
     method: "GET",
     path: "/v1/fine_tuning/jobs",
     operation: "listFinetunes",
-    summary: "List tuning jobs",
+    summary: "List fine-tuning jobs",
     query: [after, limit(100, 20)],
     response: FineTuningJobList,
     own: refuseTuning,
@@ -171,7 +171,7 @@ const tuning: readonly Row[] = [
     method: "GET",
     path: "/v1/fine_tuning/jobs/:id",
     operation: "retrieveFinetune",
-    summary: "Show a tuning job",
+    summary: "Show a fine-tuning job",
     response: FineTuningJob,
     own: refuseTuning,
   },
@@ -179,7 +179,7 @@ const tuning: readonly Row[] = [
     method: "POST",
     path: "/v1/fine_tuning/jobs/:id/cancel",
     operation: "cancelFinetune",
-    summary: "End a tuning job early",
+    summary: "Cancel a fine-tuning job",
     response: FineTuningJob,
     own: refuseTuning,
   },
@@ -187,7 +187,7 @@ const tuning: readonly Row[] = [
     method: "GET",
     path: "/v1/fine_tuning/jobs/:id/events",
     operation: "listFinetuneEvents",
-    summary: "List what happened to a tuning job",
+    summary: "List the events of a fine-tuning job",
     query: [after, limit(100, 20)],
     response: FineTuningEventList,
     own: refuseTuning,
@@ -196,14 +196,14 @@ const tuning: readonly Row[] = [
     method: "GET",
     path: "/v1/fine_tuning/jobs/:id/checkpoints",
     operation: "listFinetuneCheckpoints",
-    summary: "List the checkpoints of a tuning job",
+    summary: "List the checkpoints of a fine-tuning job",
     query: [after, limit(100, 10)],
     response: FineTuningCheckpointList,
     own: refuseTuning,
   },
 ];
 
-/** Rows of files, batches and tuning jobs. */
+/** Endpoints of files, batches and fine-tuning jobs. */
 export const fileEndpoints: readonly Endpoint[] = [
   ...files.map((row) => toEndpoint(row, "Files")),
   ...batches.map((row) => toEndpoint(row, "Batches")),

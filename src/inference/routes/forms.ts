@@ -4,40 +4,40 @@ import { boundaryOf } from "../../lib/multipart.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import type { ConfigNode } from "../../routing/config.ts";
 import { requireServed } from "../adapt/operation.ts";
-import { takeFlow } from "../pipeline/media.ts";
+import { streamForm } from "../pipeline/media.ts";
 import { runInference, type UnifiedBody } from "../pipeline/run.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 
-/** Forms up to this size are held in any case: their fields are worth knowing. */
+/** Forms up to this size are always held in memory, so that their fields are known. */
 const smallForm = 256 * 1024;
 
-/** Whether a config makes one call and changes nothing of the request. */
+/** Whether a config makes one call and does not change the request. */
 function isPlainLeaf({ strategy, merged }: ConfigNode): boolean {
   const { retry, overrideParams, defaultParams, dropParams } = merged;
   const changes = [...Object.keys(overrideParams), ...Object.keys(defaultParams), ...dropParams];
   return strategy === undefined && (retry?.attempts ?? 0) === 0 && changes.length === 0;
 }
 
-/** Whether the headers alone name the provider, so that no model in the body can. */
+/** Whether the headers alone name the provider, so that the body's model need not. */
 function isNamedInHeaders(context: CallerContext): boolean {
   const slug = context.header("provider");
   return slug !== null && !slug.startsWith("@") && context.header("virtual-key") === null;
 }
 
 /**
- * Whether a form can go to its provider without being read: one target with the caller's own credential that takes the same
- * form, and no second try.
+ * Whether a form can be streamed to its provider unread: one target with the caller's own credential that takes the
+ * same form, and no retry.
  *
  * @throws {InvalidRequestError} If that provider does not have the operation.
  */
-async function canFlow(name: OperationName, context: CallerContext): Promise<boolean> {
+async function canStreamForm(name: OperationName, context: CallerContext): Promise<boolean> {
   const { headers } = context;
   const isForm = boundaryOf(headers.get("content-type")) !== undefined && headers.get("content-encoding") === undefined;
   if (!isForm || Number(headers.get("content-length") ?? Number.POSITIVE_INFINITY) <= smallForm) return false;
   const config = await readRequestConfig(context);
   if (config.isImplied ? !isNamedInHeaders(context) : !isPlainLeaf(config.node)) return false;
-  // guardrails look at the fields
+  // guardrails read the fields
   if (context.services.guardrails.of(config.node.merged.hooks, config.view)) return false;
   const { node } = config;
   const destination = await readLeafDestination({ node, settings: node.merged, model: undefined }, context);
@@ -46,16 +46,16 @@ async function canFlow(name: OperationName, context: CallerContext): Promise<boo
   return destination.provider.operations[name]?.takesForms === true;
 }
 
-/** What answers a unified route whose requests are forms. */
+/** The handler of a unified route whose requests are forms. */
 export function runForm<Name extends OperationName>(name: Name): FormEndpoint["handleForm"] {
   return async (read, context) => {
-    if (await canFlow(name, context)) {
-      // nothing of it is known, and adapters that take any form ask for nothing
+    if (await canStreamForm(name, context)) {
+      // its fields are unknown, and adapters that accept any form read none
       const unread = {} as Operations[Name]["request"];
-      return runInference(name, { value: unread, form: takeFlow(context) }, context);
+      return runInference(name, { value: unread, form: streamForm(context) }, context);
     }
     const body: FormBody = await read();
-    // the row's schema is that of the operation
+    // the endpoint's schema is that of the operation
     return runInference(name, body as UnifiedBody<Name>, context);
   };
 }

@@ -32,7 +32,7 @@ import { getGeminiModel, listGeminiModels } from "./gemini-models.ts";
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 const listAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] };
 
-/** A model as an address or a body writes it, less the collection it stands in. */
+/** A model as a path or a body names it, without its collection. */
 const plainName = (model: string): string => model.replace(/^models\//, "");
 
 function refuse(message: string): never {
@@ -41,22 +41,22 @@ function refuse(message: string): never {
 
 /** The model of the path. */
 function modelOf(params: CallerContext["params"]): string {
-  return plainName(params.model ?? "") || refuse("Cannot use this path: it names no model");
+  return plainName(params.model ?? "") || refuse("Cannot use this path: it has no model name");
 }
 
-/** Refuses bodies that name another model than the path: the one that is called must be the one that is allowed. */
+/** Refuses bodies that name another model than the path: the model that is called must be the one that was checked. */
 function requireSameModel(body: Record<string, unknown>, model: string): void {
   const { requests, generateContentRequest, generate_content_request } = body;
   const inner = [generateContentRequest, generate_content_request, ...(Array.isArray(requests) ? requests : [])];
   for (const holder of [body, ...inner]) {
     const named: unknown = isObject(holder) ? holder.model : undefined;
     if (typeof named === "string" && named !== "" && plainName(named) !== model) {
-      refuse("Cannot use the model of the body: it is not the one of the path");
+      refuse("Cannot use the model of the body: it differs from the model in the path");
     }
   }
 }
 
-/** What every row of this API has in common; the official clients send their key in a header. */
+/** Common to all endpoints of this API; its official clients send their key in a header. */
 const common = {
   tag: "Gemini",
   errorForm: "gemini",
@@ -68,7 +68,7 @@ type Handler = (body: JsonBody<Record<string, unknown>>, context: CallerContext)
 
 type ToRequest = NonNullable<JsonEndpoint["toRequest"]>;
 
-/** How requests are made: the model, and whether the answer is streamed, are members of them. */
+/** How requests are built: the model, and whether to stream, become fields of the request. */
 function createToRequest(stream: boolean): ToRequest {
   return ({ stream: _, ...body }, params) => {
     const model = modelOf(params);
@@ -77,14 +77,14 @@ function createToRequest(stream: boolean): ToRequest {
   };
 }
 
-/** What answers a call of a model, and what is asked for. */
+/** The handler of a call of a model, and the operation it requests. */
 function answerAction<Name extends OperationName>(
   operation: Name,
   stream = false,
 ): { operation: Name; toRequest: ToRequest; handle: Handler } {
   const toRequest = createToRequest(stream);
   const handle: Handler = async (body, context) => {
-    // the cast: the row's schema has accepted the body, and what it becomes is this operation's request, its model included
+    // the cast: the endpoint's schema accepted the body, and with its model it is this operation's request
     const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
     body.text = "";
     const reply = await runInference(operation, { value }, context);
@@ -93,9 +93,9 @@ function answerAction<Name extends OperationName>(
   return { operation, toRequest, handle };
 }
 
-const alt = { name: "alt", description: "`sse` for server-sent events; otherwise the slices are items of a JSON list" };
+const alt = { name: "alt", description: "`sse` for server-sent events; otherwise the chunks are items of a JSON list" };
 
-/** Calls of a model below a prefix. */
+/** Calls of a model under a prefix. */
 function actionsBelow(prefix: string): Endpoint[] {
   const shared = { ...common, method: "POST", access: inferenceAccess } as const;
   const path = (action: string) => `${prefix}/models/:model+:${action}`;
@@ -113,7 +113,7 @@ function actionsBelow(prefix: string): Endpoint[] {
       path: path("streamGenerateContent"),
       ...answerAction("generateContent", true),
       query: [alt],
-      summary: "Answer a conversation slice by slice, in the shape of the Gemini API",
+      summary: "Stream the answer to a conversation, in the shape of the Gemini API",
       body: GenerateContentBody,
       response: v.array(GenerateContentResponse),
     }),
@@ -129,7 +129,7 @@ function actionsBelow(prefix: string): Endpoint[] {
       ...shared,
       path: path("embedContent"),
       ...answerAction("embedContent"),
-      summary: "Turn a content into a vector, in the shape of the Gemini API",
+      summary: "Create the embedding of a content, in the shape of the Gemini API",
       body: EmbedContentBody,
       response: EmbedContentResponse,
     }),
@@ -137,14 +137,14 @@ function actionsBelow(prefix: string): Endpoint[] {
       ...shared,
       path: path("batchEmbedContents"),
       ...answerAction("batchEmbedContents"),
-      summary: "Turn contents into vectors, in the shape of the Gemini API",
+      summary: "Create embeddings of contents, in the shape of the Gemini API",
       body: BatchEmbedContentsBody,
       response: BatchEmbedContentsResponse,
     }),
   ];
 }
 
-/** Rows of the Gemini API (https://ai.google.dev/api); clients of its version `v1` find the calls there too. */
+/** Endpoints of the Gemini API (https://ai.google.dev/api); clients of its version `v1` find the calls there too. */
 export const geminiEndpoints: readonly Endpoint[] = [
   ...actionsBelow("/v1beta"),
   ...actionsBelow("/v1"),
@@ -156,8 +156,8 @@ export const geminiEndpoints: readonly Endpoint[] = [
     access: listAccess,
     summary: "List models, in the shape of the Gemini API",
     query: [
-      { name: "pageSize", description: "Models of one page: 50, at most 1000" },
-      { name: "pageToken", description: "`nextPageToken` of the page before" },
+      { name: "pageSize", description: "Models per page; default 50, at most 1000" },
+      { name: "pageToken", description: "`nextPageToken` of the previous page" },
     ],
     response: GeminiModelList,
     handle: async (context: CallerContext) =>

@@ -8,7 +8,7 @@ import { listModels } from "./models.ts";
 const defaultPage = 50;
 const maxPage = 1_000;
 
-/** What can be asked of every model: which it answers, its provider decides. */
+/** Methods listed for every model; its provider decides which of them it supports. */
 const methods = ["generateContent", "streamGenerateContent", "countTokens", "embedContent", "batchEmbedContents"];
 
 function toModel(model: Record<string, unknown>): GeminiModel[] {
@@ -18,7 +18,7 @@ function toModel(model: Record<string, unknown>): GeminiModel[] {
   return [{ name: `models/${id}`, version: "", displayName, supportedGenerationMethods: methods }];
 }
 
-/** All models the caller would be listed elsewhere, and the answer they came in. */
+/** All models `GET /v1/models` would list for the caller, and that response. */
 async function readModels(context: CallerContext): Promise<{ models: GeminiModel[]; reply: Reply }> {
   const reply = await listModels(context);
   const list = typeof reply.body === "string" ? parseJson(reply.body) : undefined;
@@ -30,7 +30,10 @@ function readCount(query: URLSearchParams, name: string, fallback: number): numb
   const text = query.get(name);
   if (text === null || text === "") return fallback;
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  throw new InvalidRequestError(`Cannot use ${name}: write a whole number`, { param: name, code: "invalid_query" });
+  throw new InvalidRequestError(`Cannot use ${name}: it must be a whole number`, {
+    param: name,
+    code: "invalid_query",
+  });
 }
 
 function withBody({ status, headers }: Reply, value: unknown): Reply {

@@ -14,10 +14,10 @@ import { namesProvider } from "../target/target.ts";
 import { findModel, listCatalogue, selectModels } from "./catalogue.ts";
 
 const readAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] };
-/** A call to a provider is inference, which reading what the workspace has is not. */
+/** Calling a provider is inference; reading the workspace's models is not. */
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 
-/** Which stored providers a config names; all where it takes one from the request. */
+/** Stored providers a config names; all where it takes one from the request. */
 function createFilter({ node, view }: RequestConfig): (slug: string) => boolean {
   const leaves = listLeaves(node);
   if (leaves.some(isFromRequest)) return () => true;
@@ -40,7 +40,7 @@ export async function listModels(context: CallerContext): Promise<Reply> {
   return runInference("models", { value: {}, text: "" }, context);
 }
 
-/** `GET /models/{model}`: the provider's answer where the request names one; else what the workspace may call. */
+/** `GET /models/{model}`: the provider's response where the request names one; else the workspace's entry. */
 async function readModel(context: CallerContext): Promise<Reply> {
   if (namesProvider(context)) {
     requireAccess(context.principal, inferenceAccess);
@@ -49,7 +49,7 @@ async function readModel(context: CallerContext): Promise<Reply> {
   const view = await readView(context);
   const found = findModel(listCatalogue(view, context.services.clock.now()), context.params.model ?? "");
   if (found) return jsonReply(found);
-  throw new NotFoundError("Cannot find this model: the workspace may call none of this name", {
+  throw new NotFoundError("Cannot find this model: the workspace has no access to a model of this name", {
     code: "model_not_found",
     param: "model",
   });
@@ -64,7 +64,7 @@ function deleteModel(context: CallerContext): Promise<Reply> {
   });
 }
 
-/** Rows of single models. Their names may hold slashes, encoded or not. */
+/** Endpoints of single models. Names may contain slashes, encoded or not. */
 export const modelEndpoints: readonly Endpoint[] = [
   defineKeyEndpoint({
     method: "GET",
@@ -81,7 +81,7 @@ export const modelEndpoints: readonly Endpoint[] = [
     path: "/v1/models/:model+",
     operation: "delete_model",
     tag: "Models",
-    summary: "Remove a model that was tuned",
+    summary: "Delete a fine-tuned model",
     access: inferenceAccess,
     response: Deleted,
     handle: deleteModel,

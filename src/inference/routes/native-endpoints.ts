@@ -2,16 +2,16 @@ import type * as v from "valibot";
 import type { KeyAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
 import { defineKeyEndpoint, type Endpoint, type Method, type QueryParameter } from "../../endpoint.ts";
-import type { RelayGroup } from "../../providers/core/types.ts";
+import type { NativeGroup } from "../../providers/core/types.ts";
 import * as assistants from "../../schemas/assistants.ts";
 import * as small from "../../schemas/relayed.ts";
 import * as stores from "../../schemas/vector-stores.ts";
 import * as videos from "../../schemas/videos.ts";
 import { runPassthrough } from "../passthrough/passthrough.ts";
 
-/** Routes of one kind: requests go to the provider as they came, if it has them. */
+/** Native endpoints of one group: requests are forwarded unchanged to providers that have the route. */
 interface Group {
-  group: RelayGroup;
+  group: NativeGroup;
   tag: string;
   /** Headers clients may leave out. */
   headers?: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ interface Group {
   routes: readonly Route[];
 }
 
-/** Schemas of a route's body and answer, and its query. */
+/** Schemas of a route's body, response and query. */
 interface RouteFacts {
   body?: v.GenericSchema;
   answer?: v.GenericSchema;
@@ -44,8 +44,8 @@ const access: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 const assistantsBeta = { "openai-beta": "assistants=v2" };
 
 const page: readonly QueryParameter[] = [
-  { name: "limit", description: "Most records, 1 to 100; default 20" },
-  { name: "order", description: "asc or desc by time of creation; default desc" },
+  { name: "limit", description: "Records per page, 1 to 100; default 20" },
+  { name: "order", description: "asc or desc by creation time; default desc" },
   { name: "after", description: "Id of the record the page begins after" },
   { name: "before", description: "Id of the record the page ends before" },
 ];
@@ -54,8 +54,8 @@ const pageOfFiles = [
   { name: "filter", description: "Status of the files: in_progress, completed, failed or cancelled" },
 ];
 const pageOfVideos = [
-  { name: "limit", description: "Most records, 0 to 100" },
-  { name: "order", description: "asc or desc by time of creation" },
+  { name: "limit", description: "Records per page, 0 to 100" },
+  { name: "order", description: "asc or desc by creation time" },
   { name: "after", description: "Id of the record the page begins after" },
 ];
 
@@ -67,7 +67,7 @@ const run = "/v1/threads/:thread_id/runs/:run_id";
 const store = "/v1/vector_stores/:vector_store_id";
 const batch = `${store}/file_batches/:batch_id`;
 
-/** Every route that is passed on and is known by name. */
+/** Every native endpoint. */
 const groups: readonly Group[] = [
   {
     group: "assistants",
@@ -137,7 +137,7 @@ const groups: readonly Group[] = [
       }),
       route(`GET ${run}`, "get_run", "Read a run", { answer: Run }),
       route(`POST ${run}`, "update_run", "Change a run", { body: assistants.MetadataChange, answer: Run }),
-      route(`POST ${run}/submit_tool_outputs`, "submit_tool_outputs", "Give a run what its tools found", {
+      route(`POST ${run}/submit_tool_outputs`, "submit_tool_outputs", "Submit tool outputs to a run", {
         body: assistants.ToolOutputs,
         answer: Run,
       }),
@@ -186,7 +186,9 @@ const groups: readonly Group[] = [
         body: stores.VectorStoreFileChange,
         answer: VectorStoreFile,
       }),
-      route(`DELETE ${store}/files/:file_id`, "delete_vector_store_file", "Take a file out", { answer: Deleted }),
+      route(`DELETE ${store}/files/:file_id`, "delete_vector_store_file", "Remove a file from a vector store", {
+        answer: Deleted,
+      }),
       route(`GET ${store}/files/:file_id/content`, "get_vector_store_file_content", "Read a file's parsed content"),
       route(`POST ${store}/file_batches`, "create_file_batch", "Add files to a vector store", {
         body: stores.FileBatchRequest,
@@ -279,7 +281,7 @@ const groups: readonly Group[] = [
     group: "legacy_complete",
     tag: "Completions",
     routes: [
-      route("POST /v1/complete", "legacy_complete", "Continue a text, in the older shape of Anthropic", {
+      route("POST /v1/complete", "legacy_complete", "Complete a text, in the older shape of Anthropic", {
         body: small.LegacyCompleteRequest,
         answer: small.LegacyCompleteResponse,
       }),
@@ -291,20 +293,20 @@ function toEndpoint(
   { group, tag, headers = {}, bodyTypes = ["application/json"] }: Group,
   { body, answer, query, ...names }: Route,
 ): Endpoint {
-  const relay = { group, headers };
+  const nativeRoute = { group, headers };
   return defineKeyEndpoint({
     ...names,
     tag,
     access,
-    relay,
+    nativeRoute,
     ...(body && { documentedBody: { schema: body, types: bodyTypes } }),
     ...(answer && { response: answer }),
     ...(query && { query }),
-    handle: (context: CallerContext) => runPassthrough(Object.assign(context, { relay })),
+    handle: (context: CallerContext) => runPassthrough(Object.assign(context, { nativeRoute })),
   });
 }
 
-/** Rows of routes whose requests and answers go through as they are. */
-export const relayedEndpoints: readonly Endpoint[] = groups.flatMap((group) =>
+/** Endpoints whose requests and responses are forwarded unchanged. */
+export const nativeEndpoints: readonly Endpoint[] = groups.flatMap((group) =>
   group.routes.map((one) => toEndpoint(group, one)),
 );

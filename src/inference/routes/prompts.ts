@@ -4,7 +4,7 @@ import type { PromptVersionRow } from "../../db/tables/prompts.ts";
 import { requireSight } from "../../endpoint/role.ts";
 import { defineJsonEndpoint, type Endpoint, type JsonBody, requireBody } from "../../endpoint.ts";
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { type PromptTemplate, readPromptTemplate, renderPrompt } from "../../prompts/prompt.ts";
 import { readPromptReference } from "../../prompts/reference.ts";
@@ -21,7 +21,7 @@ function refuse(message: string, code: string, param: string): never {
   throw new InvalidRequestError(message, { code, param });
 }
 
-/** A parser that remembers what it made by the version it was made from: a changed record is another object. */
+/** A parser with a cache by version: a changed record is another object. */
 function rememberParsed<Parsed extends object>(parse: (text: string) => Parsed | TemplateProblem) {
   const known = new WeakMap<object, Parsed | TemplateProblem>();
   return (version: { readonly template: string }): Parsed => {
@@ -34,7 +34,7 @@ function rememberParsed<Parsed extends object>(parse: (text: string) => Parsed |
 const toPrompt = rememberParsed(readPromptTemplate);
 const toPartial = rememberParsed<Template>(parseTemplate);
 
-/** The version of a prompt the path names, noted in the log. @throws {NotFoundError} */
+/** The version of a prompt the path names, recorded in the log. @throws {NotFoundError} */
 async function findVersion(context: CallerContext, { prompts }: WorkspaceView): Promise<PromptVersionRow> {
   const { name, version } = readPromptReference(context.params.id ?? "");
   const stored = prompts.records.get(name);
@@ -51,9 +51,9 @@ async function findVersion(context: CallerContext, { prompts }: WorkspaceView): 
 }
 
 /**
- * The partials a prompt includes, and those they include, by the names they are included with.
+ * The partials a prompt includes, and those they include, by their names.
  *
- * @throws {InvalidRequestError} 400 naming those that are not there.
+ * @throws {InvalidRequestError} 400 naming the missing ones.
  */
 async function readPartials(
   { templates }: PromptTemplate,
@@ -85,14 +85,14 @@ async function readPartials(
   return found;
 }
 
-/** Members of a request that a saved prompt says itself, or that only the request decides. */
+/** Fields a saved prompt defines, or that only the request may set. */
 const notParameters = new Set(["messages", "prompt", "variables", "stream"]);
 
-/** What a version says of the request besides its text; what it does not say is left out. */
+/** The request fields of a version besides its text; those it does not set are left out. */
 function readParameters({ parameters, model, functions, tools, toolChoice }: PromptVersionRow) {
   const own = Object.entries(isObject(parameters) ? parameters : {}).filter(([name]) => !notParameters.has(name));
   const named = Object.entries({ model, functions, tools, tool_choice: toolChoice });
-  // an empty list of tools is one that providers refuse
+  // providers refuse an empty list of tools
   const isSaid = (value: unknown) => value !== null && !(Array.isArray(value) && value.length === 0);
   return Object.fromEntries([...own, ...named.filter(([, value]) => isSaid(value))]);
 }
@@ -100,22 +100,22 @@ function readParameters({ parameters, model, functions, tools, toolChoice }: Pro
 /** A saved prompt filled with the values of a request. */
 interface FilledPrompt {
   operation: "chat" | "complete";
-  /** The body a completion would be asked with. */
+  /** The body of the completion request. */
   request: Record<string, unknown>;
-  /** Slug or id of the stored provider; empty for none. */
+  /** Slug or id of the stored provider; empty without one. */
   virtualKey: string;
 }
 
 /**
- * Fills the prompt a path names. Members of the request override those of the prompt.
+ * Fills the prompt a path names. Fields of the request override those of the prompt.
  *
- * @throws {GatewayError} 404 for prompts and versions that are not there; 400 for what cannot be filled.
+ * @throws {GatewayError} 404 for unknown prompts and versions; 400 for a prompt that cannot be filled.
  */
 async function fillPrompt({ value }: JsonBody<PromptRequest>, context: CallerContext): Promise<FilledPrompt> {
-  // some clients name the prompt of the path once more
+  // some clients repeat the prompt of the path in the body
   const { variables, promptID: _, prompt_id: __, ...given } = value;
   const own = ["messages", "prompt"].find((name) => given[name] !== undefined);
-  if (own !== undefined) refuse(`Cannot use ${own} here: the saved prompt says it`, "invalid_body", own);
+  if (own !== undefined) refuse(`Cannot use ${own} here: the saved prompt sets it`, "invalid_body", own);
   const view = await readView(context);
   const version = await findVersion(context, view);
   const prompt = toPrompt(version);
@@ -128,13 +128,13 @@ async function fillPrompt({ value }: JsonBody<PromptRequest>, context: CallerCon
   };
 }
 
-/** The request as if it had named the provider of the prompt, where it names none itself. */
+/** The request with the prompt's provider, where it names none itself. */
 function withProvider(
   context: CallerContext,
   { request, virtualKey }: FilledPrompt,
   given: PromptRequest,
 ): CallerContext {
-  context.log.model = typeof request.model === "string" ? request.model : null;
+  context.log.model = stringOf(request.model) ?? null;
   const named = context.header("provider") ?? context.header("virtual-key");
   const inModel = typeof given.model === "string" && readStoredName(given.model);
   if (virtualKey === "" || named !== null || inModel) return context;
@@ -142,22 +142,23 @@ function withProvider(
 }
 
 /** Headers that say where a request goes. */
-const directions = ["provider", "virtual-key", "config", "custom-host"];
+const targetHeaders = ["provider", "virtual-key", "config", "custom-host"];
 
 /**
- * Refuses people who may use a prompt and not see it another way than the prompt's own: where they send it they could read it.
+ * Refuses other targets than the prompt's own to users who may use the prompt but not read it: another target would
+ * show them the text.
  *
  * @throws {PermissionError} 403
  */
-async function requireOwnWay(given: PromptRequest, context: CallerContext): Promise<void> {
+async function requireOwnTarget(given: PromptRequest, context: CallerContext): Promise<void> {
   const isDirected =
-    directions.some((name) => context.header(name) !== null) ||
+    targetHeaders.some((name) => context.header(name) !== null) ||
     (typeof given.model === "string" && readStoredName(given.model) !== undefined);
   if (isDirected) await requireSight(context, "prompts.read");
 }
 
 async function completePrompt(body: JsonBody<PromptRequest>, context: CallerContext): Promise<Reply> {
-  await requireOwnWay(body.value, context);
+  await requireOwnTarget(body.value, context);
   const filled = await fillPrompt(body, context);
   const caller = withProvider(context, filled, body.value);
   return filled.operation === "chat"
@@ -165,14 +166,14 @@ async function completePrompt(body: JsonBody<PromptRequest>, context: CallerCont
     : runInference("complete", { value: requireBody(CompletionRequest, filled.request) }, caller);
 }
 
-/** Rows that use saved prompts. */
+/** Endpoints that use saved prompts. */
 export const promptEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     method: "POST",
     path: "/v1/prompts/:id/render",
     operation: "renderPrompt",
     tag: "Prompts",
-    summary: "Fill a saved prompt with values; nothing is called",
+    summary: "Render a saved prompt with values, without calling a model",
     access: { keys: "workspace", scopes: ["prompts.render"] },
     body: PromptRequest,
     response: RenderResponse,
@@ -186,7 +187,7 @@ export const promptEndpoints: readonly Endpoint[] = [
     path: "/v1/prompts/:id/completions",
     operation: "completePrompt",
     tag: "Prompts",
-    summary: "Answer a saved prompt filled with values",
+    summary: "Answer a saved prompt rendered with values",
     access: { keys: "workspace", scopes: ["completions.write"] },
     body: PromptRequest,
     response: PromptCompletionResponse,

@@ -14,7 +14,7 @@ import { cancelResponse, deleteResponse, getResponse, listInputItems, runRespons
 const access: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
 const shared = { access, tag: "Responses" };
 
-/** Rows of the Responses API. */
+/** Endpoints of the Responses API. */
 export const responsesEndpoints: readonly Endpoint[] = [
   defineJsonEndpoint({
     ...shared,
@@ -40,7 +40,7 @@ export const responsesEndpoints: readonly Endpoint[] = [
     method: "POST",
     path: "/v1/responses/compact",
     operation: "compactResponse",
-    summary: "Make a conversation shorter, at the provider",
+    summary: "Compact a conversation, at the provider",
     response: CompactResponse,
     handle: runPassthrough,
   }),
@@ -51,8 +51,8 @@ export const responsesEndpoints: readonly Endpoint[] = [
     operation: "getResponse",
     summary: "Read a stored response",
     query: [
-      { name: "stream", description: "true: as the events it was made of" },
-      { name: "starting_after", description: "Number of the event behind which the stream begins" },
+      { name: "stream", description: "true: as its stream of events" },
+      { name: "starting_after", description: "Number of the event after which the stream starts" },
     ],
     response: ResponsesResponse,
     handle: getResponse,
@@ -62,7 +62,7 @@ export const responsesEndpoints: readonly Endpoint[] = [
     method: "DELETE",
     path: "/v1/responses/:id",
     operation: "deleteResponse",
-    summary: "Remove a stored response",
+    summary: "Delete a stored response",
     response: DeletedResponse,
     handle: deleteResponse,
   }),
@@ -71,11 +71,11 @@ export const responsesEndpoints: readonly Endpoint[] = [
     method: "GET",
     path: "/v1/responses/:id/input_items",
     operation: "listInputItems",
-    summary: "List what a stored response was made from, newest first",
+    summary: "List the input items of a stored response, newest first",
     query: [
       { name: "limit", description: "1 to 100, default 20" },
       { name: "order", description: "desc (default) or asc" },
-      { name: "after", description: "Id of the item behind which the list begins" },
+      { name: "after", description: "Id of the item after which the list starts" },
       { name: "before", description: "Id of the item before which the list ends" },
     ],
     response: InputItemList,

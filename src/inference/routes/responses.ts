@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import type { KeptContent } from "../../control/stored-responses.ts";
+import type { StoredResponseContent } from "../../control/stored-responses.ts";
 import { isUnreachable } from "../../db/client.ts";
 import type { ResponseOwner } from "../../db/stores/stored-responses.ts";
 import { isOwnResponseId, toResponseId } from "../../dialects/responses/ids.ts";
@@ -20,7 +20,7 @@ function ownerOf({ principal }: CallerContext): ResponseOwner {
   return { organisationId: principal.organisationId, workspaceId: principal.workspaceId ?? "" };
 }
 
-/** What a look-up gives, or that it cannot be made now. */
+/** The result of a look-up, or an error that it is not possible now. */
 async function lookUp<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;
@@ -42,9 +42,9 @@ function unknownResponse(id: string, param: string): NotFoundError {
 }
 
 /**
- * Items a response and those before it were made of: what was sent and what was answered, oldest first.
+ * Items of a response and those before it, input and output, oldest first.
  *
- * @throws {NotFoundError} 404 naming the response that is not there.
+ * @throws {NotFoundError} 404 naming the response that was not found.
  */
 async function loadHistory(id: string, context: CallerContext): Promise<Item[]> {
   const { links, missing } = await lookUp(context.services.responses.chain(ownerOf(context), id));
@@ -52,15 +52,15 @@ async function loadHistory(id: string, context: CallerContext): Promise<Item[]> 
   return links.flatMap(({ input, response }) => [...input, ...outputOf(response)]);
 }
 
-function outputOf({ output }: KeptContent["response"]): Item[] {
+function outputOf({ output }: StoredResponseContent["response"]): Item[] {
   return objectsIn(output);
 }
 
-/** What keeps the answer of a request, unless it asks for the opposite. */
-function createKeeper(request: ResponsesRequest, context: CallerContext) {
+/** Stores the response of a request, unless `store` is false. */
+function createResponseRecorder(request: ResponsesRequest, context: CallerContext) {
   const id = toResponseId(context.id);
   return (answer: object): void => {
-    // a config may have changed the member: the answer tells what holds
+    // a config may have changed the field: the response has the value that was used
     if (Reflect.get(answer, "store") === false) return;
     context.services.responses.add({
       id,
@@ -74,12 +74,12 @@ function createKeeper(request: ResponsesRequest, context: CallerContext) {
   };
 }
 
-/** Answers `POST /responses`: what a request of ours goes on from comes before its input. */
+/** Serves `POST /responses`: the items of the gateway's previous response come before the input. */
 export async function runResponses(body: JsonBody<ResponsesRequest>, context: CallerContext): Promise<Reply> {
   body.text = "";
   const { value } = body;
   const previous = value.previous_response_id;
-  context.keepAnswer = createKeeper(value, context);
+  context.storeResponse = createResponseRecorder(value, context);
   if (typeof previous !== "string" || !isOwnResponseId(previous)) {
     return runInference("responses", body, context);
   }
@@ -89,15 +89,15 @@ export async function runResponses(body: JsonBody<ResponsesRequest>, context: Ca
 }
 
 /** The response a path names. @throws {NotFoundError} */
-async function requireKept(id: string, context: CallerContext): Promise<ResponsesResponse> {
-  const kept = await lookUp(context.services.responses.find(ownerOf(context), id));
-  if (!kept) throw unknownResponse(id, "response_id");
-  return kept.response as ResponsesResponse; // what was kept is an answer
+async function requireStored(id: string, context: CallerContext): Promise<ResponsesResponse> {
+  const found = await lookUp(context.services.responses.find(ownerOf(context), id));
+  if (!found) throw unknownResponse(id, "response_id");
+  return found.response as ResponsesResponse; // a stored record is a response
 }
 
 type Handler = (id: string, context: CallerContext) => Promise<Reply>;
 
-/** A handler for responses of the gateway's own; those of providers are passed on to theirs. */
+/** A handler for responses stored by the gateway; requests for a provider's are forwarded to it. */
 function ofOwn(handle: Handler) {
   return (context: CallerContext): Promise<Reply> => {
     const { id = "" } = context.params;
@@ -105,10 +105,10 @@ function ofOwn(handle: Handler) {
   };
 }
 
-/** Events behind the one a caller has seen last. */
+/** Events after the last one the caller has seen. */
 function toReplay(response: ResponsesResponse, after: string | null): Reply {
   const seen = after === null ? -1 : Number(after);
-  if (!Number.isInteger(seen)) refuseQuery("starting_after", "write the number of an event");
+  if (!Number.isInteger(seen)) refuseQuery("starting_after", "it must be the number of an event");
   const events = replayEvents(response).filter(({ sequence_number: number }) => Number(number) > seen);
   return {
     status: 200,
@@ -119,7 +119,7 @@ function toReplay(response: ResponsesResponse, after: string | null): Reply {
 
 /** `GET /responses/{id}`. */
 export const getResponse = ofOwn(async (id, context) => {
-  const response = await requireKept(id, context);
+  const response = await requireStored(id, context);
   const { searchParams: query } = context.url;
   return query.get("stream") === "true" ? toReplay(response, query.get("starting_after")) : jsonReply(response);
 });
@@ -133,8 +133,8 @@ export const deleteResponse = ofOwn(async (id, context) => {
 
 /** `POST /responses/{id}/cancel`. */
 export const cancelResponse = ofOwn(async (id, context) => {
-  await requireKept(id, context);
-  throw new InvalidRequestError(`Cannot cancel response ${id}: it does not run in the background`, {
+  await requireStored(id, context);
+  throw new InvalidRequestError(`Cannot cancel response ${id}: it is not running in the background`, {
     param: "response_id",
     code: "not_in_background",
   });
@@ -149,7 +149,8 @@ const maxItems = 100;
 
 function readLimit(text: string | null): number {
   const limit = text === null ? defaultItems : Number(text);
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxItems) refuseQuery("limit", `write 1 to ${maxItems}`);
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxItems)
+    refuseQuery("limit", `it must be from 1 to ${maxItems}`);
   return limit;
 }
 
@@ -173,7 +174,7 @@ export const listInputItems = ofOwn(async (id, context) => {
   const before = links.slice(0, -1).flatMap(({ input, response }) => [...input, ...outputOf(response)]);
   const { searchParams: query } = context.url;
   const order = query.get("order") ?? "desc";
-  if (order !== "asc" && order !== "desc") refuseQuery("order", "write asc or desc");
+  if (order !== "asc" && order !== "desc") refuseQuery("order", "it must be asc or desc");
   const items: Item[] = [...before, ...own.input];
   const limit = readLimit(query.get("limit"));
   const found = cut(order === "asc" ? items : items.reverse(), query);

@@ -5,19 +5,19 @@ import type { StreamMapper, UpstreamEvent } from "../../providers/core/types.ts"
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The failure of an event: what the mapper says, or that it could not read it. */
+/** The error for an event: the mapper's own, or that the event is invalid. */
 export function toStreamFailure(cause: unknown, provider: string): GatewayError {
   if (cause instanceof GatewayError) return cause;
   const message = `Cannot use the response of ${provider}: an event of its stream is invalid`;
   return new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
 }
 
-/** What blocks are written with. */
+/** What a writer is made from. */
 interface BlockWriterOptions {
   mapper: StreamMapper;
   /** Slug of the provider. */
   provider: string;
-  /** Text of the chunks one event made. */
+  /** Text of the chunks of one event. */
   write(chunks: readonly object[]): string;
 }
 
@@ -36,15 +36,15 @@ export class BlockWriter {
     return this.#isDone;
   }
 
-  /** Whether the answer is whole. */
+  /** Whether the response is complete. */
   get isComplete(): boolean {
     return this.#isDone || this.#options.mapper.isComplete();
   }
 
   /**
-   * Bytes that go on for a block; undefined where there are none.
+   * The bytes to send for a block; undefined for no bytes.
    *
-   * @throws {GatewayError} The failure it tells of, where nothing came before it.
+   * @throws {GatewayError} The failure it reports, where nothing came before it.
    */
   write(block: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
     let text = "";
@@ -53,7 +53,7 @@ export class BlockWriter {
     return text === "" ? undefined : encoder.encode(text);
   }
 
-  /** @throws {GatewayError} The failure, once what came before it is on its way. */
+  /** @throws {GatewayError} The failure, once what came before it was sent. */
   requireRight(): void {
     if (this.#failure !== undefined) throw this.#failure;
   }

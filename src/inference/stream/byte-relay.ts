@@ -6,44 +6,44 @@ import { BodyPieces } from "../../logs/body.ts";
 import { AbortReason } from "../../providers/core/call.ts";
 import { type Attempt, endCall, toAttemptError } from "../call/attempt.ts";
 
-/** Whether bytes of this content type can be read by a person in a log. */
+/** Whether bytes of this content type are readable in a log. */
 export function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
   if (!type || (coding && coding !== "identity")) return false;
   return isJsonType(type) || /^text\//i.test(type);
 }
 
-/** How an answer that flowed through ended. */
-interface FlowEnd {
+/** How a forwarded response ended. */
+interface ForwardEnd {
   failure: unknown;
-  /** The client went away. */
+  /** The client disconnected. */
   left: boolean;
   /** First bytes of a text. */
   text: BodyPieces | null;
 }
 
-/** An upstream's answer flowing to the client as it comes, bounded in silence and time; `onEnd` is called once. */
+/** Forwards an upstream's response to the client, with limits on idle and total time; `onEnd` is called once. */
 function relayBytes(
   body: ReadableStream<Uint8Array>,
   options: {
     attempt: Attempt;
     services: Pick<Services, "clock" | "limits" | "streams">;
-    keepText: boolean;
-    onEnd(end: FlowEnd): void;
+    logsText: boolean;
+    onEnd(end: ForwardEnd): void;
   },
 ): ReadableStream<Uint8Array> {
-  const { attempt, services, keepText } = options;
+  const { attempt, services, logsText } = options;
   const { clock, limits, streams } = services;
   const reader = body.getReader();
   const startedAt = clock.monotonic();
   let lastByteAt = startedAt;
-  const text = keepText ? new BodyPieces() : null;
+  const text = logsText ? new BodyPieces() : null;
   const flow: RunningStream = {
     tick(now) {
       if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
-        attempt.abort(new AbortReason("idle", "Cannot finish the answer: it stands still, or takes too long"));
+        attempt.abort(new AbortReason("idle", "Cannot finish the response: it was idle or took too long"));
       }
     },
-    end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the answer: the gateway is stopping")),
+    end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the response: the gateway is stopping")),
   };
   streams.add(flow);
   const end = (failure: unknown, left: boolean) => {
@@ -59,10 +59,10 @@ function relayBytes(
           if (!streams.has(flow)) return;
           reader.cancel(error).catch(() => {});
           end(error, isClientAbort(attempt));
-          // the connection breaks off, as the upstream's did: a clean end would look like a whole answer
+          // the connection breaks off, as the upstream's did: a clean end would look like a complete response
           controller.error(error);
         };
-        // a caller that reads nothing has no read under way that the abort could end
+        // a caller that reads nothing has no pending read for the abort to end
         attempt.signal.addEventListener("abort", () => fail(attempt.signal.reason), { once: true });
       },
       async pull(controller) {
@@ -81,7 +81,7 @@ function relayBytes(
         }
       },
       cancel(reason) {
-        attempt.abort(new AbortReason("client", "the caller went away"));
+        attempt.abort(new AbortReason("client", "the caller disconnected"));
         end(reason, true);
         // the abort has broken it off already
         return reader.cancel(reason).catch(() => {});
@@ -91,26 +91,26 @@ function relayBytes(
   );
 }
 
-/** The call an answer belongs to, for its log row. */
-interface FlowFacts {
+/** The call of a response, for its log row. */
+interface ForwardFacts {
   attempt: Attempt;
   /** Slug of the provider. */
   provider: string;
-  /** Whether the log keeps the first bytes. */
-  keepText: boolean;
+  /** Whether the first bytes are logged. */
+  logsText: boolean;
 }
 
-/** An answer that flows to the client as it comes; its log row is written when it ends. */
-export function flowBack(
+/** A response that is forwarded unchanged; its log row is written when it ends. */
+export function forwardBody(
   { status, headers, body }: { status: number; headers: Record<string, string>; body: ReadableStream<Uint8Array> },
-  { attempt, provider, keepText }: FlowFacts,
+  { attempt, provider, logsText }: ForwardFacts,
   context: CallerContext,
 ): Reply {
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const relayed = relayBytes(body, {
     attempt,
     services: context.services,
-    keepText,
+    logsText,
     onEnd({ failure, left, text }) {
       endCall(attempt, context);
       const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);

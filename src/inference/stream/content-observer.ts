@@ -1,17 +1,17 @@
 import { fromUsageMetadata } from "../../dialects/gemini/candidates.ts";
 import { toErrorEvent } from "../../dialects/gemini/events.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { encodeEvent, readEvents } from "../../lib/sse.ts";
 import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** A text that is in every event which ends an answer or tells of a failure. */
+/** A string in every event that ends a response or reports a failure. */
 const endForm = /"(?:finishReason|blockReason|error)"\s*:/;
 const usageForm = /"usageMetadata"\s*:/;
 
-/** Whether an event ends an answer. */
+/** Whether an event ends a response. */
 function isLast(event: Record<string, unknown>): boolean {
   const { candidates, promptFeedback } = event;
   const ends = Array.isArray(candidates) && candidates.some((one) => isObject(one) && Boolean(one.finishReason));
@@ -19,12 +19,12 @@ function isLast(event: Record<string, unknown>): boolean {
 }
 
 /**
- * Observer of streams of slices of an answer, which go to the client as they come. Nothing in them says that they are over
- * but their end (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
+ * Observer of streams of response chunks that are forwarded unchanged. Only the end of the stream says that they are
+ * complete (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent).
  */
 export function createContentObserver(): StreamObserver {
   let state: "open" | "complete" | "failed" = "open";
-  // counts come with every event: only the last are read
+  // every event has counts: only the last ones are read
   let counted: string | undefined;
   return {
     observe(block) {
@@ -48,7 +48,7 @@ export function createContentObserver(): StreamObserver {
     },
     model() {
       const event = counted === undefined ? undefined : parseJson(counted);
-      return isObject(event) && typeof event.modelVersion === "string" ? event.modelVersion : undefined;
+      return isObject(event) ? stringOf(event.modelVersion) : undefined;
     },
   };
 }

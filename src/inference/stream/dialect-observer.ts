@@ -1,6 +1,6 @@
 import type { DialectEvent, EventMapper } from "../../dialects/types.ts";
 import { UpstreamError } from "../../errors.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
 import type { StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
 import { BlockWriter } from "./block-writer.ts";
@@ -8,7 +8,7 @@ import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
 
-/** The failure a chunk tells of. */
+/** The failure a chunk reports. */
 export function toFailureOfChunk(chunk: Record<string, unknown>, data: string, provider: string): UpstreamError {
   const status = statusOfErrorBody(chunk.error);
   const { message, ...details } = readFailure(data, status, new Headers());
@@ -22,7 +22,7 @@ export function createPlainMapper(provider: string): StreamMapper {
   return {
     map({ data }: UpstreamEvent) {
       const chunk = parseJson(data);
-      if (!isObject(chunk)) throw new TypeError("the event is no object");
+      if (!isObject(chunk)) throw new TypeError("the event is not an object");
       if (isObject(chunk.error) || typeof chunk.error === "string") throw toFailureOfChunk(chunk, data, provider);
       if (isObject(chunk.usage)) usage = chunk.usage;
       const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
@@ -40,9 +40,9 @@ export function createPlainMapper(provider: string): StreamMapper {
 
 /** What an observer of a stream in another dialect is made from. */
 interface DialectObserverOptions {
-  /** Makes chunks of the upstream's events. */
+  /** Converts the upstream's events to chunks. */
   mapper: StreamMapper;
-  /** Makes events of the chunks. */
+  /** Converts the chunks to the client's events. */
   events: EventMapper;
   encode(event: DialectEvent): string;
   /** Slug of the provider. */
@@ -77,7 +77,7 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
     usage: () => mapper.usage(),
     model() {
       const model: unknown = Reflect.get(last, "model");
-      return typeof model === "string" ? model : undefined;
+      return stringOf(model);
     },
     tier: (): unknown => Reflect.get(last, "service_tier"),
   };

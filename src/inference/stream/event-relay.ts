@@ -12,9 +12,9 @@ import { readFirstBlock } from "./first-event.ts";
 import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 
-/** Silence towards the client after which a comment keeps its connection open. */
+/** Idle time towards the client after which a comment keeps its connection open. */
 const keepAliveAfterMs = 15_000;
-/** A client that reads nothing for this long is dropped. */
+/** A client that reads nothing for this long is disconnected. */
 const clientStallMs = 60_000;
 
 /** Time an upstream gets to close its side after the last event. */
@@ -32,13 +32,13 @@ function holdsData(block: Uint8Array): boolean {
   return text.startsWith("data:") || text.includes("\ndata:") || text.includes("\rdata:");
 }
 
-/** Whether a text is one event whose data is JSON, or the end of a stream. */
+/** Whether a string is one event whose data is JSON, or the end of a stream. */
 function isWholeEvent(text: string): boolean {
   const data = readFirstEvent(text)?.data;
   return data !== undefined && (data === "[DONE]" || parseJson(data) !== undefined);
 }
 
-/** Bytes of whole events, the last event apart. */
+/** Bytes of whole events, the last event split off. */
 function cutLastEvent(pieces: readonly Uint8Array[]): { before: Uint8Array[]; last: Uint8Array } | undefined {
   const text = pieces.map((piece) => decoder.decode(piece)).join("");
   if (text === "") return undefined;
@@ -54,37 +54,37 @@ export interface StreamEnd {
   /** The status for the log: 200, 499 when the client left, else the status of the error. */
   status: number;
   error: unknown;
-  /** What was sent, up to what the log keeps. */
+  /** What was sent, cut at the log's limit. */
   sent: BodyPieces;
   /** Bytes that were sent. */
   sentBytes: number;
 }
 
-/** A stream on its way to a client. */
+/** A stream to a client. */
 interface RelayOptions {
   upstream: Response;
   attempt: Attempt;
   observer: StreamObserver;
   context: CallerContext;
 
-  /** Longest silence inside the stream. */
+  /** Longest idle time inside the stream. */
   idleMs: number;
-  /** Cuts the upstream's bytes into whole events; by default server-sent ones. */
+  /** Splits the upstream's bytes into whole events; by default server-sent ones. */
   blocks?: EventCutter;
-  /** Guardrails that see what is sent and add what they say. */
+  /** Guardrails that check what is sent and add their results. */
   hooks?: StreamHooks | undefined;
   /** Called once. */
   onEnd(end: StreamEnd): void;
 }
 
-/** Moves blocks of events from an upstream to a client; every end of it is one call of `onEnd`. */
-class Relay implements RunningStream {
+/** Moves blocks of events from an upstream to a client; however it ends, `onEnd` is called once. */
+class EventRelay implements RunningStream {
   readonly #options: RelayOptions;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #blocks: EventCutter;
   readonly #startedAt: number;
   #first: Uint8Array | undefined;
-  /** What was sent, up to what the log keeps. */
+  /** What was sent, cut at the log's limit. */
   readonly #sent = new BodyPieces();
   #sentBytes = 0;
   readonly #pace = new Pace();
@@ -93,7 +93,7 @@ class Relay implements RunningStream {
   #lastSentAt: number;
   #lastAskedAt: number;
   #asking = false;
-  /** All that belongs to the answer is sent; what its guardrails say may follow. */
+  /** The whole response is sent; guardrail results may follow. */
   #isWhole = false;
   #hasLeft = false;
   #ended = false;
@@ -141,9 +141,9 @@ class Relay implements RunningStream {
       this.#leave();
       this.#controller?.error(new Error("the client reads nothing"));
     } else if (now - this.#lastReadAt > this.#options.idleMs) {
-      attempt.abort(new AbortReason("idle", "Cannot finish the stream: the upstream went silent"));
+      attempt.abort(new AbortReason("idle", "Cannot finish the stream: the upstream stopped sending"));
     } else if (now - this.#startedAt > limits.streamTotalTimeoutMs) {
-      attempt.abort(new AbortReason("idle", "Cannot finish the stream: it takes too long"));
+      attempt.abort(new AbortReason("idle", "Cannot finish the stream: it took too long"));
     } else if (this.#asking && !this.#hasLeft && now - this.#lastSentAt > keepAliveAfterMs) {
       this.#controller?.enqueue(encoder.encode(keepAliveComment));
       this.#lastSentAt = now;
@@ -161,7 +161,7 @@ class Relay implements RunningStream {
     this.#lastSentAt = this.#options.context.services.clock.monotonic();
   }
 
-  /** Sends the next bytes that go on, or the end. */
+  /** Sends the next bytes, or the end. */
   async #pull(): Promise<void> {
     this.#asking = true;
     this.#lastAskedAt = this.#options.context.services.clock.monotonic();
@@ -198,24 +198,24 @@ class Relay implements RunningStream {
     return this.#pass(block);
   }
 
-  /** Sends what the observer lets go on of a block; true when something was sent or the stream is over. */
+  /** Sends what the observer returns for a block; true when something was sent or the stream is over. */
   #pass(block: Uint8Array): boolean | Promise<boolean> {
     const { observer, hooks } = this.#options;
     const seen = observer.observe(block);
     if (hooks && seen !== undefined) hooks.see(seen);
-    const kept = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
-    if (hooks && this.#isOver(kept)) return this.#concludeHooked(hooks, kept);
-    if (kept !== undefined) this.#send(kept);
+    const output = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
+    if (hooks && this.#isOver(output)) return this.#concludeHooked(hooks, output);
+    if (output !== undefined) this.#send(output);
     if (observer.isOver()) this.#conclude();
-    return kept !== undefined || this.#ended;
+    return output !== undefined || this.#ended;
   }
 
-  /** Whether nothing more belongs to the answer; where it breaks, what came before that is sent. */
-  #isOver(kept: Uint8Array | undefined): boolean {
+  /** Whether the response is complete; where it breaks, what came before that is sent. */
+  #isOver(output: Uint8Array | undefined): boolean {
     try {
       return this.#options.observer.isOver();
     } catch (error) {
-      if (kept !== undefined) this.#send(kept);
+      if (output !== undefined) this.#send(output);
       throw error;
     }
   }
@@ -224,7 +224,7 @@ class Relay implements RunningStream {
   async #finish(): Promise<void> {
     const { observer, context } = this.#options;
     const rest = this.#blocks.takeRest();
-    // an event that only lacks its blank line is whole; one that was cut is not sent on
+    // an event that only lacks its blank line is complete; one that was cut is not sent
     const text = rest === undefined ? "" : `${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`;
     if (isWholeEvent(text)) await this.#pass(encoder.encode(text));
     if (this.#ended) return;
@@ -239,7 +239,7 @@ class Relay implements RunningStream {
     else this.#conclude();
   }
 
-  /** Ends the stream as `#conclude`, with what the hooks say of it. */
+  /** Ends the stream as `#conclude`, with the guardrail results. */
   async #concludeHooked(hooks: StreamHooks, last: Uint8Array | undefined): Promise<boolean> {
     const { observer } = this.#options;
     if (observer.state() === "failed") {
@@ -262,7 +262,7 @@ class Relay implements RunningStream {
     return true;
   }
 
-  /** Ends the stream: nothing that may still come belongs to it. */
+  /** Ends the stream: whatever still comes is not part of it. */
   #conclude(): void {
     const { observer } = this.#options;
     const failed = observer.state() === "failed";
@@ -272,7 +272,7 @@ class Relay implements RunningStream {
     void this.#drain();
   }
 
-  /** Reads what is left, briefly: a connection that is read to its end can be used again. */
+  /** Reads what is left, briefly: a connection that is read to its end can be reused. */
   async #drain(): Promise<void> {
     const cancelTimer = this.#options.context.services.timers.start(drainMs, () =>
       this.#reader.cancel().catch(() => {}),
@@ -280,25 +280,25 @@ class Relay implements RunningStream {
     try {
       while (!(await this.#reader.read()).done);
     } catch {
-      // it was over anyway
+      // it was over already
     } finally {
       cancelTimer();
     }
   }
 
-  /** Something broke after the answer began: one error event, then the end. */
+  /** A failure after the response started: one error event, then the end. */
   #fail(cause: unknown): void {
     if (this.#ended) return;
     const { attempt, observer } = this.#options;
     const error = this.#describe(cause);
-    const told = toGatewayError(error);
-    told.message = withoutManagedSecrets(told.message, this.#options.context);
+    const shownError = toGatewayError(error);
+    shownError.message = withoutManagedSecrets(shownError.message, this.#options.context);
     this.#reader.cancel().catch(() => {});
     if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
-      this.#send(observer.failure(toErrorBody(told), told.status));
+      this.#send(observer.failure(toErrorBody(shownError), shownError.status));
     }
     attempt.abort(new AbortReason("client", "the stream is over"));
-    this.#close(told.status, error);
+    this.#close(shownError.status, error);
   }
 
   #describe(cause: unknown): Error {
@@ -314,13 +314,13 @@ class Relay implements RunningStream {
     return toAttemptError(cause, attempt, provider);
   }
 
-  /** The client went away. */
+  /** The client disconnected. */
   #leave(): void {
     this.#hasLeft = true;
-    // many clients close behind the end of an answer: they have all of it
+    // many clients close as soon as the response is complete
     if (this.#isWhole) return;
     const { attempt } = this.#options;
-    attempt.abort(new AbortReason("client", "the caller went away"));
+    attempt.abort(new AbortReason("client", "the caller disconnected"));
     this.#reader.cancel().catch(() => {});
     this.#over(499, toAttemptError(undefined, attempt, this.#options.context.log.provider ?? "provider"));
   }
@@ -344,7 +344,7 @@ class Relay implements RunningStream {
 }
 
 /**
- * A stream for the client from an upstream's stream of events, begun only once its first event is there.
+ * A stream for the client from an upstream's stream of events, started once its first event arrived.
  *
  * @throws {GatewayError} If there is no usable first event.
  */
@@ -354,5 +354,5 @@ export function relayEvents(options: RelayOptions): Promise<ReadableStream<Uint8
   if (upstream.body === null) {
     throw new UpstreamError(502, `Cannot use the response of ${provider}: it has no body`, { provider });
   }
-  return new Relay(options, upstream.body).start();
+  return new EventRelay(options, upstream.body).start();
 }

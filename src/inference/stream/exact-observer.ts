@@ -4,10 +4,10 @@ import type { StreamObserver } from "./stream-observer.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Numbers of one stream that are remembered; then those of the request alone. */
+/** Most numbers of a stream that are remembered; beyond it, only those of the request. */
 const maxNumbers = 10_000;
 
-/** An observer that writes events of its own, so that numbers in them stay as the upstream wrote them. */
+/** An observer that rewrites events, with numbers as the upstream wrote them. */
 export function keepNumbers(observer: StreamObserver, ofRequest: ExactNumbers | undefined): StreamObserver {
   let numbers = ofRequest;
   const restore = (bytes: Uint8Array | undefined): Uint8Array | undefined =>

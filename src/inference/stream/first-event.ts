@@ -7,16 +7,16 @@ import { statusOfErrorBody } from "../../providers/core/failures.ts";
 import { toProviderError } from "../call/provider-response.ts";
 import { typedFailureOf } from "./typed-streams.ts";
 
-/** A stream whose events are looked into. */
+/** A stream whose events are inspected. */
 interface CheckedStream {
   upstream: Response;
   context: CallerContext;
 }
 
 /**
- * Reads up to the first event, so that a failure before it is still an answer with a status.
+ * Reads up to the first event, so that a failure before it still is a response with a status.
  *
- * @throws {UpstreamError} If the stream ends, breaks or tells of an error before its first event.
+ * @throws {UpstreamError} If the stream ends, breaks or reports an error before its first event.
  * @throws {EventTooLongError} If what comes before it is longer than an event may be.
  */
 export async function readFirstBlock(
@@ -37,7 +37,7 @@ export async function readFirstBlock(
         return bytes;
       }
       passedOver += bytes.length;
-      // blank lines and comments without an end are no stream
+      // endless blank lines and comments are not a stream
       if (passedOver > maxEventBytes) throw new EventTooLongError();
     }
     const turn = done ? undefined : pace.note(value.length);
@@ -51,11 +51,11 @@ export async function readFirstBlock(
   }
 }
 
-/** Refuses an event that is none. @throws {UpstreamError} Also the failure it tells of. */
+/** Rejects a malformed event. @throws {UpstreamError} Also the failure it reports. */
 export function checkEvent(data: string, { context, upstream }: CheckedStream): void {
   if (data === "[DONE]") return;
   const parsed = parseJson(data);
-  // Google's failures come as a list of one (https://cloud.google.com/apis/design/errors)
+  // Google sends failures as a list of one (https://cloud.google.com/apis/design/errors)
   const value: unknown = Array.isArray(parsed) && isObject(parsed[0]) && parsed[0].error ? parsed[0] : parsed;
   const provider = context.log.provider ?? "provider";
   if (!isObject(value)) {

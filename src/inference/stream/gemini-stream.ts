@@ -5,7 +5,7 @@ import { EventBlocks, readEvents } from "../../lib/sse.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Writes the events of a stream as the items of a JSON list; comments become blanks between them. */
+/** Writes the events of a stream as items of a JSON list; comments become blanks between them. */
 function toList(stream: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
   const blocks = new EventBlocks();
   let count = 0;
@@ -32,14 +32,14 @@ function toOneLine(text: string): string {
 }
 
 /**
- * A streamed answer in the form its client asks for: server-sent events, or a JSON list that comes item by item. An answer
- * that came whole is a stream of one slice.
+ * A streamed response in the format its client requested: server-sent events, or a JSON list sent item by item. A
+ * non-streaming response becomes a stream of one chunk.
  *
  * @param alt The query parameter of this name.
  */
 export function toStreamForm(reply: Reply, alt: string | null): Reply {
   const isEvents = alt === "sse";
-  // a stream that was held back comes as one text
+  // a stream that was held back comes as one string
   const isStream = reply.headers["content-type"]?.startsWith("text/event-stream") === true;
   const body = isStream && typeof reply.body === "string" ? new Response(reply.body).body : reply.body;
   const type = isEvents ? "text/event-stream; charset=utf-8" : "application/json";

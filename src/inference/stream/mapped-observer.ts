@@ -1,3 +1,4 @@
+import { stringOf } from "../../lib/json.ts";
 import { doneEvent, encodeEvent } from "../../lib/sse.ts";
 import type { StreamMapper } from "../../providers/core/types.ts";
 import { BlockWriter } from "./block-writer.ts";
@@ -5,30 +6,30 @@ import type { StreamObserver } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
 
-/** What an observer of a foreign stream is made from. */
+/** What an observer of a provider's own stream is made from. */
 interface MappedObserverOptions {
   mapper: StreamMapper;
-  /** Slug of the provider, told in each chunk. */
+  /** Slug of the provider, written in each chunk. */
   provider: string;
-  /** The caller asked for a trailing chunk with the usage. */
+  /** The caller requested a trailing chunk with the usage. */
   includeUsage: boolean;
 }
 
-/** Members all chunks of a stream share. */
+/** Fields all chunks of a stream share. */
 function sharedMembers(chunk: object): object {
-  const { id, object, created, model } = chunk as Record<string, unknown>; // chunks have these members
+  const { id, object, created, model } = chunk as Record<string, unknown>; // chunks have these fields
   return { id, object, created, model };
 }
 
 /**
- * Observer of streams in a provider's own shape: what goes on to the client are the chunks its events make. Ends with the
- * usage, where it was asked for, and `[DONE]`, once the upstream closed after a whole answer.
+ * Observer of streams in a provider's own shape: the client gets the chunks made of its events. Ends with the usage,
+ * where it was requested, and `[DONE]`, once the upstream closed after a complete response.
  */
 export function createMappedObserver({ mapper, provider, includeUsage }: MappedObserverOptions): StreamObserver {
   const ending = `,"provider":${JSON.stringify(provider)}}\n\n`;
   let last: object = {};
 
-  // a copy of every chunk for one more member would cost more than its text
+  // copying every chunk to add one field would cost more than its text
   const encodeChunk = (chunk: object): string =>
     "provider" in chunk || !("choices" in chunk)
       ? encodeEvent({ ...chunk, provider })
@@ -48,7 +49,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
     state: () => (writer.isComplete ? "complete" : "open"),
     isOver() {
       writer.requireRight();
-      // usage may come behind the end of the answer: the upstream says by closing that nothing more comes
+      // usage may come after the end of the response: only the upstream's close says that nothing more comes
       return false;
     },
     ending() {
@@ -60,7 +61,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
     usage: () => mapper.usage(),
     model() {
       const model: unknown = Reflect.get(last, "model");
-      return typeof model === "string" ? model : undefined;
+      return stringOf(model);
     },
     tier: (): unknown => Reflect.get(last, "service_tier"),
   };

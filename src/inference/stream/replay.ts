@@ -11,7 +11,7 @@ import { asksForUsage, operationFacts } from "../facts/operation-facts.ts";
 import { isStrict } from "../target/target.ts";
 import { withStreamResults } from "./stream-hooks.ts";
 
-/** Members of a choice that belong to its end. */
+/** Fields of a choice that belong to its end. */
 function endOf({ finish_reason = null }: Body): Body {
   return { finish_reason };
 }
@@ -32,7 +32,7 @@ function toChunks({ choices, usage, ...head }: Body, includeUsage: boolean): Bod
   return [...messages, ...ends, ...counts];
 }
 
-/** Events that make a block of a message (https://docs.claude.com/en/docs/build-with-claude/streaming). */
+/** Events of one content block of a message (https://docs.claude.com/en/docs/build-with-claude/streaming). */
 function toBlockEvents(block: Body, index: number): Body[] {
   const { text, thinking, signature, input } = block;
   const delta = (value: Body): Body => ({ type: "content_block_delta", index, delta: value });
@@ -66,9 +66,9 @@ const writeNamed = (events: readonly Body[]): string =>
   events.map((event) => encodeEvent(event, String(event.type))).join("");
 
 /**
- * A whole answer as the text of a stream of its route, each part in one piece.
+ * A non-streaming response as the text of a stream of its route, each part in one event.
  *
- * @param options Whether the counts are told where the route tells them only when asked.
+ * @param options Whether counts are included on routes that report them only when requested.
  */
 export function replay(requestType: RequestType, answer: Body, { includeUsage }: { includeUsage: boolean }): string {
   switch (requestType) {
@@ -91,7 +91,7 @@ export function replay(requestType: RequestType, answer: Body, { includeUsage }:
 
 const decoder = new TextDecoder();
 
-/** The answer to a request for a stream, also where the provider answered whole: clients read nothing but events then. */
+/** The response to a streaming request, also where the provider's was non-streaming: such clients read events only. */
 export function toStreamed(name: OperationName, reply: Reply, request: object, context: CallerContext): Reply {
   const { status, headers, body } = reply;
   const { requestType, replays } = operationFacts[name];

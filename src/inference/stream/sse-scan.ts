@@ -1,10 +1,10 @@
 import { endsWith, seek } from "../../lib/text-search.ts";
 
 /** What was found in the bytes of events. */
-interface Notable {
-  /** Where the first `[DONE]`, usage object or error stands; -1 when there is none. */
+interface EventScan {
+  /** Position of the first `[DONE]`, usage object or error; -1 when nothing was found. */
   at: number;
-  /** Whether a reason to finish stands before that. */
+  /** Whether a finish reason stands before it. */
   finishes: boolean;
 }
 
@@ -28,14 +28,14 @@ function skipBlanks(bytes: Uint8Array, from: number): number {
   return index;
 }
 
-/** First byte of the value of the member whose name ends at `end`; undefined when it is no member. */
+/** First byte of the value of the field whose name ends at `end`; undefined when it is not a field. */
 function firstOfValue(bytes: Uint8Array, end: number): number | undefined {
   const index = skipBlanks(bytes, end);
   return bytes[index] === colon ? bytes[skipBlanks(bytes, index + 1)] : undefined;
 }
 
-/** Looks for the events of a stream that have to be looked into. They may stand inside other data too. */
-export function findNotable(bytes: Uint8Array): Notable {
+/** Finds the events of a stream that have to be parsed. Other data may match too. */
+export function scanEvents(bytes: Uint8Array): EventScan {
   let finishes = false;
   for (let index = windowLength - 1; index < bytes.length; index += shifts[bytes[index] ?? 0] ?? 1) {
     const byte = bytes[index];

@@ -9,7 +9,7 @@ const cutters: Readonly<Record<StreamFraming, () => EventCutter>> = {
   lines: () => new JsonLineBlocks(),
 };
 
-/** What cuts an upstream's bytes into whole events. */
+/** Splits an upstream's bytes into whole events. */
 export function createCutter(framing: StreamFraming = "sse"): EventCutter {
   return cutters[framing]();
 }
@@ -17,42 +17,45 @@ export function createCutter(framing: StreamFraming = "sse"): EventCutter {
 const eventStream = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)/i;
 const lineStream = /^(?:text\/(?:event-stream|plain)|application\/(?:stream\+json|x-ndjson|jsonl|jsonlines))/i;
 
-/** Whether an answer says that it is a stream of events, whichever way they are framed. */
+/** Whether a response declares a stream of events, whichever way they are framed. */
 function isEventStream(response: Response, framing: StreamFraming = "sse"): boolean {
   const type = response.headers.get("content-type") ?? "";
   return response.status === 200 && (framing === "lines" ? lineStream : eventStream).test(type);
 }
 
-/** First letters of a stream of events: a field, a comment or a byte order mark (WHATWG HTML, section 9.2.6). */
+/** First characters of a stream of events: a field, a comment or a byte order mark (WHATWG HTML, section 9.2.6). */
 const eventStart = /^\s*(?:(?:data|event|id|retry)\b|:)/;
-/** Longest beginning that is waited for. */
+/** Most bytes that are read to find out. */
 const maxStart = 16;
 
 const starts: Readonly<Record<StreamFraming, (start: string) => boolean>> = {
   sse: (start) => eventStart.test(start),
-  // the length of the first message in 32 bits, the high ones first: no text begins with a zero
+  // starts with the length of the first message in 32 bits, high ones first: text does not start with a zero byte
   aws: (start) => start.startsWith("\0"),
   lines: (start) => eventStart.test(start) || start.trimStart().startsWith("{"),
 };
 
-/** An answer, and what is known of its body. */
-export interface OpenedAnswer {
+/** A response, and what is known of its body. */
+export interface OpenedResponse {
   response: Response;
   isStream: boolean;
 }
 
 /**
- * Whether the answer to a request for a stream is one. Where no content type says so, by how it begins; what was read of it for
- * that comes again in the response that is given back.
+ * Whether the response to a streaming request is a stream. Without a content type, its first bytes decide; the returned
+ * response includes them again.
  */
-export function openAnswer(response: Response, framing: StreamFraming = "sse"): OpenedAnswer | Promise<OpenedAnswer> {
+export function openAnswer(
+  response: Response,
+  framing: StreamFraming = "sse",
+): OpenedResponse | Promise<OpenedResponse> {
   if (response.status !== 200 || response.headers.get("content-type")) {
     return { response, isStream: isEventStream(response, framing) };
   }
   return readStart(response, framing);
 }
 
-async function readStart(response: Response, framing: StreamFraming): Promise<OpenedAnswer> {
+async function readStart(response: Response, framing: StreamFraming): Promise<OpenedResponse> {
   const { status, headers, body } = response;
   if (body === null) return { response, isStream: false };
   const reader = body.getReader();
@@ -69,7 +72,7 @@ async function readStart(response: Response, framing: StreamFraming): Promise<Op
   return { response: new Response(continued(pieces, reader), { status, headers }), isStream: starts[framing](plain) };
 }
 
-/** The bytes that were read already, then what is left. */
+/** The bytes that were already read, then the rest. */
 function continued(
   pieces: Uint8Array<ArrayBuffer>[],
   reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,

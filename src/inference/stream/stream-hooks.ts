@@ -3,32 +3,32 @@ import type { Body, RequestType } from "../../guardrails/types.ts";
 import { encodeEvent } from "../../lib/sse.ts";
 import { StreamAssembler } from "../../logs/assemble.ts";
 
-/** Longest streamed text hooks look at, in bytes as it was sent. */
+/** Longest streamed text that guardrails check, in bytes as sent. */
 const maxSeen = 16 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 
-/** The guardrails of a streamed answer's target. */
+/** The guardrails of a streamed response's target. */
 interface StreamGuard {
   readonly status: number;
   check(answer: Body, options: { isStreamed: boolean; isCut: boolean }): Promise<PhaseOutcome>;
-  keep(body: Body | undefined): void;
+  store(body: Body | undefined): void;
 }
 
-/** What the hooks of a stream are made from. */
+/** What the guardrails of a stream are made from. */
 interface StreamHooksOptions {
   guard: StreamGuard;
   requestType: RequestType;
-  /** What hooks say is not told in the stream. */
+  /** Guardrail results are not sent in the stream. */
   strict: boolean;
-  /** There are hooks that look at the answer. */
+  /** There are output guardrails. */
   isWatched: boolean;
   before: PhaseOutcome["results"];
 }
 
 /**
- * An event that tells what hooks said, in the form of the route, made so that clients which do not know it pass it over: of
- * a chunk they read `choices`, and of the Responses API they take `keepalive` alone as an event that says nothing.
+ * An event with guardrail results, in the form of the route, made so that clients which do not know it ignore it:
+ * clients read the `choices` of a chunk, and in the Responses API they ignore `keepalive` events only.
  */
 function encodeResults(requestType: RequestType, results: object): string {
   switch (requestType) {
@@ -44,7 +44,7 @@ function encodeResults(requestType: RequestType, results: object): string {
   }
 }
 
-/** The answer a stream adds up to; undefined where it holds none. */
+/** The response a stream adds up to; undefined where it holds none. */
 export function readStream(text: string): Body | undefined {
   const assembler = new StreamAssembler();
   assembler.push(text);
@@ -54,7 +54,7 @@ export function readStream(text: string): Body | undefined {
 /** What ends an event: two line ends of one kind. */
 const gaps = ["\n\n", "\r\n\r\n", "\r\r"];
 
-/** Where the last event of a text begins. */
+/** Where the last event of a text starts. */
 export function startOfLastEvent(text: string): number {
   const events = text.trimEnd();
   const starts = gaps.map((gap) => {
@@ -74,13 +74,13 @@ function endOfFirstEvent(text: string): number {
   return Math.min(text.length, ...ends);
 }
 
-/** Whole events with another one before them; in Responses behind the first, before which clients take none. */
+/** Whole events with another one before them; in Responses after the first, which clients expect to come first. */
 function withFirst(text: string, first: string, requestType: RequestType): string {
   const start = requestType === "createModelResponse" ? endOfFirstEvent(text) : 0;
   return text.slice(0, start) + first + text.slice(start);
 }
 
-/** A whole stream with what hooks said: before its first event, and behind its last; in Responses between the two. */
+/** A whole stream with guardrail results: before its first event, and after its last; in Responses between the two. */
 export function withStreamResults(
   text: string,
   {
@@ -99,7 +99,7 @@ export function withStreamResults(
   return withFirst(text.slice(0, end) + last + text.slice(end), first, requestType);
 }
 
-/** Watches a stream for its hooks and writes what they say. */
+/** Observes a stream for its guardrails and writes their results. */
 export class StreamHooks {
   readonly #options: StreamHooksOptions;
   readonly #assembler = new StreamAssembler();
@@ -116,13 +116,13 @@ export class StreamHooks {
     return this.#options.guard.status;
   }
 
-  /** The last event waits for what the hooks say: clients of this API read nothing behind it. */
+  /** The last event waits for the guardrail results: clients of this API read nothing after it. */
   get holdsLast(): boolean {
     const { requestType, isWatched, strict } = this.#options;
     return isWatched && !strict && requestType === "createModelResponse";
   }
 
-  /** Whole events that are to be sent; the first ones with what the hooks before the call said. */
+  /** Whole events to be sent; the first ones with the results of the guardrails before the call. */
   withPrologue(bytes: Uint8Array): Uint8Array {
     const { strict, before, requestType } = this.#options;
     if (this.#hasBegun || strict || before.length === 0) return bytes;
@@ -131,7 +131,7 @@ export class StreamHooks {
     return encoder.encode(withFirst(this.#decoder.decode(bytes), first, requestType));
   }
 
-  /** Sees whole events as they are sent. */
+  /** Observes whole events as they are sent. */
   see(bytes: Uint8Array): void {
     if (!this.#options.isWatched || this.#isCut) return;
     this.#seen += bytes.length;
@@ -139,16 +139,16 @@ export class StreamHooks {
     else this.#assembler.push(this.#decoder.decode(bytes));
   }
 
-  /** What is told behind a whole answer; undefined where nothing is. */
+  /** The event after a complete response; undefined where there are no results. */
   async finish(): Promise<Uint8Array | undefined> {
     const { guard, strict, isWatched } = this.#options;
     const answer = isWatched ? this.#assembler.result() : undefined;
     if (!answer) {
-      guard.keep(undefined);
+      guard.store(undefined);
       return undefined;
     }
     const { results } = await guard.check(answer, { isStreamed: true, isCut: this.#isCut });
-    guard.keep(undefined);
+    guard.store(undefined);
     return strict || results.length === 0 ? undefined : this.#encode({ after_request_hooks: results });
   }
 

@@ -1,24 +1,24 @@
 import type { StreamError } from "../../dialects/types.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../../lib/sse.ts";
 import type { ChunkCorrector } from "../../providers/core/types.ts";
-import { findNotable } from "./sse-scan.ts";
+import { scanEvents } from "./sse-scan.ts";
 
-/** Reads a stream of events that goes to the client in the upstream's own shape. */
+/** Observes a stream of events that reaches the client in the upstream's own shape. */
 export interface StreamObserver {
-  /** Sees the bytes of whole events and says what goes on: the same, others, or none. */
+  /** Sees the bytes of whole events and returns what to send: the same, others, or none. */
   observe(block: Uint8Array): Uint8Array | undefined;
-  /** `complete`: what was seen is a whole answer. `failed`: the upstream told the client of a failure itself. */
+  /** `complete`: the response is complete. `failed`: the upstream reported a failure to the client itself. */
   state(): "open" | "complete" | "failed";
-  /** Whether the event that ends a stream, or a failure, has come: nothing behind it goes on. */
+  /** Whether the event that ends a stream, or a failure, has come: nothing after it is sent. */
   isOver(): boolean;
-  /** What is still owed to the client after a right end. */
+  /** What the client still needs after a normal end. */
   ending(): Uint8Array | undefined;
-  /** Error event in the form of the route; `status` is the one an answer would have had. */
+  /** Error event in the form of the route; `status` is the one a non-streaming response would have had. */
   failure(body: object, status: number): Uint8Array;
-  /** Usage the upstream told; undefined while it told none. */
+  /** Usage the upstream reported; undefined while it reported none. */
   usage(): unknown;
-  /** The model that answers; undefined where no event that was looked into names it. */
+  /** The model that responds; undefined where no inspected event names it. */
   model?(): string | undefined;
   /** The service tier that answers; undefined where no event that was looked into names it. */
   tier?(): unknown;
@@ -26,11 +26,11 @@ export interface StreamObserver {
   answer?(): object | undefined;
 }
 
-/** What the gateway's own error body says, for streams that tell errors in a form of their own. */
+/** The fields of the gateway's error body, for streams with error events in a form of the route. */
 export function toStreamError(body: object, status: number): StreamError {
   const error: unknown = Reflect.get(body, "error");
   const { message, type, code, param } = isObject(error) ? error : {};
-  const textOrNull = (value: unknown) => (typeof value === "string" ? value : null);
+  const textOrNull = (value: unknown) => stringOf(value) ?? null;
   return {
     message: textOrNull(message) ?? "",
     type: textOrNull(type) ?? "api_error",
@@ -49,7 +49,9 @@ const errorForm = /"error"\s*:\s*[{"]/;
 
 const lineFeed = 0x0a;
 
-/** Start of the event that holds the byte at `index`. Where lines do not end with plain line feeds: of all events. */
+/**
+ * Start of the event that holds the byte at `index`. Where lines do not end with plain line feeds: start of all events.
+ */
 function startOfEvent(bytes: Uint8Array, index: number): number {
   if (bytes.includes(0x0d)) return 0;
   let end = bytes.lastIndexOf(lineFeed, index);
@@ -66,11 +68,11 @@ function join(before: Uint8Array, text: string): Uint8Array | undefined {
   return joined;
 }
 
-/** What is done with streams in OpenAI's shape. */
+/** Options of streams in OpenAI's shape. */
 interface CompletionObserverOptions {
-  /** The caller asked for a trailing chunk with the usage. */
+  /** The caller requested a trailing chunk with the usage. */
   includeUsage: boolean;
-  /** Corrects chunks that are not as they should be. Absent: all go on as they came. */
+  /** Corrects malformed chunks. Absent: all are forwarded unchanged. */
   corrector?: ChunkCorrector | undefined;
 }
 
@@ -85,16 +87,16 @@ class CompletionEvents {
   usage: unknown;
   model: string | undefined;
   tier: unknown;
-  /** What a chunk that could not be used means: thrown once what came before it is on its way. */
+  /** The error for an unusable chunk: thrown once what came before it was sent. */
   failure: unknown;
-  /** Trailing chunk of usage that came with content. */
+  /** Trailing chunk for usage that came with content. */
   #owed: Chunk | undefined;
 
   constructor(options: CompletionObserverOptions) {
     this.#options = options;
   }
 
-  /** Data to send in place of that of an event. */
+  /** Data to send in place of an event's. */
   pass(data: string): readonly string[] {
     if (data === "[DONE]") return this.#end();
     if (this.done || this.failure !== undefined) return [];
@@ -110,7 +112,7 @@ class CompletionEvents {
     return corrector ? this.#correct(chunk, data, corrector) : this.#takeUsage(chunk) ? [data] : [];
   }
 
-  /** The trailing chunk of the usage, where one is owed to the client. */
+  /** The trailing chunk with the usage, where the client requested one. */
   takeOwed(): readonly string[] {
     const owed = this.#options.includeUsage ? this.#owed : undefined;
     this.#owed = undefined;
@@ -139,7 +141,7 @@ class CompletionEvents {
     return [JSON.stringify(rest)];
   }
 
-  /** Notes the usage of a chunk; false where that is all it holds and the client did not ask. */
+  /** Records the usage of a chunk; false where it holds nothing else and the client did not request it. */
   #takeUsage(chunk: Chunk): boolean {
     if (!isObject(chunk.usage)) return true;
     this.usage = chunk.usage;
@@ -156,40 +158,41 @@ const isTrailer = ({ choices }: Chunk): boolean => Array.isArray(choices) && cho
 const encodeData = (data: string): string => `data: ${data.replaceAll("\n", "\ndata: ")}\n\n`;
 
 /**
- * Observer of chat and text completion streams in OpenAI's shape. Sends `[DONE]` once, after a right end, and keeps the
- * trailing usage chunk back from clients that did not ask for it. Bytes of events that need no look go on as they came.
+ * Observer of chat and text completion streams in OpenAI's shape. Sends `[DONE]` once, after a normal end, and removes
+ * the trailing usage chunk for clients that did not request it. Events that need no inspection are forwarded as they
+ * came.
  */
 export function createCompletionObserver(options: CompletionObserverOptions): StreamObserver {
   const { corrector } = options;
   const events = new CompletionEvents(options);
 
   const rewrite = (text: string): string => {
-    let kept = "";
+    let output = "";
     for (const { event, data } of readEvents(text)) {
       for (const one of events.pass(data)) {
-        if (event !== "") kept += `event: ${event}\n`;
-        kept += encodeData(one);
+        if (event !== "") output += `event: ${event}\n`;
+        output += encodeData(one);
       }
     }
-    return kept;
+    return output;
   };
 
   return {
     observe(block) {
-      const { at, finishes } = findNotable(block);
+      const { at, finishes } = scanEvents(block);
       if (finishes) events.finished = true;
       const isEnding = finishes || at >= 0;
       const isWhole =
         events.done || (corrector !== undefined && ((isEnding && !corrector.isLocal) || corrector.concerns(block)));
       if (at < 0 && !isWhole) return block;
       const start = isWhole ? 0 : startOfEvent(block, at);
-      const kept = join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));
-      if (events.failure !== undefined && kept === undefined) throw events.failure;
-      return kept;
+      const output = join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));
+      if (events.failure !== undefined && output === undefined) throw events.failure;
+      return output;
     },
     state: () => (events.failed ? "failed" : events.done || events.finished ? "complete" : "open"),
     isOver() {
-      // what came before the failure is on its way by now
+      // what came before the failure was sent by now
       if (events.failure !== undefined) throw events.failure;
       return events.done || events.failed;
     },

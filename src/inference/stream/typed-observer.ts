@@ -7,33 +7,33 @@ import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 type Members = Record<string, unknown>;
 
-/** What came of a stream before it broke off. */
-interface SeenStream {
-  /** The first event that was looked into. */
+/** What a stream holds before it breaks off. */
+interface StreamProgress {
+  /** The first event that was inspected. */
   begun: Members | undefined;
   /** The last events. */
   lastText(): string;
 }
 
-/** What is to be known of a stream whose events tell their type. */
+/** Facts about a stream whose events name their type. */
 export interface TypedStream {
-  /** Types of the events that end an answer. */
+  /** Types of the events that end a response. */
   readonly last: ReadonlySet<string>;
-  /** Several of them may come: the upstream says by closing that nothing more does. */
+  /** Several of them may come: only the upstream's close says that no more do. */
   readonly hasSeveralLast?: boolean;
-  /** Most bytes of one event; by default as of any stream. */
+  /** Most bytes of one event; by default as for any stream. */
   readonly maxEventBytes?: number;
-  /** Types of the events that tell of a failure; nothing follows them, `warnings` aside. */
+  /** Types of the events that report a failure; nothing follows them except `warnings`. */
   readonly failures: ReadonlySet<string>;
   /** Failures that the event which ends the stream may follow. */
   readonly warnings?: ReadonlySet<string>;
-  /** A text that is in every event `last`, `failures` or `usageOf` is about: blocks without it are not looked into. */
+  /** A string in every event that `last`, `failures` or `usageOf` reads: blocks without it are not parsed. */
   readonly mark: RegExp;
-  /** Usage an event tells. */
+  /** Usage an event reports. */
   usageOf(event: Members): unknown;
   /** An error in the form of the stream: one event, or several. */
-  toFailures(error: StreamError, seen: SeenStream): readonly Members[];
-  /** Data behind the last event that belongs to the answer, such as `[DONE]`. */
+  toFailures(error: StreamError, seen: StreamProgress): readonly Members[];
+  /** Data after the last event that belongs to the response, such as `[DONE]`. */
   readonly ending?: string;
 }
 
@@ -43,11 +43,11 @@ const decoder = new TextDecoder();
 /** Later counts replace earlier ones. */
 function mergeUsage(known: Members | undefined, next: unknown): Members | undefined {
   if (!isObject(next)) return known;
-  const told = Object.entries(next).filter(([, value]) => value !== null && value !== undefined);
-  return { ...known, ...Object.fromEntries(told) };
+  const reported = Object.entries(next).filter(([, value]) => value !== null && value !== undefined);
+  return { ...known, ...Object.fromEntries(reported) };
 }
 
-/** What is known of a stream so far. */
+/** State of a stream. */
 class TypedState {
   readonly #stream: TypedStream;
   usage: Members | undefined;
@@ -57,10 +57,10 @@ class TypedState {
   ended: "complete" | "failed" | undefined;
   #isOver = false;
   begun: Members | undefined;
-  /** Whole events that went on last. */
+  /** Whole events that were sent last. */
   last: Uint8Array | undefined;
 
-  /** Whether nothing more belongs to the answer. */
+  /** Whether the response is complete. */
   get isOver(): boolean {
     return this.#isOver && !(this.ended === "complete" && this.#stream.hasSeveralLast === true);
   }
@@ -69,7 +69,7 @@ class TypedState {
     this.#stream = stream;
   }
 
-  /** Takes note of an event. */
+  /** Records an event. */
   note(event: Members): void {
     const type = String(event.type);
     this.begun ??= event;
@@ -96,7 +96,7 @@ function observeWith(
     state: () => state.ended ?? "open",
     ending: () => undefined,
     failure(body, status) {
-      const seen: SeenStream = { begun: state.begun, lastText: () => decoder.decode(state.last) };
+      const seen: StreamProgress = { begun: state.begun, lastText: () => decoder.decode(state.last) };
       const events = stream.toFailures(toStreamError(body, status), seen);
       return encoder.encode(events.map((event) => encodeEvent(event, String(event.type))).join(""));
     },
@@ -107,7 +107,7 @@ function observeWith(
   };
 }
 
-/** Observer of streams of typed events that go to the client as they come. */
+/** Observer of streams of typed events that are forwarded unchanged. */
 export function createTypedObserver(stream: TypedStream): StreamObserver {
   const state = new TypedState(stream);
   const observe = (block: Uint8Array): Uint8Array | undefined => {
@@ -124,7 +124,7 @@ export function createTypedObserver(stream: TypedStream): StreamObserver {
   return { ...observeWith(state, stream, observe), isOver: () => state.isOver };
 }
 
-/** As `createTypedObserver`, for upstreams that frame the same events otherwise: `mapper` undoes that. */
+/** As `createTypedObserver`, for upstreams that frame the same events differently: `mapper` unpacks them. */
 export function createReframedObserver(stream: TypedStream, mapper: StreamMapper, provider: string): StreamObserver {
   const state = new TypedState(stream);
   let failure: Error | undefined;

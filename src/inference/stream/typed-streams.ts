@@ -19,7 +19,7 @@ export function typedFailureOf({ type, code, message, param, response }: Record<
   return type === "response.failed" && isObject(response) ? response.error : undefined;
 }
 
-/** Number of the last event in a text; -1 where there is none. */
+/** Number of the last event in a text; -1 if it has no number. */
 function lastNumberIn(text: string): number {
   const numbers = [...text.matchAll(/"sequence_number"\s*:\s*([0-9]{1,9})/g)];
   return Number(numbers.at(-1)?.[1] ?? -1);
@@ -35,14 +35,14 @@ const responses: TypedStream = {
   toFailures({ message, type }, { begun, lastText }) {
     const next = lastNumberIn(lastText()) + 1;
     const error = { code: toErrorCode({ type }), message };
-    const told = { type: "error", sequence_number: next, ...error, param: null };
-    if (!isObject(begun?.response)) return [told];
+    const errorEvent = { type: "error", sequence_number: next, ...error, param: null };
+    if (!isObject(begun?.response)) return [errorEvent];
     const response = { ...begun.response, status: "failed", error };
-    return [told, { type: "response.failed", sequence_number: next + 1, response }];
+    return [errorEvent, { type: "response.failed", sequence_number: next + 1, response }];
   },
 };
 
-/** A stream of OpenAI's whose last event holds the usage, and whose failures are as in its other answers. */
+/** A stream of OpenAI's whose last event holds the usage, and whose failures have the shape of its other errors. */
 function createMediaStream(last: string, more: Partial<TypedStream> = {}): TypedStream {
   return {
     last: new Set([last]),
@@ -54,8 +54,8 @@ function createMediaStream(last: string, more: Partial<TypedStream> = {}): Typed
   };
 }
 
-/** Events hold whole pictures, and each picture has a last one of its own. */
-const pictures = { hasSeveralLast: true, maxEventBytes: 64 * 1024 * 1024 };
+/** Events hold whole images, and each image has a last event. */
+const imageEvents = { hasSeveralLast: true, maxEventBytes: 64 * 1024 * 1024 };
 
 /** Streams whose events name their type. Chunks and contents have no types. */
 export const typedStreams: Readonly<Record<StreamEvents, TypedStream | undefined>> = {
@@ -64,8 +64,8 @@ export const typedStreams: Readonly<Record<StreamEvents, TypedStream | undefined
   messages,
   responses,
   // https://platform.openai.com/docs/api-reference/images-streaming
-  generatedImages: createMediaStream("image_generation.completed", pictures),
-  editedImages: createMediaStream("image_edit.completed", pictures),
+  generatedImages: createMediaStream("image_generation.completed", imageEvents),
+  editedImages: createMediaStream("image_edit.completed", imageEvents),
   // https://platform.openai.com/docs/api-reference/audio/speech-audio-done-event
   speech: createMediaStream("speech.audio.done"),
   // https://platform.openai.com/docs/api-reference/audio/transcript-text-done-event

@@ -6,12 +6,12 @@ import { isObject } from "../../lib/json.ts";
 import { type Metadata, readMetadata } from "../../lib/metadata.ts";
 import { readView } from "./stored-provider.ts";
 
-/** What a workspace has to say of the metadata of its requests. */
+/** A workspace's settings for the metadata of its requests. */
 interface WorkspaceMetadata {
   defaults: Metadata | undefined;
   /** Requests by user keys carry `_user`. */
   namesUsers: boolean;
-  /** A request by a user key may name another `_user`. */
+  /** A request with a user key may set another `_user`. */
   isOpen: boolean;
 }
 
@@ -32,8 +32,8 @@ function metadataOf(view: WorkspaceView): WorkspaceMetadata {
   return made;
 }
 
-/** Whose request it is, as its credential tells: the person of a key, else of a token. */
-function personOf({ userId, person }: Principal, view: WorkspaceView, { namesUsers }: WorkspaceMetadata) {
+/** The user of a request by its credential: the user of a key, else of a token. */
+function userOf({ userId, person }: Principal, view: WorkspaceView, { namesUsers }: WorkspaceMetadata) {
   if (person !== undefined) return person;
   if (userId === null || !namesUsers) return null;
   return view.members.get(userId)?.email ?? userId;
@@ -43,13 +43,13 @@ function personOf({ userId, person }: Principal, view: WorkspaceView, { namesUse
 const maxLength = 128;
 
 /**
- * The metadata of a request: its own, its key's over that, its workspace's over both. `_user` is whom the credential names,
- * where nobody says otherwise.
+ * The metadata of a request: its own, overridden by its key's, overridden by its workspace's. `_user` is the user of
+ * the credential unless set otherwise.
  */
 export function mergeMetadata(sent: Metadata, principal: Principal, view: WorkspaceView | undefined): Metadata {
   const ofKey = principal.defaults.metadata;
   const ofWorkspace = view && metadataOf(view);
-  const person = view && ofWorkspace ? personOf(principal, view, ofWorkspace) : (principal.person ?? null);
+  const person = view && ofWorkspace ? userOf(principal, view, ofWorkspace) : (principal.person ?? null);
   if (ofKey === null && ofWorkspace?.defaults === undefined && person === null) return sent;
   const user = person === null ? undefined : { _user: person.slice(0, maxLength) };
   const isFixed = principal.userId !== null && principal.person === undefined && ofWorkspace?.isOpen === false;
@@ -57,9 +57,9 @@ export function mergeMetadata(sent: Metadata, principal: Principal, view: Worksp
 }
 
 /**
- * Gives a request its metadata; at once when the workspace is in memory.
+ * Sets the metadata of a request; synchronous when the workspace is in memory.
  *
- * @throws {GatewayError} 400 for metadata that cannot be read; as `readView`.
+ * @throws {GatewayError} 400 for metadata that cannot be parsed; as `readView`.
  */
 export function settleMetadata(context: CallerContext): Promise<void> | undefined {
   const sent = readRequestMetadata(context);
@@ -73,7 +73,7 @@ export function settleMetadata(context: CallerContext): Promise<void> | undefine
   return undefined;
 }
 
-/** Notes the end user a body names, where nothing else says whose request it is. */
+/** Records the end user a body names, where the metadata names none. */
 export function noteUser(context: CallerContext, body: unknown): void {
   if (!isObject(body)) return;
   const { user } = body;

@@ -4,7 +4,7 @@ import { InvalidRequestError } from "../../errors.ts";
 /**
  * A value of the caller that goes to a provider, in an address or a header.
  *
- * @param param Where it stands.
+ * @param param Where it was given.
  * @throws {InvalidRequestError} If it holds the gateway key of the request.
  */
 export function withoutKey<Value extends string | null | undefined>(
@@ -13,7 +13,7 @@ export function withoutKey<Value extends string | null | undefined>(
   { gatewayKey }: CallerContext,
 ): Value {
   if (!value?.includes(gatewayKey)) return value;
-  throw new InvalidRequestError(`Cannot use ${param}: it holds the gateway key, which goes to no provider`, {
+  throw new InvalidRequestError(`Cannot use ${param}: it holds the gateway key, which must not be sent to a provider`, {
     param,
     code: "invalid_header",
   });

@@ -12,12 +12,12 @@ import { readView } from "./stored-provider.ts";
 /** The config of a request, and where it comes from. */
 export interface RequestConfig {
   node: ConfigNode;
-  /** Changes with its content: what was remembered for another one does not count. */
+  /** Changes with its content, so that state remembered for the old content does not count. */
   id: string;
-  /** Slug of a saved config; null for one the request brought. */
+  /** Slug of a saved config; null for one in the request. */
   slug: string | null;
   view: WorkspaceView;
-  /** Nobody gave one: the request goes where its headers or its model say, once. */
+  /** There is no config: the request goes where its headers or its model say, once. */
   isImplied: boolean;
 }
 
@@ -27,7 +27,7 @@ function refuse(message: string, code: string, details: { cause?: unknown } = {}
   throw new InvalidRequestError(message, { param, code, ...details });
 }
 
-/** The config a text says, or a refusal that lists what is wrong with it. */
+/** The config in a text, or an error that lists what is wrong with it. */
 function requireConfig(result: ReadConfigResult | undefined): ConfigNode {
   if (result === undefined) return refuse("Invalid config passed. You need to pass a valid json", "invalid_config");
   if (result.config) return result.config;
@@ -39,7 +39,7 @@ function requireConfig(result: ReadConfigResult | undefined): ConfigNode {
   });
 }
 
-/** Saved configs too long to be remembered by their text. */
+/** Saved configs too long to be cached by their text. */
 const longConfigs = new WeakMap<StoredConfig, ReadConfigResult | undefined>();
 
 function readSaved(saved: StoredConfig, { routing }: Pick<Services, "routing">): ReadConfigResult | undefined {
@@ -60,13 +60,13 @@ function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Pick<Serv
   return { node, id: saved.row.versionId, slug: saved.row.slug, view, isImplied: false };
 }
 
-/** Whether the config of a request, where it has one, is a saved one: its caller need not know what it holds. */
+/** Whether a request's config is a saved one, whose content its caller need not know. */
 export function hasSavedConfig(context: CallerContext): boolean {
   const text = context.header("config");
   return text === null || text.startsWith("pc-");
 }
 
-/** What a request may not bring where only saved things count, in the order it is looked for. */
+/** What a request may not bring where only saved settings are allowed, in the order of the checks. */
 function findInline(context: CallerContext): { code: string; field: string; message: string } | undefined {
   const has = (name: string) => context.header(name) !== null;
   const config = context.header("config");
@@ -89,7 +89,8 @@ function findInline(context: CallerContext): { code: string; field: string; mess
 }
 
 /**
- * Refuses what a request may not bring itself where the organisation, the workspace or the operator allows only what is saved.
+ * Refuses what a request may not bring where the organisation, the workspace or the operator allows only saved
+ * settings.
  *
  * @throws {InvalidRequestError} 400 with the code of the first violation.
  */
@@ -104,7 +105,7 @@ function requireSavedOnly(context: CallerContext, view: WorkspaceView): void {
   });
 }
 
-/** The config a request gets from its key or its workspace; a name that leads nowhere counts as none. */
+/** The default config of the request's key or workspace; a name that no longer exists is ignored. */
 function defaultConfig({ principal }: CallerContext, view: WorkspaceView): StoredConfig | undefined {
   const own = principal.defaults.configId;
   const found = own === null ? undefined : view.configs.get(own);
@@ -114,19 +115,20 @@ function defaultConfig({ principal }: CallerContext, view: WorkspaceView): Store
   return typeof name === "string" ? view.configs.get(name) : undefined;
 }
 
-/** Older clients ask for retries in a header of their own. */
+/** Older clients ask for retries in a separate header. */
 function legacyRetry(context: CallerContext, view: WorkspaceView): RequestConfig | undefined {
   const count = context.header("retry-count");
   if (count === null) return undefined;
-  if (!/^[0-9]{1,3}$/.test(count)) refuse("Cannot use x-gateway-retry-count: write a whole number", "invalid_header");
+  if (!/^[0-9]{1,3}$/.test(count))
+    refuse("Cannot use x-gateway-retry-count: it must be a whole number", "invalid_header");
   const text = JSON.stringify({ retry: { attempts: Math.min(Number(count), 5) } });
   return { node: requireConfig(context.services.routing.read(text)), id: "", slug: null, view, isImplied: false };
 }
 
-/** Configs of requests that have none, by view: as long as these are in memory. */
+/** Default configs by view, dropped together with the views. */
 const implied = new WeakMap<WorkspaceView, RequestConfig>();
 
-/** The config that stands for none: one attempt, of what the request itself names. */
+/** The config of requests without one: one attempt, at the target the request names. */
 function impliedConfig(view: WorkspaceView, { routing }: Pick<Services, "routing">): RequestConfig {
   const known = implied.get(view);
   if (known) return known;
@@ -135,11 +137,11 @@ function impliedConfig(view: WorkspaceView, { routing }: Pick<Services, "routing
   return config;
 }
 
-/** What is known of configs that requests brought, by what was read from their text. */
+/** Facts about inline configs, by the config parsed from their text. */
 interface InlineConfig {
   /** A short name. */
   id: string;
-  /** What logs show instead of the text, once it is known. */
+  /** The redacted text that logs show, once it is known. */
   shown: string | undefined;
 }
 
@@ -170,7 +172,7 @@ function fromText(text: string, view: WorkspaceView, services: Pick<Services, "r
 }
 
 /**
- * The config a text names or holds, whoever may use it.
+ * The config a text names or holds, without checking who may use it.
  *
  * @throws {InvalidRequestError} 400 if it cannot be used.
  */
@@ -191,17 +193,17 @@ function find(context: CallerContext, view: WorkspaceView): RequestConfig {
     refuse("Cannot override default config set for this API key.", "config_override_not_allowed");
   }
   const config = fromText(text, view, context.services);
-  // long, and on their way to the log with every request
+  // it is long, and every request copies it to the log
   const shown = inlineConfigs.get(config.node)?.shown;
   if (shown !== undefined) context.log.hidden = { text, shown };
   return config;
 }
 
 /**
- * The config a request is routed by: its own, else its key's, else its workspace's, else the one that stands for none. At once
+ * The config a request is routed by: its own, else its key's, else its workspace's, else `withoutConfig`. Synchronous
  * when the workspace is in memory.
  *
- * @throws {InvalidRequestError} 400 if it cannot be used, or the request brings what only saved things may.
+ * @throws {InvalidRequestError} 400 if it cannot be used, or the request brings what must be saved.
  */
 export function readRequestConfig(context: CallerContext): RequestConfig | Promise<RequestConfig> {
   const view = readView(context);

@@ -9,7 +9,7 @@ import { requireCustomHost } from "./custom-host.ts";
 import { readStoredDestination, readStoredName, refuseNames, type StoredName } from "./stored-provider.ts";
 import { readRequestDestination } from "./target.ts";
 
-/** The stored provider a leaf names: by `@slug`, by virtual key, or in a model it sets. */
+/** The stored provider of a config's target: by `@slug`, by virtual key, or in a model it sets. */
 export function storedNameOf({ provider, virtualKey, overrideParams }: ConfigNode): StoredName | undefined {
   const named = readStoredName(provider);
   if (named) return named;
@@ -19,19 +19,19 @@ export function storedNameOf({ provider, virtualKey, overrideParams }: ConfigNod
   return typeof model === "string" ? readStoredName(model) : undefined;
 }
 
-/** Whether a leaf takes its provider from the request: it says so, or it is the whole config and names none. */
+/** Whether a target takes its provider from the request: it says so, or it is the whole config and names none. */
 export function isFromRequest(node: ConfigNode): boolean {
   if (node.passthrough) return true;
   return node.path === "config" && node.provider === undefined && storedNameOf(node) === undefined;
 }
 
-/** The leaves of a config, which are the calls it may make. */
+/** The leaves of a config: the calls it may make. */
 export function listLeaves(node: ConfigNode): ConfigNode[] {
   return node.strategy ? node.targets.flatMap(listLeaves) : [node];
 }
 
 /**
- * Refuses a config that names stored providers the workspace does not have, or hosts that are refused, wherever they stand.
+ * Refuses a config that names stored providers the workspace does not have, or forbidden hosts.
  *
  * @throws {InvalidRequestError} 400 naming them.
  */
@@ -58,7 +58,9 @@ export function checkLeaves(
   checkedFor.set(node, known);
 }
 
-/** @throws {InvalidRequestError} 400 naming the guardrails that are not there, or cannot be used where they stand. */
+/**
+ * @throws {InvalidRequestError} 400 naming the guardrails that do not exist, or cannot be used where they are named.
+ */
 function requireGuardrails(
   leaves: readonly ConfigNode[],
   view: WorkspaceView,
@@ -87,7 +89,7 @@ function textOf(value: unknown): string | null {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Whether a leaf brings a credential of its own. */
+/** Whether a target has its own credential. */
 function holdsSecret(
   { apiKey, providerSettings }: ConfigNode,
   { contentRules }: Pick<Services, "contentRules">,
@@ -96,7 +98,7 @@ function holdsSecret(
   return apiKey !== undefined || names.some((name) => name === "oauth" || contentRules.secretSettings.has(name));
 }
 
-/** A leaf with a provider of its own credential. */
+/** The provider of a target with its own credential. */
 function plainDestination(node: ConfigNode, settings: InheritedSettings, context: CallerContext): Destination {
   const slug = node.provider ?? "";
   const known = context.services.providers.get(slug);
@@ -128,18 +130,18 @@ function plainDestination(node: ConfigNode, settings: InheritedSettings, context
   return { provider: known.bind(read), customHost, credential };
 }
 
-/** What a leaf means for a request. */
+/** Settings of a target for a request. */
 interface LeafInput {
   node: ConfigNode;
   settings: InheritedSettings;
-  /** The model the request asks for, the leaf's parameters applied. */
+  /** The requested model, after the target's parameters. */
   model: string | undefined;
 }
 
 /**
- * Where the call of a leaf goes.
+ * Where the call of a target goes.
  *
- * @throws {GatewayError} As `readStoredDestination`; 400 for what cannot be used.
+ * @throws {GatewayError} As `readStoredDestination`; 400 for settings that cannot be used.
  */
 export function readLeafDestination(
   { node, settings, model }: LeafInput,

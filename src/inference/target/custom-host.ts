@@ -3,9 +3,9 @@ import { InvalidRequestError } from "../../errors.ts";
 import { AddressRefusedError, requireBaseAddress } from "../../lib/address.ts";
 
 /**
- * Checks a base address somebody named as text; the rest is checked when the connection is made.
+ * Checks a base address given as text; the rest is checked when the connection is made.
  *
- * @param param Where it was named.
+ * @param param Where it was given.
  * @throws {InvalidRequestError}
  */
 export function requireCustomHost(host: string, { addressGuard }: Pick<Services, "addressGuard">, param: string): void {

@@ -8,13 +8,13 @@ import { namedInHeaders } from "./target.ts";
 
 type Members = Record<string, unknown>;
 
-/** The model a leaf, or the request's own header, names beside its provider, as in `@slug/model`. */
+/** The model that a target, or the request's header, names with its provider, as in `@slug/model`. */
 function modelBeside(node: ConfigNode, context: CallerContext): string | undefined {
   const named = isFromRequest(node) ? namedInHeaders(context) : storedNameOf(node);
   return named?.model || undefined;
 }
 
-/** A request with the model that stands beside its provider, where it names none itself. */
+/** A request with the model named beside its provider, where it names none itself. */
 export function withModelBeside<Request extends object>(
   request: Request,
   node: ConfigNode,
@@ -25,18 +25,18 @@ export function withModelBeside<Request extends object>(
   return model === undefined ? request : { ...request, model };
 }
 
-/** What a target adds to a request that lacks it. */
+/** What a target adds to an incomplete request. */
 function additionsOf(node: ConfigNode, context: CallerContext): Members {
   const { defaultParams, overrideParams } = node.merged;
   return withModelBeside({ ...defaultParams, ...overrideParams }, node, context);
 }
 
-/** The request as each of its targets would complete it; its own members are checked as they are. */
+/** The request as each of its targets would complete it; its own fields are checked as they are. */
 function listCompleted(value: Members, config: RequestConfig, context: CallerContext): Members[] {
   return listLeaves(config.node).map((leaf) => ({ ...additionsOf(leaf, context), ...value }));
 }
 
-/** Members a target may give a request. */
+/** Fields a target may add to a request. */
 const givable = (issue: ReturnType<typeof findIssue>["issue"]): boolean =>
   issue?.path?.length === 1 && isMissing(issue);
 
@@ -56,10 +56,10 @@ function complete(
 }
 
 /**
- * Checks the body of an operation. What it lacks, its config may give: then each target is asked for the rest.
+ * Checks the body of an operation. Missing fields may come from its config: then each target must supply them.
  *
  * @returns A promise only where the config has to be waited for.
- * @throws {InvalidRequestError} 400 naming the first member that is wrong, or that nobody gives.
+ * @throws {InvalidRequestError} 400 naming the first field that is wrong or missing.
  */
 export function requireRequest(
   endpoint: JsonEndpoint | FormEndpoint,

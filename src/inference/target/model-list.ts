@@ -1,6 +1,6 @@
 import type { StoredProvider } from "../../control/provider-library.ts";
 import { BudgetError } from "../../errors.ts";
-import { hasRepeatedName, isObject, parseJson } from "../../lib/json.ts";
+import { hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
 import type { Destination, ModelRules } from "../../providers/core/call.ts";
 import {
   foldMember,
@@ -21,10 +21,10 @@ export interface ModelList extends ModelRules {
 /** The model a request names. */
 export function modelOf(request: object): string | undefined {
   const model: unknown = Reflect.get(request, "model");
-  return typeof model === "string" ? model : undefined;
+  return stringOf(model);
 }
 
-/** A name with the differences undone that servers may overlook: escapes, case, widths, blanks and doubled slashes. */
+/** A name without the differences servers may ignore: escapes, case, widths, blanks and doubled slashes. */
 function foldName(name: string): string {
   let plain = name;
   for (let rounds = 0; rounds < 3 && plain.includes("%"); rounds++) {
@@ -44,11 +44,11 @@ function foldName(name: string): string {
 /** Longest name of a model. */
 const maxName = 1_024;
 
-/** The list of one integration, its entries under one name for each model. */
+/** The list of one integration, its entries under one normalised name for each model. */
 class NamedList implements ModelList {
   readonly #stored: StoredProvider;
   readonly #provider: BoundProvider;
-  /** Whether each model may be called, by its one name; what is refused under one spelling is refused. */
+  /** Whether each model may be called, by its normalised name; a model refused under one spelling is refused. */
   readonly #states = new Map<string, boolean>();
   readonly #entries = new Map<string, string>();
   readonly #blocked = new Set<string>();
@@ -68,7 +68,7 @@ class NamedList implements ModelList {
     return this.#provider.models.canonical(model.normalize("NFC").trim());
   }
 
-  /** What is said of a model by its name; undefined: nothing. */
+  /** What the list says of a model; undefined: nothing. */
   #stateOf(model: string): boolean | undefined {
     if (model.length > maxName) return false;
     const name = this.#canonical(model);
@@ -121,7 +121,7 @@ function refuseUnseen(what: string): never {
 }
 
 /**
- * Refuses a model a stored provider does not allow, or none where not all are allowed.
+ * Refuses a model a stored provider does not allow, and a call without a model where not all are allowed.
  *
  * @throws {BudgetError} 412
  */
@@ -132,7 +132,10 @@ export function requireModel({ managed }: Destination, model: string | undefined
   if (!list.allows(model)) refuseModel(list, model);
 }
 
-/** Refuses what stands in a call: names the settings give are the integration's choice, as long as it does not refuse them. */
+/**
+ * Refuses models named in a call. Names from the settings are the integration's choice, so only those the list forbids
+ * are refused.
+ */
 function requireNames(names: readonly string[], list: ModelRules, { models }: BoundProvider): void {
   for (const name of names) {
     const isOwn = models.own.includes(name);
@@ -140,7 +143,7 @@ function requireNames(names: readonly string[], list: ModelRules, { models }: Bo
   }
 }
 
-/** The model a path names, where it names one. @throws {BudgetError} 412: it may be one that is refused. */
+/** The model in a path, if there is one. @throws {BudgetError} 412: it may be a forbidden one. */
 function requirePath(
   path: string,
   list: ModelRules,
@@ -154,15 +157,15 @@ function requirePath(
   return { model: provider.models.inPath(`/${segments.join("/")}`), query };
 }
 
-/** The models headers name, less those the integration sets itself. */
+/** The models named in headers, without those the integration sets itself. */
 function sentModels(headers: Readonly<Record<string, string>>, managed: Destination["managed"]): string[] {
   const own = managed?.headers ?? {};
   return modelsInHeaders(Object.fromEntries(Object.entries(headers).filter(([name]) => !Object.hasOwn(own, name))));
 }
 
 /**
- * Asks the list again with the names that stand in a call made from a request whose model was asked for: what is sent may
- * be another name, or name further models.
+ * Checks the names in a call made from a request whose model was already checked: the call may use another name, or
+ * name further models.
  *
  * @throws {BudgetError} 412
  */
@@ -174,61 +177,61 @@ export function requireSentModels(
   if (!list) return;
   const { model, query } = requirePath(call.path, list, provider);
   const inBody = modelsInBody(call.body, { isNamedInPath: model !== undefined });
-  if (inBody.isUnclear) refuseUnseen("it cannot be seen which it names");
+  if (inBody.isUnclear) refuseUnseen("the requested model cannot be determined");
   const inPath = model === undefined ? [] : [model];
   const names = [...inPath, ...modelsInQuery(query), ...sentModels(call.headers, managed), ...inBody.names];
   requireNames(names, list, provider);
 }
 
-/** A request that is passed on, as it is sent. */
-interface PassedCall {
+/** A forwarded request as it is sent. */
+interface ForwardedCall {
   method: string;
   /** With its query. */
   path: string;
   /** Headers of the client that go along. */
   headers: Readonly<Record<string, string>>;
-  /** Undefined: there is none. */
-  body: PassedBody | undefined;
+  /** Undefined: it has no body. */
+  body: ForwardedBody | undefined;
 }
 
-/** A body that is passed on. */
-interface PassedBody {
-  /** The text it is; undefined where it is no UTF-8, or was not read. */
+/** The body of a forwarded request. */
+interface ForwardedBody {
+  /** Its text; undefined where it is not UTF-8 or was not read. */
   text: string | undefined;
 }
 
-/** The object a body is, where two readers see the same in it. */
-function readMembers({ text }: PassedBody): Record<string, unknown> | undefined {
+/** The object in a body, where every parser finds the same fields. */
+function readMembers({ text }: ForwardedBody): Record<string, unknown> | undefined {
   const value = text === undefined ? undefined : parseJson(text);
-  // some readers do not tell names apart that differ by case
+  // some parsers ignore the case of names
   return isObject(value) && text !== undefined && !hasRepeatedName(text, foldMember) ? value : undefined;
 }
 
-/** Whether a request without a body can do without a model: it reads, removes or ends what is there. */
-function needsNoModel({ method, path, body }: PassedCall): boolean {
+/** Whether a request without a body needs no model: it reads, removes or ends records. */
+function needsNoModel({ method, path, body }: ForwardedCall): boolean {
   if (body !== undefined) return false;
   return method === "GET" || method === "DELETE" || /\/cancel\/?(?:\?|$)/.test(path);
 }
 
 /**
- * Refuses what passes through to a provider that does not allow every model, unless it can be seen that exactly one is
- * asked for, which is allowed.
+ * Refuses a forwarded request to a provider with restricted models, unless it evidently names exactly one model, which
+ * is allowed.
  *
  * @throws {BudgetError} 412
  */
-export function requirePassedModels({ managed, provider }: Destination, call: PassedCall): void {
+export function requireForwardedModels({ managed, provider }: Destination, call: ForwardedCall): void {
   const list = managed?.restrictedTo;
   if (!list) return;
   const { model: inPath, query } = requirePath(call.path, list, provider);
   const members = call.body ? readMembers(call.body) : {};
-  if (!members) refuseUnseen("its body cannot be read: send a JSON object that names each member once");
+  if (!members) refuseUnseen("its body cannot be parsed: send a JSON object without duplicate fields");
   const inBody = modelsInBody(members);
-  if (inBody.isUnclear) refuseUnseen("it cannot be seen which it names");
+  if (inBody.isUnclear) refuseUnseen("the requested model cannot be determined");
   if (typeof members.input_file_id === "string") refuseUnseen("the lines of a file may name any");
   const { model: top } = members;
   const chosen = [...modelsInQuery(query), ...sentModels(call.headers, managed)];
   if (inPath !== undefined) chosen.push(inPath);
-  // where the path names a deployment the body's model chooses nothing
+  // where the path names a deployment, the model in the body has no effect
   if (typeof top === "string" && !(inPath !== undefined && provider.models.isPathOnly)) chosen.push(top);
   const names = [...chosen, ...inBody.names];
   if (names.length === 0 && !needsNoModel(call)) refuseUnseen("it names none");

@@ -5,32 +5,32 @@ import type { StoredProvider } from "../../control/provider-library.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { CredentialUnavailableError } from "../../control/vault.ts";
 import { AuthenticationError, InvalidRequestError, PermissionError, UnavailableError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
-import { createPriceBook, type PriceBook } from "../../pricing/own-prices.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
+import { createPriceList, type PriceList } from "../../pricing/own-prices.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
 import { createModelList, isRestricted, type ModelList, requireModel } from "./model-list.ts";
 
-/** A stored provider a request names, and the model it asks for there. */
+/** A stored provider a request names, and the model it requests there. */
 export interface StoredName {
   slug: string;
   /** Undefined when the request names no model. */
   model: string | undefined;
 }
 
-/** Names of real models that begin like a reference. */
+/** Names of real models that start like a reference. */
 const modelPrefixes = ["@cf/", "@hf/"];
 
-/** The reference in `@slug/model` or `@slug`; undefined for any other text. */
+/** The reference in `@slug/model` or `@slug`; undefined for any other string. */
 export function readStoredName(text: string | null | undefined): StoredName | undefined {
   if (!text?.startsWith("@") || modelPrefixes.some((prefix) => text.startsWith(prefix))) return undefined;
   const end = text.indexOf("/");
   return end < 0 ? { slug: text.slice(1), model: undefined } : { slug: text.slice(1, end), model: text.slice(end + 1) };
 }
 
-/** @throws {InvalidRequestError} 400: the workspace has no providers of these slugs. */
+/** @throws {InvalidRequestError} 400: the workspace has no providers with these slugs. */
 export function refuseNames(slugs: readonly string[]): never {
   throw new InvalidRequestError(`Following keys are not valid: ${slugs.join(", ")}`, {
     param: "x-gateway-provider",
@@ -42,7 +42,7 @@ function isExpired({ row }: StoredProvider, now: number): boolean {
   return row.status === "expired" || (row.expiresAt !== null && row.expiresAt <= now);
 }
 
-/** Whether the workspace has the integration behind a provider: its own, or one the organisation lends it. */
+/** Whether the workspace has the integration of a provider: its own, or one the organisation shares with it. */
 function hasAccess({ integration, access }: StoredProvider): boolean {
   return integration.status === "active" && (integration.workspaceId !== null || access?.enabled === true);
 }
@@ -53,10 +53,10 @@ export function isUsableProvider(stored: StoredProvider, now: number): boolean {
 }
 
 /**
- * Refuses a stored provider that is there and cannot be used now.
+ * Refuses a stored provider that cannot be used now.
  *
  * @throws {AuthenticationError} 401 when it expired.
- * @throws {PermissionError} 403 when the workspace's access was taken back.
+ * @throws {PermissionError} 403 when the workspace's access was removed.
  */
 function requireUsableProvider(stored: StoredProvider, now: number): void {
   const { slug } = stored.row;
@@ -78,7 +78,7 @@ export function allowsModel({ integration, models }: StoredProvider, model: stri
   return entry ? entry.enabled : integration.allowAllModels;
 }
 
-/** What the entry of a model says besides whether it is allowed: its own host, and headers on top of the integration's. */
+/** A model's own settings: its host, and headers on top of the integration's. */
 function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCredential, model: string | undefined) {
   const { configurations } = (model === undefined ? undefined : models.get(model)) ?? {};
   const { custom_host: host, custom_headers: plain } = isObject(configurations) ? configurations : {};
@@ -90,27 +90,27 @@ function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCred
     ),
     ...sealed.map(([field, value]) => [field.slice(prefix.length).toLowerCase(), value] as const),
   ];
-  return { host: typeof host === "string" && host !== "" ? host : undefined, headers };
+  return { host: nonEmptyString(host), headers };
 }
 
-/** Settings of a stored provider; a caller's own count only where they cannot lead the credential elsewhere. */
+/** Settings of a stored provider; the caller's count only where they cannot send the credential elsewhere. */
 function readerOf(context: CallerContext, { settings }: ManagedCredential, isOpen: boolean) {
   return (name: string): string | null =>
     settings.get(name.replaceAll("-", "_")) ?? (isOpen ? readCallerSetting(context, name) : null);
 }
 
-/** Books of the stored providers of views: as long as these are in memory. */
-const books = new WeakMap<StoredProvider, PriceBook>();
+/** Price lists of stored providers by view, dropped together with the views. */
+const priceLists = new WeakMap<StoredProvider, PriceList>();
 
 /** What the models of a stored provider cost. */
-function bookOf(stored: StoredProvider): PriceBook {
-  const known = books.get(stored);
+function priceListOf(stored: StoredProvider): PriceList {
+  const known = priceLists.get(stored);
   if (known) return known;
   const { integration, models } = stored;
   const pricing = { provider: integration.aiProviderId, adjustments: integration.pricingAdjustments, models };
-  const book = createPriceBook(pricing);
-  books.set(stored, book);
-  return book;
+  const priceList = createPriceList(pricing);
+  priceLists.set(stored, priceList);
+  return priceList;
 }
 
 function toDestination(
@@ -135,7 +135,7 @@ function toDestination(
   context.log.provider = slug;
   context.log.isManaged = true;
   context.log.secrets.push(...credential.secrets);
-  context.log.prices = bookOf(stored);
+  context.log.prices = priceListOf(stored);
   return {
     provider: bound,
     customHost,
@@ -148,7 +148,7 @@ function toDestination(
   };
 }
 
-/** Lists of models, with the credential whose settings name them: as long as the views of the stored providers. */
+/** Lists of models, with the credential whose settings name them, by stored provider of a view. */
 const lists = new WeakMap<StoredProvider, { list: ModelList; credential: ManagedCredential }>();
 
 function listOf(stored: StoredProvider, provider: BoundProvider, credential: ManagedCredential): ModelList {
@@ -159,7 +159,7 @@ function listOf(stored: StoredProvider, provider: BoundProvider, credential: Man
   return list;
 }
 
-/** The credential in clear; what goes wrong is not the caller's and says nothing of why. */
+/** The decrypted credential; a failure is not the caller's, and its error does not say why. */
 async function openCredential(
   stored: StoredProvider,
   { control }: Pick<Services, "control">,
@@ -181,16 +181,16 @@ function requireView(view: WorkspaceView | undefined): WorkspaceView {
   throw new PermissionError("Forbidden! The workspace of this key is gone", { code: "AB03" });
 }
 
-/** @throws {UnavailableError} 503: what requests need of the database cannot be read. */
+/** @throws {UnavailableError} 503: the database cannot be read. */
 export function refuseUnreadable(cause: unknown): never {
-  throw new UnavailableError("Cannot read the workspace of this key: the database does not answer", {
+  throw new UnavailableError("Cannot read the workspace of this key: the database does not respond", {
     cause,
     code: "database_unavailable",
     retryAfterSeconds: 1,
   });
 }
 
-/** The view of the caller's workspace; at once when it is in memory. */
+/** The view of the caller's workspace; synchronous when it is in memory. */
 export function readView({ principal, services }: CallerContext): WorkspaceView | Promise<WorkspaceView> {
   const { organisationId, workspaceId } = principal;
   if (workspaceId === null) return requireView(undefined);
@@ -199,10 +199,11 @@ export function readView({ principal, services }: CallerContext): WorkspaceView 
 }
 
 /**
- * Where a request to a stored provider goes. It resolves inside the caller's workspace, nowhere else.
+ * Where a request to a stored provider goes. References resolve inside the caller's workspace only.
  *
  * @param name The reference; its model wins over `asked`, the one the request names without a reference.
- * @throws {GatewayError} 400 for what the workspace does not have, 401, 403 or 412 for what it may not use now.
+ * @throws {GatewayError} 400 for providers and models the workspace does not have, 401, 403 or 412 for those it may not
+ * use now.
  */
 export async function readStoredDestination(
   name: StoredName,

@@ -25,12 +25,12 @@ export function namedInHeaders(context: CallerContext): StoredName | undefined {
   );
 }
 
-/** The stored provider a request names: in its headers first, then with its model. */
+/** The stored provider a request names: in its headers, else with its model. */
 function readStored(context: CallerContext, model: string | undefined): StoredName | undefined {
   const named = namedInHeaders(context);
   const inModel = named || context.header("provider") === null ? readStoredName(model) : undefined;
   if (!named) return inModel;
-  // the same provider may stand in the model too, and what the body asks for counts more than what the header does
+  // the model may name the same provider; the body's model wins over the header's
   if (inModel?.slug === named.slug) return inModel;
   return model === undefined || model === "" ? named : { slug: named.slug, model };
 }
@@ -76,9 +76,9 @@ const noNames: readonly string[] = [];
 const unforwardable = new Set(["metadata-flavor", "x-aws-ec2-metadata-token", "x-google-metadata-request"]);
 
 /**
- * Headers named in `x-gateway-forward-headers`, else in the config, as the caller sent them.
+ * The client's headers that `x-gateway-forward-headers` names, else those the config names.
  *
- * @throws {InvalidRequestError} If the list is malformed or names what must not be forwarded.
+ * @throws {InvalidRequestError} If the list is malformed or names a header that must not be forwarded.
  */
 export function readForwardedHeaders(
   context: CallerContext,
@@ -90,12 +90,13 @@ export function readForwardedHeaders(
   const names =
     list === null
       ? ofConfig
-      : (readNameList(list) ?? refuse(`Cannot read ${param}: write a list of header names`, param, "invalid_header"));
+      : (readNameList(list) ??
+        refuse(`Cannot read ${param}: it must be a list of header names`, param, "invalid_header"));
   const forwarded: Record<string, string> = {};
   for (const name of names) {
     if (name === param || unforwardable.has(name))
-      refuse(`Cannot forward ${name}: leave it out of ${param}`, param, "invalid_header");
-    // the credential is either ours or already sent by the provider's rule
+      refuse(`Cannot forward ${name}: remove it from ${param}`, param, "invalid_header");
+    // the credential is the gateway's, or sent by the provider's rule already
     if (name === "authorization" || !context.services.headerRules.mayGoUpstream(name)) continue;
     const value = context.headers.get(name);
     if (value === undefined || value.includes(context.gatewayKey)) continue;
@@ -106,7 +107,9 @@ export function readForwardedHeaders(
   return forwarded;
 }
 
-/** Whether answers keep to what OpenAI's clients know: unless the request or its config says otherwise. */
+/**
+ * Whether responses are limited to fields OpenAI's clients know: yes, unless the request or its config says otherwise.
+ */
 export function isStrict({ header }: CallerContext, settings?: { strict: boolean | undefined }): boolean {
   const asked = header("strict-open-ai-compliance") ?? header("strict-openai-compliance");
   return asked !== "false" && settings?.strict !== false;
@@ -118,14 +121,14 @@ export function namesBeta({ header }: CallerContext, beta: string): boolean {
   return list !== null && readNameList(list)?.includes(beta) === true;
 }
 
-/** A header of the client, if its value may go upstream: it is well formed and does not hold the gateway's key. */
+/** A header of the client whose value may be sent upstream: it is well formed and does not hold the gateway's key. */
 export function readClientHeader(name: string, { headers, gatewayKey }: CallerContext): string | undefined {
   const value = headers.get(name);
   return value !== undefined && isHeaderValue(value) && !value.includes(gatewayKey) ? value : undefined;
 }
 
 /**
- * Time this request gives the provider, in milliseconds: by its header, its config, else the default.
+ * Time limit for the provider, in milliseconds: from the request's header, its config, else the default.
  *
  * @throws {InvalidRequestError} If the header is not a whole number above zero.
  */
@@ -133,7 +136,7 @@ export function readTimeout(context: CallerContext, ofConfig?: number): number {
   const text = context.header("request-timeout");
   if (text === null) return ofConfig ?? context.services.limits.requestTimeoutMs;
   if (!/^[1-9][0-9]{0,9}$/.test(text)) {
-    const message = "Cannot use x-gateway-request-timeout: write milliseconds as a whole number above zero";
+    const message = "Cannot use x-gateway-request-timeout: it must be a whole number of milliseconds above zero";
     refuse(message, "x-gateway-request-timeout", "invalid_header");
   }
   return Number(text);

@@ -1,12 +1,12 @@
 /**
- * List prices of models. `# <provider>` opens the models of a provider, one a line: its name, then `<what>=<price>`.
+ * List prices of models. `# <provider>` starts a section; each line is a model's name and `<what>=<price>` pairs.
  *
  * - `in`, `out`, `read`, `write` (prompt cache), `audio-in`, `audio-out`, `audio-read`, `image-in`, `image-out`: US dollars
  *   per million tokens; the same after `batch.` for batches, and after `flex.` and `priority.` for these service tiers.
  * - `unit.<name>`: US dollars each.
  * - `image.<quality>.<size>`: US dollars per image.
  *
- * A name that ends in `-lte-128k` or `-gt-128k` holds the price of prompts up to, or above, that many thousand tokens.
+ * A name that ends in `-lte-128k` or `-gt-128k` has the price of prompts up to, or above, that many thousand tokens.
  */
 export const priceList = `
 # ai21

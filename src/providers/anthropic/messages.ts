@@ -102,25 +102,45 @@ function toTurn(message: Message, options: ConversionOptions): Turn {
   }
 }
 
-const holdsResult = ({ content }: Turn) => typeof content !== "string" && content.some(isToolResult);
 const isToolResult = ({ type }: Block) => type === "tool_result";
+const holdsResult = ({ content }: Turn) => typeof content !== "string" && content.some(isToolResult);
 const blocksOf = ({ content }: Turn): Block[] =>
   typeof content !== "string" ? content : content === "" ? [] : [{ type: "text", text: content }];
+
+/** One turn of the user: tool results must come first. */
+class UserTurn {
+  readonly #results: Block[] = [];
+  readonly #others: Block[] = [];
+
+  add(turn: Turn): void {
+    for (const block of blocksOf(turn)) (isToolResult(block) ? this.#results : this.#others).push(block);
+  }
+
+  content(): Block[] {
+    return [...this.#results, ...this.#others];
+  }
+}
 
 /** Turns of a conversation. Tool results and the user message that follows them form one turn. */
 export function toTurns(messages: readonly Message[], options: ConversionOptions): Turn[] {
   const turns: Turn[] = [];
+  const joined = new Map<Turn, UserTurn>();
   for (const message of messages) {
     if (isSystem(message)) continue;
     const turn = toTurn(message, options);
     const last = turns.at(-1);
     if (turn.content.length === 0) continue;
-    if (last?.role === "user" && turn.role === "user" && holdsResult(last)) {
-      // tool results must come first in a turn
-      const blocks = [...blocksOf(last), ...blocksOf(turn)];
-      last.content = [...blocks.filter(isToolResult), ...blocks.filter((block) => !isToolResult(block))];
-    } else turns.push(turn);
+    const whole = last && joined.get(last);
+    if (whole && turn.role === "user") whole.add(turn);
+    else {
+      turns.push(turn);
+      if (turn.role !== "user" || !holdsResult(turn)) continue;
+      const begun = new UserTurn();
+      begun.add(turn);
+      joined.set(turn, begun);
+    }
   }
+  for (const [turn, whole] of joined) turn.content = whole.content();
   return turns;
 }
 

@@ -99,7 +99,7 @@ export const anthropic = defineProvider({
     schema: v.object({ version: v.optional(v.string()), beta: v.optional(v.string()) }),
   },
   clientHeaders: claudeClientHeaders,
-  relays: ["legacy_complete"],
+  nativeGroups: ["legacy_complete"],
   authenticate(credential): Record<string, string> {
     if (credential === undefined) return {};
     return isLoginToken(credential) ? bearer(credential) : { "x-api-key": credential };

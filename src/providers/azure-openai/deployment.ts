@@ -44,7 +44,7 @@ const DeploymentConfig = v.pipe(
 );
 
 const Alias = v.pipe(
-  v.string("must be a text"),
+  v.string("must be a string"),
   v.minLength(1, "must not be empty"),
   v.maxLength(255, "must have at most 255 characters"),
 );

@@ -127,7 +127,7 @@ export const azureOpenai = defineProvider({
     canonical: (model, settings) => azureNaming.canonical(model, settings),
     own: (settings) => azureNaming.own(settings),
   },
-  relays: ["assistants", "vector_stores", "videos", "realtime_secrets"],
+  nativeGroups: ["assistants", "vector_stores", "videos", "realtime_secrets"],
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>
     authorizeAzure(request, settings, { tools, toKeyHeaders: (key) => ({ "api-key": key }) }),

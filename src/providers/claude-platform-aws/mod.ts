@@ -27,7 +27,7 @@ export const claudePlatformAws = defineProvider({
   },
   baseUrl: ({ region }) => `https://aws-external-anthropic.${region}.api.aws/v1`,
   clientHeaders: claudeClientHeaders,
-  relays: ["legacy_complete"],
+  nativeGroups: ["legacy_complete"],
   authenticate: (credential, { anthropic_aws_workspace_id: workspaceId, ...settings }) => ({
     ...(usesApiKey(settings, credential) && { "x-api-key": credential }),
     ...(workspaceId !== undefined && { "anthropic-workspace-id": workspaceId }),

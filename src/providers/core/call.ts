@@ -67,14 +67,21 @@ export function addressOf(
  * Errors are thrown unchanged; convert them with `toCallError`.
  */
 export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response> {
-  const { outbound } = tools;
-  const { provider, method, path, signal, raw, body, customHost } = call;
+  const { provider, method, path, signal, body, customHost } = call;
   if (provider.local && customHost === undefined) {
     const text = typeof body === "string" ? body : "";
     return provider.local({ method, path, body: text, signal });
   }
   const headers = Object.assign(call.headers, authenticate(call, tools));
   for (const name in provider.defaultHeaders) headers[name] ??= provider.defaultHeaders[name] ?? "";
+  const waiting = tools.beforeLeaving?.({ url: call.url, headers });
+  return waiting ? waiting.then(() => sendPrepared(call, headers, tools)) : sendPrepared(call, headers, tools);
+}
+
+/** Sends a call whose headers are complete, but for a signature. */
+function sendPrepared(call: ProviderCall, headers: Record<string, string>, tools: AuthTools): Promise<Response> {
+  const { outbound } = tools;
+  const { provider, method, signal, raw, body, customHost } = call;
   const init: OutboundInit = {
     method,
     headers,

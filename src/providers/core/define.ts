@@ -64,7 +64,7 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
     get models() {
       return bindNaming(definition.models, settings);
     },
-    relays: definition.relays ?? [],
+    nativeGroups: definition.nativeGroups ?? [],
     isRaw: definition.isRaw === true,
     hasLogprobs: definition.hasLogprobs === true,
     batches: definition.batches,

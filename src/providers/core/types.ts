@@ -140,7 +140,7 @@ export interface OperationAdapter<Name extends OperationName> {
 export type OperationAdapters = { readonly [Name in OperationName]?: OperationAdapter<Name> };
 
 /** Routes without an adapter, which are forwarded unchanged to the providers that have them. */
-export type RelayGroup =
+export type NativeGroup =
   | "assistants"
   | "vector_stores"
   | "videos"
@@ -228,8 +228,8 @@ export interface ProviderDefinition<Settings> {
   isBaseInfluenced?: boolean;
   /** Forwards callers' requests unchanged on every route, including their own authorization. Default: no. */
   isRaw?: boolean;
-  /** Passthrough routes it supports. Default: none. */
-  relays?: readonly RelayGroup[];
+  /** Native routes it supports. Default: none. */
+  nativeGroups?: readonly NativeGroup[];
   /** Prefix of passthrough paths, such as `/v1`, when the base URL does not contain it. */
   pathPrefix?: string;
   /** Target of passthrough paths, when it is not the same path after `pathPrefix`. */
@@ -290,6 +290,16 @@ export interface AuthTools {
   environment: Readonly<Record<string, string | undefined>>;
   /** Marks the credentials of a call as secret, so that nothing repeats them. */
   secrets?: string[];
+  /**
+   * Looks at a call whose address and headers are complete.
+   *
+   * @returns A promise only where the call has to wait.
+   * @throws {GatewayError} If it must not leave.
+   */
+  beforeLeaving?(call: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+  }): Promise<void> | undefined;
   /** Reads a small file named by the environment, such as a federated token. */
   readFile?(path: string): Promise<string>;
 }
@@ -313,8 +323,8 @@ export interface BoundProvider {
   /** Target of a passthrough path; throws like `baseUrl`. */
   passPath(asked: PassedPath): PassedTarget;
   readonly models: BoundNaming;
-  /** Passthrough routes it supports. */
-  readonly relays: readonly RelayGroup[];
+  /** Native routes it supports. */
+  readonly nativeGroups: readonly NativeGroup[];
   readonly operations: OperationAdapters;
   /** Whether chats support log probabilities. */
   readonly hasLogprobs: boolean;

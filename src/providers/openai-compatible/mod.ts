@@ -7,11 +7,11 @@ import type { SettingsDefinition } from "../core/settings.ts";
 import type {
   ConversionOptions,
   ModelNaming,
+  NativeGroup,
   OperationAdapter,
   OperationAdapters,
   Provider,
   ProviderDefinition,
-  RelayGroup,
 } from "../core/types.ts";
 import { encodeWhereAsked, inBatches } from "../shared/embeddings.ts";
 import { requireStringsOrObjects } from "../shared/inputs.ts";
@@ -33,8 +33,8 @@ export interface OpenaiCompatibleRules extends MediaRules {
   pathPrefix?: string;
   /** Supports realtime sessions. */
   realtime?: boolean;
-  /** Passthrough routes it supports. Default: none. */
-  relays?: readonly RelayGroup[];
+  /** Native routes it supports. Default: none. */
+  nativeGroups?: readonly NativeGroup[];
   /** Path of the Responses API when it is not `/responses` after the prefix. */
   responsesPath?: string;
   /** Default: the text operations. */
@@ -194,7 +194,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),
-    ...(options.relays && { relays: options.relays }),
+    ...(options.nativeGroups && { nativeGroups: options.nativeGroups }),
     authenticate: options.authenticate ?? bearer,
     ...(options.clientHeaders && { clientHeaders: options.clientHeaders }),
     ...(options.defaultHeaders && { defaultHeaders: options.defaultHeaders }),

@@ -27,7 +27,7 @@ export const openai = openaiCompatible({
   hidesReasoning: true,
   moderates: true,
   realtime: true,
-  relays: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
+  nativeGroups: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],
   operations: [...textOperations, "responses", ...mediaOperations],
   speechEvents: true,
   // https://platform.openai.com/docs/guides/batch

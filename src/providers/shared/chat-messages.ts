@@ -3,6 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isTextMessage } from "./messages.ts";
 
 /** A content part that is not text, as it was sent. */
 export interface ForeignPart {
@@ -78,6 +79,13 @@ function partsOf(content: v.InferOutput<typeof Message>["content"]): (string | F
   );
 }
 
+/** One message as its schema makes it. @throws {InvalidRequestError} If it cannot be read. */
+function readMessage(message: ChatRequest["messages"][number], index: number): v.InferOutput<typeof Message> {
+  if (isTextMessage(message)) return { ...message, tool_calls: [] };
+  const result = v.safeParse(Message, message, plainIssues);
+  return result.success ? result.output : refuseValue(`messages[${index}]`, result.issues[0].message);
+}
+
 /**
  * Messages in one normalised form, for providers with their own formats.
  *
@@ -85,13 +93,10 @@ function partsOf(content: v.InferOutput<typeof Message>["content"]): (string | F
  */
 export function readMessages({ messages }: ChatRequest): PlainMessage[] {
   return messages.map((one, index) => {
-    const result = v.safeParse(Message, one, plainIssues);
-    const param = `messages[${index}]`;
-    if (!result.success) return refuseValue(param, result.issues[0].message);
-    const { role, content, tool_calls: calls, tool_call_id: id, name } = result.output;
+    const { role, content, tool_calls: calls, tool_call_id: id, name } = readMessage(one, index);
     const known = Object.hasOwn(roles, role) ? roles[role] : undefined;
     return {
-      role: known ?? refuseValue(`${param}.role`, `${role} is not a known role`),
+      role: known ?? refuseValue(`messages[${index}].role`, `${role} is not a known role`),
       parts: partsOf(content),
       calls: calls.map((call) => ({ id: call.id, name: call.function.name, arguments: call.function.arguments })),
       callId: id ?? name ?? "",

@@ -13,7 +13,7 @@ const declarations: readonly CompatDeclaration[] = [
   /** https://docs.together.ai/reference/chat-completions-1 */
   {
     slug: "together-ai",
-    relays: ["videos_v2"],
+    nativeGroups: ["videos_v2"],
     baseUrl: "https://api.together.xyz",
     pathPrefix: "/v1",
     // https://docs.together.ai/reference/rerank-1

@@ -1,14 +1,14 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import type { DialectOptions } from "../types.ts";
-import { type Members, membersOf, textOf, textsOf } from "./members.ts";
+import { type Members, membersOf, stringsOf } from "./members.ts";
 
-/** Samples, as Gemini's models speak them: the only format that chats stream too. */
+/** Raw samples, the format of Gemini's models and the only one that chats can stream. */
 const askedFormat = "pcm16";
 
-/** Speaks where none is named: chats need a voice. */
+/** Default voice: chats require one. */
 const usualVoice = "alloy";
 
-/** Media types of formats of chats; samples have 24,000 a second. */
+/** Media types of a chat's audio formats; samples are at 24 kHz. */
 const mediaTypes: Readonly<Record<string, string>> = {
   pcm16: "audio/L16;codec=pcm;rate=24000",
   wav: "audio/wav",
@@ -19,19 +19,19 @@ const mediaTypes: Readonly<Record<string, string>> = {
 };
 
 function modalitiesOf({ responseModalities }: Members): string[] {
-  return textsOf(responseModalities).map((one) => one.toLowerCase());
+  return stringsOf(responseModalities).map((one) => one.toLowerCase());
 }
 
-/** The voice of an answer (https://ai.google.dev/api/generate-content#SpeechConfig). */
+/** The voice of a response (https://ai.google.dev/api/generate-content#SpeechConfig). */
 function readVoice({ speechConfig }: Members, { drop }: DialectOptions): string {
   const { voiceConfig, ...others } = membersOf(speechConfig);
   for (const name of Object.keys(others)) drop(`generationConfig.speechConfig.${name}`);
-  return textOf(membersOf(membersOf(voiceConfig).prebuiltVoiceConfig).voiceName) ?? usualVoice;
+  return nonEmptyString(membersOf(membersOf(voiceConfig).prebuiltVoiceConfig).voiceName) ?? usualVoice;
 }
 
 /**
- * Kinds of answers besides text, and how sound is made (https://platform.openai.com/docs/api-reference/chat/create#chat-create-audio):
- * chats that speak write down what they say, so both are asked for.
+ * Modalities besides text, and audio settings (https://platform.openai.com/docs/api-reference/chat/create#chat-create-audio):
+ * chats with audio output also return a transcript, so both modalities are requested.
  */
 export function toModalities(config: Members, options: DialectOptions): Members {
   const asked = modalitiesOf(config);
@@ -44,22 +44,23 @@ export function toModalities(config: Members, options: DialectOptions): Members 
   return { modalities, audio: { voice: readVoice(config, options), format: askedFormat } };
 }
 
-/** Whether what is said is to be written too. */
+/** Whether a transcript is requested, too. */
 function wantsText(request: object): boolean {
   const asked = modalitiesOf(membersOf(membersOf(request).generationConfig));
   return asked.length === 0 || asked.includes("text");
 }
 
-/** Sound a choice holds, whole or in a chunk, as a part; its words too where text was asked for and there is none beside it. */
-export function readSound({ message, delta }: Members, request: object): Members[] {
+/** Audio of a choice, in its message or delta, as a part; with its transcript where text was requested but is absent. */
+export function readAudio({ message, delta }: Members, request: object): Members[] {
   const holder = isObject(message) ? message : isObject(delta) ? delta : {};
   if (!isObject(holder.audio)) return [];
   const { data, format, transcript } = holder.audio;
-  const words = textOf(holder.content) === undefined && wantsText(request) ? textOf(transcript) : undefined;
-  const sound = textOf(data);
-  const mimeType = mediaTypes[textOf(format) ?? askedFormat] ?? mediaTypes[askedFormat];
+  const words =
+    nonEmptyString(holder.content) === undefined && wantsText(request) ? nonEmptyString(transcript) : undefined;
+  const audio = nonEmptyString(data);
+  const mimeType = mediaTypes[nonEmptyString(format) ?? askedFormat] ?? mediaTypes[askedFormat];
   return [
     ...(words === undefined ? [] : [{ text: words }]),
-    ...(sound === undefined ? [] : [{ inlineData: { mimeType, data: sound } }]),
+    ...(audio === undefined ? [] : [{ inlineData: { mimeType, data: audio } }]),
   ];
 }

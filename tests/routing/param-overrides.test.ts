@@ -1,26 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { applyOverlays } from "../../src/routing/overlays.ts";
+import { applyParamOverrides } from "../../src/routing/param-overrides.ts";
 import { type Json, seeded } from "../support/routing.ts";
 
 const none = { defaultParams: {}, overrideParams: {}, dropParams: [] };
 
-/** A body after overlays; checks that the one given stayed as it was. */
-function overlay(body: Json, overlays: Partial<Parameters<typeof applyOverlays>[1]>): Json {
+/** Applies overrides to a body, and checks that the body itself is unchanged. */
+function apply(body: Json, overrides: Partial<Parameters<typeof applyParamOverrides>[1]>): Json {
   const before = JSON.stringify(body);
-  const after = applyOverlays(body, { ...none, ...overlays });
+  const after = applyParamOverrides(body, { ...none, ...overrides });
   assert.equal(JSON.stringify(body), before);
   return after;
 }
 
-test("applyOverlays() returns the body itself when there is nothing to do", () => {
+test("applyParamOverrides() returns the body itself when there is nothing to do", () => {
   const body = { model: "m" };
-  assert.equal(applyOverlays(body, none), body);
-  assert.equal(applyOverlays(body, { ...none, defaultParams: { model: "other" } }), body);
+  assert.equal(applyParamOverrides(body, none), body);
+  assert.equal(applyParamOverrides(body, { ...none, defaultParams: { model: "other" } }), body);
 });
 
-for (const [what, body, overlays, expected] of [
+for (const [what, body, overrides, expected] of [
   ["adds a default", { a: 1 }, { defaultParams: { b: 2 } }, { a: 1, b: 2 }],
   ["keeps what is there before a default", { a: 1 }, { defaultParams: { a: 2 } }, { a: 1 }],
   ["keeps a null before a default", { a: null }, { defaultParams: { a: 2 } }, { a: null }],
@@ -30,8 +30,8 @@ for (const [what, body, overlays, expected] of [
   ["drops a default", { b: 1 }, { defaultParams: { a: 1 }, dropParams: ["a"] }, { b: 1 }],
   ["drops an override", { a: 1 }, { overrideParams: { a: { b: 1, c: 2 } }, dropParams: ["a.b"] }, { a: { c: 2 } }],
 ] as const) {
-  test(`applyOverlays() ${what}`, () => {
-    assert.deepEqual(overlay(body, overlays), expected);
+  test(`applyParamOverrides() ${what}`, () => {
+    assert.deepEqual(apply(body, overrides), expected);
   });
 }
 
@@ -85,16 +85,16 @@ for (const [paths, change] of [
     "tools[99999999999999999999]",
   ].map((path) => [[path], {}] as const),
 ] as const) {
-  test(`applyOverlays() drops ${JSON.stringify(paths)}`, () => {
+  test(`applyParamOverrides() drops ${JSON.stringify(paths)}`, () => {
     const expected = Object.entries({ ...body, ...change }).filter(([, value]) => value !== undefined);
-    assert.deepEqual(overlay(body, { dropParams: paths }), Object.fromEntries(expected));
+    assert.deepEqual(apply(body, { dropParams: paths }), Object.fromEntries(expected));
   });
 }
 
 const hostile = JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"a":1}') as Json;
 
-test("applyOverlays() never lets a parameter reach a prototype", () => {
-  const after = overlay({ b: 1 }, { defaultParams: hostile, overrideParams: hostile });
+test("applyParamOverrides() never lets a parameter reach a prototype", () => {
+  const after = apply({ b: 1 }, { defaultParams: hostile, overrideParams: hostile });
   assert.deepEqual(Object.keys(after).sort(), ["a", "b"]);
   assert.equal(Object.getPrototypeOf(after), Object.prototype);
   assert.equal(({} as Json).polluted, undefined);
@@ -107,32 +107,38 @@ for (const path of [
   "a.__proto__.b",
   "prototype",
 ]) {
-  test(`applyOverlays() does not reach ${path}`, () => {
+  test(`applyParamOverrides() does not reach ${path}`, () => {
     const given = JSON.parse('{"__proto__":{"toString":1},"a":{"__proto__":{"b":1}},"prototype":1}') as Json;
-    assert.equal(JSON.stringify(overlay(given, { dropParams: [path] })), JSON.stringify(given));
+    assert.equal(JSON.stringify(apply(given, { dropParams: [path] })), JSON.stringify(given));
     assert.equal(typeof Object.prototype.toString, "function");
     assert.equal(typeof {}.constructor, "function");
   });
 }
 
-test(seeded("applyOverlays() keeps the order default, override, drop on any parameters"), () => {
+test(seeded("applyParamOverrides() keeps the order default, override, drop on any parameters"), () => {
   const members = fc.dictionary(fc.constantFrom("a", "b", "c", "d"), fc.integer(), { maxKeys: 4 });
   fc.assert(
-    fc.property(members, members, members, fc.subarray(["a", "b", "c", "d"]), (given, defaults, overrides, dropped) => {
-      const expected: Json = {};
-      for (const name of ["a", "b", "c", "d"]) {
-        if (dropped.includes(name)) continue;
-        for (const source of [overrides, given, defaults]) {
-          if (name in source && !(name in expected)) expected[name] = source[name];
+    fc.property(
+      members,
+      members,
+      members,
+      fc.subarray(["a", "b", "c", "d"]),
+      (given, defaults, overridden, dropped) => {
+        const expected: Json = {};
+        for (const name of ["a", "b", "c", "d"]) {
+          if (dropped.includes(name)) continue;
+          for (const source of [overridden, given, defaults]) {
+            if (name in source && !(name in expected)) expected[name] = source[name];
+          }
         }
-      }
-      const overlays = { defaultParams: defaults, overrideParams: overrides, dropParams: dropped };
-      assert.deepEqual({ ...overlay(given, overlays) }, expected);
-    }),
+        const overrides = { defaultParams: defaults, overrideParams: overridden, dropParams: dropped };
+        assert.deepEqual({ ...apply(given, overrides) }, expected);
+      },
+    ),
   );
 });
 
-test(seeded("applyOverlays() never throws on any body and path"), () => {
+test(seeded("applyParamOverrides() never throws on any body and path"), () => {
   const path = fc.oneof(fc.string(), fc.stringMatching(/^[ab](\[[0-2*]\]){0,2}(\.[ab](\[[0-2*]\])?){0,2}$/));
   const member = fc.constantFrom("a", "b");
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
@@ -140,7 +146,7 @@ test(seeded("applyOverlays() never throws on any body and path"), () => {
   }));
   fc.assert(
     fc.property(fc.dictionary(member, value), fc.array(path, { maxLength: 4 }), (given, dropParams) => {
-      overlay({ ...given }, { dropParams });
+      apply({ ...given }, { dropParams });
     }),
     { numRuns: 500 },
   );

@@ -1,17 +1,17 @@
 import { isObject } from "../lib/json.ts";
 import type { InheritedSettings } from "./config.ts";
 
-type Overlays = Pick<InheritedSettings, "defaultParams" | "overrideParams" | "dropParams">;
+type ParamOverrides = Pick<InheritedSettings, "defaultParams" | "overrideParams" | "dropParams">;
 
 /** Every element of a list. */
 const everyElement = Symbol("every element");
-/** One step of a path: a member's name, an index, or every element of a list. */
+/** One step of a path: a field name, an index, or every element of a list. */
 type Step = string | number | typeof everyElement;
 
-/** Names no path reaches: they are no members of a body. */
+/** Names that no path can reach: they are not fields of a body. */
 const unreachable = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Steps of `tools[0].function.strict` or `tools[*].name`; undefined for what is no path. */
+/** Steps of `tools[0].function.strict` or `tools[*].name`; undefined for an invalid path. */
 function readPath(path: string): Step[] | undefined {
   const steps: Step[] = [];
   for (const part of path.split(".")) {
@@ -24,7 +24,7 @@ function readPath(path: string): Step[] | undefined {
   return steps;
 }
 
-/** A copy of a value without what the paths lead to, all of them seen from the value as it was; itself without paths. */
+/** A copy of a value without what the paths point to; indices refer to the original. Without paths, the value itself. */
 function without(value: unknown, paths: readonly (readonly Step[])[], at = 0): unknown {
   if (paths.length === 0) return value;
   const keep = (item: unknown, leadsHere: (step: Step | undefined) => boolean): [unknown] | undefined => {
@@ -48,12 +48,12 @@ function isEmpty(members: object): boolean {
 }
 
 /**
- * A body with a node's parameters: defaults for members it lacks, overrides in any case, then without what is dropped. The
- * body given stays as it is; without overlays it is returned itself.
+ * A body with a node's parameters: adds defaults for missing fields, sets overrides, then removes dropped fields. The
+ * given body is not modified; without parameters it is returned itself.
  */
-export function applyOverlays<Body extends object>(
+export function applyParamOverrides<Body extends object>(
   body: Body,
-  { defaultParams, overrideParams, dropParams }: Overlays,
+  { defaultParams, overrideParams, dropParams }: ParamOverrides,
 ): Body {
   if (dropParams.length === 0 && isEmpty(defaultParams) && isEmpty(overrideParams)) return body;
   const additions = Object.entries(defaultParams).filter(([name]) => !Object.hasOwn(body, name));
@@ -62,5 +62,5 @@ export function applyOverlays<Body extends object>(
   const members = [...additions, ...overrides].filter(([name]) => !unreachable.has(name));
   const paths = dropParams.map(readPath).filter((path) => path !== undefined);
   const result = without({ ...body, ...Object.fromEntries(members) }, paths);
-  return result as Body; // members were added and removed; what it must hold is checked by whoever sends it
+  return result as Body; // the sender checks the required fields of the resulting body
 }

@@ -1,19 +1,19 @@
 import { createGateway } from "../mod.ts";
 
-/** How often the texts of configs were parsed. */
-export interface ConfigTextsResult {
-  /** Different texts that were sent. */
-  texts: number;
+/** How often configs were parsed. */
+export interface ConfigParsesResult {
+  /** Distinct configs that were sent. */
+  configs: number;
   requests: number;
   /** Times one of them was parsed. */
   parsed: number;
 }
 
-const texts = 5;
+const configCount = 5;
 const requests = 5_000;
 const workspaceKey = "bench-workspace-key-000000";
 
-/** Runs some work and counts how often it parses one of the texts as JSON. */
+/** Runs some work and counts how often it parses one of the configs as JSON. */
 export async function countParses(watched: ReadonlySet<string>, work: () => Promise<void>): Promise<number> {
   const { parse } = JSON;
   let count = 0;
@@ -29,17 +29,17 @@ export async function countParses(watched: ReadonlySet<string>, work: () => Prom
   return count;
 }
 
-/** A config that no other number gives. */
+/** The JSON of a config that is unique to a number. */
 function configText(number: number): string {
   const targets = Array.from({ length: 3 }, () => ({ provider: "echo", override_params: { seed: number } }));
   return JSON.stringify({ strategy: { mode: "fallback" }, targets });
 }
 
 /** Sends chats with a few configs in the header, each many times, to a gateway in this process. */
-export async function countConfigTexts(): Promise<ConfigTextsResult> {
+export async function countConfigParses(): Promise<ConfigParsesResult> {
   const gateway = createGateway({ bootstrap: { workspaceKey } });
   await gateway.start();
-  const configs = Array.from({ length: texts }, (_, number) => configText(number));
+  const configs = Array.from({ length: configCount }, (_, number) => configText(number));
   const body = JSON.stringify({ model: "echo-1", messages: [{ role: "user", content: "Hello" }] });
   const ask = async (config: string) => {
     const headers = {
@@ -55,9 +55,9 @@ export async function countConfigTexts(): Promise<ConfigTextsResult> {
   };
   try {
     const parsed = await countParses(new Set(configs), async () => {
-      for (let sent = 0; sent < requests; sent++) await ask(configs[sent % texts] ?? "");
+      for (let sent = 0; sent < requests; sent++) await ask(configs[sent % configCount] ?? "");
     });
-    return { texts, requests, parsed };
+    return { configs: configCount, requests, parsed };
   } finally {
     await gateway.close();
   }

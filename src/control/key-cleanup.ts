@@ -1,17 +1,17 @@
 import type { Statement } from "../db/client.ts";
 import type { ControlStores } from "../db/stores/control.ts";
 
-/** What the upkeep of keys needs. */
-interface KeyUpkeepOptions {
+/** Options of the key cleanup. */
+interface KeyCleanupOptions {
   stores: Pick<ControlStores, "apiKeys" | "organisations">;
   /** Writes the statements in one transaction. */
   write(statements: readonly Statement[]): Promise<unknown>;
   now(): number;
 }
 
-/** Statements that bring the keys of an organisation up to date. Each one writes only if nobody changed its key meanwhile. */
+/** Statements that update the keys of an organisation. Each has no effect if its key changed meanwhile. */
 async function findOverdue(
-  { apiKeys }: KeyUpkeepOptions["stores"],
+  { apiKeys }: KeyCleanupOptions["stores"],
   organisationId: string,
   now: number,
 ): Promise<Statement[]> {
@@ -32,11 +32,11 @@ async function findOverdue(
 }
 
 /**
- * Creates the upkeep of keys, to be run about once a minute on any number of nodes: marks keys past their end as expired and
- * forgets former secrets that no longer work. Authentication does not wait for it: it compares the times itself. Keys are not
- * rotated here, because a secret made by nobody's call would be shown to nobody.
+ * Creates the cleanup of keys, to be run about once a minute on any number of nodes: marks expired keys and deletes former
+ * secrets that no longer work. Authentication does not depend on it: it compares the times itself. Keys are not
+ * rotated here, because nobody would see the new secret.
  */
-export function createKeyUpkeep(options: KeyUpkeepOptions): () => Promise<void> {
+export function createKeyCleanup(options: KeyCleanupOptions): () => Promise<void> {
   const { stores, write } = options;
   let isRunning = false;
   const run = async () => {

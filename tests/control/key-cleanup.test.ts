@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { createKeyUpkeep } from "../../src/control/key-upkeep.ts";
+import { createKeyCleanup } from "../../src/control/key-cleanup.ts";
 import type { Database, Statement } from "../../src/db/client.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
 import { call, createOrganisation, done } from "../support/control.ts";
@@ -18,8 +18,8 @@ before(async () => {
 });
 after(() => gateway.close());
 
-const createUpkeep = (write: (statements: readonly Statement[]) => Promise<unknown> = database.write) =>
-  createKeyUpkeep({ stores: createControlStores(database), write, now: clock.now });
+const createCleanup = (write: (statements: readonly Statement[]) => Promise<unknown> = database.write) =>
+  createKeyCleanup({ stores: createControlStores(database), write, now: clock.now });
 const mint = async (key: string, expiresInMs?: number) => {
   const expires = expiresInMs === undefined ? null : new Date(clock.now() + expiresInMs).toISOString();
   const body = { name: "n", scopes: ["configs.list"], expires_at: expires };
@@ -34,17 +34,17 @@ const stored = async (id: string) => {
 };
 const plain = { status: "active", former: null, any_form: 0, ends: null };
 
-test("keys past their end are marked as expired in every organisation, and no others", async () => {
+test("expired keys are marked in every organisation, and no others", async () => {
   const other = await createOrganisation(database, "other");
   const ending = await Promise.all([mint(workspaceKey, 1_000), mint(other.workspaceKey, 1_000)]);
   const later = await mint(workspaceKey, 1_001);
   const never = await mint(workspaceKey);
-  const upkeep = createUpkeep();
+  const cleanUp = createCleanup();
   clock.advance(999);
-  await upkeep();
+  await cleanUp();
   for (const id of [...ending, later, never]) assert.deepEqual(await stored(id), plain);
   clock.advance(1);
-  await upkeep();
+  await cleanUp();
   for (const id of ending) assert.deepEqual(await stored(id), { ...plain, status: "expired" });
   for (const id of [later, never]) assert.deepEqual(await stored(id), plain);
   const { data } = await done<{ data: { id: string }[] }>(call(gateway, "GET /api-keys?status=expired"));
@@ -54,35 +54,35 @@ test("keys past their end are marked as expired in every organisation, and no ot
   );
 });
 
-test("former secrets are forgotten when their transition ends", async () => {
+test("former secrets are deleted when their transition ends", async () => {
   const { rows } = await database.read(
     "SELECT id FROM api_keys WHERE lookup_id IS NULL AND kind = 'workspace-service'",
   );
   const ids = [await mint(workspaceKey), String(rows[0]?.id)];
   for (const id of ids) await done(call(gateway, `POST /api-keys/${id}/rotate`));
-  const upkeep = createUpkeep();
+  const cleanUp = createCleanup();
   clock.advance(1_799_999);
-  await upkeep();
+  await cleanUp();
   for (const id of ids) assert.notEqual((await stored(id)).former, null);
   clock.advance(1);
-  await upkeep();
+  await cleanUp();
   for (const id of ids) assert.deepEqual(await stored(id), plain);
 });
 
-test("a key that was given more time meanwhile stays as it is", async () => {
+test("a key that was extended meanwhile stays unchanged", async () => {
   const id = await mint(steadyKey);
   const setEnd = (time: number) =>
     database.write([{ sql: "UPDATE api_keys SET expires_at = ? WHERE id = ?", args: [time, id] }]);
   await setEnd(clock.now());
-  await createUpkeep(async (statements) => {
+  await createCleanup(async (statements) => {
     await setEnd(clock.now() + 1);
     return database.write(statements);
   })();
   assert.deepEqual(await stored(id), plain);
-  await createUpkeep()();
+  await createCleanup()();
   assert.deepEqual(await stored(id), plain);
   clock.advance(1);
-  await createUpkeep()();
+  await createCleanup()();
   assert.equal((await stored(id)).status, "expired");
 });
 
@@ -90,11 +90,11 @@ test("one run at a time", async () => {
   const id = await mint(steadyKey, 1);
   clock.advance(1);
   let writes = 0;
-  const upkeep = createUpkeep((statements) => {
+  const cleanUp = createCleanup((statements) => {
     writes++;
     return database.write(statements);
   });
-  await Promise.all([upkeep(), upkeep()]);
+  await Promise.all([cleanUp(), cleanUp()]);
   assert.deepEqual([writes, (await stored(id)).status], [1, "expired"]);
 });
 
@@ -102,11 +102,11 @@ test("a run that fails is followed by others", async () => {
   const id = await mint(steadyKey, 1);
   clock.advance(1);
   let isAway = true;
-  const upkeep = createUpkeep((statements) =>
+  const cleanUp = createCleanup((statements) =>
     isAway ? Promise.reject(new Error("away")) : database.write(statements),
   );
-  await assert.rejects(upkeep(), /away/);
+  await assert.rejects(cleanUp(), /away/);
   isAway = false;
-  await upkeep();
+  await cleanUp();
   assert.equal((await stored(id)).status, "expired");
 });

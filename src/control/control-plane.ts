@@ -9,13 +9,13 @@ import { type Committer, createCommitter } from "./commit.ts";
 import { type Credentials, createCredentials } from "./credentials.ts";
 import { createDirectory, type Directory } from "./directory.ts";
 import { createFollower, type Follower } from "./follower.ts";
-import { createKeyUpkeep } from "./key-upkeep.ts";
+import { createKeyCleanup } from "./key-cleanup.ts";
 import { createRefusals, type Refusals } from "./refusals.ts";
 import { type ContentOpener, createContentOpener } from "./sealed-contents.ts";
 import { createSecretResolver } from "./secret-managers/resolver.ts";
 import type { Vault } from "./vault.ts";
 
-/** Organisations, workspaces, people, keys and all that governs them. */
+/** Organisations, workspaces, users, keys and all that governs them. */
 export interface ControlPlane {
   readonly stores: ControlStores;
   readonly vault: Vault;
@@ -25,13 +25,13 @@ export interface ControlPlane {
   readonly follower: Follower;
   readonly credentials: Credentials;
   readonly refusals: Refusals;
-  /** Writes the rows of refusals that were counted: those of minutes that are over, or of all. */
+  /** Writes rows for counted refusals: of past minutes, or all. */
   writeRefusals(options: { all: boolean }): Promise<void>;
-  /** Brings keys up to date and forgets old changes; to be called about once a minute. */
-  upkeep(): Promise<void>;
+  /** Updates keys and deletes old changes; run it about once a minute. */
+  cleanUp(): Promise<void>;
 }
 
-/** What the control plane is made from. */
+/** Options of the control plane. */
 interface ControlPlaneOptions {
   database: Database;
   vault: Vault;
@@ -40,11 +40,11 @@ interface ControlPlaneOptions {
   clock: Clock;
   outbound: Outbound;
   guard: AddressGuard;
-  /** Told of what changed on this node or another; undefined when anything may have. */
+  /** Called for changes on this node or another; undefined when anything may have changed. */
   changed(changes: readonly Change[] | undefined): void;
 }
 
-/** How long nodes can be away and still learn what changed. */
+/** How long a node may be offline and still learn what changed. */
 const keepChangesMs = 60 * 60_000;
 
 /** Creates the control plane of a gateway. */
@@ -65,18 +65,18 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const committer = createCommitter({ database, audit: stores.audit, mac: options.auditMac, now, applied });
   const follower = await createFollower(stores.audit, { changed: applied, lost });
   const resolver = createSecretResolver({ outbound, guard, clock });
-  const keepKeys = createKeyUpkeep({ stores, write: database.write, now });
+  const keepKeys = createKeyCleanup({ stores, write: database.write, now });
   const refusals = createRefusals(clock);
   const writeRefusals = async (which: { all: boolean }) => {
     for (const { organisationId, audit } of refusals.drain(which)) {
       await committer.run(organisationId, async () => ({ statements: [], audit }));
     }
   };
-  const upkeep = async () => {
+  const cleanUp = async () => {
     await database.write([stores.audit.forgetChanges(now() - keepChangesMs)]);
     await writeRefusals({ all: false });
     await keepKeys();
   };
   const credentials = createCredentials({ vault, clock, resolver });
-  return { stores, vault, contents, committer, directory, follower, credentials, refusals, writeRefusals, upkeep };
+  return { stores, vault, contents, committer, directory, follower, credentials, refusals, writeRefusals, cleanUp };
 }

@@ -1,11 +1,11 @@
-import { readTexts } from "./texts.ts";
+import { readText } from "./texts.ts";
 import type { CheckInput } from "./types.ts";
 
-/** What services outside are told of a call: all that checks see, but no header of it. */
-export function toToldContext(input: CheckInput): Record<string, unknown> {
+/** Payload for webhook and log checks: everything a check sees, without headers. */
+export function toWebhookPayload(input: CheckInput): Record<string, unknown> {
   const { phase, requestType, provider, request, response, text, metadata } = input;
   const asked = response
-    ? readTexts({ phase: "beforeRequestHook", requestType }, request.body, "last").join("\n")
+    ? readText({ phase: "beforeRequestHook", requestType }, request.body, "last").join("\n")
     : text;
   return {
     request: {
