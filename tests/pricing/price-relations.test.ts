@@ -109,7 +109,7 @@ for (const [name, wanted] of [
   ["google gemini-3.1-pro-preview-gt-200k", { read: 0.4, write: undefined }],
   ["minimax MiniMax-M2.7-highspeed", { in: 0.6, out: 2.4, read: 0.06, write: 0.375 }],
 ] as const) {
-  test(`the prices of ${name} are those of its vendor`, () => {
+  test(`the corrected prices of ${name} stay`, () => {
     const prices = entries.find((entry) => entry.name === name)?.prices;
     for (const [kind, price] of Object.entries(wanted)) assert.equal(prices?.get(kind), price, kind);
   });
