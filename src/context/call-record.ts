@@ -81,6 +81,10 @@ export interface CallRecord {
   /** Fields of the request that the provider does not support. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
+  /** Counts of the usage, or some of the cost, are estimates: a stream broke off. */
+  isEstimated: boolean;
+  /** The response was a stream that broke off: what came of it is paid for. */
+  isCut: boolean;
   /** The model named by the response, if it was read. */
   answeredModel: string | null;
   /** Prices of the integration that is called; null: list prices. */
@@ -127,6 +131,8 @@ export function createCallRecord(): CallRecord {
     isDenied: false,
     dropped: null,
     usage: null,
+    isEstimated: false,
+    isCut: false,
     answeredModel: null,
     prices: null,
     cost: null,

@@ -108,8 +108,10 @@ function addRoutingHeaders({ headers }: GatewayError, provider: string, log: Cal
 /** Ends a request whose response went on after it was given. */
 function finishLater({ note, ...ending }: Ending, responseHeaders: Reply["headers"], context: CallerContext): void {
   context.services.concurrency.leave(context);
-  note?.();
-  finishCall(context, { ...ending, responseHeaders });
+  const finish = () => finishCall(context, { ...ending, responseHeaders });
+  const noted = note?.();
+  if (noted) void noted.then(finish);
+  else finish();
 }
 
 /** Answers a request that leaves a row in the log, its failures included. */

@@ -10,8 +10,8 @@ interface SocketUpgrade extends Omit<SocketAcceptance, "headers"> {
 export interface Ending {
   status: number;
   error?: unknown;
-  /** Records what is known at the end; called once, if it was the response of its request. */
-  note?(): void;
+  /** Records what is known at the end; called once, if it was the response of its request. Never rejects. */
+  note?(): void | Promise<void>;
 }
 
 /** A response before it leaves the gateway: plain properties, so that changes are cheap. Header names are in lower case. */

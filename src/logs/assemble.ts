@@ -163,7 +163,8 @@ function assembleResponse(): Assembly {
       return true;
     },
     result() {
-      if (isDone && (items.length === 0 || objectsIn(response.output).length > 0)) return response;
+      const isKnown = objectsIn(response.output).length > 0 || (items.length === 0 && open === "");
+      if (isDone && isKnown) return response;
       const begun = { type: "message", role: "assistant", content: [{ type: "output_text", text: open }] };
       return { ...response, output: open === "" ? items : [...items, begun] };
     },

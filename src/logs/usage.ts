@@ -42,6 +42,16 @@ export function addUsage(one: LoggedUsage | null, other: LoggedUsage | null): Lo
   };
 }
 
+/** Names of the standard service tier. */
+const standardTiers: ReadonlySet<string> = new Set(["default", "standard", "auto", "on_demand"]);
+const maxTierName = 64;
+
+/** Counts with the service tier that answered, where it is not the standard one. */
+export function withTier(usage: LoggedUsage | null, tier: unknown): LoggedUsage | null {
+  if (!usage || typeof tier !== "string" || tier.length > maxTierName || standardTiers.has(tier)) return usage;
+  return { ...usage, service_tier: tier };
+}
+
 /** The first of these fields that is a count; anything but a non-negative integer counts as 0. */
 function count(holder: unknown, ...names: readonly string[]): number {
   if (!isObject(holder)) return 0;
@@ -97,7 +107,7 @@ export function toLoggedUsage(usage: unknown): LoggedUsage | null {
   // some embedding models report the total only
   if (input + output === 0) input = total;
   const units = rareCounts(usage, sent, made);
-  return {
+  const counts = {
     input_tokens: input,
     output_tokens: output,
     total_tokens: total === 0 ? input + output : total,
@@ -108,4 +118,5 @@ export function toLoggedUsage(usage: unknown): LoggedUsage | null {
     audio_output_tokens: count(made, "audio_tokens"),
     ...(units && { units }),
   };
+  return withTier(counts, usage.service_tier);
 }

@@ -5,6 +5,10 @@ import { type ModelPrice, type PriceTiers, priceAt, type TokenKind } from "./pri
 /** Counts of a request. */
 export type Counts = Partial<LoggedUsage>;
 
+/** Prices of calls, and of batches. The others are service tiers. */
+const callMode = "call";
+const batchMode = "batch";
+
 /** Selects among a model's prices. */
 interface CostOptions {
   /** Batch prices: the model's own, else half of each price. Default: false. */
@@ -68,13 +72,15 @@ function mapValues<Key, From, To>(map: ReadonlyMap<Key, From>, convert: (value: 
   return new Map(Array.from(map, ([key, value]) => [key, convert(value)]));
 }
 
-function toRates(price: ModelPrice, isBatch: boolean): Rates {
+function toRates(price: ModelPrice, mode: string): Rates {
   const { tokens, batch, units, images, fixed = [] } = price;
+  const isBatch = mode === batchMode;
   const share = isBatch ? 0.5 : 1;
+  const ofMode = isBatch ? batch : price.tiers?.get(mode);
   const rateOf = (dollars: number, places: number) => toRate(dollars * share, places);
   const token = (kind: TokenKind): Rate | undefined => {
-    const ofBatch = isBatch ? batch.get(kind) : undefined;
-    if (ofBatch !== undefined) return toRate(ofBatch, fromMillions);
+    const own = ofMode?.get(kind);
+    if (own !== undefined) return toRate(own, fromMillions);
     const whole = kind === "request_audio_token" ? audioInputOf(price) : tokens.get(kind);
     return whole === undefined ? undefined : rateOf(whole, fromMillions);
   };
@@ -101,16 +107,32 @@ function toRates(price: ModelPrice, isBatch: boolean): Rates {
 }
 
 /** Cached rates: a price is read once and never changes. */
-const known = { call: new WeakMap<ModelPrice, Rates>(), batch: new WeakMap<ModelPrice, Rates>() };
+const known = new WeakMap<ModelPrice, Rates>();
+/** The same for batches and for service tiers that the price has, by their name. */
+const knownOfModes = new WeakMap<ModelPrice, Map<string, Rates>>();
 
-function ratesOf(price: ModelPrice, isBatch: boolean): Rates {
-  const kept = isBatch ? known.batch : known.call;
-  let rates = kept.get(price);
+function ratesOf(price: ModelPrice, mode: string): Rates {
+  if (mode !== callMode) return ratesOfMode(price, mode);
+  let rates = known.get(price);
   if (!rates) {
-    rates = toRates(price, isBatch);
-    kept.set(price, rates);
+    rates = toRates(price, mode);
+    known.set(price, rates);
   }
   return rates;
+}
+
+function ratesOfMode(price: ModelPrice, mode: string): Rates {
+  const modes = knownOfModes.get(price) ?? new Map<string, Rates>();
+  knownOfModes.set(price, modes);
+  const rates = modes.get(mode) ?? toRates(price, mode);
+  modes.set(mode, rates);
+  return rates;
+}
+
+/** Whose prices count: those of batches, of the service tier that the provider reported, or of calls. */
+function modeOf({ service_tier: tier }: Counts, { tiers }: ModelPrice, batch: boolean): string {
+  if (batch) return batchMode;
+  return tier !== undefined && tiers?.has(tier) ? tier : callMode;
 }
 
 /** Larger counts are capped, so that no product loses a digit. */
@@ -284,7 +306,7 @@ function addUnits(bill: Bill, counts: Counts, rates: Rates): void {
  * Exact for prices of up to 18 decimals of a dollar and counts of up to 10^12.
  */
 export function costOf(counts: Counts, price: ModelPrice, { batch = false }: CostOptions = {}): number | undefined {
-  const rates = ratesOf(price, batch);
+  const rates = ratesOf(price, modeOf(counts, price, batch));
   const bill = new Bill();
   addInput(bill, counts, rates);
   addOutput(bill, counts, rates);

@@ -96,6 +96,7 @@ function adjustPrice(price: ModelPrice, adjustments: unknown): ModelPrice {
     name: price.name,
     tokens: scale(withStandIns, ofKind),
     batch: scale(price.batch, ofKind),
+    ...(price.tiers && { tiers: new Map(Array.from(price.tiers, ([tier, prices]) => [tier, scale(prices, ofKind)])) }),
     units: scale(price.units, (name) => numberOf(ofUnits[name]) ?? usual),
     images: new Map(Array.from(price.images, ([quality, sizes]) => [quality, scale(sizes, () => image)])),
     ...(price.fixed && { fixed: price.fixed.map((one) => multiplyDecimals(one, usual)) }),

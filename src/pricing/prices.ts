@@ -26,6 +26,8 @@ export interface ModelPrice {
   tokens: ReadonlyMap<TokenKind, number>;
   /** US dollars per million tokens in batches; absent kinds have no separate batch price. */
   batch: ReadonlyMap<TokenKind, number>;
+  /** US dollars per million tokens by service tier and kind; a kind that is missing costs what it costs otherwise. */
+  tiers?: ReadonlyMap<string, ReadonlyMap<TokenKind, number>>;
   /** US dollars per unit. */
   units: ReadonlyMap<string, number>;
   /** US dollars per image, by quality and then by size. */
@@ -82,9 +84,13 @@ function prices(): ReadonlyMap<string, ProviderPrices> {
   return loaded;
 }
 
+/** Service tiers that the list has prices of. */
+const serviceTiers: ReadonlySet<string> = new Set(["flex", "priority"]);
+
 function toPrice(name: string, text: string): ModelPrice {
   const tokens = new Map<TokenKind, number>();
   const batch = new Map<TokenKind, number>();
+  const tiers = new Map<string, Map<TokenKind, number>>();
   const units = new Map<string, number>();
   const images = new Map<string, Map<string, number>>();
   for (const [, what = "", amount] of text.matchAll(/(\S+)=(\S+)/g)) {
@@ -94,15 +100,29 @@ function toPrice(name: string, text: string): ModelPrice {
     else if (group === "image") images.set(first, new Map([...(images.get(first) ?? []), [second, value]]));
     // the list has no other kinds: a test reads all of it
     else if (group === "batch") batch.set(tokenKinds[first as keyof typeof tokenKinds], value);
-    else tokens.set(tokenKinds[group as keyof typeof tokenKinds], value);
+    else if (serviceTiers.has(group)) {
+      const tier = tiers.get(group) ?? new Map<TokenKind, number>();
+      tiers.set(group, tier.set(tokenKinds[first as keyof typeof tokenKinds], value));
+    } else tokens.set(tokenKinds[group as keyof typeof tokenKinds], value);
   }
-  return { name, tokens, batch, units, images };
+  return { name, tokens, batch, units, images, ...(tiers.size > 0 && { tiers }) };
+}
+
+/** A model that was tuned: `ft:BASE:organisation:suffix:id`, or `BASE.ft-id`. */
+const tunedForms = [/^ft:([^:]+)/, /^(.+)\.ft(?:-|$)/];
+
+/** Names of the list for a tuned model: those of its base model when tuned, then the base model itself. */
+function tunedNamesOf(model: string): string[] {
+  const [base] = tunedForms.flatMap((form) => form.exec(model)?.slice(1) ?? []);
+  return base === undefined ? [] : [`ft:${base}`, `${base}.ft`, base];
 }
 
 /** Names under which a model may be listed: its name, then the name without such a prefix. */
 function namesOf(provider: string, model: string): string[] {
   const beginning = nameBeginnings.get(provider);
-  return beginning ? [model, model.replace(beginning, "")] : [model];
+  const names = beginning ? [model, model.replace(beginning, "")] : [model];
+  const tuned = tunedNamesOf(model);
+  return tuned.length === 0 ? names : [...names, ...tuned];
 }
 
 /**

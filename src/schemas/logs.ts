@@ -20,6 +20,8 @@ const LoggedUsage = v.object({
   audio_output_tokens: v.number(),
   /** Further counts by name, if any: `pages`, `seconds`, `search_units`, `images`, `characters` and others. */
   units: v.optional(v.record(v.string(), v.number())),
+  /** The service tier that answered, where it is not the standard one. */
+  service_tier: v.optional(v.string()),
   /** Generated images, where their price depends on quality or size. */
   image: v.optional(v.object({ quality: v.optional(v.string()), size: v.optional(v.string()) })),
 });
@@ -91,6 +93,8 @@ export const LogRow = v.object({
   /** Results of hooks; those that ran after the response are only included when a single row is read. */
   hook_results: v.optional(HookResults),
   usage: v.nullable(LoggedUsage),
+  /** Some counts are estimates, because a stream broke off before the provider reported them. */
+  estimated: v.optional(v.literal(true)),
   /** US cents, to the nano-dollar; null if unknown: nothing was counted, or it has no price. */
   cost: v.nullable(v.number()),
   cost_currency: v.literal("USD"),

@@ -174,6 +174,130 @@ const eventStream = "text/event-stream";
 const speech = { model: "tts-1", input: "Grüße 👋", voice: "alloy" };
 const azure = { "x-gateway-azure-resource-name": "r", "x-gateway-azure-api-version": "v1" };
 
+/** 60 tokens of input, 40 from a cache and 10 of output at the price of a service tier. */
+function tierCases(): Case[] {
+  const chatOf = (model: string, tier: string) => ({ ...chatAnswer(chatUsage, model), service_tier: tier });
+  const body = { model: "gpt-5", messages };
+  const standard = 60 * 1_250 + 40 * 125 + 10 * 10_000;
+  const tierStream = chatStream(chatUsage).replaceAll('"model":', '"service_tier":"flex","model":');
+  const event = (type: string, tier: string) => ({ type, response: { ...responseObject, service_tier: tier } });
+  const responseTiers = typed(event("response.created", "auto"), event("response.completed", "priority"));
+  return [
+    { name: "flex processing", body, answer: { body: chatOf("gpt-5", "flex") }, nanos: standard / 2 },
+    { name: "priority processing", body, answer: { body: chatOf("gpt-5", "priority") }, nanos: standard * 2 },
+    { name: "the default tier", body, answer: { body: chatOf("gpt-5", "default") }, nanos: standard },
+    {
+      name: "a tier the request asked for and the response does not name",
+      body: { ...body, service_tier: "flex" },
+      answer: { body: chatOf("gpt-5", "default") },
+      nanos: standard,
+    },
+    {
+      name: "a tier without prices",
+      body: { model: "gpt-4o", messages },
+      answer: { body: chatOf("gpt-4o", "flex") },
+      nanos: chatNanos,
+    },
+    {
+      name: "a streamed chat of flex processing",
+      body: { ...body, stream: true },
+      answer: { type: eventStream, body: tierStream },
+      nanos: standard / 2,
+    },
+    {
+      name: "a streamed response of priority processing",
+      path: "/v1/responses",
+      body: { model: "gpt-5", input: "Hello", stream: true },
+      answer: { type: eventStream, body: responseTiers },
+      nanos: responseNanos * 2,
+    },
+    {
+      name: "a message of a tier without prices",
+      provider: "anthropic",
+      path: "/v1/messages",
+      body: messagesBody,
+      answer: { body: { ...message, usage: { ...messageUsage, service_tier: "priority" } } },
+      nanos: messageNanos,
+      units,
+    },
+  ];
+}
+
+/** Searches of providers that bill search units and report none. */
+function rerankCases(): Case[] {
+  const documents = Array.from({ length: 101 }, (_, index) => `document ${index}`);
+  const path = "/v1/rerank";
+  const headers = {
+    "x-gateway-aws-access-key-id": "AKIDEXAMPLE",
+    "x-gateway-aws-secret-access-key": "example",
+    "x-gateway-aws-region": "us-east-1",
+  };
+  const bedrock = {
+    provider: "bedrock",
+    path,
+    headers,
+    answer: { body: { results: [{ index: 0, relevanceScore: 0.5 }] } },
+  };
+  const ranked = { body: { records: [{ id: "0", score: 0.5 }] } };
+  const vertex = { provider: "vertex-ai", path, headers: { "x-gateway-vertex-project-id": "p" }, answer: ranked };
+  return [
+    {
+      ...bedrock,
+      name: "a search on Bedrock",
+      body: { model: "amazon.rerank-v1:0", query: "q", documents: documents.slice(0, 100) },
+      nanos: 1_000_000,
+      units: { search_units: 1 },
+    },
+    {
+      ...bedrock,
+      name: "a search of 101 documents on Bedrock",
+      body: { model: "cohere.rerank-v3-5:0", query: "q", documents },
+      nanos: 4_000_000,
+      units: { search_units: 2 },
+    },
+    {
+      ...vertex,
+      name: "a search on Vertex AI",
+      body: { model: "semantic-ranker-default@latest", query: "q", documents },
+      nanos: 2_000_000,
+      units: { search_units: 2 },
+    },
+  ];
+}
+
+/** Responses whose provider ran tools of its own. */
+function toolCases(): Case[] {
+  const search = { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "q" } };
+  const code = { type: "code_interpreter_call", status: "completed", container_id: "cntr_1" };
+  const output = [
+    search,
+    { ...search, id: "ws_2", action: { type: "open_page", url: "https://example.com" } },
+    { ...search, id: "ws_3", status: "failed" },
+    // an older form
+    { type: "web_search_call", id: "ws_4", status: "completed" },
+    { type: "file_search_call", id: "fs_1", status: "completed", queries: ["q"], results: null },
+    { ...code, id: "ci_1" },
+    { ...code, id: "ci_2" },
+    ...responseObject.output,
+  ];
+  const response = { ...responseObject, output };
+  const found = {
+    path: "/v1/responses",
+    nanos: responseNanos + 2 * 10_000_000 + 2_500_000,
+    units: { web_search: 2, file_search: 1, code_interpreter: 1 },
+  };
+  const stream = typed({ type: "response.completed", sequence_number: 0, response } as { type: string });
+  return [
+    { ...found, name: "a response with tools", body: { model: "gpt-5", input: "Hello" }, answer: { body: response } },
+    {
+      ...found,
+      name: "a streamed response with tools",
+      body: { model: "gpt-5", input: "Hello", stream: true },
+      answer: { type: eventStream, body: stream },
+    },
+  ];
+}
+
 const cases: Case[] = [
   {
     name: "a chat with a cache",
@@ -201,6 +325,9 @@ const cases: Case[] = [
     },
     nanos: 10 * 2_500 + 20 * 100_000 + 5 * 10_000 + 35 * 200_000,
   },
+  ...tierCases(),
+  ...rerankCases(),
+  ...toolCases(),
   {
     name: "a chat of an unknown model",
     body: { model: "no-such-model", messages },
@@ -375,7 +502,7 @@ const cases: Case[] = [
         usage: { input_tokens: 10, output_tokens: 5, server_tool_use: { web_search_requests: 2 } },
       },
     },
-    nanos: 10 * 3_000 + 5 * 15_000,
+    nanos: 10 * 3_000 + 5 * 15_000 + 2 * 10_000_000,
     units: { web_search: 2 },
   },
   {

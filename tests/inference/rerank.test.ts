@@ -84,8 +84,11 @@ const cases: Readonly<Record<string, { headers: () => HeaderChanges; id?: string
   voyage: { headers: () => at("voyage"), model: "m-1", usage: { total_tokens: 42 } },
   jina: { headers: () => at("jina"), usage: { total_tokens: 42 } },
   pinecone: { headers: () => at("pinecone"), usage: { search_units: 2 } },
-  bedrock: { headers: () => ({ ...at("bedrock"), ...awsHeaders }) },
-  "vertex-ai": { headers: () => ({ ...at("vertex-ai"), "x-gateway-vertex-project-id": "p" }) },
+  bedrock: { headers: () => ({ ...at("bedrock"), ...awsHeaders }), usage: { search_units: 1 } },
+  "vertex-ai": {
+    headers: () => ({ ...at("vertex-ai"), "x-gateway-vertex-project-id": "p" }),
+    usage: { search_units: 1 },
+  },
 };
 
 interface Answer {

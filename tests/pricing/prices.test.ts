@@ -55,6 +55,21 @@ for (const [provider, model, name] of [
   });
 }
 
+for (const [provider, model, name] of [
+  ["openai", "ft:gpt-4o-mini-2024-07-18:acme::A1b2C3", "ft:gpt-4o-mini-2024-07-18"],
+  ["openai", "ft:gpt-4o-mini-2024-07-18:acme:helper:A1b2C3:ckpt-step-90", "ft:gpt-4o-mini-2024-07-18"],
+  ["openai", "ft:gpt-4o", "ft:gpt-4o"],
+  // the list has no tuned one
+  ["openai", "ft:gpt-4.1-nano:acme::A1b2C3", "gpt-4.1-nano"],
+  ["azure-openai", "gpt-4o-2024-08-06.ft-0e208cf33a6a466994aff31a08aba678", "gpt-4o-2024-08-06.ft"],
+  ["openai", "ft:no-such-model:acme::A1b2C3", undefined],
+  ["openai", "ft::acme", undefined],
+] as const) {
+  test(`findPrice() knows ${name} for the tuned ${model}`, () => {
+    assert.equal(findPrice(provider, model)?.name, name);
+  });
+}
+
 test("findPrice() drops the region of Bedrock's names", () => {
   const name = "anthropic.claude-3-haiku-20240307-v1:0";
   assert.ok(findPrice("bedrock", name));
@@ -84,7 +99,7 @@ test("listModels() names each model once, without bounds of prompts", () => {
 
 test("every entry of the list is read whole", () => {
   const kinds = Object.keys(tokenKinds).join("|");
-  const part = String.raw` (?:(?:batch\.)?(?:${kinds})|unit\.\w+|image\.\w+\.\w+)=\d+(?:\.\d+)?`;
+  const part = String.raw` (?:(?:(?:batch|flex|priority)\.)?(?:${kinds})|unit\.\w+|image\.\w+\.\w+)=\d+(?:\.\d+)?`;
   const form = new RegExp(`^(?:# [a-z0-9-]+|[^\\s=]+(?:${part})+)$`);
   const lines = priceList.trim().split("\n");
   assert.deepEqual(

@@ -174,7 +174,7 @@ testConformance(bedrock, [
     },
     dropped: ["max_chunks_per_doc", "max_tokens_per_doc", "priority", "rank_fields", "truncation"],
     answer: jsonFixture("bedrock", "rerank.json"),
-    wanted: answered("rerank-0", arn, { results: results(true) }),
+    wanted: answered("rerank-0", arn, { results: results(true), usage: { search_units: 1 } }),
   },
   {
     ...base,
@@ -182,7 +182,7 @@ testConformance(bedrock, [
     request: { ...plain("amazon.rerank-v1:0"), top_n: 50 },
     sent: { body: ranking("arn:aws:bedrock:us-east-1::foundation-model/amazon.rerank-v1:0", 3) },
     answer: jsonFixture("bedrock", "rerank.json"),
-    wanted: answered("rerank-0", "amazon.rerank-v1:0", { results: results(false) }),
+    wanted: answered("rerank-0", "amazon.rerank-v1:0", { results: results(false), usage: { search_units: 1 } }),
   },
   {
     ...base,
@@ -224,7 +224,10 @@ testConformance(vertexAi, [
     },
     dropped: ["max_chunks_per_doc", "max_tokens_per_doc", "parameters", "priority", "rank_fields", "truncation"],
     answer: jsonFixture("vertex-ai", "rerank.json"),
-    wanted: answered("rerank-0", "semantic-ranker-default@latest", { results: results(true, [0.98, 0.12]) }),
+    wanted: answered("rerank-0", "semantic-ranker-default@latest", {
+      results: results(true, [0.98, 0.12]),
+      usage: { search_units: 1 },
+    }),
   },
   {
     ...base,

@@ -38,6 +38,8 @@ export interface ServedOperation extends Counting {
   readonly streamed: boolean;
   /** Facts about bodies that are not JSON or hold media. */
   readonly media: MediaFacts;
+  /** What is asked for, in the gateway's shape. */
+  readonly request: object;
   /** Extra headers of the upstream's request. */
   headers(given: Readonly<Record<string, string>>): Record<string, string>;
   /** The upstream's request. */
@@ -138,6 +140,7 @@ function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedO
     framing: adapter.framing ?? "sse",
     streamed: isStreamed(name, request),
     media: toMediaFacts(parts),
+    request,
     headers: (given) => adapter.headers?.(request, given) ?? {},
     body: () => (adapter.toUpstream ? adapter.toUpstream(request, options) : request),
     answer: (body) => adapter.fromUpstream?.(body, request, options),

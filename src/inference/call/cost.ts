@@ -31,7 +31,9 @@ function withRouter(counts: LoggedUsage): LoggedUsage {
 export function costOfRequest(log: CallRecord, status: number, providers: ProviderRegistry): number | null {
   const { provider, usage, prices, model, answeredModel } = log;
   const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;
-  if (!isAnswered || log.isDenied || isFreeRoute(log.operation)) return 0;
+  // of a stream that broke off the provider may have reported nothing
+  const isPaid = isAnswered || (log.isCut && usage !== null);
+  if (!isPaid || log.isDenied || isFreeRoute(log.operation)) return 0;
   if (provider !== null && providers.get(provider)?.isFree) return 0;
   if (provider === null || usage === null) return null;
   const find: PriceList = prices ?? ((name) => findPriceTiers(provider, name));

@@ -70,8 +70,9 @@ function toLoggedCall({ provider, model, url, status, error, ...times }: Upstrea
 /** Fields only some requests have. Spreading them into the others would slow all of them. */
 function addRareDetails(
   details: LogDetails,
-  { attempts, configSlug, skipped, prompt, dropped, hooks }: CallerContext["log"],
+  { attempts, configSlug, skipped, prompt, dropped, hooks, isEstimated }: CallerContext["log"],
 ): void {
+  if (isEstimated) details.estimated = true;
   if (attempts.length > 0) Object.assign(details, { config: configSlug, attempts, skipped: [...skipped] });
   if (prompt) {
     const { id, slug, versionId } = prompt;

@@ -1,6 +1,6 @@
 import type { CallerContext } from "../../context.ts";
-import { finiteNumber, isObject, nonEmptyString, stringOf } from "../../lib/json.ts";
-import { type FurtherCounts, toLoggedUsage, withUnits } from "../../logs/usage.ts";
+import { finiteNumber, isObject, nonEmptyString, objectsIn, stringOf } from "../../lib/json.ts";
+import { type FurtherCounts, toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
 
@@ -43,6 +43,30 @@ const readImages: Reader = ({ answer, request }) => {
   return { units: { images: made.length }, image };
 };
 
+/** Whether an item of a response is a call of a provider's tool that is charged for. Pages that are opened are not. */
+function isCharged(item: Record<string, unknown>, type: string): boolean {
+  if (item.type !== type || item.status === "failed") return false;
+  const action = member(item.action, "type");
+  return type !== "web_search_call" || action === undefined || action === "search";
+}
+
+/**
+ * Calls of the provider's own tools; of a code interpreter, its containers
+ * (https://platform.openai.com/docs/pricing#built-in-tools).
+ */
+const readTools: Reader = ({ answer }) => {
+  const items = objectsIn(member(answer, "output"));
+  const callsOf = (type: string) => items.filter((item) => isCharged(item, type));
+  const containers = new Set(callsOf("code_interpreter_call").map((item) => item.container_id ?? item.id));
+  const counts = {
+    web_search: callsOf("web_search_call").length,
+    file_search: callsOf("file_search_call").length,
+    code_interpreter: containers.size,
+  };
+  const units = Object.entries(counts).filter(([, count]) => count > 0);
+  return units.length === 0 ? {} : { units: Object.fromEntries(units) };
+};
+
 /** How units other than tokens are read. */
 const readers: Readonly<Record<CountedUnit, Reader>> = {
   none: () => ({}),
@@ -50,6 +74,7 @@ const readers: Readonly<Record<CountedUnit, Reader>> = {
   search_units: ({ answer }) => unit("search_units", numberOf(member(member(answer, "usage"), "search_units"))),
   seconds: readSeconds,
   images: readImages,
+  tools: readTools,
   characters: ({ request }) => unit("characters", numberOf([...(stringOf(member(request, "input")) ?? "")].length)),
 };
 
@@ -69,6 +94,6 @@ export function readFurtherCounts<Name extends OperationName>(call: CountedCall<
 /** Records the counts of a response and the model it names. */
 export function noteCounts({ log }: CallerContext, operation: Counting, answer: object | undefined): void {
   const usage = answer === undefined ? null : toLoggedUsage(operation.usageOf(answer));
-  log.usage = withUnits(usage, operation.furtherCountsOf(answer));
+  log.usage = withTier(withUnits(usage, operation.furtherCountsOf(answer)), member(answer, "service_tier"));
   log.answeredModel = stringOf(member(answer, "model")) ?? stringOf(member(answer, "modelVersion")) ?? null;
 }

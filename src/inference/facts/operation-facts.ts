@@ -20,7 +20,7 @@ export type StreamEvents =
 export type Media = "none" | "images" | "speech" | "transcript";
 
 /** What providers charge for besides tokens. */
-export type CountedUnit = "none" | "pages" | "search_units" | "seconds" | "images" | "characters";
+export type CountedUnit = "none" | "pages" | "search_units" | "seconds" | "images" | "characters" | "tools";
 
 /** Facts of one operation. */
 interface OperationFacts {
@@ -78,7 +78,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     events: "responses",
     replays: true,
     media: "none",
-    counted: "none",
+    counted: "tools",
     isFree: false,
   },
   generateContent: {

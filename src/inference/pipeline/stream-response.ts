@@ -1,13 +1,16 @@
-import type { CallerContext } from "../../context.ts";
+import type { CallerContext, RunningStream } from "../../context.ts";
 import { UpstreamError } from "../../errors.ts";
 import { BodyError, readBytes } from "../../lib/body.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { EventBlocks, readEvents } from "../../lib/sse.ts";
-import { toLoggedUsage, withUnits } from "../../logs/usage.ts";
+import { toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
+import type { LoggedUsage } from "../../schemas/logs.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";
+import { noteDiscarded } from "../call/cost.ts";
+import { estimateUsage } from "../call/estimate-usage.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
 import { relayEvents, type StreamEnd } from "../stream/event-relay.ts";
@@ -62,10 +65,42 @@ function relay(
   });
 }
 
+/** Token counts of a stream with what is counted besides, and its service tier. */
+function countsOf(usage: LoggedUsage | null, observer: StreamObserver, operation: ServedOperation): LoggedUsage | null {
+  return withTier(withUnits(usage, operation.furtherCountsOf(observer.answer?.())), observer.tier?.());
+}
+
 /** Records what a stream reported, once it is over. */
 function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }: CallerContext): void {
-  log.usage = withUnits(toLoggedUsage(observer.usage()), operation.furtherCountsOf(undefined));
+  log.usage = countsOf(toLoggedUsage(observer.usage()), observer, operation);
   log.answeredModel = observer.model?.() ?? null;
+}
+
+/** Whether tokens of a stream have to be estimated: it broke off, and its provider did not report a failure. */
+function isCutShort({ status }: StreamEnd, observer: StreamObserver, { operation }: StreamedCall): boolean {
+  return status !== 200 && observer.state() !== "failed" && !operation.media.isHeavy;
+}
+
+/** As `noteEnd`, for a stream that broke off. The gateway's drain waits for it as for a stream. */
+async function noteCut(
+  { sent, sentBytes }: StreamEnd,
+  observer: StreamObserver,
+  call: StreamedCall,
+  context: CallerContext,
+): Promise<void> {
+  const { log, services } = context;
+  const { operation } = call;
+  noteEnd(observer, call, context);
+  const running: RunningStream = { tick() {}, end() {} };
+  services.streams.add(running);
+  try {
+    const reported = toLoggedUsage(observer.usage());
+    const { usage, isEstimated } = await estimateUsage({ request: operation.request, reported, sent, sentBytes });
+    log.usage = countsOf(usage, observer, operation);
+    log.isEstimated ||= isEstimated;
+  } finally {
+    services.streams.delete(running);
+  }
 }
 
 /** A streamed response that is forwarded unchanged; its log row is written when it ends. */
@@ -76,15 +111,17 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
   const hooks = guard?.stream(strict);
   const headers = headersOf(upstream, call, context);
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
-  const onEnd = ({ status: ended, error, sent }: StreamEnd) => {
+  const onEnd = (end: StreamEnd) => {
     endCall(call.attempt, context);
-    const status = ended === 200 ? (hooks?.status ?? ended) : ended;
+    const status = end.status === 200 ? (hooks?.status ?? end.status) : end.status;
     finish({
       status,
-      error,
+      error: end.error,
       note() {
+        log.responseBody = operation.media.isHeavy ? null : end.sent;
+        log.isCut = end.status !== 200;
+        if (isCutShort(end, observer, call)) return noteCut(end, observer, call, context);
         noteEnd(observer, call, context);
-        log.responseBody = operation.media.isHeavy ? null : sent;
       },
     });
   };
@@ -109,11 +146,16 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
   const body = await relay(upstream, { ...call, observer, onEnd }, context);
   // the DOM types want bytes that are not shared between threads; these are not
   const held = new Response(body as BodyInit);
-  const bytes = await readBytes(held, heldBounds).catch((cause: unknown) => {
+  const read = readBytes(held, heldBounds).catch((cause: unknown) => {
     if (!(cause instanceof BodyError) || cause.problem !== "too_large") throw cause;
     const provider = destination.provider.slug;
     const message = `Cannot return the response of ${provider}: it is too large to be checked by its guardrails`;
     throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
+  });
+  const bytes = await read.finally(async () => {
+    if (!ended || !isCutShort(ended, observer, call)) return;
+    await noteCut(ended, observer, call, context);
+    noteDiscarded(context);
   });
   if (ended?.error) throw ended.error;
   const text = new TextDecoder().decode(bytes);

@@ -79,5 +79,6 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
       const model: unknown = Reflect.get(last, "model");
       return stringOf(model);
     },
+    tier: (): unknown => Reflect.get(last, "service_tier"),
   };
 }

@@ -56,6 +56,8 @@ export interface StreamEnd {
   error: unknown;
   /** What was sent, cut at the log's limit. */
   sent: BodyPieces;
+  /** Bytes that were sent. */
+  sentBytes: number;
 }
 
 /** A stream to a client. */
@@ -84,6 +86,7 @@ class EventRelay implements RunningStream {
   #first: Uint8Array | undefined;
   /** What was sent, cut at the log's limit. */
   readonly #sent = new BodyPieces();
+  #sentBytes = 0;
   readonly #pace = new Pace();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #lastReadAt: number;
@@ -153,6 +156,7 @@ class EventRelay implements RunningStream {
 
   #send(bytes: Uint8Array): void {
     this.#sent.add(bytes);
+    this.#sentBytes += bytes.length;
     this.#controller?.enqueue(bytes);
     this.#lastSentAt = this.#options.context.services.clock.monotonic();
   }
@@ -335,7 +339,7 @@ class EventRelay implements RunningStream {
     this.#ended = true;
     this.#options.context.services.streams.delete(this);
     this.#options.attempt.release();
-    this.#options.onEnd({ status, error, sent: this.#sent });
+    this.#options.onEnd({ status, error, sent: this.#sent, sentBytes: this.#sentBytes });
   }
 }
 

@@ -63,5 +63,6 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
       const model: unknown = Reflect.get(last, "model");
       return stringOf(model);
     },
+    tier: (): unknown => Reflect.get(last, "service_tier"),
   };
 }

@@ -20,6 +20,10 @@ export interface StreamObserver {
   usage(): unknown;
   /** The model that responds; undefined where no inspected event names it. */
   model?(): string | undefined;
+  /** The service tier that answers; undefined where no event that was looked into names it. */
+  tier?(): unknown;
+  /** The whole answer, where the event that ends the stream holds it. */
+  answer?(): object | undefined;
 }
 
 /** The fields of the gateway's error body, for streams with error events in a form of the route. */
@@ -82,6 +86,7 @@ class CompletionEvents {
   failed = false;
   usage: unknown;
   model: string | undefined;
+  tier: unknown;
   /** The error for an unusable chunk: thrown once what came before it was sent. */
   failure: unknown;
   /** Trailing chunk for usage that came with content. */
@@ -141,6 +146,7 @@ class CompletionEvents {
     if (!isObject(chunk.usage)) return true;
     this.usage = chunk.usage;
     if (typeof chunk.model === "string") this.model = chunk.model;
+    this.tier = chunk.service_tier;
     if (!isTrailer(chunk)) return true;
     this.#owed = undefined;
     return this.#options.includeUsage;
@@ -194,5 +200,6 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
     failure: (body) => encoder.encode(encodeEvent(body)),
     usage: () => events.usage,
     model: () => events.model,
+    tier: () => events.tier,
   };
 }

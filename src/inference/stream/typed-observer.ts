@@ -52,6 +52,8 @@ class TypedState {
   readonly #stream: TypedStream;
   usage: Members | undefined;
   model: string | undefined;
+  tier: unknown;
+  answer: object | undefined;
   ended: "complete" | "failed" | undefined;
   #isOver = false;
   begun: Members | undefined;
@@ -74,8 +76,12 @@ class TypedState {
     this.usage = mergeUsage(this.usage, this.#stream.usageOf(event));
     const holder = event.message ?? event.response;
     if (isObject(holder) && typeof holder.model === "string") this.model = holder.model;
+    if (isObject(holder)) this.tier = holder.service_tier;
     if (this.#stream.failures.has(type)) this.ended = "failed";
-    else if (this.#stream.last.has(type)) this.ended = "complete";
+    else if (this.#stream.last.has(type)) {
+      this.ended = "complete";
+      if (isObject(event.response)) this.answer = event.response;
+    }
     this.#isOver ||= this.ended !== undefined && this.#stream.warnings?.has(type) !== true;
   }
 }
@@ -84,7 +90,7 @@ function observeWith(
   state: TypedState,
   stream: TypedStream,
   observe: StreamObserver["observe"],
-): Pick<StreamObserver, "observe" | "state" | "ending" | "failure" | "usage" | "model"> {
+): Pick<StreamObserver, "observe" | "state" | "ending" | "failure" | "usage" | "model" | "tier" | "answer"> {
   return {
     observe,
     state: () => state.ended ?? "open",
@@ -96,6 +102,8 @@ function observeWith(
     },
     usage: () => state.usage,
     model: () => state.model,
+    tier: () => state.tier,
+    answer: () => state.answer,
   };
 }
 

@@ -2,7 +2,7 @@
  * List prices of models. `# <provider>` starts a section; each line is a model's name and `<what>=<price>` pairs.
  *
  * - `in`, `out`, `read`, `write` (prompt cache), `audio-in`, `audio-out`, `audio-read`, `image-in`, `image-out`: US dollars
- *   per million tokens; the same after `batch.` for batches.
+ *   per million tokens; the same after `batch.` for batches, and after `flex.` and `priority.` for these service tiers.
  * - `unit.<name>`: US dollars each.
  * - `image.<quality>.<size>`: US dollars per image.
  *
@@ -25,38 +25,38 @@ jamba-mini-2 in=0.2 out=0.4
 jamba-mini-2-2026-01 in=0.2 out=0.4
 # anthropic
 claude-2.1 in=8 out=24
-claude-3-5-haiku-20241022 in=0.8 out=4 read=0.08 write=1 batch.in=0.4 batch.out=2 unit.cache_write_1h=0.0000016
-claude-3-5-haiku-latest in=0.8 out=4 read=0.08 write=1 unit.cache_write_1h=0.0000016
-claude-3-5-sonnet-20240620 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-claude-3-5-sonnet-20241022 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-3-5-sonnet-latest in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-claude-3-7-sonnet-20250219 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-3-7-sonnet-latest in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
+claude-3-5-haiku-20241022 in=0.8 out=4 read=0.08 write=1 batch.in=0.4 batch.out=2 unit.cache_write_1h=0.0000016 unit.web_search=0.01
+claude-3-5-haiku-latest in=0.8 out=4 read=0.08 write=1 unit.cache_write_1h=0.0000016 unit.web_search=0.01
+claude-3-5-sonnet-20240620 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-5-sonnet-20241022 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-5-sonnet-latest in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-7-sonnet-20250219 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-7-sonnet-latest in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
 claude-3-haiku-20240307 in=0.25 out=1.25 read=0.03 write=0.3 batch.in=0.125 batch.out=0.625 unit.cache_write_1h=0.0000005
 claude-3-opus-20240229 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
 claude-3-opus-latest in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
 claude-3-sonnet-20240229 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-claude-4-opus-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-4-sonnet-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
-claude-haiku-4-5 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002
-claude-haiku-4-5-20251001 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002
-claude-opus-4-0 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-1 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-1-20250805 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-5-20251101 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-6 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-sonnet-4-0 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-5 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-5-20250929 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
+claude-4-opus-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-4-sonnet-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002 unit.web_search=0.01
+claude-haiku-4-5 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002 unit.web_search=0.01
+claude-haiku-4-5-20251001 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002 unit.web_search=0.01
+claude-opus-4-0 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-1 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-1-20250805 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-5-20251101 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-6 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-sonnet-4-0 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-5 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-5-20250929 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004 unit.web_search=0.01
 # anyscale
 BAAI/bge-large-en-v1.5 in=0.05
 HuggingFaceH4/zephyr-7b-beta in=0.15 out=0.15
@@ -81,7 +81,6 @@ AI21-Jamba-1.5-Mini in=0.2 out=0.4
 Codestral-2501 in=0.3 out=0.9
 Cohere-command-r-08-2024 in=0.15 out=0.6
 Cohere-command-r-plus-08-2024 in=2.5 out=10
-DeepSeek-R1 in=7.08 out=2.36
 DeepSeek-V3 in=1.14 out=4.56
 DeepSeek-V3-0324 in=1.14 out=4.56
 DeepSeek-V3.1 in=1.23 out=4.94
@@ -95,7 +94,6 @@ Kimi-K2.6 in=0.95 out=4
 Kimi-K2.7-Code in=0.95 out=4 read=0.19
 Kimi-K3 in=33 out=165 read=3.3
 Llama-2-70b-chat in=1.54 out=1.77
-Llama-2-7b-chat in=0.67 out=0.52
 Llama-3.2-11B-Vision-Instruct in=0.37 out=0.37
 Llama-3.2-90B-Vision-Instruct in=2.04 out=2.04
 Llama-3.3-70B-Instruct in=0.71 out=0.71
@@ -108,7 +106,7 @@ Meta-Llama-3-8B-Instruct in=0.3 out=0.61
 Meta-Llama-3.1-405B-Instruct in=5.33 out=16
 Meta-Llama-3.1-70B-Instruct in=0.71 out=0.71
 Meta-Llama-3.1-8B-Instruct in=0.3 out=0.61
-Mistral-Large-2411 in=6 out=2
+Mistral-Large-2411 in=2 out=6
 Mistral-Large-3 in=0.5 out=1.5
 Mistral-Nemo in=0.15 out=0.15
 Phi-3.5-MoE-instruct in=0.16 out=0.64
@@ -116,8 +114,8 @@ Phi-3.5-mini-instruct in=0.13 out=0.52
 Phi-3.5-vision-instruct in=0.13 out=0.52
 Phi-4 in=0.125 out=0.5
 Phi-4-mini-instruct in=0.075 out=0.3
-Phi-4-multilmodal-instruct in=0.08 out=0.32 audio-in=4 audio-out=0.32
-Phi-4-multimodal-instruct in=0.08 out=0.32 audio-in=4 audio-out=0.32
+Phi-4-multilmodal-instruct in=0.08 out=0.32 audio-in=4
+Phi-4-multimodal-instruct in=0.08 out=0.32 audio-in=4
 Stable-Diffusion-3.5-Large image.default.default=0.08
 Stable-Image-Core image.default.default=0.04
 Stable-Image-Ultra image.default.default=0.14
@@ -146,14 +144,13 @@ claude-sonnet-4-5-20250929 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0
 claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
 claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
 codestral-2501 in=0.3 out=0.9
-codex-mini-latest in=1.5 out=6 read=6 write=0.375
+codex-mini-latest in=1.5 out=6 read=0.375
 cohere.Cohere-rerank-v4.0-fast in=2000
 cohere.Cohere-rerank-v4.0-pro in=2500
 computer-use-preview in=3 out=12
 dall-e-2 image.default.default=0.02 image.default.1024x1024=0.02 image.default.512x512=0.018 image.default.256x256=0.016 image.standard.default=0.02 image.standard.1024x1024=0.02 image.standard.512x512=0.018 image.standard.256x256=0.016
 dall-e-3 image.default.default=0.04 image.default.1024x1024=0.04 image.default.1024x1792=0.08 image.default.1792x1024=0.08 image.standard.default=0.04 image.standard.1024x1024=0.04 image.standard.1024x1792=0.08 image.standard.1792x1024=0.08 image.hd.default=0.08 image.hd.1024x1024=0.08 image.hd.1024x1792=0.12 image.hd.1792x1024=0.12
 davinci in=20 out=20
-deepseek-r1 in=7.08 out=2.36
 gpt-3.5-turbo in=1.5 out=2
 gpt-3.5-turbo-0301 in=1.5 out=2
 gpt-3.5-turbo-0613 in=1.5 out=2
@@ -195,14 +192,14 @@ gpt-4o-2024-11-20 in=2.5 out=10 read=1.25
 gpt-4o-mini in=0.15 out=0.6 read=0.075
 gpt-4o-mini-2024-07-18 in=0.15 out=0.6 read=0.075
 gpt-4o-mini-2024-07-18.ft in=0.3 out=1.2 read=0.15 unit.file_search=0.0025
-gpt-4o-mini-audio-preview in=15 out=0.6 audio-in=20 audio-out=10
-gpt-4o-mini-audio-preview-2024-12-17 in=15 out=0.6 audio-in=20 audio-out=10
-gpt-4o-mini-realtime-preview in=0.6 out=2.4 read=3 audio-in=100 audio-out=200 audio-read=3
-gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=3 audio-in=100 audio-out=200 audio-read=3
+gpt-4o-mini-audio-preview in=0.15 out=0.6 audio-in=10 audio-out=20
+gpt-4o-mini-audio-preview-2024-12-17 in=0.15 out=0.6 audio-in=10 audio-out=20
+gpt-4o-mini-realtime-preview in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
+gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
 gpt-4o-mini-search-preview in=0.15 out=0.6
 gpt-4o-mini-search-preview-2025-03-11 in=0.15 out=0.6
 gpt-4o-mini-transcribe in=1.25 out=5 unit.request_audio_token=0.003
-gpt-4o-mini-tts in=0.6 unit.response_audio_token=0.015
+gpt-4o-mini-tts in=0.6 audio-out=12
 gpt-4o-mini.ft in=0.3 out=1.2 read=0.15 unit.file_search=0.0025
 gpt-4o-realtime-preview in=5 out=20 read=2.5 audio-in=40 audio-out=80 audio-read=2.5
 gpt-4o-realtime-preview-2024-10-01 in=5 out=20 read=2.5 audio-in=100 audio-out=200 audio-read=20
@@ -221,8 +218,8 @@ gpt-5-mini in=0.25 out=2 read=0.025 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-mini-2025-08-07 in=0.25 out=2 read=0.025 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-nano in=0.05 out=0.4 read=0.005 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-nano-2025-08-07 in=0.05 out=0.4 read=0.005 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-pro in=15 out=120 read=0.005 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-pro-2025-10-06 in=15 out=120 read=0.005 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-pro in=15 out=120 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-pro-2025-10-06 in=15 out=120 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-search-api in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-search-api-2025-10-14 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.1 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
@@ -264,12 +261,12 @@ gpt-image-1.5 in=5 out=40 read=1.25
 gpt-image-1.5-2025-12-16 in=5 out=10 read=1.25
 gpt-image-2 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
 gpt-image-2-2026-04-21 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
-gpt-realtime in=4 out=16 read=16 write=0.5 audio-in=32 audio-out=64 audio-read=64
-gpt-realtime-1.5 in=4 out=16 read=16 write=0.5 audio-in=32 audio-out=64 audio-read=64
+gpt-realtime in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
+gpt-realtime-1.5 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
 gpt-realtime-2 in=4 out=24 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
 gpt-realtime-2.1 in=4 out=24 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
 gpt-realtime-2.1-mini in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
-gpt-realtime-2025-08-28 in=4 out=16 read=16 write=0.5 audio-in=32 audio-out=64 audio-read=64
+gpt-realtime-2025-08-28 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
 gpt-realtime-mini in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 gpt-realtime-mini-2025-10-06 in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 gpt-realtime-mini-2025-12-15 in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
@@ -329,7 +326,6 @@ phi35-moe-instruct in=0.16 out=0.64
 phi35-vision-instruct in=0.13 out=0.52
 phi4 in=0.125 out=0.5
 phi4-mini-instruct in=0.075 out=0.3
-poseidon in=10 out=2.5
 sora-2 unit.video_duration_seconds_720_1280=0.1 unit.video_duration_seconds_1280_720=0.1
 sora-2-pro unit.video_duration_seconds_720_1280=0.3 unit.video_duration_seconds_1280_720=0.3 unit.video_duration_seconds_1024_1792=0.5 unit.video_duration_seconds_1792_1024=0.5
 text-ada-001 in=0.4 out=0.4
@@ -348,7 +344,7 @@ tts-hd in=30
 # azure-openai
 ada in=0.1
 chatgpt-4o-latest in=2.5 out=10 read=1.25 unit.file_search=0.0025
-codex-mini-latest in=1.5 out=6 read=6 write=0.375
+codex-mini-latest in=1.5 out=6 read=0.375
 computer-use-preview in=3 out=12
 dall-e-2 image.default.default=0.02 image.default.1024x1024=0.02 image.default.512x512=0.018 image.default.256x256=0.016 image.standard.default=0.02 image.standard.1024x1024=0.02 image.standard.512x512=0.018 image.standard.256x256=0.016
 dall-e-3 image.default.default=0.04 image.default.1024x1024=0.04 image.default.1024x1792=0.08 image.default.1792x1024=0.08 image.standard.default=0.04 image.standard.1024x1024=0.04 image.standard.1024x1792=0.08 image.standard.1792x1024=0.08 image.hd.default=0.08 image.hd.1024x1024=0.08 image.hd.1024x1792=0.12 image.hd.1792x1024=0.12
@@ -394,13 +390,13 @@ gpt-4o-2024-11-20 in=2.5 out=10 read=1.25 unit.file_search=0.0025
 gpt-4o-mini in=0.15 out=0.6 read=0.075 unit.file_search=0.0025
 gpt-4o-mini-2024-07-18 in=0.15 out=0.6 read=0.075 unit.file_search=0.0025
 gpt-4o-mini-2024-07-18.ft in=0.3 out=1.2 read=0.15 unit.file_search=0.0025
-gpt-4o-mini-audio-preview in=15 out=0.6 audio-in=20 audio-out=10
-gpt-4o-mini-audio-preview-2024-12-17 in=15 out=0.6 audio-in=20 audio-out=10
-gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=3 audio-in=100 audio-out=200 audio-read=3
+gpt-4o-mini-audio-preview in=0.15 out=0.6 audio-in=10 audio-out=20
+gpt-4o-mini-audio-preview-2024-12-17 in=0.15 out=0.6 audio-in=10 audio-out=20
+gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
 gpt-4o-mini-search-preview in=0.15 out=0.6
 gpt-4o-mini-search-preview-2025-03-11 in=0.15 out=0.6
 gpt-4o-mini-transcribe in=1.25 out=5 unit.request_audio_token=0.003
-gpt-4o-mini-tts in=0.6 unit.response_audio_token=0.015
+gpt-4o-mini-tts in=0.6 audio-out=12
 gpt-4o-mini.ft in=0.3 out=1.2 read=0.15 unit.file_search=0.0025
 gpt-4o-realtime-preview in=5 out=20 read=2.5 audio-in=40 audio-out=80 audio-read=2.5
 gpt-4o-realtime-preview-2024-10-01 in=5 out=20 read=2.5 audio-in=100 audio-out=200 audio-read=20
@@ -418,8 +414,8 @@ gpt-5-mini in=0.25 out=2 read=0.025 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-mini-2025-08-07 in=0.25 out=2 read=0.025 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5-nano in=0.05 out=0.4 read=0.005 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5-nano-2025-08-07 in=0.05 out=0.4 read=0.005 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
-gpt-5-pro in=15 out=120 read=0.005 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
-gpt-5-pro-2025-10-06 in=15 out=120 read=0.005 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
+gpt-5-pro in=15 out=120 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
+gpt-5-pro-2025-10-06 in=15 out=120 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5-search-api in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5-search-api-2025-10-14 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5.1 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
@@ -461,12 +457,12 @@ gpt-image-1 image-in=10 image-out=40 image.default.default=0.167 image.default.1
 gpt-image-1.5 image-in=8 image-out=32 image.default.default=0.133 image.default.1024x1024=0.133 image.default.1024x1536=0.2 image.default.1536x1024=0.2 image.high.default=0.133 image.high.1024x1024=0.133 image.high.1024x1536=0.2 image.high.1536x1024=0.2 image.medium.default=0.034 image.medium.1024x1024=0.034 image.medium.1024x1536=0.05 image.medium.1536x1024=0.05 image.low.default=0.009 image.low.1024x1024=0.009 image.low.1024x1536=0.013 image.low.1536x1024=0.013
 gpt-image-2 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
 gpt-image-2-2026-04-21 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
-gpt-realtime in=4 out=16 read=16 write=0.5 audio-in=32 audio-out=64 audio-read=64
-gpt-realtime-1.5 in=4 out=16 read=16 write=0.5 audio-in=32 audio-out=64 audio-read=64
+gpt-realtime in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
+gpt-realtime-1.5 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
 gpt-realtime-2 in=4 out=24 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
 gpt-realtime-2.1 in=4 out=24 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
 gpt-realtime-2.1-mini in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
-gpt-realtime-2025-08-28 in=4 out=16 read=16 write=0.5 audio-in=32 audio-out=64 audio-read=64
+gpt-realtime-2025-08-28 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
 gpt-realtime-mini in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 gpt-realtime-mini-2025-10-06 in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 gpt-realtime-mini-2025-12-15 in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
@@ -527,7 +523,7 @@ amazon.titan-text-lite-v1 in=0.15 out=0.2
 anthropic.claude-3-5-haiku-20241022-v1:0 in=0.8 out=4 read=0.08 write=1 unit.cache_write_1h=0.0000016
 anthropic.claude-3-5-sonnet-20240620-v1:0 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
 anthropic.claude-3-5-sonnet-20241022-v2:0 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-anthropic.claude-3-7-sonnet-20250219-v1:0 in=3 out=15 read=3.75 write=0.3 unit.cache_write_1h=0.000006
+anthropic.claude-3-7-sonnet-20250219-v1:0 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
 anthropic.claude-3-haiku-20240307-v1:0 in=0.25 out=1.25
 anthropic.claude-3-opus-20240229-v1:0 in=15 out=75
 anthropic.claude-3-sonnet-20240229-v1:0 in=3 out=15
@@ -560,7 +556,7 @@ claude in=8 out=24
 claude-3-5-haiku-20241022 in=0.8 out=4 read=0.08 write=1 unit.cache_write_1h=0.0000016
 claude-3-5-sonnet-20240620 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
 claude-3-5-sonnet-20241022 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-claude-3-7-sonnet-20250219 in=3 out=15 read=3.75 write=0.3 unit.cache_write_1h=0.000006
+claude-3-7-sonnet-20250219 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
 claude-3-haiku-20240307 in=0.25 out=1.25
 claude-3-opus-20240229 in=15 out=75
 claude-3-sonnet-20240229 in=3 out=15
@@ -764,54 +760,54 @@ zai.glm-4.7 in=0.6 out=2.2
 zai.glm-4.7-flash in=0.07 out=0.4
 zai.glm-5 in=1 out=3.2
 # byteplus
-deepseek-v3-2 in=0.28 out=0.42 read=0.056 write=0.0083
-deepseek-v3-2-251201 in=0.28 out=0.42 read=0.056 write=0.0083
-deepseek-v3-2-251201-gt-32k in=0.56 out=0.84 read=0.056 write=0.0083
-deepseek-v3-2-251201-lte-32k in=0.28 out=0.42 read=0.056 write=0.0083
-deepseek-v3-2-gt-32k in=0.56 out=0.84 read=0.056 write=0.0083
-deepseek-v3-2-lte-32k in=0.28 out=0.42 read=0.056 write=0.0083
-seed-1-6 in=0.25 out=2 read=0.05 write=0.0083
-seed-1-6-250915 in=0.25 out=2 read=0.05 write=0.0083
-seed-1-6-250915-gt-128k in=0.5 out=4 read=0.05 write=0.0083
-seed-1-6-250915-lte-128k in=0.25 out=2 read=0.05 write=0.0083
-seed-1-6-flash in=0.075 out=0.3 read=0.015 write=0.0083
-seed-1-6-flash-250715 in=0.075 out=0.3 read=0.015 write=0.0083
-seed-1-6-flash-250715-gt-128k in=0.1 out=0.8 read=0.015 write=0.0083
-seed-1-6-flash-250715-lte-128k in=0.075 out=0.3 read=0.015 write=0.0083
-seed-1-6-flash-gt-128k in=0.1 out=0.8 read=0.015 write=0.0083
-seed-1-6-flash-lte-128k in=0.075 out=0.3 read=0.015 write=0.0083
-seed-1-6-gt-128k in=0.5 out=4 read=0.05 write=0.0083
-seed-1-6-lte-128k in=0.25 out=2 read=0.05 write=0.0083
-seed-1-8 in=0.25 out=2 read=0.05 write=0.0083
-seed-1-8-251228 in=0.25 out=2 read=0.05 write=0.0083
-seed-1-8-251228-gt-128k in=0.5 out=4 read=0.05 write=0.0083
-seed-1-8-251228-lte-128k in=0.25 out=2 read=0.05 write=0.0083
-seed-1-8-gt-128k in=0.5 out=4 read=0.05 write=0.0083
-seed-1-8-lte-128k in=0.25 out=2 read=0.05 write=0.0083
-seed-2-0-code-preview in=0.5 out=3 read=0.1 write=0.0083
-seed-2-0-code-preview-260328 in=0.5 out=3 read=0.1 write=0.0083
-seed-2-0-code-preview-260328-gt-128k in=1 out=6 read=0.2 write=0.0083
-seed-2-0-code-preview-260328-lte-128k in=0.5 out=3 read=0.1 write=0.0083
-seed-2-0-code-preview-gt-128k in=1 out=6 read=0.2 write=0.0083
-seed-2-0-code-preview-lte-128k in=0.5 out=3 read=0.1 write=0.0083
-seed-2-0-lite in=0.25 out=2 read=0.05 write=0.0083
-seed-2-0-lite-260228 in=0.25 out=2 read=0.05 write=0.0083
-seed-2-0-lite-260228-gt-128k in=0.5 out=4 read=0.1 write=0.0083
-seed-2-0-lite-260228-lte-128k in=0.25 out=2 read=0.05 write=0.0083
-seed-2-0-lite-gt-128k in=0.5 out=4 read=0.1 write=0.0083
-seed-2-0-lite-lte-128k in=0.25 out=2 read=0.05 write=0.0083
-seed-2-0-mini in=0.1 out=0.4 read=0.02 write=0.0083
-seed-2-0-mini-260215 in=0.1 out=0.4 read=0.02 write=0.0083
-seed-2-0-mini-260215-gt-128k in=0.2 out=0.8 read=0.04 write=0.0083
-seed-2-0-mini-260215-lte-128k in=0.1 out=0.4 read=0.02 write=0.0083
-seed-2-0-mini-gt-128k in=0.2 out=0.8 read=0.04 write=0.0083
-seed-2-0-mini-lte-128k in=0.1 out=0.4 read=0.02 write=0.0083
-seed-2-0-pro in=0.5 out=3 read=0.1 write=0.0083
-seed-2-0-pro-260328 in=0.5 out=3 read=0.1 write=0.0083
-seed-2-0-pro-260328-gt-128k in=1 out=6 read=0.2 write=0.0083
-seed-2-0-pro-260328-lte-128k in=0.5 out=3 read=0.1 write=0.0083
-seed-2-0-pro-gt-128k in=1 out=6 read=0.2 write=0.0083
-seed-2-0-pro-lte-128k in=0.5 out=3 read=0.1 write=0.0083
+deepseek-v3-2 in=0.28 out=0.42 read=0.056
+deepseek-v3-2-251201 in=0.28 out=0.42 read=0.056
+deepseek-v3-2-251201-gt-32k in=0.56 out=0.84 read=0.056
+deepseek-v3-2-251201-lte-32k in=0.28 out=0.42 read=0.056
+deepseek-v3-2-gt-32k in=0.56 out=0.84 read=0.056
+deepseek-v3-2-lte-32k in=0.28 out=0.42 read=0.056
+seed-1-6 in=0.25 out=2 read=0.05
+seed-1-6-250915 in=0.25 out=2 read=0.05
+seed-1-6-250915-gt-128k in=0.5 out=4 read=0.05
+seed-1-6-250915-lte-128k in=0.25 out=2 read=0.05
+seed-1-6-flash in=0.075 out=0.3 read=0.015
+seed-1-6-flash-250715 in=0.075 out=0.3 read=0.015
+seed-1-6-flash-250715-gt-128k in=0.1 out=0.8 read=0.015
+seed-1-6-flash-250715-lte-128k in=0.075 out=0.3 read=0.015
+seed-1-6-flash-gt-128k in=0.1 out=0.8 read=0.015
+seed-1-6-flash-lte-128k in=0.075 out=0.3 read=0.015
+seed-1-6-gt-128k in=0.5 out=4 read=0.05
+seed-1-6-lte-128k in=0.25 out=2 read=0.05
+seed-1-8 in=0.25 out=2 read=0.05
+seed-1-8-251228 in=0.25 out=2 read=0.05
+seed-1-8-251228-gt-128k in=0.5 out=4 read=0.05
+seed-1-8-251228-lte-128k in=0.25 out=2 read=0.05
+seed-1-8-gt-128k in=0.5 out=4 read=0.05
+seed-1-8-lte-128k in=0.25 out=2 read=0.05
+seed-2-0-code-preview in=0.5 out=3 read=0.1
+seed-2-0-code-preview-260328 in=0.5 out=3 read=0.1
+seed-2-0-code-preview-260328-gt-128k in=1 out=6 read=0.2
+seed-2-0-code-preview-260328-lte-128k in=0.5 out=3 read=0.1
+seed-2-0-code-preview-gt-128k in=1 out=6 read=0.2
+seed-2-0-code-preview-lte-128k in=0.5 out=3 read=0.1
+seed-2-0-lite in=0.25 out=2 read=0.05
+seed-2-0-lite-260228 in=0.25 out=2 read=0.05
+seed-2-0-lite-260228-gt-128k in=0.5 out=4 read=0.1
+seed-2-0-lite-260228-lte-128k in=0.25 out=2 read=0.05
+seed-2-0-lite-gt-128k in=0.5 out=4 read=0.1
+seed-2-0-lite-lte-128k in=0.25 out=2 read=0.05
+seed-2-0-mini in=0.1 out=0.4 read=0.02
+seed-2-0-mini-260215 in=0.1 out=0.4 read=0.02
+seed-2-0-mini-260215-gt-128k in=0.2 out=0.8 read=0.04
+seed-2-0-mini-260215-lte-128k in=0.1 out=0.4 read=0.02
+seed-2-0-mini-gt-128k in=0.2 out=0.8 read=0.04
+seed-2-0-mini-lte-128k in=0.1 out=0.4 read=0.02
+seed-2-0-pro in=0.5 out=3 read=0.1
+seed-2-0-pro-260328 in=0.5 out=3 read=0.1
+seed-2-0-pro-260328-gt-128k in=1 out=6 read=0.2
+seed-2-0-pro-260328-lte-128k in=0.5 out=3 read=0.1
+seed-2-0-pro-gt-128k in=1 out=6 read=0.2
+seed-2-0-pro-lte-128k in=0.5 out=3 read=0.1
 seededit-3-0-i2i unit.generated_images=0.03
 seededit-3-0-i2i-250628 unit.generated_images=0.03
 seedream-3-0-t2i unit.generated_images=0.03
@@ -1195,8 +1191,6 @@ meta-llama/Meta-Llama-3.1-70B-Instruct in=0.4 out=0.4
 meta-llama/Meta-Llama-3.1-70B-Instruct-Turbo in=0.4 out=0.4
 meta-llama/Meta-Llama-3.1-8B-Instruct in=0.02 out=0.05
 meta-llama/Meta-Llama-3.1-8B-Instruct-Turbo in=0.02 out=0.03
-meta-llama/Meta-Llama-3.3-70B-Instruct in=0.23 out=0.04
-meta-llama/Meta-Llama-3.3-70B-Instruct-Turbo in=0.12 out=0.03
 microsoft/WizardLM-2-7B in=0.055 out=0.055
 microsoft/WizardLM-2-8x22B in=0.48 out=0.48
 microsoft/phi-4 in=0.07 out=0.14
@@ -1391,8 +1385,8 @@ gemini-2.5-computer-use-preview-10-2025-lte-128k in=1.25 out=10
 gemini-2.5-flash-gt-128k in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-image-gt-128k in=0.3 out=2.5 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.image_token=0.00003 unit.search=0.035
 gemini-2.5-flash-image-lte-128k in=0.3 out=2.5 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.image_token=0.00003 unit.search=0.035
-gemini-2.5-flash-image-preview-gt-128k in=0.3 out=2.5 read=0.03 write=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035 unit.image_1k=0.039
-gemini-2.5-flash-image-preview-lte-128k in=0.3 out=0.039 batch.in=0.15 batch.out=0.0195 unit.web_search=0.014 unit.image_token=0.00003
+gemini-2.5-flash-image-preview-gt-128k in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035 unit.image_1k=0.039
+gemini-2.5-flash-image-preview-lte-128k in=0.3 out=2.5 batch.in=0.15 batch.out=1.25 unit.web_search=0.014 unit.image_token=0.00003
 gemini-2.5-flash-lite in=0.1 out=0.4 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-lite-gt-128k in=0.1 out=0.4 read=0.01 write=0.1 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-lite-lte-128k in=0.1 out=0.4 read=0.01 write=0.1 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
@@ -1423,10 +1417,10 @@ gemini-3-pro-image-gt-128k in=2 out=12 batch.in=1 batch.out=6 unit.web_search=0.
 gemini-3-pro-image-lte-128k in=2 out=12 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.input_image=0.000011 unit.search=0.014
 gemini-3-pro-image-preview-gt-128k in=2 out=12 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.input_image=0.000011 unit.search=0.014
 gemini-3-pro-image-preview-lte-128k in=2 out=12 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.input_image=0.000011 unit.search=0.014
-gemini-3-pro-preview-02-05-gt-128k in=4 out=18 read=4.5 write=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
-gemini-3-pro-preview-02-05-lte-128k in=2 out=12 read=4.5 write=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
-gemini-3-pro-preview-gt-128k in=4 out=18 read=0.4 write=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
-gemini-3-pro-preview-lte-128k in=2 out=12 read=0.2 write=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
+gemini-3-pro-preview-02-05-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
+gemini-3-pro-preview-02-05-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
+gemini-3-pro-preview-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
+gemini-3-pro-preview-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-flash-image-gt-128k in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-flash-image-lte-128k in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-flash-image-preview-gt-128k in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014
@@ -1438,13 +1432,13 @@ gemini-3.1-flash-lite-lte-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.o
 gemini-3.1-flash-lite-preview-gt-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-flash-lite-preview-lte-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-pro-preview-customtools-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
-gemini-3.1-pro-preview-customtools-gt-200k in=4 out=18 read=4.5 write=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
+gemini-3.1-pro-preview-customtools-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
 gemini-3.1-pro-preview-customtools-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
-gemini-3.1-pro-preview-customtools-lte-200k in=2 out=12 read=4.5 write=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
+gemini-3.1-pro-preview-customtools-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
 gemini-3.1-pro-preview-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
-gemini-3.1-pro-preview-gt-200k in=4 out=18 read=4.5 write=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
+gemini-3.1-pro-preview-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
 gemini-3.1-pro-preview-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
-gemini-3.1-pro-preview-lte-200k in=2 out=12 read=4.5 write=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
+gemini-3.1-pro-preview-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
 gemini-3.5-flash-gt-128k in=1.5 out=9 read=0.15 batch.in=0.75 batch.out=4.5 unit.web_search=0.014 unit.search=0.014
 gemini-3.5-flash-lite-gt-128k in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.014 unit.search=0.014
 gemini-3.5-flash-lite-lte-128k in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.014 unit.search=0.014
@@ -1460,8 +1454,8 @@ gemini-embedding-2-preview-gt-128k in=0.2
 gemini-embedding-2-preview-lte-128k in=0.2
 gemini-flash-latest-gt-128k in=0.5 out=3 read=0.05 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
 gemini-flash-latest-lte-128k in=0.5 out=3 read=0.05 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
-gemini-flash-lite-latest-gt-128k in=0.25 out=1.5 read=0.025 write=0.1 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
-gemini-flash-lite-latest-lte-128k in=0.25 out=1.5 read=0.025 write=0.1 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
+gemini-flash-lite-latest-gt-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
+gemini-flash-lite-latest-lte-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
 gemini-omni-flash-preview-gt-128k in=1.5 out=9 unit.output_video_token=0.0000175
 gemini-omni-flash-preview-lte-128k in=1.5 out=9 unit.output_video_token=0.0000175
 gemini-pro in=0.25 out=0.5 batch.in=0.125 batch.out=0.25
@@ -1564,8 +1558,8 @@ openai/gpt-5.6-terra in=2.5 out=15 read=0.25
 openai/o3 in=2 out=8 read=0.2
 openai/o3-mini in=1.1 out=4.4 read=0.055
 # minimax
-MiniMax-M2.7 in=0.003 out=0.012 read=0.0003 write=0.00375
-MiniMax-M2.7-highspeed in=0.006 out=0.024 read=0.0006 write=0.00375
+MiniMax-M2.7 in=0.3 out=1.2 read=0.06 write=0.375
+MiniMax-M2.7-highspeed in=0.6 out=2.4 read=0.06 write=0.375
 # mistral-ai
 codestral-2501 in=0.3 out=0.9
 codestral-2508 in=0.3 out=0.9
@@ -1793,8 +1787,8 @@ gpt-4-turbo in=10 out=30
 gpt-4-turbo-2024-04-09 in=10 out=30 batch.in=5 batch.out=15
 gpt-4-turbo-preview in=10 out=30
 gpt-4-vision-preview in=10 out=30
-gpt-4.1 in=2 out=8 read=0.5 batch.in=1 batch.out=4 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-2025-04-14 in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4.1 in=2 out=8 read=0.5 batch.in=1 batch.out=4 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4.1-2025-04-14 in=2 out=8 read=0.5 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4.1-mini in=0.4 out=1.6 read=0.1 batch.in=0.2 batch.out=0.8 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4.1-mini-2025-04-14 in=0.4 out=1.6 read=0.1 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4.1-nano in=0.1 out=0.4 read=0.03 batch.in=0.05 batch.out=0.2 unit.web_search=0.01 unit.file_search=0.0025
@@ -1812,9 +1806,9 @@ gpt-4o-latest in=5 out=15 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4o-mini in=0.15 out=0.6 read=0.075 batch.in=0.075 batch.out=0.3 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4o-mini-2024-07-18 in=0.15 out=0.6 read=0.075 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4o-mini-audio-preview in=0.15 out=0.6 audio-in=10 audio-out=20
-gpt-4o-mini-audio-preview-2024-12-17 in=0.15 out=0.6 audio-in=20 audio-out=10
-gpt-4o-mini-realtime-preview in=0.6 out=2.4 read=3 audio-in=100 audio-out=200 audio-read=3
-gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=3 audio-in=100 audio-out=200 audio-read=3
+gpt-4o-mini-audio-preview-2024-12-17 in=0.15 out=0.6 audio-in=10 audio-out=20
+gpt-4o-mini-realtime-preview in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
+gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
 gpt-4o-mini-search-preview in=0.15 out=0.6
 gpt-4o-mini-search-preview-2025-03-11 in=0.15 out=0.6
 gpt-4o-mini-transcribe in=1.25 out=5 audio-in=3000 unit.request_audio_token=0.003
@@ -1831,26 +1825,26 @@ gpt-4o-search-preview in=2.5 out=10 unit.web_search=0.025
 gpt-4o-search-preview-2025-03-11 in=2.5 out=10 unit.web_search=0.025
 gpt-4o-transcribe in=2.5 out=10 audio-in=6000 unit.request_audio_token=0.006
 gpt-4o-transcribe-diarize in=2.5 out=10 audio-in=6
-gpt-5 in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 batch.read=0.0625 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-2025-08-07 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5 in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 batch.read=0.0625 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-2025-08-07 in=1.25 out=10 read=0.125 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-chat-latest in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-codex in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-mini in=0.25 out=2 read=0.025 batch.in=0.125 batch.out=1 batch.read=0.0125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-mini-2025-08-07 in=0.25 out=2 read=0.025 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-nano in=0.05 out=0.4 read=0.005 batch.in=0.025 batch.out=0.2 batch.read=0.0025
-gpt-5-nano-2025-08-07 in=0.05 out=0.4 read=0.005
-gpt-5-pro in=15 out=120 read=0.005 batch.in=7.5 batch.out=60 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5-pro-2025-10-06 in=15 out=120 read=0.005 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-codex in=1.25 out=10 read=0.125 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-mini in=0.25 out=2 read=0.025 batch.in=0.125 batch.out=1 batch.read=0.0125 flex.in=0.125 flex.out=1 flex.read=0.0125 priority.in=0.45 priority.out=3.6 priority.read=0.045 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-mini-2025-08-07 in=0.25 out=2 read=0.025 flex.in=0.125 flex.out=1 flex.read=0.0125 priority.in=0.45 priority.out=3.6 priority.read=0.045 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-nano in=0.05 out=0.4 read=0.005 batch.in=0.025 batch.out=0.2 batch.read=0.0025 flex.in=0.025 flex.out=0.2 flex.read=0.0025
+gpt-5-nano-2025-08-07 in=0.05 out=0.4 read=0.005 flex.in=0.025 flex.out=0.2 flex.read=0.0025
+gpt-5-pro in=15 out=120 batch.in=7.5 batch.out=60 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5-pro-2025-10-06 in=15 out=120 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-search-api in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-search-api-2025-10-14 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.1 in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 batch.read=0.0625 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.1-2025-11-13 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.1 in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 batch.read=0.0625 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.1-2025-11-13 in=1.25 out=10 read=0.125 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.1-chat-latest in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.1-codex in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.1-codex in=1.25 out=10 read=0.125 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.1-codex-max in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.1-codex-mini in=0.25 out=2 read=0.025 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.2 in=1.75 out=14 read=0.175 batch.in=0.875 batch.out=7 batch.read=0.0875 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.2-2025-12-11 in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.2 in=1.75 out=14 read=0.175 batch.in=0.875 batch.out=7 batch.read=0.0875 flex.in=0.875 flex.out=7 flex.read=0.0875 priority.in=3.5 priority.out=28 priority.read=0.35 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.2-2025-12-11 in=1.75 out=14 read=0.175 flex.in=0.875 flex.out=7 flex.read=0.0875 priority.in=3.5 priority.out=28 priority.read=0.35 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.2-chat-2025-12-11 in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.2-chat-latest in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.2-codex in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
@@ -1858,26 +1852,26 @@ gpt-5.2-pro in=21 out=168 batch.in=10.5 batch.out=84 unit.web_search=0.01 unit.f
 gpt-5.2-pro-2025-12-11 in=21 out=168 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.3-chat-latest in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.3-codex in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4 in=2.5 out=15 read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-2026-03-05 in=2.5 out=15 read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-mini in=0.75 out=4.5 read=0.075 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-mini-2026-03-17 in=0.75 out=4.5 read=0.075 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-nano in=0.2 out=1.25 read=0.02 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-nano-2026-03-17 in=0.2 out=1.25 read=0.02 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-pro in=30 out=180 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-pro-2026-03-05 in=30 out=180 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5-2026-04-23 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5-pro in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5-pro-2026-04-23 in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-luna in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-luna-2026-07-09 in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-sol in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-sol-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-terra in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-terra-2026-07-09 in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4 in=2.5 out=15 read=0.25 flex.in=1.25 flex.out=7.5 flex.read=0.125 priority.in=5 priority.out=30 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-2026-03-05 in=2.5 out=15 read=0.25 flex.in=1.25 flex.out=7.5 flex.read=0.125 priority.in=5 priority.out=30 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-mini in=0.75 out=4.5 read=0.075 flex.in=0.375 flex.out=2.25 flex.read=0.0375 priority.in=1.5 priority.out=9 priority.read=0.15 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-mini-2026-03-17 in=0.75 out=4.5 read=0.075 flex.in=0.375 flex.out=2.25 flex.read=0.0375 priority.in=1.5 priority.out=9 priority.read=0.15 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-nano in=0.2 out=1.25 read=0.02 flex.in=0.1 flex.out=0.625 flex.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-nano-2026-03-17 in=0.2 out=1.25 read=0.02 flex.in=0.1 flex.out=0.625 flex.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-pro in=30 out=180 flex.in=15 flex.out=90 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-pro-2026-03-05 in=30 out=180 flex.in=15 flex.out=90 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 priority.in=12.5 priority.out=75 priority.read=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-2026-04-23 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 priority.in=12.5 priority.out=75 priority.read=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-pro in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 flex.in=15 flex.out=90 flex.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-pro-2026-04-23 in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 flex.in=15 flex.out=90 flex.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-luna in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 flex.in=0.1 flex.out=0.6 flex.read=0.01 flex.write=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-luna-2026-07-09 in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 flex.in=0.1 flex.out=0.6 flex.read=0.01 flex.write=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-sol in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-sol-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-terra in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 flex.in=1 flex.out=6 flex.read=0.1 flex.write=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-terra-2026-07-09 in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 flex.in=1 flex.out=6 flex.read=0.1 flex.write=1.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-audio in=2.5 out=10 audio-in=32 audio-out=64
 gpt-audio-1.5 in=2.5 out=10 audio-in=32 audio-out=64
 gpt-audio-2025-08-28 in=2.5 out=10 audio-in=32 audio-out=64
@@ -1890,11 +1884,11 @@ gpt-image-1.5 image-in=8 image-out=32 image.default.default=0.133 image.default.
 gpt-image-1.5-2025-12-16 image-in=8 image-out=32 image.default.default=0.133 image.default.1024x1024=0.133 image.default.1024x1536=0.2 image.default.1536x1024=0.2 image.high.default=0.133 image.high.1024x1024=0.133 image.high.1024x1536=0.2 image.high.1536x1024=0.2 image.medium.default=0.034 image.medium.1024x1024=0.034 image.medium.1024x1536=0.05 image.medium.1536x1024=0.05 image.low.default=0.009 image.low.1024x1024=0.009 image.low.1024x1536=0.013 image.low.1536x1024=0.013
 gpt-image-2 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
 gpt-image-2-2026-04-21 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
-gpt-realtime in=4 out=16 read=16 write=0.5 audio-in=32 audio-out=64 audio-read=64
+gpt-realtime in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
 gpt-realtime-1.5 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
 gpt-realtime-2 in=4 out=24 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
-gpt-realtime-2025-08-28 in=4 out=16 read=16 write=0.5 audio-in=32 audio-out=64 audio-read=64
-gpt-realtime-mini in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.08
+gpt-realtime-2025-08-28 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
+gpt-realtime-mini in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 gpt-realtime-mini-2025-10-06 in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 gpt-realtime-mini-2025-12-15 in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 o1 in=15 out=60 read=7.5 batch.in=7.5 batch.out=30 unit.file_search=0.0025
@@ -1905,16 +1899,16 @@ o1-preview in=15 out=60 read=7.5 unit.file_search=0.0025
 o1-preview-2024-09-12 in=15 out=60 read=7.5 unit.file_search=0.0025
 o1-pro in=150 out=600 batch.in=75 batch.out=300 unit.file_search=0.0025
 o1-pro-2025-03-19 in=150 out=600 unit.file_search=0.0025
-o3 in=2 out=8 read=0.5 batch.in=1 batch.out=4 unit.web_search=0.01 unit.file_search=0.0025
-o3-2025-04-16 in=2 out=8 read=0.5 unit.file_search=0.0025
+o3 in=2 out=8 read=0.5 batch.in=1 batch.out=4 flex.in=1 flex.out=4 flex.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+o3-2025-04-16 in=2 out=8 read=0.5 flex.in=1 flex.out=4 flex.read=0.25 unit.file_search=0.0025
 o3-deep-research in=10 out=40 read=2.5 batch.in=5 batch.out=20 unit.web_search=0.01 unit.file_search=0.0025
 o3-deep-research-2025-06-26 in=10 out=40 read=2.5 unit.web_search=0.01 unit.file_search=0.0025
 o3-mini in=1.1 out=4.4 read=0.55 batch.in=0.55 batch.out=2.2 unit.file_search=0.0025
 o3-mini-2025-01-31 in=1.1 out=4.4 read=0.55 unit.file_search=0.0025
 o3-pro in=20 out=80 batch.in=10 batch.out=40 unit.file_search=0.0025
 o3-pro-2025-06-10 in=20 out=80 unit.file_search=0.0025
-o4-mini in=1.1 out=4.4 read=0.275 batch.in=0.55 batch.out=2.2 unit.web_search=0.01 unit.file_search=0.0025
-o4-mini-2025-04-16 in=1.1 out=4.4 read=0.275 unit.web_search=0.01 unit.file_search=0.0025
+o4-mini in=1.1 out=4.4 read=0.275 batch.in=0.55 batch.out=2.2 flex.in=0.55 flex.out=2.2 flex.read=0.1375 unit.web_search=0.01 unit.file_search=0.0025
+o4-mini-2025-04-16 in=1.1 out=4.4 read=0.275 flex.in=0.55 flex.out=2.2 flex.read=0.1375 unit.web_search=0.01 unit.file_search=0.0025
 o4-mini-deep-research in=2 out=8 read=0.5 batch.in=1 batch.out=4 unit.web_search=0.01 unit.file_search=0.0025
 o4-mini-deep-research-2025-06-26 in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
 sora-2 unit.video_duration_seconds_720_1280=0.1 unit.video_duration_seconds_1280_720=0.1
@@ -2046,7 +2040,6 @@ essentialai/rnj-1-instruct in=0.15 out=0.15
 google/gemini-2.0-flash-001 in=0.1 out=0.4 read=0.025 write=0.08334 audio-in=0.7 image-in=0.1
 google/gemini-2.0-flash-lite-001 in=0.075 out=0.3 audio-in=0.075 image-in=0.075
 google/gemini-2.5-flash in=0.3 out=2.5 read=0.03 write=0.083333 audio-in=1 image-in=0.3
-google/gemini-2.5-flash-image read=0.03 write=0.083333 audio-in=1 image.default.default=0
 google/gemini-2.5-flash-image-preview in=0.3 out=2.5
 google/gemini-2.5-flash-lite in=0.1 out=0.4 read=0.01 write=0.083333 audio-in=0.3 image-in=0.1
 google/gemini-2.5-flash-lite-preview-09-2025 in=0.1 out=0.4 read=0.01 write=0.08334 audio-in=0.3 image-in=0.1
@@ -2059,8 +2052,6 @@ google/gemini-2.5-pro-preview-05-06 in=1.25 out=10 read=0.125 write=0.375 audio-
 google/gemini-2.5-pro:batch in=0.625 out=5 read=0.125
 google/gemini-3-flash-preview in=0.5 out=3 read=0.05 write=0.083333 audio-in=1 image-in=0.5
 google/gemini-3-flash-preview:batch in=0.25 out=1.5
-google/gemini-3-pro-image read=0.2 write=0.375
-google/gemini-3-pro-image-preview read=0.2 write=0.375 audio-in=2 image.default.default=0.000002
 google/gemini-3-pro-preview in=2 out=12
 google/gemini-3.1-flash-lite in=0.25 out=1.5 read=0.025 write=0.083333
 google/gemini-3.1-flash-lite-preview in=0.25 out=1.5 read=0.025 write=0.083333 audio-in=0.5 image-in=0.25
@@ -2215,7 +2206,7 @@ nvidia/llama-3.1-nemotron-70b-instruct in=1.2 out=1.2
 nvidia/llama-3.1-nemotron-ultra-253b-v1 in=0.6 out=1.8
 nvidia/llama-3.3-nemotron-super-49b-v1.5 in=0.4 out=0.4
 nvidia/nemotron-3-nano-30b-a3b in=0.05 out=0.2 read=0.03
-nvidia/nemotron-3-super-120b-a12b in=0.085 out=0.4 read=0.1
+nvidia/nemotron-3-super-120b-a12b in=0.085 out=0.4
 nvidia/nemotron-3-ultra-550b-a55b in=0.6 out=3.6 read=0.2
 nvidia/nemotron-3-ultra-550b-a55b:batch in=0.3 out=1.8 read=0.1
 nvidia/nemotron-3.5-lightning in=0.08 out=0.2 read=0.04
@@ -2256,8 +2247,6 @@ openai/gpt-5 in=1.25 out=10 read=0.125
 openai/gpt-5-chat in=1.25 out=10 read=0.125 unit.web_search=0.01
 openai/gpt-5-codex in=1.25 out=10 read=0.125
 openai/gpt-5-codex:batch in=0.625 out=5 read=0.0625
-openai/gpt-5-image read=1.25 unit.web_search=0.01
-openai/gpt-5-image-mini read=0.25 unit.web_search=0.01
 openai/gpt-5-mini in=0.25 out=2 read=0.025 unit.web_search=0.01
 openai/gpt-5-mini:batch in=0.125 out=1 read=0.0125
 openai/gpt-5-nano in=0.05 out=0.4 read=0.005
@@ -2280,7 +2269,6 @@ openai/gpt-5.3-chat in=1.75 out=14 read=0.175 unit.web_search=0.1
 openai/gpt-5.3-codex in=1.75 out=14 read=0.175 unit.web_search=0.01
 openai/gpt-5.4 in=2.5 out=15 read=0.25 unit.web_search=0.01
 openai/gpt-5.4-2026-03-05 in=2.5 out=15
-openai/gpt-5.4-image-2 read=2
 openai/gpt-5.4-mini in=0.75 out=4.5 read=0.075 unit.web_search=0.01
 openai/gpt-5.4-mini:batch in=0.375 out=2.25 read=0.0375
 openai/gpt-5.4-nano in=0.2 out=1.25 read=0.02 unit.web_search=0.01
@@ -2588,7 +2576,7 @@ HiDream-ai/HiDream-I1-Fast image.default.default=0.000032
 HiDream-ai/HiDream-I1-Full image.default.default=0.00009
 Lykon/DreamShaper image.default.default=0.000006
 Meta-Llama/Llama-Guard-7b in=0.2 out=0.2
-MiniMaxAI/MiniMax-M2.5 in=300 out=1200
+MiniMaxAI/MiniMax-M2.5 in=0.3 out=1.2
 MiniMaxAI/MiniMax-M2.7 in=0.3 out=1.2 read=0.06
 Nexusflow/NexusRaven-V2-13B in=0.3 out=0.3
 NousResearch/Nous-Capybara-7B-V1p9 in=0.2 out=0.2
@@ -2794,9 +2782,9 @@ gemini-1.0-pro-001 in=0.5 out=1.5 batch.in=0.25 batch.out=0.75 unit.web_search=0
 gemini-1.0-pro-002 in=0.5 out=1.5 batch.in=0.25 batch.out=0.75 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-1.0-pro-vision in=0.5 out=1.5 batch.in=0.25 batch.out=0.75 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-1.0-pro-vision-001 in=0.5 out=1.5 batch.in=0.25 batch.out=0.75 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
-gemini-1.5-flash-001 in=0.075 out=0.03 batch.in=0.0375 batch.out=0.015 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
-gemini-1.5-flash-002 in=0.075 out=0.03 batch.in=0.0375 batch.out=0.015 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
-gemini-1.5-flash-preview-0514 in=0.075 out=0.03 batch.in=0.0375 batch.out=0.015 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-1.5-flash-001 in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-1.5-flash-002 in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-1.5-flash-preview-0514 in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-1.5-pro-001 in=1.25 out=5 batch.in=0.625 batch.out=2.5 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-1.5-pro-002 in=1.25 out=5 batch.in=0.625 batch.out=2.5 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-1.5-pro-002-batchx in=1.25 out=5 batch.in=0.625 batch.out=2.5
@@ -2830,16 +2818,16 @@ gemini-2.5-pro-tts in=1 out=20
 gemini-3-flash-preview in=0.5 out=3 read=0.05 write=0.5 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3-pro-image in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.search=0.014 unit.maps=0.014
 gemini-3-pro-image-preview in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.search=0.014 unit.maps=0.014
-gemini-3-pro-preview in=2 out=12 read=0.2 write=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014 unit.enterprise_web_search=0.014 unit.image_token=0.00012 unit.maps=0.014
-gemini-3-pro-preview-02-05 in=2 out=12 read=4.5 write=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-3-pro-preview in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014 unit.enterprise_web_search=0.014 unit.image_token=0.00012 unit.maps=0.014
+gemini-3-pro-preview-02-05 in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-3.1-flash-image in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3.1-flash-image-preview in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3.1-flash-lite in=0.25 out=1.5 read=0.025 write=0.25 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3.1-flash-lite-image in=0.25 out=1.5 batch.in=0.125 batch.out=0.75 unit.image_token=0.00003
 gemini-3.1-flash-lite-preview in=0.25 out=1.5 read=0.025 write=0.25 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3.1-flash-tts in=1 out=20
-gemini-3.1-pro-preview in=2 out=12 read=0.2 write=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014 unit.image_token=0.00012 unit.maps=0.014
-gemini-3.1-pro-preview-customtools in=2 out=12 read=4.5 write=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-3.1-pro-preview in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014 unit.image_token=0.00012 unit.maps=0.014
+gemini-3.1-pro-preview-customtools in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-3.5-flash in=1.5 out=9 read=0.15 write=1.5 batch.in=0.75 batch.out=4.5 unit.web_search=0.014 unit.search=0.014 unit.enterprise_web_search=0.014 unit.maps=0.014
 gemini-3.5-flash-lite in=0.3 out=2.5 read=0.03 write=0.3 batch.in=0.15 batch.out=1.25 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3.6-flash in=1.5 out=7.5 read=0.15 write=1.5 batch.in=0.75 batch.out=3.75 unit.web_search=0.014 unit.search=0.014 unit.enterprise_web_search=0.014 unit.maps=0.014
@@ -2887,7 +2875,9 @@ semantic-ranker-default in=1000
 semantic-ranker-default-002 in=1000
 semantic-ranker-default-003 in=1000
 semantic-ranker-default-004 in=1000
+semantic-ranker-default@latest in=1000
 semantic-ranker-fast-004 in=1000
+semantic-ranker-fast@latest in=1000
 text-embedding in=0.025 batch.in=0.02
 text-embedding-004 in=0.1 batch.in=0.08
 text-embedding-005 in=0.025 batch.in=0.02

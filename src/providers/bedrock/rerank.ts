@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { RerankDocument, RerankRequest } from "../../schemas/rerank.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
-import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shared/rerank.ts";
+import { countSearchUnits, documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shared/rerank.ts";
 import { type Block, refuse } from "./parts.ts";
 
 /**
@@ -80,7 +80,7 @@ export function createRerank(region: string): OperationAdapter<"rerank"> {
         score: relevanceScore,
         text: document?.textDocument?.text ?? undefined,
       }));
-      return toRerankAnswer({ results }, request, options);
+      return toRerankAnswer({ results, searchUnits: countSearchUnits(request) }, request, options);
     },
   };
 }

@@ -74,6 +74,17 @@ interface Ranking {
   totalTokens?: number | null | undefined;
 }
 
+/** Documents of one search unit. */
+const documentsOfUnit = 100;
+
+/**
+ * Search units of a request, for providers that bill them and report none: one for each 100 documents
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/rerank-pricing.html).
+ */
+export function countSearchUnits({ documents }: Pick<RerankRequest, "documents">): number {
+  return Math.ceil(documents.length / documentsOfUnit);
+}
+
 const Index = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** Valid token counts: whole numbers that are not negative. */

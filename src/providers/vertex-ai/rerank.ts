@@ -3,7 +3,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import type { RerankDocument, RerankRequest } from "../../schemas/rerank.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { modelName } from "../google/model.ts";
-import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shared/rerank.ts";
+import { countSearchUnits, documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shared/rerank.ts";
 import { locationPath, projectOf, type VertexSettings } from "./settings.ts";
 
 /** Maximum number of records per call. */
@@ -45,7 +45,7 @@ export function createRerank(settings: VertexSettings): OperationAdapter<"rerank
     toUpstream: toBody,
     fromUpstream(body, request, options) {
       const results = v.parse(Reply, body).records.map(({ id, score }) => ({ index: Number(id), score }));
-      return toRerankAnswer({ results }, request, options);
+      return toRerankAnswer({ results, searchUnits: countSearchUnits(request) }, request, options);
     },
   };
 }

@@ -1,0 +1,66 @@
+import { giveWay } from "./pace.ts";
+
+/** Most characters that are counted. Longer text is estimated from its bytes. */
+const maxCounted = 64 * 1024;
+/** Bytes of a token, roughly. */
+const bytesOfToken = 4;
+/** The time of a word grows with the square of its length, so long ones are cut. */
+const maxPiece = 128;
+/** Pieces between two turns of the event loop: a few milliseconds of the slowest text. */
+const piecesOfTurn = 16;
+
+const encoder = new TextEncoder();
+
+type Count = (text: string) => number;
+
+let loading: Promise<Count> | undefined;
+
+/** The tokenizer. Its vocabulary takes some 60 MB, so it is loaded on first use. */
+function loadTokenizer(): Promise<Count> {
+  loading ??= import("gpt-tokenizer/encoding/o200k_base").then(({ countTokens, setMergeCacheSize }) => {
+    // it would hold words of callers
+    setMergeCacheSize(0);
+    const options = { disallowedSpecial: new Set<string>() };
+    return (text) => countTokens(text, options);
+  });
+  return loading;
+}
+
+/** Cuts a text, before spaces where there are some. */
+function cutText(text: string): string[] {
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const piece = text.slice(start, start + maxPiece);
+    const space = start + piece.length < text.length ? piece.lastIndexOf(" ") : -1;
+    pieces.push(space > 0 ? piece.slice(0, space) : piece);
+    start += space > 0 ? space : piece.length;
+  }
+  return pieces;
+}
+
+function estimateByBytes(texts: readonly string[]): number {
+  let bytes = 0;
+  for (const text of texts) bytes += encoder.encode(text).length;
+  return Math.ceil(bytes / bytesOfToken);
+}
+
+/**
+ * Tokens of strings in the vocabulary of OpenAI's current models (`o200k_base`). Strings that together have more than 65,536
+ * characters count one token for four bytes. Others get turns of the event loop in between.
+ */
+export async function estimateTokens(texts: readonly string[]): Promise<number> {
+  let length = 0;
+  for (const text of texts) length += text.length;
+  if (length > maxCounted) return estimateByBytes(texts);
+  if (length === 0) return 0;
+  const count = await loadTokenizer().catch(() => undefined);
+  // an estimate is better than a request that never ends
+  if (!count) return estimateByBytes(texts);
+  let tokens = 0;
+  let pieces = 0;
+  for (const piece of texts.flatMap(cutText)) {
+    tokens += count(piece);
+    if (++pieces % piecesOfTurn === 0) await giveWay();
+  }
+  return tokens;
+}
