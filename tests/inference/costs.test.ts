@@ -265,7 +265,7 @@ function rerankCases(): Case[] {
   ];
 }
 
-/** Responses whose provider ran tools of its own. */
+/** Responses whose provider ran built-in tools. */
 function toolCases(): Case[] {
   const search = { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "q" } };
   const code = { type: "code_interpreter_call", status: "completed", container_id: "cntr_1" };

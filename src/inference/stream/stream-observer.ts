@@ -22,7 +22,7 @@ export interface StreamObserver {
   model?(): string | undefined;
   /** The service tier that answers; undefined where no event that was looked into names it. */
   tier?(): unknown;
-  /** The whole answer, where the event that ends the stream holds it. */
+  /** The complete response, if the last event of the stream contains it. */
   answer?(): object | undefined;
 }
 
