@@ -39,6 +39,7 @@ for (const prefix of ["", "/v1"]) {
         "cache_read_input_token",
         "cache_write_input_token",
         "cache_write_1h",
+        "web_search",
       ],
       batch: true,
     });

@@ -287,10 +287,14 @@ test("the API shows what was used of a budget, and a reset makes the key usable 
     const list = await done(call<{ data: { id: string; name: string }[] }>(parts.gateway, "GET /api-keys"));
     const id = list.data.find(({ name }) => name === "limited")?.id ?? assert.fail();
     const show = async () => {
-      const { usage_limits } = await done(
-        call<{ usage_limits: { current_usage: number; status: string } }>(parts.gateway, `GET /api-keys/${id}`),
+      const { status, usage_limits: budget } = await done(
+        call<{ status: string; usage_limits: { current_usage: number; status: string } }>(
+          parts.gateway,
+          `GET /api-keys/${id}`,
+        ),
       );
-      return `${usage_limits.current_usage} ${usage_limits.status}`;
+      assert.equal(status, budget.status);
+      return `${budget.current_usage} ${status}`;
     };
     assert.equal(await show(), "0 active");
     await chat(parts, key);
@@ -298,6 +302,10 @@ test("the API shows what was used of a budget, and a reset makes the key usable 
     await chat(parts, key);
     assert.equal(await show(), "3000 exhausted");
     assert.equal((await chat(parts, key)).status, 412);
+    await done(
+      call(parts.gateway, `PUT /api-keys/${id}`, { body: { usage_limits: { type: "tokens", credit_limit: 9_000 } } }),
+    );
+    assert.equal(await show(), "3000 active");
     parts.clock.advance(1);
     await done(call(parts.gateway, `PUT /api-keys/${id}`, { body: { reset_usage: true } }));
     assert.equal(await show(), "0 active");

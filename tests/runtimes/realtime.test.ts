@@ -283,8 +283,8 @@ test("the log row of a session: status 101, its model, the usage of all its answ
       audio_output_tokens: 2,
     };
     assert.deepEqual(row.usage, usage);
-    // 26 tokens at 4,000 nano-dollars, 4 from a cache and 10 of output at 16,000, 2 of audio at 64,000
-    assert.deepEqual([row.cost, row.cost_currency], [0.0456, "USD"]);
+    // 26 tokens at 4,000 nano-dollars, 4 from a cache at 400, 10 of output at 16,000, 2 of audio at 64,000
+    assert.deepEqual([row.cost, row.cost_currency], [0.03936, "USD"]);
     const kept = JSON.stringify(row.response.body);
     assert.match(kept, /session\.created/);
     assert.doesNotMatch(kept, /output_audio/);

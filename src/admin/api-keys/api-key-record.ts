@@ -32,6 +32,7 @@ function toShownPolicy(policy: JsonValue | null) {
 export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, ledger: Ledger) {
   const policy = toShownPolicy(row.rotationPolicy);
   const defaults = isObject(row.defaults) ? row.defaults : null;
+  const usage = showUsage(holderOfKey(row.id, row), ledger);
   return {
     id: row.id,
     key: row.masked,
@@ -41,10 +42,10 @@ export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, ledger: L
     organisation_id: row.organisationId,
     workspace_id: row.workspaceId,
     user_id: row.userId,
-    status: row.status,
+    status: row.status === "active" ? (usage?.status ?? "active") : row.status,
     creation_mode: row.creationMode,
     rate_limits: row.rateLimits ?? [],
-    usage_limits: showUsage(holderOfKey(row.id, row), ledger),
+    usage_limits: usage,
     reset_usage: null,
     last_reset_at: toIso(row.lastResetAt),
     next_usage_reset_at: toNextReset(row.usageLimits),

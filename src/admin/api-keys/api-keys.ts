@@ -196,25 +196,10 @@ function requireSameOwner({ type, user_id: userId }: UpdateApiKey, row: ApiKeyRo
   if (userId !== undefined && userId !== row.userId) refuseField("user_id", "cannot be changed");
 }
 
-/** The highest amount of a stored budget. */
-function creditOf(stored: JsonValue | null | undefined): number {
-  return isObject(stored) && typeof stored.credit_limit === "number" ? stored.credit_limit : Infinity;
-}
-
-/** Status of a key after a change: a later expiry or a higher budget reactivates it. */
-function nextStatus(
-  row: ApiKeyRow,
-  { expiresAt, usageLimits, isReset, now }: Changed & { isReset: boolean; now: number },
-): string {
+/** The status of a changed key. Whether its budget is used up follows from what was counted. */
+function nextStatus(row: ApiKeyRow, expiresAt: number | null | undefined, now: number): string {
   const end = expiresAt === undefined ? row.expiresAt : expiresAt;
-  if (end !== null && end <= now) return "expired";
-  const isRaised = usageLimits !== undefined && creditOf(usageLimits) > creditOf(row.usageLimits);
-  return row.status === "exhausted" && !isReset && !isRaised ? "exhausted" : "active";
-}
-
-interface Changed {
-  expiresAt: number | null | undefined;
-  usageLimits: JsonValue | undefined;
+  return end !== null && end <= now ? "expired" : "active";
 }
 
 async function updateKey(call: AdminCall<UpdateApiKey>) {
@@ -253,7 +238,7 @@ async function updateKey(call: AdminCall<UpdateApiKey>) {
           rateLimits: body.rate_limits === undefined ? undefined : toRateLimits(body.rate_limits),
           rotationPolicy:
             body.rotation_policy === undefined ? undefined : toStoredPolicy(body.rotation_policy, rules, now),
-          status: nextStatus(row, { expiresAt, usageLimits, isReset, now }),
+          status: nextStatus(row, expiresAt, now),
           lastResetAt: isReset ? now : undefined,
           lastUpdatedAt: now,
         },

@@ -28,6 +28,7 @@ export function showProvider(
   { now, context }: Pick<AdminCall<unknown>, "context" | "now">,
 ) {
   const isExpired = row.expiresAt !== null && row.expiresAt <= now;
+  const usage = showUsage(holderOfProvider(row), context.services.ledger);
   return {
     id: row.id,
     name: row.name,
@@ -41,8 +42,8 @@ export function showProvider(
     key: "",
     secret_mappings: integration.workspaceId === null ? null : integration.secretMappings,
     note: row.note,
-    status: isExpired ? "expired" : row.status,
-    usage_limits: showUsage(holderOfProvider(row), context.services.ledger),
+    status: isExpired ? "expired" : (usage?.status ?? "active"),
+    usage_limits: usage,
     rate_limits: row.rateLimits,
     reset_usage: null,
     last_reset_at: toIso(row.lastResetAt),
@@ -64,8 +65,6 @@ export function toProviderChanges(members: ProviderMembers, now: number) {
     expiresAt: expires_at,
     usageLimits: usage_limits ? toStoredUsage(usage_limits, now) : usage_limits,
     rateLimits: rateLimits === undefined ? undefined : toJson(rateLimits),
-    // a changed budget or a reset makes the provider usable again, until usage is counted
-    ...(members.reset_usage || usage_limits !== undefined ? { status: "active" } : {}),
     ...(members.reset_usage ? { lastResetAt: now } : {}),
   };
 }
