@@ -99,7 +99,11 @@ const windowOfUnit: Readonly<Record<StoredRateLimit["unit"], Window>> = {
   rpw: "week",
 };
 
-function windowOf({ periodic_reset: period, periodic_reset_days: days, next_usage_reset_at: next }: StoredUsageLimit) {
+function windowOf({
+  periodic_reset: period,
+  periodic_reset_days: days,
+  next_usage_reset_at: next,
+}: StoredUsageLimit): Window {
   if (period === "weekly") return "week";
   if (period === "monthly") return "month";
   return days == null ? "ever" : { days, from: (next ?? 0) - days * dayMs };
@@ -109,12 +113,13 @@ function windowOf({ periodic_reset: period, periodic_reset_days: days, next_usag
 export function toUsageLimit(stored: StoredUsageLimit, ownerId: string): Limit | undefined {
   const { id = ownerId, type, credit_limit: most } = stored;
   if (most == null) return undefined;
-  // a budget that counts something else begins anew
+  const window = windowOf(stored);
   return {
-    id: `${id}:${type}`,
+    // a budget that counts something else, or over another time, begins anew
+    id: `${id}:${type}:${typeof window === "string" ? window : `${window.days}d${window.from}`}`,
     counts: type,
     most: type === "cost" ? Math.round(most * nanosOfDollar) : most,
-    window: windowOf(stored),
+    window,
   };
 }
 

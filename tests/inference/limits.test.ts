@@ -133,6 +133,25 @@ test("a budget in tokens counts what the provider reports, and begins anew each 
     assert.equal((await chat(parts, key)).status, 200);
   }));
 
+test("a budget with another period begins a new counter, and a raised one continues", () =>
+  withGateway(async (parts) => {
+    const id = await makePolicy(parts, "usage", {
+      conditions: [{ key: "provider", value: "openai" }],
+      type: "tokens",
+      credit_limit: 1_500,
+    });
+    const key = await makeKey(parts, {});
+    const change = (body: object) => done(call(parts.gateway, `PUT /policies/usage-limits/${id}`, { body }));
+    assert.deepEqual([(await chat(parts, key)).status, (await chat(parts, key)).status], [200, 412]);
+    await change({ credit_limit: 3_000 });
+    assert.deepEqual([(await chat(parts, key)).status, (await chat(parts, key)).status], [200, 412]);
+    await change({ periodic_reset: "monthly" });
+    assert.deepEqual([(await chat(parts, key)).status, (await chat(parts, key)).status], [200, 200]);
+    assert.equal((await chat(parts, key)).status, 412);
+    parts.clock.advance(17 * 86_400_000);
+    assert.equal((await chat(parts, key)).status, 200);
+  }));
+
 test("a limit of a workspace holds for all of its keys", () =>
   withGateway(async (parts) => {
     const keys = [await makeKey(parts, {}), await makeKey(parts, {})];
