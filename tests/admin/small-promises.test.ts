@@ -35,6 +35,20 @@ test("a user key without user_id belongs to the user who created the calling key
   assert.equal(await userOf(last.id), owners.data[0]?.id);
 });
 
+test("the type and sub-type of a user key may stand in the body", async () => {
+  const { data } = await done<List<{ slug: string }>>(call(gateway, "GET /admin/workspaces"));
+  const body = {
+    name: "Typed",
+    type: "workspace",
+    "sub-type": "user",
+    workspace_id: data[0]?.slug,
+    scopes: ["completions.write"],
+  };
+  const { id } = await done<Key>(call<Key>(gateway, "POST /api-keys/workspace/user", { body }));
+  const { type } = await done<{ type: string }>(call(gateway, `GET /api-keys/${id}`));
+  assert.equal(type, "workspace-user");
+});
+
 test("the provider of a new integration has its slug if it is free, and the response shows it", async () => {
   const key = workspaceKey;
   const body = { name: "Local", slug: "local", ai_provider_id: "echo" };

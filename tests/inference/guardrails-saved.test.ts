@@ -210,6 +210,16 @@ test("a saved guardrail that holds back streams denies them, also as a default",
   assert.equal((await plain(streamed)).status, 446);
 });
 
+for (const [name, onFail] of [
+  ["a word", "block"],
+  ["an object", { action: "block" }],
+] as const) {
+  test(`a saved guardrail whose onFail blocks, written as ${name}, denies requests`, async () => {
+    const { slug } = await save("there", { onFail });
+    assert.equal((await ask({ input_guardrails: [slug] })).status, 446);
+  });
+}
+
 test("a config cannot soften a default by naming it", async () => {
   const { id, slug } = await save("there", { deny: true }, true);
   await setOrganisation({ input_guardrails: [slug], output_guardrails: [slug] });
