@@ -1,6 +1,6 @@
 import { adminEndpoints } from "./admin/endpoints.ts";
 import type { FirstKeys } from "./auth/first-start.ts";
-import type { ConnectionInfo, Services } from "./context.ts";
+import type { ConnectionInfo, RunningStream, Services } from "./context.ts";
 import type { Database } from "./db/client.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
@@ -74,6 +74,15 @@ function createActivity() {
   };
 }
 
+/** Ends what still streams, and waits a moment for it. */
+async function endStreams(
+  streams: ReadonlySet<RunningStream> | undefined,
+  activity: ReturnType<typeof createActivity>,
+): Promise<void> {
+  for (const stream of [...(streams ?? [])]) stream.end();
+  await activity.settle(() => (streams?.size ?? 0) === 0, 1_000);
+}
+
 /** Default settings of batches. */
 const defaultBatches: BatchRunnerSettings = {
   pauseMs: 5_000,
@@ -87,6 +96,19 @@ const batchCloseMs = 5_000;
 const hooksCloseMs = 5_000;
 
 const unknownConnection: ConnectionInfo = {};
+
+/** Ends everything of a running gateway, in the order in which one part needs another. */
+async function closeRunning(open: RunningGateway, activity: ReturnType<typeof createActivity>): Promise<void> {
+  // their rows are written before the log closes
+  await endStreams(open.services.streams, activity);
+  await open.batchRunner.stop(batchCloseMs);
+  open.stopTimers();
+  await open.services.guardrails.close(hooksCloseMs);
+  await open.services.control.writeRefusals({ all: true }).catch(() => {});
+  await open.closeQueue();
+  await open.writer.close();
+  await open.database.close();
+}
 
 /**
  * Creates a gateway. Nothing is opened before `start` or the first request.
@@ -148,20 +170,13 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
         running?.batchRunner.stop(timeoutMs),
         activity.settle(() => (streams?.size ?? 0) === 0, timeoutMs),
       ]);
-      for (const stream of [...(streams ?? [])]) stream.end();
-      await activity.settle(() => (streams?.size ?? 0) === 0, 1_000);
+      await endStreams(streams, activity);
     },
     async close() {
       draining = true;
       const open = await starting?.catch(() => undefined);
       if (!open) return;
-      await open.batchRunner.stop(batchCloseMs);
-      open.stopTimers();
-      await open.services.guardrails.close(hooksCloseMs);
-      await open.services.control.writeRefusals({ all: true }).catch(() => {});
-      await open.closeQueue();
-      await open.writer.close();
-      await open.database.close();
+      await closeRunning(open, activity);
     },
   };
 }

@@ -166,6 +166,7 @@ class BatchingQueue implements LogQueue {
   #cancelTimer: (() => void) | undefined;
   #writing: Promise<void> | undefined;
   #failures = 0;
+  #isClosed = false;
   /** Rows of the next batch: a single one after a batch was rejected for good. */
   #nextRows = batchRows;
 
@@ -177,6 +178,11 @@ class BatchingQueue implements LogQueue {
 
   add(entry: LogRecord): void {
     const waiting = this.#waiting;
+    if (this.#isClosed) {
+      this.#options.warn("Cannot write a log row: the gateway is closed", undefined);
+      waiting.countLost(entry);
+      return;
+    }
     waiting.push(entry);
     if (this.#failures === 0 && (waiting.length === batchRows || waiting.bytes > batchBytes)) {
       this.#stopTimer();
@@ -196,6 +202,8 @@ class BatchingQueue implements LogQueue {
     while (this.#waiting.length > 0 || this.#waiting.hasLosses) {
       if (!(await this.#writeBatch())) break;
     }
+    this.#isClosed = true;
+    this.#stopTimer();
   }
 
   #stopTimer(): void {

@@ -172,3 +172,12 @@ test("close() without rows asks the store for nothing", async () => {
   await queue.close();
   assert.equal(state.tries, 0);
 });
+
+test("a row that comes after the end of the queue is counted as lost, and leaves nothing running", async () => {
+  const { queue, stored, warnings } = setUp();
+  await queue.close();
+  queue.add(logRecord("late"));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual([stored().length, queue.state().rows, queue.state().lostRows], [0, 0, 1]);
+  assert.deepEqual(warnings, ["Cannot write a log row: the gateway is closed"]);
+});
