@@ -164,10 +164,11 @@ export function admitCall(call: LimitedCall, context: CallerContext): void | Pro
 
 function book(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): void {
   const { log, services } = context;
+  const found = findLimits(call, view, context);
+  if (found.length === 0 && !log.booking) return;
   const place = JSON.stringify([log.label, call.provider.slug, log.stored?.slug, log.model]);
   if (log.booking?.place === place) return;
   settleBooking(log, log.spent);
-  const found = findLimits(call, view, context);
   const applied = readsRecords(context) ? found.filter(({ kind }) => kind === "rate") : found;
   if (applied.length === 0) return;
   const expected = estimate(call);
