@@ -369,7 +369,7 @@ export function createRequestContext(
     startedAt,
     header,
     log: createCallRecord(),
-    // placeholders for the fields of `withCaller`: adding them later would slow down the object
+    // `withCaller` sets these fields. Adding them to the object later would slow it down
     principal: undefined,
     gatewayKey: "",
     providerCredential: undefined,

@@ -38,9 +38,9 @@ function cutText(text: string): string[] {
   return pieces;
 }
 
-function estimateByBytes(texts: readonly string[]): number {
+function estimateByBytes(strings: readonly string[]): number {
   let bytes = 0;
-  for (const text of texts) bytes += encoder.encode(text).length;
+  for (const text of strings) bytes += encoder.encode(text).length;
   return Math.ceil(bytes / bytesOfToken);
 }
 
@@ -48,17 +48,17 @@ function estimateByBytes(texts: readonly string[]): number {
  * Tokens of strings in the vocabulary of OpenAI's current models (`o200k_base`). Strings that together have more than 65,536
  * characters count one token for four bytes. Others get turns of the event loop in between.
  */
-export async function estimateTokens(texts: readonly string[]): Promise<number> {
+export async function estimateTokens(strings: readonly string[]): Promise<number> {
   let length = 0;
-  for (const text of texts) length += text.length;
-  if (length > maxCounted) return estimateByBytes(texts);
+  for (const text of strings) length += text.length;
+  if (length > maxCounted) return estimateByBytes(strings);
   if (length === 0) return 0;
   const count = await loadTokenizer().catch(() => undefined);
   // an estimate is better than a request that never ends
-  if (!count) return estimateByBytes(texts);
+  if (!count) return estimateByBytes(strings);
   let tokens = 0;
   let pieces = 0;
-  for (const piece of texts.flatMap(cutText)) {
+  for (const piece of strings.flatMap(cutText)) {
     tokens += count(piece);
     if (++pieces % piecesOfTurn === 0) await giveWay();
   }

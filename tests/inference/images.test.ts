@@ -118,7 +118,7 @@ test("POST /v1/images/edits forwards JSON as JSON", async () => {
 for (const [name, sent] of [
   ["no picture in a form", formOf({ prompt: "p" })],
   ["no picture in JSON", { prompt: "p" }],
-  ["17 pictures", formOf({ prompt: "p", "image[]": Array.from({ length: 17 }, () => imageData("a.png", 1)) })],
+  ["17 images", formOf({ prompt: "p", "image[]": Array.from({ length: 17 }, () => imageData("a.png", 1)) })],
   ["11 results", formOf({ prompt: "p", image: imageData("a.png", 1), n: "11" })],
 ] as const) {
   test(`POST /v1/images/edits returns 400 for ${name}`, async () => {

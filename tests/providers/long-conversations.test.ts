@@ -38,7 +38,7 @@ const conversations: Readonly<Record<string, ChatRequest>> = {
     ).flat(),
   ]),
   "results and words of the user in turn": ask(list((index) => (index % 2 ? user : result(index)))),
-  "thoughts of one message": ask([
+  "reasoning of one message": ask([
     user,
     {
       role: "assistant",
@@ -114,7 +114,7 @@ function wallTimeOf(work: () => unknown): number {
 }
 
 for (const [name, readMessages] of Object.entries({ plainMessages, shapedMessages })) {
-  test(`${name}: messages that are texts are read in less time than their JSON takes`, () => {
+  test(`${name}: messages that are strings are read in less time than their JSON takes`, () => {
     const request = ask(list((index) => ({ role: index % 2 ? "assistant" : "user", content: `${index}` }), 60_000));
     const json = JSON.stringify(request);
     const jsonMs = leastOf(() => JSON.stringify(JSON.parse(json)));

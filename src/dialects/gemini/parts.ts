@@ -68,7 +68,7 @@ export class PartWriter implements SegmentSink<AnswerPart> {
     const isFirst = this.#calls++ === 0;
     const id = call.id ?? `call_${this.#answerId}_${call.index}`;
     const functionCall = { id, name: call.name ?? "", args: readArguments(call.arguments) };
-    // the first call of a turn carries a signature: models that require one learn from the placeholder that none exists
+    // the first call of a turn carries a signature: an empty one says to models that require it that none exists
     if (!isFirst && call.signature === undefined) return [{ functionCall }];
     return [{ functionCall, thoughtSignature: markSignature({ kind: "call", text: call.signature ?? "" }) }];
   }

@@ -96,11 +96,11 @@ function retryAfterMs(response: Response): number {
 async function sendLine({ request, url, write }: BatchRequest, calls: LineCalls): Promise<Response> {
   const { headers, connection, handle, signal, model } = calls;
   const body = write(model === null ? request.body : { model, ...request.body });
-  const tries = headers["x-gateway-config"] === undefined ? maxAttempts : 1;
+  const attempts = headers["x-gateway-config"] === undefined ? maxAttempts : 1;
   for (let attempt = 1; ; attempt++) {
     const init = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body, signal };
     const response = await handle(new Request(`http://batches.internal${url}`, init), connection);
-    if (attempt === tries || !retryableStatuses.has(response.status)) return response;
+    if (attempt === attempts || !retryableStatuses.has(response.status)) return response;
     response.body?.cancel().catch(() => {});
     await calls.wait(Math.max(1_000 * 2 ** (attempt - 1), retryAfterMs(response)));
   }

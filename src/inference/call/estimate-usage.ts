@@ -44,7 +44,7 @@ const tokensOfPrompt = 3;
 
 /** What a model reads or writes of a body. */
 interface Said {
-  texts: string[];
+  strings: string[];
   messages: number;
 }
 
@@ -61,18 +61,18 @@ function collect(value: unknown, said: Said, depth = 0): Said {
 
 function addMember(name: string, member: unknown, said: Said, depth: number): void {
   if (textMembers.has(name)) {
-    const texts = (Array.isArray(member) ? member : [member]).filter((one) => typeof one === "string");
-    said.texts.push(...texts);
+    const strings = (Array.isArray(member) ? member : [member]).filter((one) => typeof one === "string");
+    said.strings.push(...strings);
   }
-  if (jsonMembers.has(name) && isObject(member)) said.texts.push(JSON.stringify(member));
+  if (jsonMembers.has(name) && isObject(member)) said.strings.push(JSON.stringify(member));
   else if (!skippedMembers.has(name)) collect(member, said, depth + 1);
 }
 
 /** Tokens of a request, by its text. */
 function estimateInput(request: object): Promise<number> {
-  const { texts, messages } = collect(request, { texts: [], messages: 0 });
+  const { strings, messages } = collect(request, { strings: [], messages: 0 });
   const around = messages === 0 ? 0 : messages * tokensOfMessage + tokensOfPrompt;
-  return estimateTokens(texts).then((tokens) => tokens + around);
+  return estimateTokens(strings).then((tokens) => tokens + around);
 }
 
 /** Most bytes of a stream that are read for its tokens; what follows them counts in proportion. */
@@ -91,7 +91,7 @@ async function estimateOutput(sent: BodyPieces, sentBytes: number): Promise<numb
     output: answer.output,
     parts: answer.candidates,
   };
-  const tokens = await estimateTokens(collect(written, { texts: [], messages: 0 }).texts);
+  const tokens = await estimateTokens(collect(written, { strings: [], messages: 0 }).strings);
   return text.length < maxRead ? tokens : Math.round(tokens * Math.max(1, sentBytes / text.length));
 }
 

@@ -15,8 +15,8 @@ function isForeign(content: Members): boolean {
 }
 
 /**
- * A part for these models. Thinking of other model families is dropped, and their tool calls get a placeholder
- * signature.
+ * A part for these models. Thinking of other model families is dropped, and their tool calls get the signature that
+ * Google documents for calls without one.
  */
 function toOwnPart(part: Members, needsSignatures: boolean, { drop }: ConversionOptions): Members[] {
   const signature = signatureOf(part);
