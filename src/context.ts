@@ -30,7 +30,7 @@ import type { Timers } from "./lib/timers.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
-import type { Ledger } from "./policies/ledger.ts";
+import type { LimitStore } from "./policies/limit-store.ts";
 import type { PriceList } from "./pricing/own-prices.ts";
 import type { AuthTools, NativeGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
@@ -140,7 +140,7 @@ export interface Services {
   /** Queues the row of a finished request; never fails, and is not awaited. */
   readonly record: (record: LogRecord) => void;
   /** Counters of limits. */
-  readonly ledger: Ledger;
+  readonly limitStore: LimitStore;
   /** The stored counters. */
   readonly limitCounters: LimitCounterStore;
   /** Called for every finished request. */

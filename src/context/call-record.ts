@@ -1,6 +1,6 @@
 import type { HeldBody } from "../logs/body.ts";
 import type { AppliedLimit } from "../policies/applied.ts";
-import type { Reservation } from "../policies/ledger.ts";
+import type { Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type { AttemptLog, LimitIncrement, LoggedUsage } from "../schemas/logs.ts";

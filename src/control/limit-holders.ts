@@ -5,7 +5,7 @@ import type { LimitHolder } from "../policies/applied.ts";
 
 /** The limits of a key, or those in the claims of a token. */
 export function holderOfKey(
-  id: string,
+  { id, organisationId }: Pick<ApiKeyRow, "id" | "organisationId">,
   {
     usageLimits,
     rateLimits,
@@ -14,6 +14,7 @@ export function holderOfKey(
 ): LimitHolder {
   return {
     id,
+    organisationId,
     bucket: `api_key:${id}`,
     holder: "API key",
     codes: { usage: "api_key_exhaust_error", rate: "api_key_rate_limit_error" },
@@ -24,9 +25,11 @@ export function holderOfKey(
 }
 
 /** The limits of a workspace, which its keys share. */
-export function holderOfWorkspace({ id, slug, usageLimits, rateLimits, lastResetAt }: WorkspaceRow): LimitHolder {
+export function holderOfWorkspace(row: WorkspaceRow): LimitHolder {
+  const { id, organisationId, slug, usageLimits, rateLimits, lastResetAt } = row;
   return {
     id,
+    organisationId,
     bucket: `workspace_id:${id}`,
     holder: `workspace ${slug}`,
     codes: { usage: "workspace_exhaust_error", rate: "workspace_rate_limit_error" },
@@ -37,9 +40,11 @@ export function holderOfWorkspace({ id, slug, usageLimits, rateLimits, lastReset
 }
 
 /** The limits of a stored provider. */
-export function holderOfProvider({ id, slug, usageLimits, rateLimits, lastResetAt }: ProviderRow): LimitHolder {
+export function holderOfProvider(row: ProviderRow): LimitHolder {
+  const { id, organisationId, slug, usageLimits, rateLimits, lastResetAt } = row;
   return {
     id,
+    organisationId,
     bucket: `virtual_key:${slug}`,
     holder: `provider ${slug}`,
     codes: { usage: "virtual_key_exhaust_error", rate: "virtual_key_rate_limit_error" },
@@ -51,11 +56,15 @@ export function holderOfProvider({ id, slug, usageLimits, rateLimits, lastResetA
 
 /** The limits of a workspace at an integration of the organisation. */
 export function holderOfAccess(
-  access: Pick<IntegrationWorkspaceRow, "integrationId" | "workspaceId" | "usageLimits" | "rateLimits" | "lastResetAt">,
+  access: Pick<
+    IntegrationWorkspaceRow,
+    "organisationId" | "integrationId" | "workspaceId" | "usageLimits" | "rateLimits" | "lastResetAt"
+  >,
 ): LimitHolder {
-  const { integrationId, workspaceId, usageLimits, rateLimits, lastResetAt } = access;
+  const { organisationId, integrationId, workspaceId, usageLimits, rateLimits, lastResetAt } = access;
   return {
     id: `${integrationId}:${workspaceId}`,
+    organisationId,
     bucket: `integration:${integrationId}`,
     holder: "workspace at this integration",
     codes: { usage: "integration_exhaust_error", rate: "integration_rate_limit_error" },

@@ -3,7 +3,7 @@ import type { RateLimitPolicyRow, UsageLimitPolicyRow } from "../db/tables/polic
 import { readTogether, type Tenant } from "../db/tenant-store.ts";
 import { type StoredRateLimit, type StoredUsageLimit, toRateLimit, toUsageLimit } from "../policies/applied.ts";
 import { type Condition, type Conditional, ConditionIndex } from "../policies/conditions.ts";
-import type { Limit } from "../policies/ledger.ts";
+import type { Limit } from "../policies/limit-store.ts";
 
 /** A policy as requests meet it. */
 interface ActivePolicy extends Conditional {
@@ -26,11 +26,12 @@ function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit | undefined {
   const stored: StoredUsageLimit = {
     type: row.type as StoredUsageLimit["type"], // written as one of them, as is the period
     credit_limit: row.creditLimit,
+    alert_threshold: row.alertThreshold,
     periodic_reset: row.periodicReset as StoredUsageLimit["periodic_reset"],
     periodic_reset_days: row.periodicResetDays,
     next_usage_reset_at: row.nextUsageResetAt,
   };
-  return toUsageLimit(stored, row.id);
+  return toUsageLimit(stored, row);
 }
 
 function toUsagePolicy(row: UsageLimitPolicyRow): ActivePolicy[] {
@@ -40,7 +41,7 @@ function toUsagePolicy(row: UsageLimitPolicyRow): ActivePolicy[] {
 
 function toRatePolicy(row: RateLimitPolicyRow): ActivePolicy {
   const { type, unit, value } = row;
-  const limit = toRateLimit({ type, unit, value } as StoredRateLimit, row.id); // written as one of each
+  const limit = toRateLimit({ type, unit, value } as StoredRateLimit, row); // written as one of each
   return { id: row.id, kind: "rate", limit, ...readLists(row) };
 }
 

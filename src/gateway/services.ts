@@ -271,11 +271,14 @@ function createResponses(options: GatewayOptions, { database, installation, cloc
 }
 
 /** Counters of limits, with what earlier processes counted. */
-async function createLedger({ clock, database }: ServiceParts): Promise<Pick<Services, "ledger" | "limitCounters">> {
-  const ledger = new Ledger(clock.now);
+async function createLimits({
+  clock,
+  database,
+}: ServiceParts): Promise<Pick<Services, "limitStore" | "limitCounters">> {
+  const limitStore = new Ledger({ now: clock.now });
   const limitCounters = createLimitCounterStore(database);
-  ledger.restore(await limitCounters.readLive(clock.now()));
-  return { ledger, limitCounters };
+  limitStore.restore(await limitCounters.readLive(clock.now()));
+  return { limitStore, limitCounters };
 }
 
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */
@@ -325,7 +328,7 @@ export async function createServices(
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],
-    ...(await createLedger(parts)),
+    ...(await createLimits(parts)),
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),

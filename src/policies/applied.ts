@@ -1,6 +1,6 @@
 import { isObject } from "../lib/json.ts";
 import { dayMs } from "../lib/periods.ts";
-import type { Ledger, Limit } from "./ledger.ts";
+import type { Limit, LimitStore } from "./limit-store.ts";
 import type { Window } from "./windows.ts";
 
 /** Nano-dollars of a dollar. */
@@ -22,6 +22,7 @@ export interface AppliedLimit {
 export interface LimitHolder {
   /** Id of the record. */
   readonly id: string;
+  readonly organisationId: string;
   /** What the limits count in: requests of the record share it. */
   readonly bucket: string;
   readonly holder: string;
@@ -34,30 +35,43 @@ export interface LimitHolder {
 }
 
 /** The budgets of a record. */
-function budgetsOf({ id, usageLimits, lastResetAt }: LimitHolder): Limit[] {
+function budgetsOf(record: LimitHolder): Limit[] {
+  const { usageLimits, lastResetAt } = record;
   return readUsageLimits(usageLimits).flatMap((stored) => {
-    const limit = toUsageLimit(stored, id);
+    const limit = toUsageLimit(stored, record);
     if (!limit || lastResetAt === null) return limit ?? [];
     return { ...limit, id: `${limit.id}:${lastResetAt}` };
   });
 }
 
-/** What was used of the budget of a record in its current period, in the unit of the budget: dollars, tokens or requests. */
-export function usageOf(record: LimitHolder, ledger: Ledger): { used: number; isExhausted: boolean } {
+/** What was used of a budget. */
+export interface BudgetUse {
+  /** In the unit of the budget: dollars, tokens or requests. */
+  readonly used: number;
+  readonly isExhausted: boolean;
+}
+
+/** What was used of the budget of a record in its current period. */
+export async function usageOf(record: LimitHolder, store: LimitStore): Promise<BudgetUse> {
   const [limit] = budgetsOf(record);
   if (!limit) return { used: 0, isExhausted: false };
-  const used = ledger.stateOf(limit, record.bucket)?.used ?? 0;
-  return { used: limit.counts === "cost" ? used / nanosOfDollar : used, isExhausted: used >= limit.most };
+  const { used } = await store.read(limit, record.bucket);
+  return { used: toShownUse(limit, used), isExhausted: used >= limit.most };
+}
+
+/** Use of a limit as the API shows it: dollars, tokens or requests. */
+function toShownUse({ counts }: Pick<Limit, "counts">, used: number): number {
+  return counts === "cost" ? used / nanosOfDollar : used;
 }
 
 /** The limits of a record. */
 export function limitsOf(record: LimitHolder): AppliedLimit[] {
-  const { id, bucket, holder, codes, rateLimits } = record;
+  const { bucket, holder, codes, rateLimits } = record;
   const usage = budgetsOf(record).map(
     (limit): AppliedLimit => ({ limit, bucket, kind: "usage", holder, code: codes.usage }),
   );
   const rates = readRateLimits(rateLimits).map(
-    (stored): AppliedLimit => ({ limit: toRateLimit(stored, id), bucket, kind: "rate", holder, code: codes.rate }),
+    (stored): AppliedLimit => ({ limit: toRateLimit(stored, record), bucket, kind: "rate", holder, code: codes.rate }),
   );
   return [...usage, ...rates];
 }
@@ -67,6 +81,7 @@ export interface StoredUsageLimit {
   readonly id?: string | undefined;
   readonly type: "cost" | "tokens" | "requests";
   readonly credit_limit?: number | null | undefined;
+  readonly alert_threshold?: number | null | undefined;
   readonly periodic_reset?: "weekly" | "monthly" | null | undefined;
   readonly periodic_reset_days?: number | null | undefined;
   /** Unix milliseconds. */
@@ -109,21 +124,31 @@ function windowOf({
   return days == null ? "ever" : { days, from: (next ?? 0) - days * dayMs };
 }
 
+/** The record or policy that has a limit. */
+type LimitOwner = Pick<LimitHolder, "id" | "organisationId">;
+
+/** An amount of a budget as counters hold it. */
+const toCounted = (type: StoredUsageLimit["type"], amount: number): number =>
+  type === "cost" ? Math.round(amount * nanosOfDollar) : amount;
+
 /** The limit of a stored budget. Undefined where it bounds nothing. */
-export function toUsageLimit(stored: StoredUsageLimit, ownerId: string): Limit | undefined {
-  const { id = ownerId, type, credit_limit: most } = stored;
+export function toUsageLimit(stored: StoredUsageLimit, owner: LimitOwner): Limit | undefined {
+  const { id = owner.id, type, credit_limit: most, alert_threshold: alertAt } = stored;
   if (most == null) return undefined;
   const window = windowOf(stored);
   return {
     // a budget that counts something else, or over another time, begins anew
     id: `${id}:${type}:${typeof window === "string" ? window : `${window.days}d${window.from}`}`,
+    organisationId: owner.organisationId,
     counts: type,
-    most: type === "cost" ? Math.round(most * nanosOfDollar) : most,
+    most: toCounted(type, most),
     window,
+    alertAt: alertAt == null ? null : toCounted(type, alertAt),
   };
 }
 
 /** The limit of a stored rate. */
-export function toRateLimit({ type, unit, value }: StoredRateLimit, ownerId: string): Limit {
-  return { id: `${ownerId}:${type}:${unit}`, counts: type, most: value, window: windowOfUnit[unit] };
+export function toRateLimit({ type, unit, value }: StoredRateLimit, { id, organisationId }: LimitOwner): Limit {
+  const window = windowOfUnit[unit];
+  return { id: `${id}:${type}:${unit}`, organisationId, counts: type, most: value, window, alertAt: null };
 }

@@ -1,42 +1,17 @@
 import type { LimitIncrement } from "../schemas/logs.ts";
-import { type Span, spanOf, type Window } from "./windows.ts";
-
-/** What a limit counts. Cost is whole nano-dollars. */
-export type Counted = "requests" | "tokens" | "cost";
-
-/** A bound on what is used within a window. */
-export interface Limit {
-  /** The same for the life of the limit: the id of a policy, or of the record that has the limit. */
-  readonly id: string;
-  readonly counts: Counted;
-  readonly most: number;
-  readonly window: Window;
-}
-
-/** What a request asks of one limit before it is made. */
-export interface Claim {
-  readonly limit: Limit;
-  /** Which bucket of the limit it counts in. */
-  readonly bucket: string;
-  /** What it takes at least: 1 request, or the estimated prompt. */
-  readonly least: number;
-  /** What it may take beyond that, as far as there is room: the estimated output. 0 for requests. */
-  readonly beyond: number;
-}
-
-/** A claim that found no room. */
-interface Refusal {
-  readonly claim: Claim;
-  /** Unix milliseconds at which the window ends; infinite where it never does. */
-  readonly resetsAt: number;
-}
-
-/** State of one bucket. */
-interface BucketState {
-  readonly used: number;
-  readonly reserved: number;
-  readonly span: Span;
-}
+import {
+  type BucketState,
+  type Claim,
+  type Counted,
+  type Limit,
+  type LimitStore,
+  type LimitUseObserver,
+  maxBuckets,
+  overflowBucket,
+  type Refusal,
+  type Reservation,
+} from "./limit-store.ts";
+import { type Span, spanOf } from "./windows.ts";
 
 interface Bucket {
   used: number;
@@ -53,34 +28,34 @@ interface Booking {
   readonly start: number;
 }
 
-/** What a request has reserved. It is settled once. */
-export interface Reservation {
-  /** Replaces what was reserved by what was used. Later calls change and return nothing. */
-  settle(used: Readonly<Record<Counted, number>>): LimitIncrement[];
-  /** Gives back what was reserved: nothing was used. */
-  release(): void;
-}
-
-/** Most live buckets of one limit. Further values share one more bucket. */
-export const maxBuckets = 10_000;
-
-/** Name of the bucket that values beyond `maxBuckets` share. */
-export const overflowBucket = "*";
-
 const startOf = ({ start }: Span): number => (Number.isFinite(start) ? start : 0);
 
-/** Buckets of all limits, in memory. Each call is one step: nothing comes between a check and its booking. */
-export class Ledger {
+/** What a counter gains. A use that a reset takes away is negative. */
+function toIncrement({ limit, bucket }: Pick<Claim, "limit" | "bucket">, span: Span, used: number): LimitIncrement {
+  const windowEnd = Number.isFinite(span.end) ? span.end : null;
+  return { limitId: limit.id, bucket, windowStart: startOf(span), windowEnd, used };
+}
+
+/** Settings of a ledger. */
+interface LedgerOptions {
+  /** Unix milliseconds. */
+  now: () => number;
+  onUsed?: LimitUseObserver | undefined;
+}
+
+/** Buckets of all limits, in memory: the store of a process that shares its counters with no other. */
+export class Ledger implements LimitStore {
   readonly #limits = new Map<string, Map<string, Bucket>>();
   readonly #now: () => number;
+  readonly #onUsed: LimitUseObserver | undefined;
   /** The latest time that was seen: a clock that goes back reopens no window. */
   #latest: number;
   /** Counters of an earlier process by limit, bucket and begin of the window, until the bucket is needed. */
   readonly #stored = new Map<string, Map<string, Map<number, number>>>();
 
-  /** @param now Unix milliseconds. */
-  constructor(now: () => number) {
+  constructor({ now, onUsed }: LedgerOptions) {
     this.#now = now;
+    this.#onUsed = onUsed;
     this.#latest = now();
   }
 
@@ -133,11 +108,6 @@ export class Ledger {
     for (const [name, { span }] of buckets) if (time >= span.end) buckets.delete(name);
   }
 
-  /**
-   * Books all claims or none.
-   *
-   * @returns The reservation, or the first claim without room.
-   */
   reserve(claims: readonly Claim[]): Reservation | Refusal {
     const time = this.#time();
     const bookings: Booking[] = [];
@@ -161,7 +131,8 @@ export class Ledger {
       const time = this.#time();
       return bookings.flatMap((booking) => this.#close(booking, used?.[booking.claim.limit.counts] ?? 0, time));
     };
-    return { settle: close, release: () => void close(undefined) };
+    const states = bookings.map(({ bucket }) => ({ ...bucket }));
+    return { states, settle: close, release: () => void close(undefined) };
   }
 
   #close({ claim, bucket, reserved, start }: Booking, used: number, time: number): LimitIncrement[] {
@@ -170,15 +141,15 @@ export class Ledger {
     if (isSameWindow) current.reserved -= reserved;
     // a request belongs to the window it came in, tokens and money to the one in which they are known
     if (used === 0 || (!isSameWindow && claim.limit.counts === "requests")) return [];
+    const before = current.used;
     current.used += used;
-    const { start: windowStart, end } = current.span;
     const { limit, bucket: name } = claim;
-    const windowEnd = Number.isFinite(end) ? end : null;
-    return [{ limitId: limit.id, bucket: name, windowStart: startOf({ start: windowStart, end }), windowEnd, used }];
+    this.#onUsed?.({ limit, bucket: name, span: current.span, before, after: current.used });
+    return [toIncrement(claim, current.span, used)];
   }
 
   /** What a bucket holds in the window of now. Undefined where it holds nothing. */
-  stateOf(limit: Limit, bucket: string): BucketState | undefined {
+  #find(limit: Limit, bucket: string): BucketState | undefined {
     const time = this.#time();
     const found = this.#limits.get(limit.id)?.get(bucket);
     if (found) return time < found.span.end ? { ...found } : undefined;
@@ -187,14 +158,29 @@ export class Ledger {
     return used === undefined ? undefined : { used, reserved: 0, span };
   }
 
-  /** Buckets of a limit in the window of now. */
+  read(limit: Limit, bucket: string): BucketState {
+    return this.#find(limit, bucket) ?? { used: 0, reserved: 0, span: spanOf(limit.window, this.#time()) };
+  }
+
+  reset(limit: Limit, bucket: string): LimitIncrement | undefined {
+    const state = this.#find(limit, bucket);
+    if (!state || state.used === 0) return undefined;
+    const current = this.#bucketOf({ limit, bucket }, this.#time());
+    current.used = 0;
+    return toIncrement({ limit, bucket }, state.span, -state.used);
+  }
+
+  async close(): Promise<void> {
+    // it has nothing in the background
+  }
+
   list(limit: Limit): [bucket: string, state: BucketState][] {
     const names = new Set([
       ...(this.#limits.get(limit.id)?.keys() ?? []),
       ...(this.#stored.get(limit.id)?.keys() ?? []),
     ]);
     return [...names].flatMap((name): [string, BucketState][] => {
-      const state = this.stateOf(limit, name);
+      const state = this.#find(limit, name);
       return state ? [[name, state]] : [];
     });
   }

@@ -1,19 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { Ledger } from "../../src/policies/ledger.ts";
 import {
   type Claim,
-  Ledger,
   type Limit,
   maxBuckets,
   overflowBucket,
   type Reservation,
-} from "../../src/policies/ledger.ts";
+} from "../../src/policies/limit-store.ts";
 
 const minute = 60_000;
+const ofTenant = { organisationId: "o", alertAt: null };
 const noUse = { requests: 0, tokens: 0, cost: 0 };
-const requests = (most: number, id = "r"): Limit => ({ id, counts: "requests", most, window: "minute" });
-const cost = (most: number, id = "c"): Limit => ({ id, counts: "cost", most, window: "month" });
+const requests = (most: number, id = "r"): Limit => ({ id, ...ofTenant, counts: "requests", most, window: "minute" });
+const cost = (most: number, id = "c"): Limit => ({ id, ...ofTenant, counts: "cost", most, window: "month" });
 
 const claim = (limit: Limit, least = 1, beyond = 0, bucket = "b"): Claim => ({ limit, bucket, least, beyond });
 
@@ -24,7 +25,7 @@ function reserve(ledger: Ledger, ...claims: Claim[]): Reservation | undefined {
 
 test("Ledger admits as many requests as a limit allows, and no more until its window ends", () => {
   let now = 10 * minute;
-  const ledger = new Ledger(() => now);
+  const ledger = new Ledger({ now: () => now });
   const limit = requests(100);
   const admitted = Array.from({ length: 1_000 }, () => reserve(ledger, claim(limit))).filter(Boolean);
   assert.equal(admitted.length, 100);
@@ -35,34 +36,34 @@ test("Ledger admits as many requests as a limit allows, and no more until its wi
 });
 
 test("Ledger books all claims or none", () => {
-  const ledger = new Ledger(() => 0);
+  const ledger = new Ledger({ now: () => 0 });
   const [wide, narrow] = [requests(10, "wide"), requests(1, "narrow")];
   assert.ok(reserve(ledger, claim(wide), claim(narrow)));
   assert.equal(reserve(ledger, claim(wide), claim(narrow)), undefined);
-  assert.equal(ledger.stateOf(wide, "b")?.reserved, 1);
+  assert.equal(ledger.read(wide, "b").reserved, 1);
 });
 
 test("Ledger replaces what was reserved by what was used, once", () => {
-  const ledger = new Ledger(() => 0);
+  const ledger = new Ledger({ now: () => 0 });
   const limit = cost(1_000);
   const booked = reserve(ledger, claim(limit, 100, 5_000));
-  assert.deepEqual(ledger.stateOf(limit, "b")?.reserved, 1_000);
+  assert.deepEqual(ledger.read(limit, "b").reserved, 1_000);
   booked?.settle({ ...noUse, cost: 300 });
   booked?.settle({ ...noUse, cost: 300 });
   booked?.release();
-  const { used, reserved } = ledger.stateOf(limit, "b") ?? {};
+  const { used, reserved } = ledger.read(limit, "b");
   assert.deepEqual({ used, reserved }, { used: 300, reserved: 0 });
 });
 
 test("Ledger gives back what a released request reserved", () => {
-  const ledger = new Ledger(() => 0);
+  const ledger = new Ledger({ now: () => 0 });
   const limit = requests(1);
   reserve(ledger, claim(limit))?.release();
   assert.ok(reserve(ledger, claim(limit)));
 });
 
 test("Ledger refuses a prompt that is larger than what is left, and everything once nothing is left", () => {
-  const ledger = new Ledger(() => 0);
+  const ledger = new Ledger({ now: () => 0 });
   const limit = cost(1_000);
   assert.equal(reserve(ledger, claim(limit, 1_001)), undefined);
   reserve(ledger, claim(limit, 0))?.settle({ ...noUse, cost: 1_200 });
@@ -72,19 +73,19 @@ test("Ledger refuses a prompt that is larger than what is left, and everything o
 
 test("Ledger counts tokens and money in the window in which they are known, and a request in its own", () => {
   let now = 0;
-  const ledger = new Ledger(() => now);
-  const tokens: Limit = { id: "t", counts: "tokens", most: 100, window: "minute" };
+  const ledger = new Ledger({ now: () => now });
+  const tokens: Limit = { id: "t", ...ofTenant, counts: "tokens", most: 100, window: "minute" };
   const booked = reserve(ledger, claim(tokens, 10), claim(requests(5)));
   now = minute;
   booked?.settle({ requests: 1, tokens: 40, cost: 0 });
-  assert.equal(ledger.stateOf(tokens, "b")?.used, 40);
-  assert.equal(ledger.stateOf(tokens, "b")?.reserved, 0);
-  assert.equal(ledger.stateOf(requests(5), "b")?.used, 0);
+  assert.equal(ledger.read(tokens, "b").used, 40);
+  assert.equal(ledger.read(tokens, "b").reserved, 0);
+  assert.equal(ledger.read(requests(5), "b").used, 0);
 });
 
 test("Ledger reopens no window when the clock goes back", () => {
   let now = 5 * minute;
-  const ledger = new Ledger(() => now);
+  const ledger = new Ledger({ now: () => now });
   const limit = requests(1);
   assert.ok(reserve(ledger, claim(limit)));
   now = 0;
@@ -94,24 +95,24 @@ test("Ledger reopens no window when the clock goes back", () => {
 });
 
 test("Ledger keeps buckets apart, and lets values beyond its bound share one", () => {
-  const ledger = new Ledger(() => 0);
+  const ledger = new Ledger({ now: () => 0 });
   const limit = requests(1);
   for (let index = 0; index < maxBuckets; index++) assert.ok(reserve(ledger, claim(limit, 1, 0, `b${index}`)));
   assert.ok(reserve(ledger, claim(limit, 1, 0, "late")));
   assert.equal(reserve(ledger, claim(limit, 1, 0, "later")), undefined);
-  assert.equal(ledger.stateOf(limit, overflowBucket)?.reserved, 1);
+  assert.equal(ledger.read(limit, overflowBucket).reserved, 1);
   assert.ok(ledger.list(limit).length <= maxBuckets + 1);
 });
 
 test("Ledger goes on from the counters of an earlier process, each in its own window", () => {
-  const ledger = new Ledger(() => 10 * minute);
+  const ledger = new Ledger({ now: () => 10 * minute });
   const [rate, budget] = [requests(5), { ...cost(1_000), window: "ever" } as const];
   ledger.restore([
     { limitId: rate.id, bucket: "b", windowStart: 9 * minute, used: 5 },
     { limitId: rate.id, bucket: "b", windowStart: 10 * minute, used: 4 },
     { limitId: budget.id, bucket: "b", windowStart: 0, used: 1_000 },
   ]);
-  assert.equal(ledger.stateOf(rate, "b")?.used, 4);
+  assert.equal(ledger.read(rate, "b").used, 4);
   assert.ok(reserve(ledger, claim(rate)));
   assert.equal(reserve(ledger, claim(rate)), undefined);
   assert.equal(reserve(ledger, claim(budget)), undefined);
@@ -128,7 +129,7 @@ test("Ledger never exceeds a limit on requests and never loses what was used, ov
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
       let now = Date.parse("2026-01-01T00:00:00Z");
       let latest = now;
-      const ledger = new Ledger(() => now);
+      const ledger = new Ledger({ now: () => now });
       const [rate, budget] = [requests(3), { ...cost(1_000), window: "ever" } as const];
       const open: { booked: Reservation; window: number }[] = [];
       const admittedIn = new Map<number, number>();
@@ -156,7 +157,7 @@ test("Ledger never exceeds a limit on requests and never loses what was used, ov
         }
       }
       assert.ok([...admittedIn.values()].every((admitted) => admitted <= 3));
-      assert.equal(ledger.stateOf(budget, "b")?.used ?? 0, spent);
+      assert.equal(ledger.read(budget, "b").used, spent);
     }),
   );
 });

@@ -3,7 +3,7 @@ import { holderOfKey } from "../../control/limit-holders.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
-import type { Ledger } from "../../policies/ledger.ts";
+import type { LimitStore } from "../../policies/limit-store.ts";
 import { showUsage, toNextReset } from "../core/limits.ts";
 import { toIso } from "../core/request.ts";
 
@@ -29,10 +29,10 @@ function toShownPolicy(policy: JsonValue | null) {
  *
  * @param isExpiryEnforced Whether a maximum lifetime applies to it.
  */
-export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, ledger: Ledger) {
+export async function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, limits: LimitStore) {
   const policy = toShownPolicy(row.rotationPolicy);
   const defaults = isObject(row.defaults) ? row.defaults : null;
-  const usage = showUsage(holderOfKey(row.id, row), ledger);
+  const usage = await showUsage(holderOfKey(row, row), limits);
   return {
     id: row.id,
     key: row.masked,

@@ -51,10 +51,11 @@ async function toRecords({ stores, context }: AdminCall<unknown>, rows: readonly
   const tenant = { organisationId, workspaceId: null };
   const workspaces = ids.size === 0 ? [] : await stores.workspaces.all(tenant, { where: { id: [...ids] } });
   const workspaceOf = new Map(workspaces.map((workspace) => [workspace.id, workspace]));
-  return rows.map((row) => {
+  const shown = rows.map((row) => {
     const rules = readUserKeyRules(kindOf(row), organisation, workspaceOf.get(row.workspaceId ?? ""));
-    return toKeyRecord(row, rules.maxDays !== null, context.services.ledger);
+    return toKeyRecord(row, rules.maxDays !== null, context.services.limitStore);
   });
+  return Promise.all(shown);
 }
 
 function readIds(query: URLSearchParams): string[] | undefined {

@@ -1,8 +1,8 @@
 import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
 import { nextPeriodStart, startOfDay } from "../../lib/periods.ts";
-import { type LimitHolder, usageOf } from "../../policies/applied.ts";
-import type { Ledger } from "../../policies/ledger.ts";
+import { type BudgetUse, type LimitHolder, usageOf } from "../../policies/applied.ts";
+import type { LimitStore } from "../../policies/limit-store.ts";
 import type { UsageLimits } from "../../schemas/control.ts";
 import { toIso } from "./request.ts";
 
@@ -40,7 +40,7 @@ export function toNextReset(stored: JsonValue | null): string | null {
 }
 
 /** A stored budget as responses show it, with the fields only the gateway writes. */
-function toShown(stored: JsonValue, { used, isExhausted }: { used: number; isExhausted: boolean }) {
+function toShown(stored: JsonValue, { used, isExhausted }: BudgetUse) {
   if (!isObject(stored)) return null;
   const own = { status: isExhausted ? "exhausted" : "active", current_usage: used };
   const alerts = { is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false };
@@ -61,19 +61,21 @@ export function toStoredUsageList(
   return given ? given.map((limit) => toStoredUsage(limit, now)) : given;
 }
 
-const unused = { used: 0, isExhausted: false };
+const unused: BudgetUse = { used: 0, isExhausted: false };
 
 /** The budget of a record as it is shown. */
-export function showUsage(record: LimitHolder, ledger: Ledger) {
+export async function showUsage(record: LimitHolder, limits: LimitStore) {
   // written by `toStoredUsage`
-  return toShown(record.usageLimits as JsonValue, usageOf(record, ledger));
+  return toShown(record.usageLimits as JsonValue, await usageOf(record, limits));
 }
 
 /** The budgets of a record that has a list of them, as they are shown. */
-export function showUsageList(record: LimitHolder, ledger: Ledger) {
+export async function showUsageList(record: LimitHolder, limits: LimitStore) {
   // written by `toStoredUsageList`, with at most one entry
   const { usageLimits } = record;
-  return Array.isArray(usageLimits) ? usageLimits.map((one: JsonValue) => toShown(one, usageOf(record, ledger))) : null;
+  if (!Array.isArray(usageLimits)) return null;
+  const use = await usageOf(record, limits);
+  return usageLimits.map((one: JsonValue) => toShown(one, use));
 }
 
 /** Budgets that nothing uses yet, as they are shown. */

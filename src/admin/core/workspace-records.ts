@@ -5,7 +5,7 @@ import { blocksInlineConfig, settingsOf, toRecord } from "../../control/settings
 import type { OrganisationRow, UserRow, WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { securitySettingsOf } from "../../endpoint/role.ts";
-import type { Ledger } from "../../policies/ledger.ts";
+import type { LimitStore } from "../../policies/limit-store.ts";
 import type { WorkspaceDefaults } from "../../schemas/workspaces.ts";
 import type { AdminCall } from "./endpoint.ts";
 import { toJson } from "./json-column.ts";
@@ -42,10 +42,10 @@ export async function findWorkspace(call: AdminCall<unknown>, status = "active")
 }
 
 /** A workspace as the API shows it. */
-function toWorkspace(
+async function toWorkspace(
   row: WorkspaceRow,
   organisation: OrganisationRow,
-  { configSlugs, ledger }: { configSlugs: ReadonlyMap<string, string>; ledger: Ledger },
+  { configSlugs, limits }: { configSlugs: ReadonlyMap<string, string>; limits: LimitStore },
 ) {
   const view = { organisation, workspace: row };
   const defaults = toRecord(row.defaults);
@@ -60,7 +60,7 @@ function toWorkspace(
     description: row.description,
     defaults: shownDefaults,
     is_default: row.isDefault ? 1 : 0,
-    usage_limits: showUsageList(holderOfWorkspace(row), ledger),
+    usage_limits: await showUsageList(holderOfWorkspace(row), limits),
     rate_limits: row.rateLimits,
     security_settings: securitySettingsOf(view),
     data_plane_security_settings: { block_inline_config: blocksInlineConfig(view) },
@@ -90,7 +90,8 @@ export async function toWorkspaces(
   });
   const configs = await stores.configs.all({ organisationId, workspaceId: null }, { where: { id: ids } });
   const configSlugs = new Map(configs.map(({ id, slug }) => [id, slug]));
-  return rows.map((row) => toWorkspace(row, organisation, { configSlugs, ledger: context.services.ledger }));
+  const { limitStore: limits } = context.services;
+  return Promise.all(rows.map((row) => toWorkspace(row, organisation, { configSlugs, limits })));
 }
 
 /** Scopes a user with a role can use in a workspace. */

@@ -25,7 +25,7 @@ function organisationOf({ organisationId }: IntegrationRow) {
   return { organisationId, workspaceId: null };
 }
 
-function showAccess(
+async function showAccess(
   workspace: WorkspaceRow,
   access: { enabled: true } | IntegrationWorkspaceRow,
   { context }: Pick<AdminCall<unknown>, "context">,
@@ -36,7 +36,7 @@ function showAccess(
     name: workspace.name,
     slug: workspace.slug,
     enabled: access.enabled,
-    usage_limits: row ? showUsageList(holderOfAccess(row), context.services.ledger) : null,
+    usage_limits: row ? await showUsageList(holderOfAccess(row), context.services.limitStore) : null,
     rate_limits: row?.rateLimits ?? null,
     last_reset_at: toIso(row?.lastResetAt),
   };
@@ -53,7 +53,7 @@ async function listWorkspaces(call: AdminCall<undefined>) {
     const own = integration.workspaceId === workspace.id ? { enabled: true as const } : accessOf.get(workspace.id);
     return own ? [showAccess(workspace, own, call)] : [];
   });
-  return { total: shown.length, workspaces: shown };
+  return { total: shown.length, workspaces: await Promise.all(shown) };
 }
 
 /** Fields of access as they are stored; absent ones stay. */

@@ -22,13 +22,13 @@ export interface JoinedProvider {
 }
 
 /** A provider as responses show it, without settings of an integration that the organisation shares. */
-export function showProvider(
+export async function showProvider(
   { row, integration }: JoinedProvider,
   object: ProviderObject,
   { now, context }: Pick<AdminCall<unknown>, "context" | "now">,
 ) {
   const isExpired = row.expiresAt !== null && row.expiresAt <= now;
-  const usage = showUsage(holderOfProvider(row), context.services.ledger);
+  const usage = await showUsage(holderOfProvider(row), context.services.limitStore);
   return {
     id: row.id,
     name: row.name,

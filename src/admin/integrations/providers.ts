@@ -46,7 +46,7 @@ async function listProviders(call: AdminCall<undefined>, object: ProviderObject)
     const integration = integrations.get(row.integrationId);
     return integration ? [showProvider({ row, integration }, object, call)] : [];
   });
-  return toList(shown, total);
+  return toList(await Promise.all(shown), total);
 }
 
 async function readProvider(call: AdminCall<undefined>, object: ProviderObject) {

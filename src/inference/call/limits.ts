@@ -7,7 +7,7 @@ import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import { BudgetError, RateLimitError } from "../../errors.ts";
 import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
 import { bucketOf, type Subject } from "../../policies/conditions.ts";
-import type { Claim, Counted } from "../../policies/ledger.ts";
+import type { Claim, Counted, Refusal, Reservation } from "../../policies/limit-store.ts";
 import { costAt } from "../../pricing/cost.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import type { ProviderCall } from "../../providers/core/call.ts";
@@ -23,11 +23,11 @@ const ofPrincipals = new WeakMap<Principal, readonly AppliedLimit[]>();
 
 /** The limits of a key, or those in the claims of a token. */
 function limitsOfCredential(principal: Principal): readonly AppliedLimit[] {
-  const { keyId, limits } = principal;
+  const { keyId, organisationId, limits } = principal;
   if (!limits) return noLimits;
   const known = ofPrincipals.get(principal);
   if (known) return known;
-  const made = limitsOf(holderOfKey(keyId, limits));
+  const made = limitsOf(holderOfKey({ id: keyId, organisationId }, limits));
   ofPrincipals.set(principal, made);
   return made;
 }
@@ -162,7 +162,8 @@ export function admitCall(call: LimitedCall, context: CallerContext): void | Pro
   return view instanceof Promise ? view.then((read) => book(call, read, context)) : book(call, view, context);
 }
 
-function book(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): void {
+/** @returns A promise only where processes share the counters. */
+function book(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): void | Promise<void> {
   const { log, services } = context;
   const found = findLimits(call, view, context);
   if (found.length === 0 && !log.booking) return;
@@ -173,13 +174,16 @@ function book(call: LimitedCall, view: WorkspaceView | undefined, context: Calle
   if (applied.length === 0) return;
   const expected = estimate(call);
   const claims = applied.map((one) => toClaim(one, expected, log));
-  const booked = services.ledger.reserve(claims);
-  if ("claim" in booked) {
-    const refused = applied[claims.indexOf(booked.claim)];
-    if (refused) refuse(refused, booked.resetsAt, services.clock.now());
-    return;
-  }
-  log.booking = { place, reservation: booked, spentBefore: log.spent, tokensBefore: log.spentTokens };
+  const note = (outcome: Reservation | Refusal) => {
+    if ("claim" in outcome) {
+      const refused = applied[claims.indexOf(outcome.claim)];
+      if (refused) refuse(refused, outcome.resetsAt, services.clock.now());
+      return;
+    }
+    log.booking = { place, reservation: outcome, spentBefore: log.spent, tokensBefore: log.spentTokens };
+  };
+  const outcome = services.limitStore.reserve(claims);
+  return outcome instanceof Promise ? outcome.then(note) : note(outcome);
 }
 
 /** Replaces what is booked by what was used up to here. */

@@ -1,0 +1,100 @@
+import type { LimitIncrement } from "../schemas/logs.ts";
+import type { Span, Window } from "./windows.ts";
+
+/** What a limit counts. Cost is whole nano-dollars. */
+export type Counted = "requests" | "tokens" | "cost";
+
+/** A bound on what is used within a window. */
+export interface Limit {
+  /** The same for the life of the limit: the id of a policy, or of the record that has the limit. */
+  readonly id: string;
+  readonly organisationId: string;
+  readonly counts: Counted;
+  readonly most: number;
+  readonly window: Window;
+  /** Use from which its holder is alerted, in the unit of `most`. */
+  readonly alertAt: number | null;
+}
+
+/** What a request asks of one limit before it is made. */
+export interface Claim {
+  readonly limit: Limit;
+  /** Which bucket of the limit it counts in. */
+  readonly bucket: string;
+  /** What it takes at least: 1 request, or the estimated prompt. */
+  readonly least: number;
+  /** What it may take beyond that, as far as there is room: the estimated output. 0 for requests. */
+  readonly beyond: number;
+}
+
+/** State of one bucket in its current window. */
+export interface BucketState {
+  readonly used: number;
+  readonly reserved: number;
+  readonly span: Span;
+}
+
+/** A claim that found no room. */
+export interface Refusal {
+  readonly claim: Claim;
+  /** Unix milliseconds at which the window ends; infinite where it never does. */
+  readonly resetsAt: number;
+}
+
+/** What a request has reserved. It is settled once. */
+export interface Reservation {
+  /** State of the bucket of each claim with this reservation, in the order of the claims. */
+  readonly states: readonly BucketState[];
+  /**
+   * Replaces what was reserved by what was used. Later calls change and return nothing.
+   *
+   * @returns What the counters gain, for the log row that stores it.
+   */
+  settle(used: Readonly<Record<Counted, number>>): LimitIncrement[];
+  /** Gives back what was reserved: nothing was used. */
+  release(): void;
+}
+
+/** Something was used of a bucket. */
+interface LimitUse {
+  readonly limit: Limit;
+  readonly bucket: string;
+  readonly span: Span;
+  /** Use of the bucket in its window before and after. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Receives each use of a limit. It must not throw. */
+export type LimitUseObserver = (use: LimitUse) => void;
+
+type Eventually<Value> = Value | Promise<Value>;
+
+/** What is used and reserved of all limits. The values are promises only where processes share the counters. */
+export interface LimitStore {
+  /**
+   * Books all claims or none, in one step: nothing comes between a check and its booking.
+   *
+   * @returns The reservation, or the first claim without room. It never rejects: a store that is away falls back to what
+   * this process knows.
+   */
+  reserve(claims: readonly Claim[]): Eventually<Reservation | Refusal>;
+  /** What a bucket holds in the window of now. */
+  read(limit: Limit, bucket: string): Eventually<BucketState>;
+  /** Buckets of a limit in the window of now, in no particular order. */
+  list(limit: Limit): Eventually<[bucket: string, state: BucketState][]>;
+  /**
+   * Sets what was used of a bucket to 0. What is reserved stays.
+   *
+   * @returns The negative increment that takes it from the stored counter; undefined where nothing was used.
+   */
+  reset(limit: Limit, bucket: string): Eventually<LimitIncrement | undefined>;
+  /** Ends what runs in the background. Call it after the last request. */
+  close(): Promise<void>;
+}
+
+/** Most live buckets of one limit. Further values share one more bucket. */
+export const maxBuckets = 10_000;
+
+/** Name of the bucket that values beyond `maxBuckets` share. */
+export const overflowBucket = "*";
