@@ -68,14 +68,19 @@ function requireNoKey(
   { url, headers }: { readonly url: string; readonly headers: Readonly<Record<string, string>> },
   { gatewayKey, services }: CallerContext,
 ): Promise<void> | undefined {
-  const found: string[] = [];
+  const { keyPrefix } = services;
+  // most headers are too short for any key
+  const shortest = Math.min(gatewayKey.length, keyPrefix.length + 1 + keyLength);
+  let found: string[] | undefined;
   const look = (text: string) => {
+    if (text.length < shortest) return;
     if (text.includes(gatewayKey)) refuseKey();
-    found.push(...findKeys(text, services.keyPrefix));
+    const keys = findKeys(text, keyPrefix);
+    if (keys.length > 0) found = found ? [...found, ...keys] : keys;
   };
   look(withoutEscapes(url));
   for (const name in headers) look(headers[name] ?? "");
-  if (found.length === 0) return undefined;
+  if (!found) return undefined;
   if (found.length > maxKeys) refuseKey();
   return requireForeign(found, services);
 }

@@ -77,13 +77,17 @@ function limitsOfPolicies(call: LimitedCall, view: WorkspaceView, context: Calle
 }
 
 /** Every limit that applies to a call. */
-function findLimits(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): AppliedLimit[] {
-  return [
-    ...limitsOfCredential(context.principal),
-    ...(view ? limitsOfWorkspace(view.workspace) : noLimits),
-    ...(context.log.stored?.limits ?? noLimits),
-    ...(view ? limitsOfPolicies(call, view, context) : noLimits),
-  ];
+function findLimits(
+  call: LimitedCall,
+  view: WorkspaceView | undefined,
+  context: CallerContext,
+): readonly AppliedLimit[] {
+  const ofCredential = limitsOfCredential(context.principal);
+  const ofWorkspace = view ? limitsOfWorkspace(view.workspace) : noLimits;
+  const ofStored = context.log.stored?.limits ?? noLimits;
+  const ofPolicies = view ? limitsOfPolicies(call, view, context) : noLimits;
+  const count = ofCredential.length + ofWorkspace.length + ofStored.length + ofPolicies.length;
+  return count === 0 ? noLimits : [...ofCredential, ...ofWorkspace, ...ofStored, ...ofPolicies];
 }
 
 /** What a call is expected to use. */
