@@ -17,6 +17,7 @@ import { firstPlainIssue } from "./lib/issues.ts";
 import { bodyLimits, decodeUtf8, scanJson } from "./lib/json.ts";
 import { boundaryOf, FormError, readForm } from "./lib/multipart.ts";
 import type { Reply } from "./lib/reply.ts";
+import { turns } from "./lib/turns.ts";
 import { beginningOf } from "./logs/body.ts";
 import type { OperationName } from "./providers/core/operations.ts";
 import type { RecordRoute } from "./providers/core/records.ts";
@@ -307,7 +308,7 @@ export function readJsonBody(
   const received = readBytes(context.request, bounds);
   const decoded = coding === "identity" ? received : received.then((bytes) => decodeBody(bytes, coding, bounds));
   return decoded.then(
-    (bytes) => parseBody(bytes, context),
+    (bytes) => (bytes.length < longBody ? parseBody(bytes, context) : parseInTurn(bytes, context)),
     (error) => {
       throw toBodyError(error, maxBytes);
     },
@@ -345,6 +346,19 @@ function readText(bytes: Uint8Array, context: RequestContext): { text: string; p
   }
   context.numbers = sheltered.numbers;
   return { text, parsable: decodeUtf8(sheltered.bytes) };
+}
+
+/** Bodies of this size are parsed one in each turn of the event loop: many at once leave time for other requests. */
+const longBody = 1024 * 1024;
+
+async function parseInTurn(bytes: Uint8Array, context: RequestContext): Promise<JsonBody<unknown>> {
+  if (turns.isOver) await turns.next(false);
+  const startedAt = performance.now();
+  try {
+    return parseBody(bytes, context);
+  } finally {
+    turns.spend(performance.now() - startedAt);
+  }
 }
 
 function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown> {
