@@ -3,16 +3,19 @@ import { BytePattern, readPart } from "./multipart.ts";
 
 /** Longer parts are ignored. */
 const maxPartBytes = 8 * 1024;
+/** Parts that are read; forms that are read whole may have no more. */
+const maxParts = 1_000;
 const encoder = new TextEncoder();
 const lineEnd = encoder.encode("\r\n");
 
-/** Reports the short text fields of a form while its bytes pass. Ignores malformed input, which the upstream rejects. */
+/** Reports the short text fields among the first parts of a form while its bytes pass. Ignores malformed input, which the upstream rejects. */
 export class FieldWatcher {
   readonly #delimiter: BytePattern;
   readonly #note: (name: string, text: string) => void;
   /** Bytes that may belong to the next boundary or part. */
   #rest: Uint8Array = lineEnd;
   #isInPart = false;
+  #parts = 0;
 
   /** @param note Called with each short text and its field name. */
   constructor(boundary: string, note: (name: string, text: string) => void) {
@@ -22,6 +25,7 @@ export class FieldWatcher {
 
   /** Examines the next bytes without modifying them. */
   push(chunk: Uint8Array): void {
+    if (this.#parts > maxParts) return;
     let bytes = this.#isInPart ? joinBytes([this.#rest, chunk]) : this.#passEdge(chunk);
     while (bytes !== undefined) bytes = this.#isInPart ? this.#readPart(bytes) : this.#findPart(bytes);
   }
@@ -61,6 +65,7 @@ export class FieldWatcher {
       return undefined;
     }
     this.#isInPart = false;
+    if (++this.#parts > maxParts) return undefined;
     if (end >= 0) this.#report(bytes.subarray(0, end));
     return bytes.subarray(Math.max(end, 0));
   }

@@ -9,10 +9,11 @@ import { isWhole, sample } from "../support/sample.ts";
 import { repository } from "../support/source-files.ts";
 import { memoryCases } from "./memory.ts";
 
-/** Longest time a request should hold the request loop beyond what parsing and writing its JSON once takes. */
-const wantedHoldMs = 100;
-/** What fails a run: processor time is up to three times as long on a machine that does other work. */
-const mostHoldMs = 300;
+/**
+ * Longest time a request may hold the request loop beyond what parsing and writing its JSON once takes, in milliseconds of
+ * processor time. The program takes the shortest of several attempts.
+ */
+const mostHoldMs = 100;
 // what is measured is measured once: on the runtime that comes first
 const skip = runtime !== "bun";
 
@@ -59,12 +60,11 @@ for (const [group, what, least] of [
   test(`${what} holds the request loop much longer than its JSON takes`, { skip, timeout: withinMs }, async () => {
     const figures = await runProbe<Figure>(["loop", isWhole ? "all" : "sampled", group], withinMs);
     assert.ok(figures.length >= least, `${figures.length} cases`);
-    const over = (limit: number) =>
-      figures
-        .filter(({ holdMs, jsonMs }) => holdMs - jsonMs > limit)
-        .map(({ name, holdMs, jsonMs }) => `${name}: ${holdMs} ms, its JSON ${jsonMs} ms`);
-    for (const line of over(wantedHoldMs)) console.log(`# ${line}`);
-    assert.deepEqual(over(mostHoldMs), []);
+    const over = figures.filter(({ holdMs, jsonMs }) => holdMs - jsonMs > mostHoldMs);
+    assert.deepEqual(
+      over.map(({ name, holdMs, jsonMs }) => `${name}: ${holdMs} ms, its JSON ${jsonMs} ms`),
+      [],
+    );
     const unreached = figures.filter(({ status, isUnexpected }) => isUnexpected || [401, 405].includes(status));
     assert.deepEqual(
       unreached.map(({ name, status }) => `${name}: ${status}`),

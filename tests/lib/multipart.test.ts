@@ -220,3 +220,12 @@ for (const size of [1, 7, 4_096, 1 << 20]) {
     assert.deepEqual(told, ["model=m ✓", "stream=true"]);
   });
 }
+
+test("FieldWatcher reads the first 1,000 parts of a form", () => {
+  const parts = Array.from({ length: 1_500 }, (_, index) => field(`a${index}`, "1")).join("");
+  const names: string[] = [];
+  const watcher = new FieldWatcher("b", (name) => names.push(name));
+  for (const at of [0, 30_000]) watcher.push(encode(`${parts}--b--\r\n`).subarray(at, at === 0 ? 30_000 : undefined));
+  assert.equal(names.length, 1_000);
+  assert.equal(names.at(-1), "a999");
+});
