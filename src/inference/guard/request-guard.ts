@@ -1,6 +1,7 @@
 import type { HookLog } from "../../context/call-record.ts";
 import type { CallerContext, Services } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
+import { readStoredName } from "../../control/stored-name.ts";
 import { isJsonType } from "../../endpoint.ts";
 import { GuardrailDeniedError } from "../../errors.ts";
 import type { SavedGuardrails } from "../../guardrails/resolve.ts";
@@ -20,7 +21,6 @@ import { asksForUsage } from "../facts/operation-facts.ts";
 import { kindOf, type RequestKind } from "../facts/request-types.ts";
 import { replay } from "../stream/replay.ts";
 import { readStream, StreamHooks, withStreamResults } from "../stream/stream-hooks.ts";
-import { readStoredName } from "../target/stored-provider.ts";
 import { requireAnswer, requireRequest } from "./guardrail-output.ts";
 import { withinRequest } from "./request-deadline.ts";
 

@@ -1,4 +1,5 @@
 import { type CallerContext, createHeaderReader, readRequestMetadata, type Services } from "../../context.ts";
+import { mergeMetadata } from "../../control/request-metadata.ts";
 import { showContent } from "../../control/sealed-contents.ts";
 import { requireSight } from "../../endpoint/role.ts";
 import { type Endpoint, type JsonBody, operationNameOf } from "../../endpoint.ts";
@@ -22,7 +23,7 @@ import { readPassthroughDestination } from "../passthrough/provider-path.ts";
 import { planRequest } from "../pipeline/run.ts";
 import { withoutOthers } from "../realtime/realtime.ts";
 import { requireRecord } from "../records/run-record.ts";
-import { mergeMetadata, noteUser } from "../target/caller-metadata.ts";
+import { noteUser } from "../target/caller-metadata.ts";
 import { readConfigText } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 import { modelOf, requireForwardedModels } from "../target/model-list.ts";

@@ -1,5 +1,6 @@
 import type { CallerContext } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
+import { readStoredName } from "../../control/stored-name.ts";
 import type { PromptVersionRow } from "../../db/tables/prompts.ts";
 import { requireSight } from "../../endpoint/role.ts";
 import { defineJsonEndpoint, type Endpoint, type JsonBody, requireBody } from "../../endpoint.ts";
@@ -12,7 +13,7 @@ import { isProblem, namesOf, parseTemplate, type Template, type TemplateProblem 
 import { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
 import { PromptCompletionResponse, PromptRequest, RenderResponse } from "../../schemas/prompts.ts";
 import { runInference } from "../pipeline/run.ts";
-import { readStoredName, readView, refuseUnreadable } from "../target/stored-provider.ts";
+import { readView, refuseUnreadable } from "../target/stored-provider.ts";
 
 /** Most partials one prompt includes, each counted once. */
 const maxPartials = 100;

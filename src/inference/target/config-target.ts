@@ -1,12 +1,13 @@
 import type { CallerContext, Services } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
+import { readStoredName, type StoredName } from "../../control/stored-name.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import { readCallerSetting, withoutKey } from "./caller-setting.ts";
 import { hasSavedConfig, type RequestConfig } from "./config-source.ts";
 import { requireCustomHost } from "./custom-host.ts";
-import { readStoredDestination, readStoredName, refuseNames, type StoredName } from "./stored-provider.ts";
+import { readStoredDestination, refuseNames } from "./stored-provider.ts";
 import { readRequestDestination } from "./target.ts";
 
 /** The stored provider of a config's target: by `@slug`, by virtual key, or in a model it sets. */

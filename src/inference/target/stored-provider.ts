@@ -4,6 +4,7 @@ import { modelFieldPrefix } from "../../control/integration-fields.ts";
 import { holderOfAccess, holderOfProvider } from "../../control/limit-holders.ts";
 import type { StoredProvider } from "../../control/provider-library.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
+import type { StoredName } from "../../control/stored-name.ts";
 import { CredentialUnavailableError } from "../../control/vault.ts";
 import { AuthenticationError, InvalidRequestError, PermissionError, UnavailableError } from "../../errors.ts";
 import { isObject, nonEmptyString } from "../../lib/json.ts";
@@ -14,23 +15,6 @@ import type { BoundProvider } from "../../providers/core/types.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
 import { createModelList, isRestricted, type ModelList, requireModel } from "./model-list.ts";
-
-/** A stored provider a request names, and the model it requests there. */
-export interface StoredName {
-  slug: string;
-  /** Undefined when the request names no model. */
-  model: string | undefined;
-}
-
-/** Names of real models that start like a reference. */
-const modelPrefixes = ["@cf/", "@hf/"];
-
-/** The reference in `@slug/model` or `@slug`; undefined for any other string. */
-export function readStoredName(text: string | null | undefined): StoredName | undefined {
-  if (!text?.startsWith("@") || modelPrefixes.some((prefix) => text.startsWith(prefix))) return undefined;
-  const end = text.indexOf("/");
-  return end < 0 ? { slug: text.slice(1), model: undefined } : { slug: text.slice(1, end), model: text.slice(end + 1) };
-}
 
 /** @throws {InvalidRequestError} 400: the workspace has no providers with these slugs. */
 export function refuseNames(slugs: readonly string[]): never {

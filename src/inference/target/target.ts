@@ -1,11 +1,12 @@
 import type { CallerContext } from "../../context.ts";
+import { joinStoredName, readStoredName, type StoredName } from "../../control/stored-name.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isHeaderValue, readNameList } from "../../lib/headers.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import { describeUnknownProvider } from "../../providers/registry.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
-import { readStoredDestination, readStoredName, type StoredName } from "./stored-provider.ts";
+import { readStoredDestination } from "./stored-provider.ts";
 
 function refuse(message: string, param: string, code: string, cause?: unknown): never {
   throw new InvalidRequestError(message, { param, code, ...(cause !== undefined && { cause }) });
@@ -28,11 +29,7 @@ export function namedInHeaders(context: CallerContext): StoredName | undefined {
 /** The stored provider a request names: in its headers, else with its model. */
 function readStored(context: CallerContext, model: string | undefined): StoredName | undefined {
   const named = namedInHeaders(context);
-  const inModel = named || context.header("provider") === null ? readStoredName(model) : undefined;
-  if (!named) return inModel;
-  // the model may name the same provider; the body's model wins over the header's
-  if (inModel?.slug === named.slug) return inModel;
-  return model === undefined || model === "" ? named : { slug: named.slug, model };
+  return named || context.header("provider") === null ? joinStoredName(named, model) : undefined;
 }
 
 /**
