@@ -1,94 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scopesOfKind } from "../../src/auth/scopes.ts";
 import { call, done } from "../support/control.ts";
-import {
-  createTemporaryFolder,
-  createTestClock,
-  createTestGateway,
-  type TestClock,
-  type TestGateway,
-  type TestGatewayOptions,
-} from "../support/gateway.ts";
-
-const json = { "content-type": "application/json" };
-/** 1,000 input and 500 output tokens of gpt-4o cost 0.0075 dollars. */
-const usage = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };
-const dollarsOfCall = 0.0075;
-
-const answer = {
-  id: "chatcmpl-1",
-  object: "chat.completion",
-  created: 1,
-  model: "gpt-4o",
-  choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
-  usage,
-};
-
-interface Parts {
-  gateway: TestGateway;
-  clock: TestClock;
-  /** Requests that reached the upstream. */
-  sent: string[];
-  workspaceId: string;
-}
-
-type Use = (parts: Parts) => Promise<void>;
-
-/** Runs a test with a gateway whose upstream answers every chat. */
-async function withGateway(
-  use: Use,
-  options: TestGatewayOptions & { respond?: (url: string) => Response | undefined } = {},
-): Promise<void> {
-  const { respond, ...rest } = options;
-  const sent: string[] = [];
-  const clock = createTestClock();
-  const transport = {
-    async send(url: string) {
-      sent.push(url);
-      return respond?.(url) ?? new Response(JSON.stringify(answer), { headers: json });
-    },
-  };
-  const gateway = await createTestGateway({ clock, transport, ...rest });
-  try {
-    const { id: workspaceId } = await done(call<{ id: string }>(gateway, "GET /admin/workspaces/default"));
-    await use({ gateway, clock, sent, workspaceId });
-  } finally {
-    await gateway.close();
-  }
-}
-
-async function makeKey({ gateway, workspaceId }: Parts, limits: object): Promise<string> {
-  const body = { name: "limited", workspace_id: workspaceId, scopes: scopesOfKind("workspace-service"), ...limits };
-  const { key } = await done(call<{ key: string }>(gateway, "POST /api-keys/workspace/service", { body }));
-  return key;
-}
-
-interface ChatOptions {
-  path?: string;
-  headers?: Record<string, string>;
-  body?: object;
-}
-
-async function chat({ gateway }: Pick<Parts, "gateway">, key: string, options: ChatOptions = {}) {
-  const { path = "/v1/chat/completions", headers, body } = options;
-  const response = await gateway.fetch(path, {
-    method: "POST",
-    headers: {
-      ...json,
-      "x-gateway-api-key": key,
-      "x-gateway-provider": "openai",
-      authorization: "Bearer sk-obviously-fake",
-      ...headers,
-    },
-    body: JSON.stringify({ model: "gpt-4o", messages: [{ role: "user", content: "Hello" }], ...body }),
-  });
-  const text = await response.text();
-  const { error } = JSON.parse(text) as { error?: { code: string; message: string } };
-  return { status: response.status, code: error?.code, message: error?.message, headers: response.headers };
-}
-
-const rpm = (value: number) => ({ rate_limits: [{ type: "requests", unit: "rpm", value }] });
+import { createTemporaryFolder } from "../support/gateway.ts";
+import { chat, dollarsOfCall, json, makeKey, makePolicy, rpm, withGateway } from "../support/limited.ts";
 
 test("a rate limit of a key admits exactly as many requests as it allows, also all at once", () =>
   withGateway(async (parts) => {
@@ -161,13 +75,6 @@ test("a limit of a workspace holds for all of its keys", () =>
     assert.deepEqual(statuses, [200, 200, 429, 429]);
     assert.equal((await chat(parts, keys[0] ?? "")).code, "workspace_rate_limit_error");
   }));
-
-/** Makes a policy of the default workspace. */
-async function makePolicy({ gateway, workspaceId }: Parts, kind: "rate" | "usage", members: object): Promise<string> {
-  const body = { workspace_id: workspaceId, group_by: [{ key: "api_key" }], ...members };
-  const { id } = await done(call<{ id: string }>(gateway, `POST /policies/${kind}-limits`, { body }));
-  return id;
-}
 
 const onceAMinute = { type: "requests", unit: "rpm", value: 1 };
 
