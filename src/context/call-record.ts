@@ -1,6 +1,6 @@
 import type { HeldBody } from "../logs/body.ts";
 import type { AppliedLimit } from "../policies/applied.ts";
-import type { Reservation } from "../policies/limit-store.ts";
+import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type { AttemptLog, LimitIncrement, LoggedUsage } from "../schemas/logs.ts";
@@ -39,6 +39,13 @@ interface Booking {
   readonly tokensBefore: number;
 }
 
+/** The rate limits that a request met at its last target, for the headers of its response. */
+export interface MetRates {
+  readonly applied: readonly AppliedLimit[];
+  /** The state of each, with what the request reserved; as it was where the request was refused. */
+  readonly states: readonly BucketState[];
+}
+
 /** Facts collected during a request, for its log row. */
 export interface CallRecord {
   operation: string;
@@ -74,6 +81,8 @@ export interface CallRecord {
   requestedModel: string | null;
   /** What is reserved at the target that is called; null where no limit applies. */
   booking: Booking | null;
+  /** Null where no limit applies. */
+  rates: MetRates | null;
   /** What the request added to counters of limits. */
   counted: LimitIncrement[];
   /** The response is not a provider's: a guardrail denied the request. */
@@ -127,6 +136,7 @@ export function createCallRecord(): CallRecord {
     stored: null,
     requestedModel: null,
     booking: null,
+    rates: null,
     counted: [],
     isDenied: false,
     dropped: null,

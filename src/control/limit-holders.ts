@@ -16,7 +16,7 @@ export function holderOfKey(
     id,
     organisationId,
     bucket: `api_key:${id}`,
-    holder: "API key",
+    holder: "API Key",
     codes: { usage: "api_key_exhaust_error", rate: "api_key_rate_limit_error" },
     usageLimits,
     rateLimits,

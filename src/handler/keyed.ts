@@ -19,6 +19,7 @@ import {
 } from "../errors.ts";
 import { finishCall } from "../inference/call/finish.ts";
 import { routingHeaders } from "../inference/call/provider-response.ts";
+import { addRateHeaders } from "../inference/call/rate-headers.ts";
 import { isPassedOn, runPassthrough } from "../inference/passthrough/passthrough.ts";
 import { noteUser, settleMetadata } from "../inference/target/caller-metadata.ts";
 import { requireRequest } from "../inference/target/incomplete-request.ts";
@@ -124,6 +125,7 @@ async function serveLogged<Row extends KeyedEndpoint>(
   try {
     const reply = await runChecked(endpoint, context, run);
     const { finished, headers } = reply;
+    addRateHeaders(headers, context);
     if (finished) void finished.then((ending) => finishLater(ending, headers, context));
     else finishCall(context, { status: reply.status, responseHeaders: headers });
     return untilSent(reply, context);
@@ -134,6 +136,7 @@ async function serveLogged<Row extends KeyedEndpoint>(
     const reply = toErrorReply(error, endpoint.errorForm);
     reply.body = withoutManagedSecrets(String(reply.body), context);
     context.log.responseBody = reply.body;
+    addRateHeaders(reply.headers, context);
     finishCall(context, { status: error.status, responseHeaders: reply.headers, error });
     return reply;
   }

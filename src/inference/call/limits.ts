@@ -14,6 +14,7 @@ import type { ProviderCall } from "../../providers/core/call.ts";
 import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
+import { noteRates, secondsUntil } from "./rate-headers.ts";
 
 /** The parts of a call that limits depend on. */
 type LimitedCall = Pick<ProviderCall, "provider" | "body">;
@@ -137,11 +138,11 @@ function toClaim({ limit, bucket }: AppliedLimit, { prompt, output }: Estimate, 
 
 /** Refuses a request for which a limit has no room. */
 function refuse({ kind, holder, limit, code }: AppliedLimit, resetsAt: number, now: number): never {
-  if (kind === "usage") {
-    throw new BudgetError(`Cannot make this call: the ${limit.counts} limit of the ${holder} is used up`, { code });
-  }
-  const seconds = Math.max(1, Math.ceil((resetsAt - now) / 1_000));
-  throw new RateLimitError(`Cannot make this call: the rate limit of the ${holder} on ${limit.counts} is used up`, {
+  const name = `${holder.charAt(0).toUpperCase()}${holder.slice(1)}`;
+  const why = `its limit on ${limit.counts} has no room for this request`;
+  if (kind === "usage") throw new BudgetError(`${name} Usage Limit Exceeded: ${why}`, { code });
+  const seconds = secondsUntil(resetsAt, now);
+  throw new RateLimitError(`${name} rate limit exceeded: ${why}. It resets in ${seconds} s`, {
     code,
     headers: { "retry-after": String(seconds) },
   });
@@ -181,9 +182,11 @@ function book(call: LimitedCall, view: WorkspaceView | undefined, context: Calle
   const note = (outcome: Reservation | Refusal) => {
     if ("claim" in outcome) {
       const refused = applied[claims.indexOf(outcome.claim)];
-      if (refused) refuse(refused, outcome.resetsAt, services.clock.now());
-      return;
+      const noted = noteRates(applied, context);
+      const end = () => refused && refuse(refused, outcome.resetsAt, services.clock.now());
+      return noted ? noted.then(end) : end();
     }
+    log.rates = { applied, states: outcome.states };
     log.booking = { place, reservation: outcome, spentBefore: log.spent, tokensBefore: log.spentTokens };
   };
   const outcome = services.limitStore.reserve(claims);

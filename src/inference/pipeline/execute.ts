@@ -105,6 +105,7 @@ class Execution<Value> {
     log.provider = null;
     log.prices = null;
     log.stored = null;
+    log.rates = null;
     log.answeredModel = null;
     log.hooks = null;
     const deadline = totalTimeoutMs === undefined ? undefined : this.#context.startedAt + totalTimeoutMs;

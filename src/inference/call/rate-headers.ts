@@ -1,0 +1,82 @@
+import type { MetRates } from "../../context/call-record.ts";
+import type { CallerContext } from "../../context.ts";
+import type { AppliedLimit } from "../../policies/applied.ts";
+import type { BucketState } from "../../policies/limit-store.ts";
+
+/** Whole seconds until a time, at least 1. Times are Unix milliseconds. */
+export function secondsUntil(time: number, now: number): number {
+  return Math.max(1, Math.ceil((time - now) / 1_000));
+}
+
+/** A time in seconds as OpenAI writes it in these headers: `1s`, `6m0s` (https://platform.openai.com/docs/guides/rate-limits). */
+function toDuration(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  const rest = `${seconds % 60}s`;
+  if (hours > 0) return `${hours}h${minutes % 60}m${rest}`;
+  return minutes > 0 ? `${minutes}m${rest}` : rest;
+}
+
+const kinds = (["requests", "tokens"] as const).map((counts) => ({
+  counts,
+  limit: `x-ratelimit-limit-${counts}`,
+  remaining: `x-ratelimit-remaining-${counts}`,
+  reset: `x-ratelimit-reset-${counts}`,
+}));
+
+/** What is left of the nearest rate limit. */
+interface Nearest {
+  most: number;
+  left: number;
+  /** Unix milliseconds. */
+  end: number;
+}
+
+/** The rate limit of which the least is left; of several, the one that resets last. */
+function findNearest(counts: "requests" | "tokens", { applied, states }: MetRates): Nearest | undefined {
+  let nearest: Nearest | undefined;
+  for (const [index, { kind, limit }] of applied.entries()) {
+    const state = states[index];
+    if (kind !== "rate" || limit.counts !== counts || !state) continue;
+    const left = Math.max(0, limit.most - state.used - state.reserved);
+    const { end } = state.span;
+    const isNearer = !nearest || left < nearest.left || (left === nearest.left && end > nearest.end);
+    if (isNearer) nearest = { most: limit.most, left, end };
+  }
+  return nearest;
+}
+
+/**
+ * Adds the state of the rate limits that a request met to the headers of its response, each kind in the place of what
+ * the provider says about its own.
+ */
+export function addRateHeaders(
+  headers: Record<string, string>,
+  { log, services }: Pick<CallerContext, "log" | "services">,
+): void {
+  if (!log.rates) return;
+  for (const { counts, ...names } of kinds) {
+    const nearest = findNearest(counts, log.rates);
+    if (!nearest) continue;
+    headers[names.limit] = String(Math.floor(nearest.most));
+    headers[names.remaining] = String(Math.floor(nearest.left));
+    headers[names.reset] = toDuration(secondsUntil(nearest.end, services.clock.now()));
+  }
+}
+
+/**
+ * Notes the state of the rate limits that a refused request met.
+ *
+ * @returns A promise only where processes share the counters.
+ */
+export function noteRates(all: readonly AppliedLimit[], { log, services }: CallerContext): void | Promise<void> {
+  const applied = all.filter(({ kind }) => kind === "rate");
+  const read = applied.map(({ limit, bucket }) => services.limitStore.read(limit, bucket));
+  const set = (states: readonly BucketState[]) => {
+    log.rates = { applied, states };
+  };
+  const isReady = (one: BucketState | Promise<BucketState>): one is BucketState => !(one instanceof Promise);
+  if (read.every(isReady)) return set(read);
+  // without the shared counters, the refusal stands without its headers
+  return Promise.all(read).then(set, () => {});
+}
