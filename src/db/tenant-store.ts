@@ -12,6 +12,7 @@ import {
   isNotNull,
   isNull,
   lt,
+  not,
   or,
   SQL,
   sql,
@@ -65,6 +66,8 @@ type Texts<Row> = { readonly [Name in keyof Row]?: string | undefined };
 /** Selects the rows of a list. */
 export interface ListOptions<Row> {
   where?: Filter<Row> | undefined;
+  /** Leaves out rows with any of these values. For columns that are never null. */
+  except?: Filter<Row> | undefined;
   /** Substrings that text columns must contain. */
   contains?: Texts<Row> | undefined;
   /** As `where` and `contains`, ignoring the case of ASCII letters. */
@@ -311,6 +314,7 @@ class TableStore<Table extends TenantTable> implements TenantStore<Table["$infer
     return and(
       this.#ofTenant(tenant, options.includeOrganisation),
       ...this.#matching(options.where),
+      ...this.#matching(options.except).map(not),
       ...listTexts(contains).map(
         ([name, text]) => sql`${this.#holds(name, text)} AND instr(${this.#columnOf(name)}, ${text}) > 0`,
       ),

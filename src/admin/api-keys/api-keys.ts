@@ -1,10 +1,12 @@
 import type { KeyKind } from "../../auth/scopes.ts";
+import { holderOfKey } from "../../control/limit-holders.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
-import type { Tenant } from "../../db/tenant-store.ts";
+import type { Filter, ListOptions, Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
+import { usageOf } from "../../policies/applied.ts";
 import { CreateApiKey, type KeyDefaults, RotateApiKey, UpdateApiKey } from "../../schemas/api-keys.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toStoredUsage } from "../core/limits.ts";
@@ -65,16 +67,50 @@ function readIds(query: URLSearchParams): string[] | undefined {
   return ids.length === 0 ? undefined : ids.map((id) => id.toLowerCase());
 }
 
+/** Keys of which it is looked up at a time whether their budget is used up. */
+const pageKeys = 1_000;
+
+/** Ids of the keys whose budget is used up. Their rows are active: what was used is not in them. */
+async function listExhausted(call: AdminCall<unknown>, tenant: Tenant, where: Filter<ApiKeyRow>): Promise<string[]> {
+  const { limitStore } = call.context.services;
+  const found: string[] = [];
+  for (let offset = 0; ; offset += pageKeys) {
+    const options = { where: { ...where, status: "active" }, present: ["usageLimits"] as const };
+    const { rows } = await call.stores.apiKeys.list(tenant, { ...options, page: { offset, limit: pageKeys } });
+    const uses = await Promise.all(rows.map((row) => usageOf(holderOfKey(row, row), limitStore)));
+    found.push(...rows.flatMap(({ id }, index) => (uses[index]?.isExhausted ? [id] : [])));
+    if (rows.length < pageKeys) return found;
+  }
+}
+
+/** Selects keys that are shown with a status; without one, all that are listed. */
+async function withStatus(
+  call: AdminCall<unknown>,
+  tenant: Tenant,
+  where: Filter<ApiKeyRow>,
+  status: (typeof shownStatuses)[number] | undefined,
+): Promise<ListOptions<ApiKeyRow>> {
+  if (status === undefined) return { where: { ...where, status: shownStatuses } };
+  if (status === "expired") return { where: { ...where, status } };
+  const exhausted = await listExhausted(call, tenant, where);
+  if (status === "exhausted") return { where: { ...where, status: "active", id: exhausted } };
+  return { where: { ...where, status }, except: { id: exhausted } };
+}
+
 async function listKeys(call: AdminCall<undefined>) {
   const { query, stores } = call;
   const tenant = await readTenant(call);
   const page = readPage(query);
   const type = readChoice(query, "type", kinds);
-  const status = readChoice(query, "status", shownStatuses) ?? shownStatuses;
+  const status = readChoice(query, "status", shownStatuses);
   const id = readIds(query);
   const allowed = await Promise.all(kinds.map((kind) => mayUseFamily(call, kind, "list")));
   const kind = kinds.filter((one, index) => allowed[index] && (type === undefined || type === one));
-  const { rows, total } = await stores.apiKeys.list(tenant, { where: { ...(id && { id }), kind, status }, page });
+  const where = { ...(id && { id }), kind };
+  const { rows, total } = await stores.apiKeys.list(tenant, {
+    ...(await withStatus(call, tenant, where, status)),
+    page,
+  });
   return toList(await toRecords(call, rows, tenant.organisationId), total);
 }
 
