@@ -14,6 +14,7 @@ import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
 import { deploymentEndpoints } from "./organisation/deployments.ts";
 import { organisationEndpoints } from "./organisation/organisation.ts";
 import { workspaceEndpoints } from "./organisation/workspaces.ts";
+import { explainPolicyEndpoints } from "./policies/explain.ts";
 import { rateLimitPolicyEndpoints } from "./policies/rate-limits.ts";
 import { usageLimitPolicyEndpoints } from "./policies/usage-limits.ts";
 import { collectionEndpoints } from "./prompts/collections.ts";
@@ -41,6 +42,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...promptVersionEndpoints,
   ...usageLimitPolicyEndpoints,
   ...rateLimitPolicyEndpoints,
+  ...explainPolicyEndpoints,
   ...apiKeyEndpoints,
   ...pricingEndpoints,
   ...auditLogEndpoints,

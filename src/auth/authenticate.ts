@@ -79,7 +79,8 @@ interface KnownKey {
   refreshing: boolean;
 }
 
-function toPrincipal(row: ApiKeyRow): Principal {
+/** The caller that a key stands for. */
+export function toPrincipal(row: ApiKeyRow): Principal {
   const scopes: unknown = JSON.parse(row.scopes);
   return {
     keyId: row.id,

@@ -9,7 +9,12 @@ interface Effect {
   statements: readonly Statement[];
   /** Audit row of the work. */
   audit: AuditDraft;
+  /** Takes back what the work changed besides the database. Called if its result is not written. */
+  undo?: Undo | undefined;
 }
+
+/** Takes back what work changed besides the database. */
+export type Undo = () => void | Promise<void>;
 
 /** Writes to the control plane: an organisation's work runs serially, each piece with its audit row, all or nothing. */
 export interface Committer {
@@ -70,6 +75,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       try {
         changes = await write(result, organisationId, head);
       } catch (error) {
+        await result.undo?.();
         if (isAuditRace(error) && tries < maxTries) continue;
         if (!isConflict(error)) throw error;
         throw new ConflictError("Cannot save this: a record with the same name or slug exists", {

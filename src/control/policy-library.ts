@@ -6,7 +6,7 @@ import { type Condition, type Conditional, ConditionIndex } from "../policies/co
 import type { Limit } from "../policies/limit-store.ts";
 
 /** A policy as requests meet it. */
-interface ActivePolicy extends Conditional {
+export interface ActivePolicy extends Conditional {
   readonly id: string;
   readonly kind: "usage" | "rate";
   readonly limit: Limit;
@@ -22,8 +22,8 @@ function readLists({ conditions, groupBy }: Pick<UsageLimitPolicyRow, "condition
 }
 
 /** The limit of a usage policy. */
-function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit | undefined {
-  const stored: StoredUsageLimit = {
+export function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit {
+  const stored = {
     type: row.type as StoredUsageLimit["type"], // written as one of them, as is the period
     credit_limit: row.creditLimit,
     alert_threshold: row.alertThreshold,
@@ -34,12 +34,13 @@ function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit | undefined {
   return toUsageLimit(stored, row);
 }
 
-function toUsagePolicy(row: UsageLimitPolicyRow): ActivePolicy[] {
-  const limit = limitOfUsagePolicy(row);
-  return limit ? [{ id: row.id, kind: "usage", limit, ...readLists(row) }] : [];
+/** A usage policy as requests meet it. */
+export function toUsagePolicy(row: UsageLimitPolicyRow): ActivePolicy {
+  return { id: row.id, kind: "usage", limit: limitOfUsagePolicy(row), ...readLists(row) };
 }
 
-function toRatePolicy(row: RateLimitPolicyRow): ActivePolicy {
+/** A rate policy as requests meet it. */
+export function toRatePolicy(row: RateLimitPolicyRow): ActivePolicy {
   const { type, unit, value } = row;
   const limit = toRateLimit({ type, unit, value } as StoredRateLimit, row); // written as one of each
   return { id: row.id, kind: "rate", limit, ...readLists(row) };
@@ -54,6 +55,6 @@ export async function readPolicies(
     usageLimitPolicies.query(tenant, { where: { status: "active" } }),
     rateLimitPolicies.query(tenant, { where: { status: "active", target: "llm" } }),
   ]);
-  const policies = [...usage.flatMap(toUsagePolicy), ...rates.map(toRatePolicy)];
+  const policies = [...usage.map(toUsagePolicy), ...rates.map(toRatePolicy)];
   return policies.length === 0 ? undefined : new ConditionIndex(policies);
 }

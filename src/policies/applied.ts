@@ -59,8 +59,8 @@ export async function usageOf(record: LimitHolder, store: LimitStore): Promise<B
   return { used: toShownUse(limit, used), isExhausted: used >= limit.most };
 }
 
-/** Use of a limit as the API shows it: dollars, tokens or requests. */
-function toShownUse({ counts }: Pick<Limit, "counts">, used: number): number {
+/** An amount of a limit as the API shows it: dollars, tokens or requests. */
+export function toShownUse({ counts }: Pick<Limit, "counts">, used: number): number {
   return counts === "cost" ? used / nanosOfDollar : used;
 }
 
@@ -129,9 +129,11 @@ type LimitOwner = Pick<LimitHolder, "id" | "organisationId">;
 
 /** An amount of a budget as counters hold it. */
 const toCounted = (type: StoredUsageLimit["type"], amount: number): number =>
-  type === "cost" ? Math.round(amount * nanosOfDollar) : amount;
+  type === "cost" ? Math.min(Math.round(amount * nanosOfDollar), Number.MAX_VALUE) : amount;
 
 /** The limit of a stored budget. Undefined where it bounds nothing. */
+export function toUsageLimit(stored: StoredUsageLimit & { credit_limit: number }, owner: LimitOwner): Limit;
+export function toUsageLimit(stored: StoredUsageLimit, owner: LimitOwner): Limit | undefined;
 export function toUsageLimit(stored: StoredUsageLimit, owner: LimitOwner): Limit | undefined {
   const { id = owner.id, type, credit_limit: most, alert_threshold: alertAt } = stored;
   if (most == null) return undefined;

@@ -141,11 +141,21 @@ export class Ledger implements LimitStore {
     if (isSameWindow) current.reserved -= reserved;
     // a request belongs to the window it came in, tokens and money to the one in which they are known
     if (used === 0 || (!isSameWindow && claim.limit.counts === "requests")) return [];
-    const before = current.used;
-    current.used += used;
-    const { limit, bucket: name } = claim;
-    this.#onUsed?.({ limit, bucket: name, span: current.span, before, after: current.used });
-    return [toIncrement(claim, current.span, used)];
+    return [this.#use(claim, current, used)];
+  }
+
+  /** Counts a use in a bucket. */
+  #use({ limit, bucket: name }: Pick<Claim, "limit" | "bucket">, bucket: Bucket, used: number): LimitIncrement {
+    const before = bucket.used;
+    bucket.used += used;
+    this.#onUsed?.({ limit, bucket: name, span: bucket.span, before, after: bucket.used });
+    return toIncrement({ limit, bucket: name }, bucket.span, used);
+  }
+
+  add(limit: Limit, bucket: string, used: number): LimitIncrement | undefined {
+    if (used === 0) return undefined;
+    const claim = { limit, bucket };
+    return this.#use(claim, this.#bucketOf(claim, this.#time()), used);
   }
 
   /** What a bucket holds in the window of now. Undefined where it holds nothing. */

@@ -89,6 +89,12 @@ export interface LimitStore {
    * @returns The negative increment that takes it from the stored counter; undefined where nothing was used.
    */
   reset(limit: Limit, bucket: string): Eventually<LimitIncrement | undefined>;
+  /**
+   * Adds what was used already, whatever is left of the limit. A negative amount takes such a use back.
+   *
+   * @returns What the counter gains; undefined for 0.
+   */
+  add(limit: Limit, bucket: string, used: number): Eventually<LimitIncrement | undefined>;
   /** Ends what runs in the background. Call it after the last request. */
   close(): Promise<void>;
 }

@@ -3,6 +3,8 @@ import { Reference, Text, Time, wholeFrom } from "./control.ts";
 
 /** States of a policy. */
 export const policyStatuses = ["active", "archived"] as const;
+/** States of a counter of a budget. */
+export const entityStatuses = ["active", "exhausted"] as const;
 /** What a budget counts. */
 export const usageTypes = ["cost", "tokens", "requests"] as const;
 /** What a rate limit counts. */
@@ -106,12 +108,23 @@ export const CreateUsageLimitPolicy = v.object({
 });
 export type CreateUsageLimitPolicy = v.InferOutput<typeof CreateUsageLimitPolicy>;
 
+/** Longest name of a counter: keys and values of `group_by`. */
+const maxValueKey = 65_536;
+
+/** The name of a counter, unchanged: it holds values of requests. */
+const ValueKey = v.pipe(
+  v.string(),
+  v.minLength(1, "must have at least 1 characters"),
+  v.maxLength(maxValueKey, `must have at most ${maxValueKey} characters`),
+);
+
 /** Body of `PUT /policies/usage-limits/{id}`. */
 export const UpdateUsageLimitPolicy = v.object({
   ...shared,
   conditions: v.optional(Conditions(UsageKey)),
   credit_limit: v.optional(Amount),
   ...resets,
+  reset_usage_for_value: v.nullish(ValueKey),
   status: v.optional(OneOf(policyStatuses)),
 });
 export type UpdateUsageLimitPolicy = v.InferOutput<typeof UpdateUsageLimitPolicy>;
@@ -138,3 +151,54 @@ export const UpdateRateLimitPolicy = v.object({
   status: v.optional(OneOf(policyStatuses)),
 });
 export type UpdateRateLimitPolicy = v.InferOutput<typeof UpdateRateLimitPolicy>;
+
+/** Response of `GET /policies/usage-limits/{id}/entities`. */
+export const PolicyEntities = v.object({
+  object: v.literal("list"),
+  /** Over all pages. */
+  total: v.number(),
+  data: v.array(
+    v.object({
+      id: v.string(),
+      /** Keys and values of `group_by`. */
+      value_key: v.string(),
+      /** Dollars, tokens or requests. */
+      current_usage: v.number(),
+      status: v.picklist(entityStatuses),
+    }),
+  ),
+});
+export type PolicyEntities = v.InferOutput<typeof PolicyEntities>;
+
+const Use = v.nullable(v.number());
+
+/** Response of `GET /policies/explain`: the limits a request would meet, and policies that do not apply to it. */
+export const PolicyPlan = v.object({
+  object: v.literal("policy_plan"),
+  /** Active policies of the workspace, over all pages. */
+  total: v.number(),
+  policies: v.array(
+    v.object({
+      /** Of the policy, or of the record that has the limit. */
+      id: v.string(),
+      holder: v.picklist(["policy", "api_key", "workspace", "provider", "integration"]),
+      /** A budget, or a rate limit. */
+      kind: v.picklist(["usage", "rate"]),
+      /** What it counts. */
+      type: v.picklist(usageTypes),
+      applies: v.boolean(),
+      why: v.string(),
+      /** What the request counts in; null, as are the next fields, where the limit does not apply. */
+      bucket: v.nullable(v.string()),
+      /** Dollars, tokens or requests, as are `used`, `reserved` and `left`. */
+      limit: v.number(),
+      used: Use,
+      /** What running requests may use yet. */
+      reserved: Use,
+      left: Use,
+      /** Also null where it never resets. */
+      resets_at: v.nullable(v.string()),
+    }),
+  ),
+});
+export type PolicyPlan = v.InferOutput<typeof PolicyPlan>;

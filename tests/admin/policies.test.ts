@@ -224,6 +224,7 @@ const condition = { key: "model", value: "*" };
 const wrongShared: readonly [changes: object, param: string][] = [
   [{ name: long(256) }, "name"],
   [{ name: 5 }, "name"],
+  [{ name: "a\0b" }, "name"],
   [{ description: long(501) }, "description"],
   [{ conditions: [] }, "conditions"],
   [{ conditions: undefined }, "conditions"],
@@ -238,28 +239,40 @@ const wrongShared: readonly [changes: object, param: string][] = [
   [{ conditions: [{ key: `metadata.${long(129)}`, value: "*" }] }, "conditions.0.key"],
   [{ conditions: [{ key: "MODEL", value: "*" }] }, "conditions.0.key"],
   [{ conditions: [{ key: "constructor", value: "*" }] }, "conditions.0.key"],
+  [{ conditions: [{ key: "", value: "*" }] }, "conditions.0.key"],
+  [{ conditions: [{ key: ["model"], value: "*" }] }, "conditions.0.key"],
   [{ conditions: [{ key: "model" }] }, "conditions.0.value"],
   [{ conditions: [{ key: "model", value: null }] }, "conditions.0.value"],
   [{ conditions: [{ key: "model", value: "" }] }, "conditions.0.value"],
   [{ conditions: [{ key: "model", value: 5 }] }, "conditions.0.value"],
   [{ conditions: [{ key: "model", value: [] }] }, "conditions.0.value"],
   [{ conditions: [{ key: "model", value: ["a", 5] }] }, "conditions.0.value.1"],
+  [{ conditions: [{ key: "model", value: ["a", ""] }] }, "conditions.0.value.1"],
+  [{ conditions: [{ key: "model", value: [["a"]] }] }, "conditions.0.value.0"],
+  [{ conditions: [{ key: "model", value: { $in: ["a"] } }] }, "conditions.0.value"],
   [{ conditions: [{ key: "model", value: long(1_025) }] }, "conditions.0.value"],
   [{ conditions: [{ key: "model", value: Array(1_001).fill("a") }] }, "conditions.0.value"],
   [{ conditions: [{ ...condition, excludes: [] }] }, "conditions.0.excludes"],
   [{ conditions: [{ ...condition, excludes: {} }] }, "conditions.0.excludes"],
+  [{ conditions: [{ ...condition, excludes: "" }] }, "conditions.0.excludes"],
   [{ conditions: [{ ...condition, operator: "eq" }] }, "conditions.0.operator"],
   [{ group_by: [] }, "group_by"],
   [{ group_by: undefined }, "group_by"],
+  [{ group_by: null }, "group_by"],
   [{ group_by: ["api_key"] }, "group_by.0"],
+  [{ group_by: Array.from({ length: 101 }, (_, index) => ({ key: `metadata.k${index}` })) }, "group_by"],
   [{ group_by: [{ key: "nothing" }] }, "group_by.0.key"],
   [{ group_by: [{ key: "api_key", value: "x" }] }, "group_by.0.value"],
   [{ group_by: [{ key: "api_key" }, { key: "api_key" }] }, "group_by"],
   [{ type: undefined }, "type"],
   [{ type: "credits" }, "type"],
+  [{ type: "TOKENS" }, "type"],
+  [{ type: null }, "type"],
   [{ status: "active" }, "status"],
   [{ reset_usage_for_value: "x" }, "reset_usage_for_value"],
   [{ workspace_id: "no workspace" }, "workspace_id"],
+  [{ workspace_id: 5 }, "workspace_id"],
+  [{ organisation_id: 5 }, "organisation_id"],
 ];
 const wrongUsage: readonly [changes: object, param: string][] = [
   [{ conditions: [{ key: "endpoint_type", value: "chat" }] }, "conditions.0.key"],
@@ -269,16 +282,22 @@ const wrongUsage: readonly [changes: object, param: string][] = [
   [{ credit_limit: null }, "credit_limit"],
   [{ credit_limit: -0.01 }, "credit_limit"],
   [{ credit_limit: "5" }, "credit_limit"],
+  [{ credit_limit: true }, "credit_limit"],
+  [{ credit_limit: [5] }, "credit_limit"],
   [{ alert_threshold: -1 }, "alert_threshold"],
+  [{ alert_threshold: "5" }, "alert_threshold"],
   [{ alert_threshold: 100 }, "alert_threshold"],
   [{ alert_threshold: 100.01 }, "alert_threshold"],
   [{ credit_limit: 0, alert_threshold: 0 }, "alert_threshold"],
   [{ periodic_reset: "daily" }, "periodic_reset"],
+  [{ periodic_reset: "MONTHLY" }, "periodic_reset"],
   [{ periodic_reset_days: 0 }, "periodic_reset_days"],
   [{ periodic_reset_days: 366 }, "periodic_reset_days"],
   [{ periodic_reset_days: 1.5 }, "periodic_reset_days"],
+  [{ periodic_reset_days: "7" }, "periodic_reset_days"],
   [{ periodic_reset: "weekly", periodic_reset_days: 7 }, "periodic_reset_days"],
   [{ next_usage_reset_at: "tomorrow" }, "next_usage_reset_at"],
+  [{ next_usage_reset_at: 5 }, "next_usage_reset_at"],
   [{ next_usage_reset_at: "2026-13-01" }, "next_usage_reset_at"],
   [{ type: "requests", unit: "rpm" }, "unit"],
 ];
@@ -287,6 +306,8 @@ const wrongRate: readonly [changes: object, param: string][] = [
   [{ type: "cost" }, "type"],
   [{ unit: undefined }, "unit"],
   [{ unit: "rps" }, "unit"],
+  [{ unit: "RPM" }, "unit"],
+  [{ unit: null }, "unit"],
   [{ value: undefined }, "value"],
   [{ value: null }, "value"],
   [{ value: -1 }, "value"],
@@ -306,6 +327,16 @@ const wrongRate: readonly [changes: object, param: string][] = [
   [{ credit_limit: 5 }, "credit_limit"],
 ];
 
+const changeable = new Set(
+  [
+    ["name", "description", "conditions", "unit", "value", "credit_limit", "alert_threshold"],
+    ["periodic_reset", "periodic_reset_days", "next_usage_reset_at"],
+  ].flat(),
+);
+/** Whether a change of a policy can have the same wrong fields. */
+const isChange = ([changes]: readonly [changes: object, param: string]): boolean =>
+  Object.entries(changes).every(([name, value]) => changeable.has(name) && value !== undefined);
+
 for (const [path, wrong] of [
   [usage, [...wrongShared, ...wrongUsage]],
   [rate, [...wrongShared, ...wrongRate]],
@@ -318,6 +349,18 @@ for (const [path, wrong] of [
       assert.equal(found, `400 AB01 ${param}`, JSON.stringify(changes).slice(0, 200));
     }
     assert.equal((await list(path, "")).total, before);
+  });
+
+  test(`PUT ${path} refuses each wrong field by name and changes nothing`, async () => {
+    const { id } = await make(path);
+    const before = await read(path, id);
+    const changes = wrong.filter(isChange);
+    assert.ok(changes.length > 30, String(changes.length));
+    for (const [body, param] of changes) {
+      const found = await problem(gateway, `PUT ${path}/${id}`, { key: workspaceKey, body });
+      assert.equal(found, `400 AB01 ${param}`, JSON.stringify(body).slice(0, 200));
+    }
+    assert.deepEqual(await read(path, id), before);
   });
 
   test(`POST ${path} accepts name, description and lists of maximum length`, async () => {
@@ -353,6 +396,12 @@ test("POST /policies/usage-limits accepts every type, a limit of 0, and a thresh
     const { id } = await make(usage, { type, credit_limit: 0 });
     assert.deepEqual([(await read(usage, id)).type, (await read(usage, id)).credit_limit], [type, 0]);
   }
+  const { id: huge } = await make(usage, { name: "huge", credit_limit: 1e308 });
+  assert.equal((await read(usage, huge)).credit_limit, 1e308);
+  const { policies } = await done(
+    call<{ policies: { id: string; limit: number }[] }>(gateway, "GET /policies/explain", { key: workspaceKey }),
+  );
+  assert.equal(typeof policies.find((entry) => entry.id === huge)?.limit, "number");
   const { id } = await make(usage, { credit_limit: 0.01, alert_threshold: 0, periodic_reset_days: 365 });
   const { alert_threshold, periodic_reset_days } = await read(usage, id);
   assert.deepEqual([alert_threshold, periodic_reset_days], [0, 365]);
@@ -374,7 +423,7 @@ test("PUT of a usage limit refuses what contradicts the stored policy, naming th
     [{ group_by: [{ key: "model" }] }, "group_by"],
     [{ type: "tokens" }, "type"],
     [{ status: "exhausted" }, "status"],
-    [{ reset_usage_for_value: "x" }, "reset_usage_for_value"],
+    [{ reset_usage_for_value: long(65_537) }, "reset_usage_for_value"],
     [{ description: long(501) }, "description"],
   ] as const) {
     const found = await problem(gateway, `PUT ${usage}/${id}`, { key: workspaceKey, body });
@@ -446,8 +495,8 @@ test("GET lists filter by type, unit, target and status, and have pages, newest 
   ]) {
     assert.equal(await problem(gateway, `GET ${path}?${query}`, { key }), `400 AB01 ${param}`);
   }
-  const id = made[0] ?? "";
-  assert.equal(await problem(gateway, `GET ${usage}/${id}?include_usage=true`, { key }), "400 AB01 include_usage");
+  const rateId = tools.id;
+  assert.equal(await problem(gateway, `GET ${rate}/${rateId}?include_usage=true`, { key }), "400 AB01 include_usage");
 });
 
 for (const path of [usage, rate]) {

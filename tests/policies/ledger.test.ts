@@ -55,6 +55,34 @@ test("Ledger replaces what was reserved by what was used, once", () => {
   assert.deepEqual({ used, reserved }, { used: 300, reserved: 0 });
 });
 
+test("Ledger adds a use and takes it back, whatever is left, and shows each to its observer", () => {
+  const seen: number[][] = [];
+  const ledger = new Ledger({ now: () => 0, onUsed: ({ before, after }) => seen.push([before, after]) });
+  const limit = cost(1_000);
+  const increment = ledger.add(limit, "b", 1_500);
+  const month = { windowStart: 0, windowEnd: Date.UTC(1970, 1, 1) };
+  assert.deepEqual(increment, { limitId: "c", bucket: "b", ...month, used: 1_500 });
+  assert.equal(reserve(ledger, claim(limit, 0)), undefined);
+  assert.equal(ledger.add(limit, "b", 0), undefined);
+  assert.equal(ledger.add(limit, "b", -600)?.used, -600);
+  assert.equal(ledger.read(limit, "b").used, 900);
+  assert.deepEqual(seen, [
+    [0, 1_500],
+    [1_500, 900],
+  ]);
+});
+
+test("Ledger sets a counter to 0 and returns what the stored one loses", () => {
+  const ledger = new Ledger({ now: () => 0 });
+  const limit = cost(1_000);
+  reserve(ledger, claim(limit, 100))?.settle({ ...noUse, cost: 300 });
+  reserve(ledger, claim(limit, 50));
+  assert.equal(ledger.reset(limit, "b")?.used, -300);
+  const { used, reserved } = ledger.read(limit, "b");
+  assert.deepEqual({ used, reserved }, { used: 0, reserved: 50 });
+  assert.equal(ledger.reset(limit, "b"), undefined);
+});
+
 test("Ledger gives back what a released request reserved", () => {
   const ledger = new Ledger({ now: () => 0 });
   const limit = requests(1);

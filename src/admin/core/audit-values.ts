@@ -1,5 +1,6 @@
 import { type CallerContext, clientAddressOf, type Services } from "../../context.ts";
 import type { AuditDraft } from "../../control/audit-chain.ts";
+import type { Undo } from "../../control/commit.ts";
 import type { Statement } from "../../db/client.ts";
 import type { ControlStores } from "../../db/stores/control.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
@@ -149,6 +150,7 @@ interface Wanted {
   status?: number;
   statements: readonly Statement[];
   recordId?: string;
+  undo?: Undo | undefined;
 }
 
 /** Runs work that decides what to write, and writes it together with its audit row. */
@@ -161,8 +163,12 @@ export function commitAudited<Result extends Wanted>(
   const run = async () => {
     const result = await work();
     const { recordId, status = 200 } = result;
-    const audit = await draftAudit(audited, context, { status, recordId });
-    return { ...result, audit };
+    try {
+      return { ...result, audit: await draftAudit(audited, context, { status, recordId }) };
+    } catch (error) {
+      await result.undo?.();
+      throw error;
+    }
   };
   return context.services.control.committer.run(organisationId, run);
 }

@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import type { CallerContext } from "../../context.ts";
+import type { Undo } from "../../control/commit.ts";
 import type { Statement } from "../../db/client.ts";
 import type { ControlStores } from "../../db/stores/control.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
@@ -30,6 +31,8 @@ export interface Outcome {
   statements: readonly Statement[];
   /** The record the audit row names; its kind is the endpoint's. */
   recordId?: string;
+  /** Takes back what the call changed besides the database. Called if its statements are not written. */
+  undo?: Undo | undefined;
 }
 
 type EndpointDefinition = Omit<AdminEndpoint, "kind" | "handleAdmin" | "body" | "audit">;

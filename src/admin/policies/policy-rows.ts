@@ -1,13 +1,27 @@
 import type * as v from "valibot";
+import type { ControlStores } from "../../db/stores/control.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
+import type { Filter, TenantStore } from "../../db/tenant-store.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { type PolicyCondition, policyStatuses } from "../../schemas/policies.ts";
 import { type AdminCall, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
-import { readChoice } from "../core/request.ts";
+import { readChoice, readPage, readTenant, readText, requireFound, requireId, toList } from "../core/request.ts";
+
+/** The columns that endpoints need of each kind of policy. */
+interface PolicyRow {
+  id: string;
+  organisationId: string;
+  workspaceId: string;
+  status: string;
+  lastUpdatedAt: number;
+}
+
+/** The store of a kind of policy. */
+type PolicyStore<Row> = Pick<TenantStore<Row, Row>, "find" | "list" | "update">;
 
 /** The status filter of a list. Default `active`. */
-export function readStatus(query: URLSearchParams) {
+function readStatus(query: URLSearchParams) {
   return readChoice(query, "status", policyStatuses) ?? "active";
 }
 
@@ -16,57 +30,114 @@ export function toStoredConditions(conditions: readonly PolicyCondition[]): Json
   return toJson(conditions.map((condition) => ({ ...condition, excludes: condition.excludes ?? undefined })));
 }
 
-/** A kind of policy: its endpoints and their handlers. */
-interface PolicyKind<Create extends v.GenericSchema, Update extends v.GenericSchema> {
+/** The workspace that a body names, in a body of either kind. */
+function namedWorkspace({ body, query }: AdminCall<unknown>): unknown {
+  // bodies of policies have the field; other calls have no body
+  const { workspace_id: named } = (body ?? {}) as { workspace_id?: string | null };
+  return named ?? readText(query, "workspace_id");
+}
+
+/**
+ * The policy a path names.
+ *
+ * @param status States it may have.
+ * @throws {NotFoundError} AB08
+ */
+export async function findPolicy<Row extends PolicyRow>(
+  call: AdminCall<unknown>,
+  store: PolicyStore<Row>,
+  status: readonly string[],
+): Promise<Row> {
+  const tenant = await readTenant(call, namedWorkspace(call));
+  const id = requireId(call.params, "id", "policy");
+  // the columns are those of every policy
+  return requireFound(await store.find(tenant, { id, status } as unknown as Filter<Row>), "policy");
+}
+
+/** A kind of policy: its endpoints, and what they do differently. */
+interface PolicyKind<Row extends PolicyRow, Create extends v.GenericSchema, Update extends v.GenericSchema> {
   /** Path of its endpoints. */
   path: string;
   /** The kind in the audit log. */
   resource: string;
   /** For summaries. */
   words: { one: string; many: string };
-  /** Filters of the list, beside the workspace and the status. */
-  filters: readonly QueryParameter[];
+  storeOf(stores: ControlStores): PolicyStore<Row>;
+  /** Filters of the list beside the workspace and the status: the values of each column. */
+  filters: Readonly<Record<string, readonly string[]>>;
   createBody: Create;
   updateBody: Update;
-  list(call: AdminCall<undefined>): Promise<unknown>;
+  /** A policy as lists show it. */
+  show(row: Row): object;
   create(call: AdminCall<v.InferOutput<Create>>): Promise<Outcome>;
-  read(call: AdminCall<undefined>): Promise<unknown>;
-  update(call: AdminCall<v.InferOutput<Update>>): Promise<Outcome>;
-  archive(call: AdminCall<undefined>): Promise<Outcome>;
+  update(call: AdminCall<v.InferOutput<Update>>, row: Row): Promise<Outcome>;
+  /** What the endpoint of one policy can show besides. */
+  detail?: { query: readonly QueryParameter[]; read(call: AdminCall<undefined>, row: Row): Promise<object> };
 }
 
-const access = (verb: string) => ({ keys: "any" as const, scopes: [`policies.${verb}`] });
+/** The scopes of an endpoint of policies. */
+export const policyAccess = (...verbs: readonly string[]) => ({
+  keys: "any" as const,
+  scopes: verbs.map((verb) => `policies.${verb}`),
+});
 const statusQuery = { name: "status", description: "active (default) or archived" };
-const workspaceQuery = { name: "workspace_id", description: "One workspace, for keys of the organisation" };
+/** The workspace of a policy. */
+export const workspaceQuery = { name: "workspace_id", description: "One workspace, for keys of the organisation" };
+
+/** Parameters of a list with pages of at most `max` rows. */
+export const pageQuery = (max: number): QueryParameter[] => [
+  { name: "current_page", description: "Page, counted from 0" },
+  { name: "page_size", description: `Rows per page; default 50, at most ${max}` },
+];
+
+/** Tag of the endpoints. */
+export const tag = "Policies";
+
+/** A page of the policies of a kind. */
+async function listPolicies<Row extends PolicyRow>(
+  call: AdminCall<undefined>,
+  { storeOf, filters, show }: Pick<PolicyKind<Row, v.GenericSchema, v.GenericSchema>, "storeOf" | "filters" | "show">,
+) {
+  const { stores, query } = call;
+  const tenant = await readTenant(call);
+  const given = Object.entries(filters).map(([name, values]) => [name, readChoice(query, name, values)]);
+  const where = { status: readStatus(query), ...Object.fromEntries(given) } as Filter<Row>; // names of columns
+  const { rows, total } = await storeOf(stores).list(tenant, { where, page: readPage(query) });
+  return toList(rows.map(show), total);
+}
+
+async function archivePolicy<Row extends PolicyRow>(call: AdminCall<undefined>, store: PolicyStore<Row>) {
+  const row = await findPolicy(call, store, ["active"]);
+  const changes = { status: "archived", lastUpdatedAt: call.now } as Partial<Row>; // columns of every policy
+  const statement = store.update(row, { id: row.id } as Filter<Row>, changes);
+  return { answer: {}, recordId: row.id, statements: [statement] };
+}
 
 /** The endpoints of a kind of policy. */
-export function definePolicies<Create extends v.GenericSchema, Update extends v.GenericSchema>(
-  kind: PolicyKind<Create, Update>,
-): AdminEndpoint[] {
-  const row = { tag: "Policies" };
-  const all = { ...row, path: kind.path };
-  const one = { ...row, path: `${kind.path}/:id` };
+export function definePolicies<
+  Row extends PolicyRow,
+  Create extends v.GenericSchema,
+  Update extends v.GenericSchema<unknown, unknown>,
+>(kind: PolicyKind<Row, Create, Update>): AdminEndpoint[] {
+  const { words, storeOf, detail } = kind;
+  const all = { tag, path: kind.path };
+  const one = { tag, path: `${kind.path}/:id` };
   const audit = (action: string) => ({ resource: kind.resource, action });
+  const filterQuery = Object.entries(kind.filters).map(([name, values]) => ({ name, description: values.join(", ") }));
   return [
     defineRead({
       ...all,
       method: "GET",
-      summary: `List ${kind.words.many}`,
-      access: access("list"),
-      query: [
-        workspaceQuery,
-        statusQuery,
-        ...kind.filters,
-        { name: "current_page", description: "Page, counted from 0" },
-        { name: "page_size", description: "Rows per page; default 50, at most 1000" },
-      ],
-      handle: kind.list,
+      summary: `List ${words.many}`,
+      access: policyAccess("list"),
+      query: [workspaceQuery, statusQuery, ...filterQuery, ...pageQuery(1_000)],
+      handle: (call) => listPolicies(call, kind),
     }),
     defineWrite({
       ...all,
       method: "POST",
-      summary: `Make ${kind.words.one}`,
-      access: access("create"),
+      summary: `Make ${words.one}`,
+      access: policyAccess("create"),
       audit: audit("create"),
       body: kind.createBody,
       handle: kind.create,
@@ -74,27 +145,31 @@ export function definePolicies<Create extends v.GenericSchema, Update extends v.
     defineRead({
       ...one,
       method: "GET",
-      summary: `Show ${kind.words.one}`,
-      access: access("read"),
-      query: [workspaceQuery, statusQuery],
-      handle: kind.read,
+      summary: `Show ${words.one}`,
+      access: policyAccess("read"),
+      query: [workspaceQuery, statusQuery, ...(detail?.query ?? [])],
+      async handle(call) {
+        const row = await findPolicy(call, storeOf(call.stores), [readStatus(call.query)]);
+        const shown = kind.show(row);
+        return detail ? { ...shown, ...(await detail.read(call, row)) } : shown;
+      },
     }),
     defineWrite({
       ...one,
       method: "PUT",
-      summary: `Change ${kind.words.one}`,
-      access: access("update"),
+      summary: `Change ${words.one}`,
+      access: policyAccess("update"),
       audit: audit("update"),
       body: kind.updateBody,
-      handle: kind.update,
+      handle: async (call) => kind.update(call, await findPolicy(call, storeOf(call.stores), policyStatuses)),
     }),
     defineWrite({
       ...one,
       method: "DELETE",
-      summary: `Archive ${kind.words.one}`,
-      access: access("delete"),
+      summary: `Archive ${words.one}`,
+      access: policyAccess("delete"),
       audit: audit("delete"),
-      handle: kind.archive,
+      handle: (call) => archivePolicy(call, storeOf(call.stores)),
     }),
   ];
 }

@@ -2,7 +2,6 @@ import type { RateLimitPolicyRow } from "../../db/tables/policies.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import {
   CreateRateLimitPolicy,
-  policyStatuses,
   rateTargets,
   rateTypes,
   rateUnits,
@@ -10,19 +9,8 @@ import {
 } from "../../schemas/policies.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
-import {
-  readChoice,
-  readPage,
-  readTenant,
-  readText,
-  refuseField,
-  requireFound,
-  requireId,
-  requireWorkspace,
-  toIso,
-  toList,
-} from "../core/request.ts";
-import { definePolicies, readStatus, toStoredConditions } from "./policy-rows.ts";
+import { readText, refuseField, requireWorkspace, toIso } from "../core/request.ts";
+import { definePolicies, toStoredConditions } from "./policy-rows.ts";
 
 function toPolicy(row: RateLimitPolicyRow) {
   return {
@@ -42,32 +30,6 @@ function toPolicy(row: RateLimitPolicyRow) {
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
     object: "policy_rate_limits",
   };
-}
-
-/**
- * The policy a path names.
- *
- * @param status States it may have.
- * @throws {NotFoundError} AB08
- */
-async function findPolicy(
-  call: AdminCall<UpdateRateLimitPolicy | undefined>,
-  status: readonly string[],
-): Promise<RateLimitPolicyRow> {
-  const tenant = await readTenant(call, call.body?.workspace_id ?? readText(call.query, "workspace_id"));
-  const id = requireId(call.params, "id", "policy");
-  return requireFound(await call.stores.rateLimitPolicies.find(tenant, { id, status }), "policy");
-}
-
-async function listPolicies(call: AdminCall<undefined>) {
-  const { stores, query } = call;
-  const tenant = await readTenant(call);
-  const type = readChoice(query, "type", rateTypes);
-  const unit = readChoice(query, "unit", rateUnits);
-  const target = readChoice(query, "target", rateTargets);
-  const where = { status: readStatus(query), ...(type && { type }), ...(unit && { unit }), ...(target && { target }) };
-  const { rows, total } = await stores.rateLimitPolicies.list(tenant, { where, page: readPage(query) });
-  return toList(rows.map(toPolicy), total);
 }
 
 /** Keys for tool calls; the others are for model requests. */
@@ -119,9 +81,7 @@ async function createPolicy(call: AdminCall<CreateRateLimitPolicy>) {
   return { answer, recordId: id, statements: [stores.rateLimitPolicies.insert(tenant, row)] };
 }
 
-async function updatePolicy(call: AdminCall<UpdateRateLimitPolicy>) {
-  const { body, stores, now } = call;
-  const row = await findPolicy(call, policyStatuses);
+async function updatePolicy({ body, stores, now }: AdminCall<UpdateRateLimitPolicy>, row: RateLimitPolicyRow) {
   if (body.target !== undefined && body.target !== row.target) refuseField("target", "cannot be changed");
   requireKeys(body.conditions ?? [], row.target, "conditions");
   requireCountable(row.type, body.value);
@@ -138,28 +98,16 @@ async function updatePolicy(call: AdminCall<UpdateRateLimitPolicy>) {
   return { answer: {}, recordId: row.id, statements: [statement] };
 }
 
-async function archivePolicy(call: AdminCall<undefined>) {
-  const row = await findPolicy(call, ["active"]);
-  const changes = { status: "archived", lastUpdatedAt: call.now };
-  const statement = call.stores.rateLimitPolicies.update(row, { id: row.id }, changes);
-  return { answer: {}, recordId: row.id, statements: [statement] };
-}
-
 /** Endpoints of rate limits. */
 export const rateLimitPolicyEndpoints: readonly AdminEndpoint[] = definePolicies({
   path: "/v1/policies/rate-limits",
   resource: "rate_limit_policies",
   words: { one: "a rate limit", many: "rate limits" },
-  filters: [
-    { name: "type", description: "requests or tokens" },
-    { name: "unit", description: "rpm, rph, rpd or rpw" },
-    { name: "target", description: "llm or mcp_tools" },
-  ],
+  storeOf: ({ rateLimitPolicies }) => rateLimitPolicies,
+  filters: { type: rateTypes, unit: rateUnits, target: rateTargets },
   createBody: CreateRateLimitPolicy,
   updateBody: UpdateRateLimitPolicy,
-  list: listPolicies,
+  show: toPolicy,
   create: createPolicy,
-  read: async (call) => toPolicy(await findPolicy(call, [readStatus(call.query)])),
   update: updatePolicy,
-  archive: archivePolicy,
 });

@@ -1,22 +1,12 @@
 import type { UsageLimitPolicyRow } from "../../db/tables/policies.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { CreateUsageLimitPolicy, policyStatuses, UpdateUsageLimitPolicy, usageTypes } from "../../schemas/policies.ts";
+import { CreateUsageLimitPolicy, UpdateUsageLimitPolicy, usageTypes } from "../../schemas/policies.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { nextReset } from "../core/limits.ts";
-import {
-  readChoice,
-  readPage,
-  readTenant,
-  readText,
-  refuseField,
-  requireFound,
-  requireId,
-  requireWorkspace,
-  toIso,
-  toList,
-} from "../core/request.ts";
-import { definePolicies, readStatus, toStoredConditions } from "./policy-rows.ts";
+import { readText, refuseField, requireWorkspace, toIso } from "../core/request.ts";
+import { defineEntities, resetValue, usageDetail } from "./entities.ts";
+import { definePolicies, toStoredConditions } from "./policy-rows.ts";
 
 const object = "policy_usage_limits";
 
@@ -41,30 +31,6 @@ function toPolicy(row: UsageLimitPolicyRow) {
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
     object,
   };
-}
-
-/**
- * The policy a path names.
- *
- * @param status States it may have.
- * @throws {NotFoundError} AB08
- */
-async function findPolicy(
-  call: AdminCall<UpdateUsageLimitPolicy | undefined>,
-  status: readonly string[],
-): Promise<UsageLimitPolicyRow> {
-  const tenant = await readTenant(call, call.body?.workspace_id ?? readText(call.query, "workspace_id"));
-  const id = requireId(call.params, "id", "policy");
-  return requireFound(await call.stores.usageLimitPolicies.find(tenant, { id, status }), "policy");
-}
-
-async function listPolicies(call: AdminCall<undefined>) {
-  const { stores, query } = call;
-  const tenant = await readTenant(call);
-  const type = readChoice(query, "type", usageTypes);
-  const where = { status: readStatus(query), ...(type && { type }) };
-  const { rows, total } = await stores.usageLimitPolicies.list(tenant, { where, page: readPage(query) });
-  return toList(rows.map(toPolicy), total);
 }
 
 type Budget = Pick<
@@ -134,39 +100,47 @@ async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>) {
   return { answer: { id, object }, recordId: id, statements: [stores.usageLimitPolicies.insert(tenant, row)] };
 }
 
-async function updatePolicy(call: AdminCall<UpdateUsageLimitPolicy>) {
+async function updatePolicy(call: AdminCall<UpdateUsageLimitPolicy>, row: UsageLimitPolicyRow) {
   const { body, stores, now } = call;
-  const row = await findPolicy(call, policyStatuses);
+  const budget = applyBudget(body, row, now);
+  const value = body.reset_usage_for_value;
+  // last: nothing may be refused once the counter is reset
+  const reset = value == null ? undefined : await resetValue(call, row, value);
   const changes = {
     name: body.name,
     description: body.description,
     conditions: body.conditions && toStoredConditions(body.conditions),
-    ...applyBudget(body, row, now),
+    ...budget,
     status: body.status,
+    lastResetAt: reset && now,
     lastUpdatedAt: now,
   };
   const statement = stores.usageLimitPolicies.update(row, { id: row.id }, changes);
-  return { answer: {}, recordId: row.id, statements: [statement] };
+  return {
+    answer: {},
+    recordId: row.id,
+    statements: [statement, ...(reset?.statements ?? [])],
+    undo: reset?.undo,
+  };
 }
 
-async function archivePolicy(call: AdminCall<undefined>) {
-  const row = await findPolicy(call, ["active"]);
-  const changes = { status: "archived", lastUpdatedAt: call.now };
-  const statement = call.stores.usageLimitPolicies.update(row, { id: row.id }, changes);
-  return { answer: {}, recordId: row.id, statements: [statement] };
-}
+const path = "/v1/policies/usage-limits";
+const resource = "usage_limit_policies";
 
 /** Endpoints of usage limits. */
-export const usageLimitPolicyEndpoints: readonly AdminEndpoint[] = definePolicies({
-  path: "/v1/policies/usage-limits",
-  resource: "usage_limit_policies",
-  words: { one: "a usage limit", many: "usage limits" },
-  filters: [{ name: "type", description: "cost, tokens or requests" }],
-  createBody: CreateUsageLimitPolicy,
-  updateBody: UpdateUsageLimitPolicy,
-  list: listPolicies,
-  create: createPolicy,
-  read: async (call) => toPolicy(await findPolicy(call, [readStatus(call.query)])),
-  update: updatePolicy,
-  archive: archivePolicy,
-});
+export const usageLimitPolicyEndpoints: readonly AdminEndpoint[] = [
+  ...definePolicies({
+    path,
+    resource,
+    words: { one: "a usage limit", many: "usage limits" },
+    storeOf: ({ usageLimitPolicies }) => usageLimitPolicies,
+    filters: { type: usageTypes },
+    createBody: CreateUsageLimitPolicy,
+    updateBody: UpdateUsageLimitPolicy,
+    show: toPolicy,
+    create: createPolicy,
+    update: updatePolicy,
+    detail: usageDetail,
+  }),
+  ...defineEntities({ path, resource }),
+];

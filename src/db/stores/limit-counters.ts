@@ -1,7 +1,8 @@
-import { gt, isNull, lte, or } from "drizzle-orm";
+import { getTableName, gt, isNull, lte, or } from "drizzle-orm";
 import type { LimitIncrement } from "../../schemas/logs.ts";
-import { type Database, toStatement } from "../client.ts";
+import { type Database, type Statement, toStatement } from "../client.ts";
 import { limitCounters } from "../tables/limits.ts";
+import { addToCounters } from "./logs.ts";
 
 /** Counters that are read at a time. */
 const pageRows = 1_000;
@@ -10,6 +11,8 @@ const pageRows = 1_000;
 export interface LimitCounterStore {
   /** Counters of all organisations whose window lasts at `now` (Unix milliseconds). */
   readLive(now: number): Promise<LimitIncrement[]>;
+  /** Adds to counters of an organisation: increments and log rows may be written in any order. */
+  add(organisationId: string, increments: readonly LimitIncrement[]): Statement;
   /** Removes counters whose window ended before `time` (Unix milliseconds). */
   purge(time: number): Promise<void>;
 }
@@ -29,10 +32,16 @@ export function createLimitCounterStore(database: Database): LimitCounterStore {
           .orderBy(limitCounters.organisationId, limitCounters.limitId, limitCounters.bucket, limitCounters.windowStart)
           .limit(pageRows)
           .offset(found.length);
-        found.push(...rows);
+        // a reset whose log rows were lost with the process took more than was stored
+        found.push(...rows.map((row) => ({ ...row, used: Math.max(0, row.used) })));
         if (rows.length < pageRows) return found;
       }
     },
+    add: (organisationId, increments) => ({
+      ...addToCounters(organisationId, JSON.stringify(increments)),
+      // nobody holds rows of it in memory
+      written: { resource: getTableName(limitCounters), workspaceId: null, recordIds: [] },
+    }),
     async purge(time) {
       await database.write([toStatement(orm.delete(limitCounters).where(lte(windowEnd, time)))]);
     },

@@ -3,7 +3,7 @@ import { firstIdOf, isId } from "../../lib/ids.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
 import type { LogBatch, LogContent, LogDetails } from "../../schemas/logs.ts";
-import type { Database } from "../client.ts";
+import type { Database, Statement } from "../client.ts";
 import { openContents } from "./log-content.ts";
 
 /** Which tenant's rows are read: one workspace, or a whole organisation. */
@@ -79,10 +79,19 @@ const insertBatch =
   "INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details) VALUES (?, ?, ?, ?, ?)";
 const insertContent = "INSERT INTO log_bodies (seq, content) VALUES (last_insert_rowid(), ?)";
 
-const addToCounters = `INSERT INTO limit_counters (organisation_id, limit_id, bucket, window_start, window_end, used)
+const addIncrements = `INSERT INTO limit_counters (organisation_id, limit_id, bucket, window_start, window_end, used)
   SELECT ?, value ->> 'limitId', value ->> 'bucket', value ->> 'windowStart', value ->> 'windowEnd', value ->> 'used'
   FROM json_each(?) WHERE true
   ON CONFLICT (organisation_id, limit_id, bucket, window_start) DO UPDATE SET used = used + excluded.used`;
+
+/**
+ * The statement that adds to counters of limits.
+ *
+ * @param increments JSON of a list of `LimitIncrement`.
+ */
+export function addToCounters(organisationId: string, increments: string): Pick<Statement, "sql" | "args"> {
+  return { sql: addIncrements, args: [organisationId, increments] };
+}
 
 function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[] {
   const { organisationId, workspaceId, firstId, lastId, details, counted } = batch;
@@ -91,7 +100,7 @@ function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[]
     { sql: insertBatch, args: [organisationId, workspaceId, firstId, lastId, details] },
     { sql: insertContent, args: [content] },
   ];
-  if (counted !== "") inserts.push({ sql: addToCounters, args: [organisationId, counted] });
+  if (counted !== "") inserts.push(addToCounters(organisationId, counted));
   return inserts;
 }
 

@@ -1,0 +1,213 @@
+import { toPrincipal } from "../../auth/authenticate.ts";
+import { noDefaults, type Principal } from "../../auth/principal.ts";
+import { holderOfAccess, holderOfKey, holderOfProvider, holderOfWorkspace } from "../../control/limit-holders.ts";
+import { type ActivePolicy, toRatePolicy, toUsagePolicy } from "../../control/policy-library.ts";
+import type { StoredProvider } from "../../control/provider-library.ts";
+import { mergeMetadata } from "../../control/request-metadata.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
+import { joinStoredName, readStoredName } from "../../control/stored-name.ts";
+import type { RateLimitPolicyRow } from "../../db/tables/policies.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { readMetadata } from "../../lib/metadata.ts";
+import { type AppliedLimit, type LimitHolder, limitsOf, toShownUse } from "../../policies/applied.ts";
+import type { Subject } from "../../policies/conditions.ts";
+import { explainPolicy, type Verdict } from "../../policies/explain.ts";
+import type { Limit, LimitStore } from "../../policies/limit-store.ts";
+import { PolicyPlan } from "../../schemas/policies.ts";
+import { type AdminCall, defineRead } from "../core/endpoint.ts";
+import {
+  isRecordId,
+  type Page,
+  readPage,
+  readTenant,
+  readText,
+  refuseField,
+  requireFound,
+  requireReferenced,
+  toIso,
+} from "../core/request.ts";
+import { pageQuery, policyAccess, tag, workspaceQuery } from "./policy-rows.ts";
+
+type Entry = PolicyPlan["policies"][number];
+
+/** Whose request is explained. */
+interface Sample {
+  tenant: Tenant & { workspaceId: string };
+  view: WorkspaceView;
+  /** Undefined where an admin key names none. */
+  key: Pick<Principal, "keyId" | "organisationId" | "limits" | "userId" | "person" | "defaults"> | undefined;
+}
+
+/** The key a query names, in the workspace of the caller or in the one it names. */
+async function readNamedKey(call: AdminCall<undefined>, tenant: Tenant): Promise<Principal | undefined> {
+  const id = readText(call.query, "api_key_id")?.toLowerCase();
+  if (id === undefined) return call.context.principal.workspaceId === null ? undefined : call.context.principal;
+  const row = isRecordId(id) ? await call.stores.apiKeys.find(tenant, { id, status: "active" }) : undefined;
+  return toPrincipal(requireFound(row, "API key"));
+}
+
+async function readSample(call: AdminCall<undefined>): Promise<Sample> {
+  const tenant = await readTenant(call);
+  const key = await readNamedKey(call, tenant);
+  if (key?.workspaceId === null) refuseField("api_key_id", "must be a key of a workspace");
+  const workspaceId =
+    key?.workspaceId ??
+    tenant.workspaceId ??
+    refuseField("workspace_id", "must be given with a key of the organisation, or else api_key_id");
+  const own = { organisationId: tenant.organisationId, workspaceId };
+  const view = requireFound(await call.context.services.control.directory.workspace(own), "workspace");
+  call.context.namedWorkspaceId = workspaceId;
+  return { tenant: own, view, key };
+}
+
+/** Where the request goes. */
+interface Target {
+  provider: string;
+  stored: StoredProvider | undefined;
+  models: string[];
+}
+
+/** @throws {NotFoundError} AB02, naming the parameter with an unknown provider. */
+function readTarget({ query, context }: AdminCall<undefined>, { providers }: WorkspaceView): Target {
+  const provider = readText(query, "provider");
+  const model = readText(query, "model");
+  const isPlain = provider !== undefined && context.services.providers.get(provider) !== undefined;
+  const beside =
+    provider === undefined ? undefined : (readStoredName(provider) ?? { slug: provider, model: undefined });
+  const named = isPlain ? undefined : joinStoredName(beside, model);
+  const stored = named && requireReferenced(providers.get(named.slug), beside ? "provider" : "model");
+  const models = [model, named?.model].filter((one) => one !== undefined);
+  return { provider: stored?.integration.aiProviderId ?? provider ?? "", stored, models: [...new Set(models)] };
+}
+
+/** @throws {InvalidRequestError} AB01 for anything but a JSON object of plain values. */
+function readSampleMetadata({ query }: AdminCall<undefined>, { view, key }: Sample) {
+  const text = readText(query, "metadata");
+  const sent = text === undefined ? {} : readMetadata(text);
+  if (!sent) return refuseField("metadata", "must be a JSON object of strings");
+  return mergeMetadata(sent, key ?? { userId: null, defaults: noDefaults }, view);
+}
+
+function toSubject(call: AdminCall<undefined>, sample: Sample, { provider, stored, models }: Target): Subject {
+  const { query } = call;
+  const { view, key } = sample;
+  return {
+    organisationId: view.organisation.id,
+    workspaceId: view.workspace.id,
+    workspaceSlug: view.workspace.slug,
+    apiKey: key?.keyId ?? "",
+    virtualKey: stored?.row.slug ?? null,
+    provider,
+    config: readText(query, "config") ?? null,
+    prompt: readText(query, "prompt") ?? null,
+    models,
+    endpointType: readText(query, "endpoint_type") ?? "",
+    metadata: readSampleMetadata(call, sample),
+  };
+}
+
+/** Use of a limit that does not apply. */
+const noUse = { used: null, reserved: null, left: null, resets_at: null };
+
+async function showUse(limit: Limit, bucket: string | null, store: LimitStore) {
+  if (bucket === null) return noUse;
+  const { used, reserved, span } = await store.read(limit, bucket);
+  return {
+    used: toShownUse(limit, used),
+    reserved: toShownUse(limit, reserved),
+    left: toShownUse(limit, Math.max(0, limit.most - used - reserved)),
+    resets_at: Number.isFinite(span.end) ? toIso(span.end) : null,
+  };
+}
+
+/** One limit of the plan. */
+async function toEntry(
+  { id, kind, limit }: Pick<AppliedLimit, "kind" | "limit"> & { id: string },
+  { holder, verdict }: { holder: Entry["holder"]; verdict: Verdict },
+  store: LimitStore,
+): Promise<Entry> {
+  const { applies, why, bucket } = verdict;
+  const shown = {
+    applies,
+    why,
+    bucket,
+    limit: toShownUse(limit, limit.most),
+    ...(await showUse(limit, bucket, store)),
+  };
+  return { id, holder, kind, type: limit.counts, ...shown };
+}
+
+/** The limits of records that the request meets. */
+function listHolders({ view, key }: Sample, { stored }: Target): [Entry["holder"], LimitHolder][] {
+  const holders: [Entry["holder"], LimitHolder | undefined][] = [
+    ["api_key", key?.limits && holderOfKey({ id: key.keyId, organisationId: key.organisationId }, key.limits)],
+    ["workspace", holderOfWorkspace(view.workspace)],
+    ["provider", stored && holderOfProvider(stored.row)],
+    ["integration", stored?.access && holderOfAccess(stored.access)],
+  ];
+  return holders.filter((entry): entry is [Entry["holder"], LimitHolder] => entry[1] !== undefined);
+}
+
+function explainHolders(sample: Sample, target: Target, store: LimitStore): Promise<Entry>[] {
+  return listHolders(sample, target).flatMap(([holder, record]) =>
+    limitsOf(record).map(({ kind, limit, bucket }) => {
+      const verdict = { applies: true, why: `It is a limit of the ${record.holder}`, bucket };
+      return toEntry({ id: record.id, kind, limit }, { holder, verdict }, store);
+    }),
+  );
+}
+
+const ofTools: Verdict = { applies: false, why: "It limits calls of MCP tools", bucket: null };
+
+/** A page of the active policies of a workspace, usage limits first. */
+async function listActive({ stores }: AdminCall<undefined>, tenant: Tenant, { offset, limit }: Page) {
+  const where = { status: "active" };
+  const usage = await stores.usageLimitPolicies.list(tenant, { where, page: { offset, limit } });
+  const rest = { offset: Math.max(0, offset - usage.total), limit: limit - usage.rows.length };
+  const rates = await stores.rateLimitPolicies.list(tenant, { where, page: rest });
+  return { usage: usage.rows, rates: rates.rows, total: usage.total + rates.total };
+}
+
+const isOfTools = ({ target }: RateLimitPolicyRow): boolean => target === "mcp_tools";
+
+async function explain(call: AdminCall<undefined>): Promise<PolicyPlan> {
+  const { limitStore } = call.context.services;
+  const page = readPage(call.query, { max: 100 });
+  const sample = await readSample(call);
+  const target = readTarget(call, sample.view);
+  const subject = toSubject(call, sample, target);
+  const { usage, rates, total } = await listActive(call, sample.tenant, page);
+  const show = (policy: ActivePolicy, verdict = explainPolicy(policy, subject)) =>
+    toEntry(policy, { holder: "policy", verdict }, limitStore);
+  const entries = [
+    ...(page.offset === 0 ? explainHolders(sample, target, limitStore) : []),
+    ...usage.map((row) => show(toUsagePolicy(row))),
+    ...rates.map((row) => show(toRatePolicy(row), isOfTools(row) ? ofTools : undefined)),
+  ];
+  return { object: "policy_plan", total, policies: await Promise.all(entries) };
+}
+
+/** The endpoint that shows which limits a request would meet. */
+export const explainPolicyEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    tag,
+    path: "/v1/policies/explain",
+    method: "GET",
+    summary: "Show which limits a request would meet, and what is left of them",
+    access: policyAccess("read", "list"),
+    query: [
+      workspaceQuery,
+      { name: "api_key_id", description: "Key of the request; default: the caller's own, if it is of a workspace" },
+      { name: "model", description: "Model of the request, also as @provider/model" },
+      { name: "provider", description: "Provider of the request: its name, or the slug of a stored one" },
+      { name: "metadata", description: "Metadata of the request: a JSON object" },
+      { name: "config", description: "Slug of its saved config" },
+      { name: "prompt", description: "Slug of its saved prompt" },
+      { name: "endpoint_type", description: "Its type, as guardrails name it" },
+      ...pageQuery(100),
+    ],
+    response: PolicyPlan,
+    handle: explain,
+  }),
+];
