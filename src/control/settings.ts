@@ -11,8 +11,6 @@ export const defaultSettings = {
   user_api_key_ttl: 0,
   /** Longest lifetime of a user key in days; 0 is unlimited. */
   user_api_key_max_ttl: 0,
-  /** Rotation interval of user keys in days; null is never. */
-  user_api_key_rotation_period: null as number | null,
   /** A user who joins a workspace gets a key. */
   user_api_key_auto_create: false,
   /** 1: requests by user keys carry `_user`. */

@@ -1,11 +1,11 @@
 import * as v from "valibot";
-import { dayMs } from "../lib/periods.ts";
 import {
   Description,
   Email,
   Flag,
   MetadataDefaults,
   Name,
+  NoAutomaticRotation,
   OneUsageLimit,
   RateLimits,
   Reference,
@@ -18,8 +18,6 @@ import {
 export const minTransitionMs = 1_800_000;
 /** Longest time a former secret keeps working: a year. */
 const maxTransitionMs = 31_536_000_000;
-
-const TransitionPeriod = v.nullish(wholeFrom(minTransitionMs, maxTransitionMs));
 
 /** Fields that would grant permissions: a key's only permissions are its scopes. */
 const refused = v.optional(v.never("must not be given: a key's only permissions are its scopes"));
@@ -54,50 +52,6 @@ const KeyDefaults = v.object({
 });
 export type KeyDefaults = v.InferOutput<typeof KeyDefaults>;
 
-/** Shortest possible period of a policy in milliseconds; undefined for a policy without a period. */
-export function shortestPeriodMs(policy: {
-  rotation_period?: "weekly" | "monthly" | null | undefined;
-  rotation_period_days?: number | null | undefined;
-}): number | undefined {
-  const { rotation_period: period, rotation_period_days: days } = policy;
-  const shortest = period == null ? days : { weekly: 7, monthly: 28 }[period];
-  return shortest == null ? undefined : shortest * dayMs;
-}
-
-/**
- * When a key's secret should be replaced. The dates are informational, and `key_transition_period_ms` applies to every
- * rotation; the gateway never rotates by itself, because nobody would see the new secret.
- */
-const RotationPolicy = v.pipe(
-  v.object({
-    rotation_period: v.nullish(v.picklist(["weekly", "monthly"], "must be weekly or monthly")),
-    rotation_period_days: v.nullish(wholeFrom(1, 365)),
-    next_rotation_at: v.nullish(Time),
-    key_transition_period_ms: TransitionPeriod,
-  }),
-  v.check(
-    (policy) =>
-      [policy.rotation_period, policy.rotation_period_days, policy.next_rotation_at].some((given) => given != null),
-    "must have rotation_period, rotation_period_days or next_rotation_at",
-  ),
-  v.forward(
-    v.check(
-      ({ rotation_period, rotation_period_days }) => rotation_period == null || rotation_period_days == null,
-      "cannot be given together with rotation_period",
-    ),
-    ["rotation_period_days"],
-  ),
-  v.forward(
-    v.check(
-      (policy) => (policy.key_transition_period_ms ?? minTransitionMs) < (shortestPeriodMs(policy) ?? Infinity),
-      "must be shorter than the rotation period",
-    ),
-    ["key_transition_period_ms"],
-  ),
-  v.metadata({ shownOnly: ["status"] }),
-);
-export type RotationPolicy = v.InferOutput<typeof RotationPolicy>;
-
 /** Fields that identify the key's owner. */
 const identity = {
   type: v.optional(v.string()),
@@ -116,7 +70,7 @@ const settings = {
   defaults: v.nullish(KeyDefaults),
   alert_emails: v.nullish(v.pipe(v.array(Email), v.maxLength(50, "must have at most 50 entries"))),
   expires_at: v.nullish(Time),
-  rotation_policy: v.nullish(RotationPolicy),
+  rotation_policy: NoAutomaticRotation,
 };
 
 /** Body of `POST /api-keys/{type}/{subtype}`. */
@@ -156,7 +110,7 @@ export type UpdateApiKey = v.InferOutput<typeof UpdateApiKey>;
 
 /** Body of `POST /api-keys/{id}/rotate`. */
 export const RotateApiKey = v.object({
-  key_transition_period_ms: TransitionPeriod,
+  key_transition_period_ms: v.nullish(wholeFrom(minTransitionMs, maxTransitionMs)),
   workspace_id: v.nullish(Reference),
 });
 export type RotateApiKey = v.InferOutput<typeof RotateApiKey>;

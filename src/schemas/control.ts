@@ -138,6 +138,11 @@ export const OneUsageLimit = v.union(
 /** As `UsageLimitList`. */
 export const RateLimitList = v.pipe(v.array(RateLimit), v.maxLength(1, "must have at most 1 entry"));
 
+/** A field that asks for automatic rotation. Nobody could read a secret that the gateway replaced by itself. */
+export const NoAutomaticRotation = v.nullish(
+  v.never("must not be given: the gateway does not rotate keys by itself, use POST /api-keys/{id}/rotate"),
+);
+
 /** Source of a record's secret: a reference to an external store. */
 export const SecretMappings = v.pipe(
   v.array(

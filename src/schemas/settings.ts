@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { Flag, wholeFrom } from "./control.ts";
+import { Flag, NoAutomaticRotation, wholeFrom } from "./control.ts";
 
 /** A boolean that is stored as 0 or 1. */
 const Bit = v.nullish(
@@ -12,25 +12,13 @@ const Bit = v.nullish(
 /** Longest lifetime of a key, in days. */
 const maxDays = 36_500;
 
-/** Rotation interval of user keys, in days. */
-const RotationPeriod = v.union(
-  [
-    wholeFrom(1, 365),
-    v.pipe(
-      v.picklist(["weekly", "monthly"]),
-      v.transform((period) => (period === "weekly" ? 7 : 30)),
-    ),
-  ],
-  "must be a whole number of days from 1 to 365, weekly or monthly",
-);
-
 /** Settings of an organisation and, where it allows them, of its workspaces; null restores the default. */
 export const sharedSettings = {
   debug_log: Bit,
   user_api_key_count: v.nullish(wholeFrom(-1, 1_000_000)),
   user_api_key_ttl: v.nullish(wholeFrom(0, maxDays)),
   user_api_key_max_ttl: v.nullish(wholeFrom(0, maxDays)),
-  user_api_key_rotation_period: v.nullish(RotationPeriod),
+  user_api_key_rotation_period: NoAutomaticRotation,
   user_api_key_auto_create: v.nullish(Flag),
   user_key_metadata: Bit,
   user_key_metadata_override: Bit,

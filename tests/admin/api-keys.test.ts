@@ -73,7 +73,6 @@ interface Shown extends Record<string, unknown> {
   scopes: string[];
   usage_limits: Record<string, unknown> | null;
   defaults: Record<string, unknown> | null;
-  rotation_policy?: Record<string, unknown>;
 }
 
 const service = { name: "A key", scopes: ["completions.write", "configs.list"] };
@@ -164,7 +163,6 @@ test("POST /api-keys stores the fields it was sent", async () => {
     defaults: { metadata: { team: "a" }, config_slug: slug, allow_config_override: false },
     alert_emails: ["One@example.com"],
     expires_at: inDays(1),
-    rotation_policy: { rotation_period: "monthly" },
   });
   const { id: limitId, ...limits } = (await show(id)).usage_limits ?? {};
   assert.match(String(limitId), /^[0-9a-f-]{36}$/);
@@ -205,18 +203,10 @@ test("POST /api-keys stores the fields it was sent", async () => {
     api_key_defaults_id: null,
     scopes: ["completions.write", "configs.read"],
     defaults: { metadata: { team: "a" }, config_id: slug, allow_config_override: false },
-    rotation_policy: {
-      rotation_period: "monthly",
-      rotation_period_days: null,
-      key_transition_period_ms: 1_800_000,
-      next_rotation_at: "2026-02-01T00:00:00.000Z",
-      status: "ACTIVE",
-    },
   });
 });
 
 const limits = (changes: object) => ({ usage_limits: changes });
-const policy = (changes: object) => ({ rotation_policy: changes });
 for (const [name, body, param] of [
   ["no name", { name: undefined }, "name"],
   ["a name of 256 characters", { name: "n".repeat(256) }, "name"],
@@ -245,26 +235,7 @@ for (const [name, body, param] of [
   ["an address that is none", { alert_emails: ["nobody"] }, "alert_emails.0"],
   ["an end that is no time", { expires_at: "soon" }, "expires_at"],
   ["an end in the past", { expires_at: "2026-01-15T11:59:59Z" }, "expires_at"],
-  ["an empty policy", policy({}), "rotation_policy"],
-  ["a policy of nulls", policy({ rotation_period: null, next_rotation_at: null }), "rotation_policy"],
-  ["an unknown period", policy({ rotation_period: "daily" }), "rotation_policy.rotation_period"],
-  ["a period of 0 days", policy({ rotation_period_days: 0 }), "rotation_policy.rotation_period_days"],
-  ["a period of 366 days", policy({ rotation_period_days: 366 }), "rotation_policy.rotation_period_days"],
-  [
-    "two periods",
-    policy({ rotation_period: "weekly", rotation_period_days: 7 }),
-    "rotation_policy.rotation_period_days",
-  ],
-  [
-    "a transition below 30 minutes",
-    policy({ rotation_period: "weekly", key_transition_period_ms: 1_799_999 }),
-    "rotation_policy.key_transition_period_ms",
-  ],
-  [
-    "a transition as long as the period",
-    policy({ rotation_period_days: 1, key_transition_period_ms: dayMs }),
-    "rotation_policy.key_transition_period_ms",
-  ],
+  ["a rotation policy", { rotation_policy: { rotation_period: "monthly" } }, "rotation_policy"],
 ] as const) {
   test(`POST /api-keys refuses ${name}`, async () => {
     const { status, body: answer } = await call<{ error: { code: string; param: string } }>(
@@ -445,7 +416,6 @@ const full = {
   usage_limits: { credit_limit: 5 },
   alert_emails: ["a@example.com"],
   expires_at: inDays(100),
-  rotation_policy: { rotation_period_days: 30 },
 };
 for (const [member, value, cleared] of [
   ["description", "other", null],
@@ -453,7 +423,6 @@ for (const [member, value, cleared] of [
   ["usage_limits", { credit_limit: 9, type: "tokens" }, null],
   ["alert_emails", ["b@example.com"], null],
   ["expires_at", inDays(200), null],
-  ["rotation_policy", { rotation_period: "weekly" }, undefined],
 ] as const) {
   test(`PUT /api-keys preserves, replaces and clears ${member}`, async () => {
     const { id } = await mintService(full);
@@ -508,6 +477,8 @@ test("PUT /api-keys refuses to change the owner of a key", async () => {
     [{ name: "" }, "400 AB01"],
     [{ scopes: ["workspace_user_api_keys.list"] }, "400 AB01"],
     [{ usage_limits: { credit_limit: 1, alert_threshold: 1 } }, "400 AB01"],
+    [{ rotation_policy: { rotation_period_days: 30 } }, "400 AB01"],
+    [{ rotation_policy: null }, "200 "],
     [{ workspace_id: "other" }, "403 AB03"],
     [{ organisation_id: "other" }, "403 AB03"],
     [{ user_id: userIds.member, type: "workspace-user", workspace_id: "default" }, "200 "],
@@ -547,34 +518,16 @@ test("a budget preserves its id when it is changed", async () => {
   assert.deepEqual([second?.id, second?.next_usage_reset_at], [first?.id, "2026-03-04T00:00:00.000Z"]);
 });
 
-for (const [given, wanted] of [
-  [{ rotation_period: "weekly" }, "2026-01-19T00:00:00.000Z"],
-  [{ rotation_period: "monthly" }, "2026-02-01T00:00:00.000Z"],
-  [{ rotation_period_days: 365 }, "2027-01-15T00:00:00.000Z"],
-  [{ next_rotation_at: "2026-05-06T07:08:09+01:00" }, "2026-05-06T00:00:00.000Z"],
-  [{ rotation_period: "weekly", next_rotation_at: "2026-05-06T23:30:00-01:00" }, "2026-05-07T00:00:00.000Z"],
-] as const) {
-  test(`the next rotation of ${JSON.stringify(given)} is ${wanted}`, async () => {
-    const { id } = await mintService({ rotation_policy: { ...given, key_transition_period_ms: 3_600_000 } });
-    const shown = (await show(id)).rotation_policy;
-    assert.deepEqual([shown?.next_rotation_at, shown?.key_transition_period_ms], [wanted, 3_600_000]);
-  });
-}
-
-test("an organisation's rotation period applies to user keys", async () => {
-  await withJson("organisations", "settings", { user_api_key_rotation_period: "weekly" }, async () => {
-    const { id } = await mintUser();
-    assert.equal((await show(id)).rotation_policy?.rotation_period_days, 7);
-    await mintUser(policy({ rotation_period: "weekly" }));
-    await mintService(policy({ rotation_period: "monthly" }));
-    for (const given of [
-      { rotation_period: "monthly" },
-      { next_rotation_at: inDays(3) },
-      { rotation_period_days: 8 },
-    ]) {
-      assert.equal(await refusal(call(gateway, `PUT /api-keys/${id}`, { body: policy(given) })), "400 AB01");
-    }
-  });
+test("a rotation that nobody could use is refused with the way to rotate", async () => {
+  const body = { ...service, rotation_policy: { next_rotation_at: inDays(3) } };
+  const { status, body: answer } = await call<{ error: { message: string } }>(
+    ...([gateway, "POST /api-keys/workspace/service"] as const),
+    { key: workspaceKey, body },
+  );
+  assert.equal(status, 400);
+  assert.match(answer.error.message, /does not rotate keys by itself, use POST \/api-keys\/\{id\}\/rotate/);
+  const { id } = await mintService({ rotation_policy: null });
+  assert.equal(Object.hasOwn(await show(id), "rotation_policy"), false);
 });
 
 test("lifetimes of user keys follow the workspace, else the organisation", async () => {
@@ -681,19 +634,17 @@ test("K6: both secrets work for 30 minutes after a rotation, then only the new o
   assert.deepEqual([await works(key), await works(rotated.key), await works(again.key)], [false, true, true]);
 });
 
-test("the transition period comes from the body, else the policy", async () => {
-  const { id } = await mintService({
-    rotation_policy: { rotation_period_days: 1, key_transition_period_ms: 7_200_000 },
-  });
+test("the transition period comes from the body, else it is 30 minutes", async () => {
+  const { id } = await mintService();
   const refused = (period: unknown) =>
     refusal(call(gateway, `POST /api-keys/${id}/rotate`, { body: { key_transition_period_ms: period } }));
-  for (const period of [1_799_999, 1_800_000.5, "1800000", dayMs, 31_536_000_001]) {
+  for (const period of [1_799_999, 1_800_000.5, "1800000", 31_536_000_001]) {
     assert.equal(await refused(period), "400 AB01", String(period));
   }
-  const rotated = await rotate(id, { key_transition_period_ms: null });
+  const rotated = await rotate(id, { key_transition_period_ms: 7_200_000 });
   assert.equal(Date.parse(rotated.key_transition_expires_at) - clock.now(), 7_200_000);
   clock.advance(7_200_000);
-  const again = await rotate(id, { key_transition_period_ms: 1_800_000 });
+  const again = await rotate(id, { key_transition_period_ms: null });
   assert.equal(Date.parse(again.key_transition_expires_at) - clock.now(), 1_800_000);
 });
 

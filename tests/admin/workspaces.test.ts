@@ -127,6 +127,11 @@ for (const [name, body, wanted] of [
     { name: "n", settings: { user_api_key_count: -2 } },
     "400 AB01 settings.user_api_key_count",
   ],
+  [
+    "automatic rotation",
+    { name: "n", settings: { user_api_key_rotation_period: "monthly" } },
+    "400 AB01 settings.user_api_key_rotation_period",
+  ],
   ["another organisation", { name: "n", organisation_id: crypto.randomUUID() }, "403 AB03 organisation_id"],
 ] as const) {
   test(`POST /admin/workspaces refuses ${name}`, async () => {

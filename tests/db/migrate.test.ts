@@ -68,6 +68,31 @@ test("migrate() applies what a database of an earlier version lacks", async () =
   await database.close();
 });
 
+test("migrate() removes what earlier versions stored of rotations by policy", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  const step = migrations.findIndex(({ id }) => id === "0013_no_automatic_rotation");
+  for (const { statements } of migrations.slice(0, step)) await database.write(statements);
+  const settings = JSON.stringify({ user_api_key_rotation_period: 7, debug_log: 0 });
+  await database.write([
+    {
+      sql: "INSERT INTO organisations (id, name, slug, created_at, settings) VALUES ('o', 'n', 's', 0, ?)",
+      args: [settings],
+    },
+    {
+      sql: "INSERT INTO workspaces (id, organisation_id, name, slug, created_at, settings) VALUES ('w', 'o', 'n', 's', 0, ?)",
+      args: [settings],
+    },
+  ]);
+  await database.write(migrations[step]?.statements ?? []);
+  for (const table of ["organisations", "workspaces"]) {
+    const { rows } = await database.read(`SELECT settings FROM ${table}`);
+    assert.equal(rows[0]?.settings, '{"debug_log":0}', table);
+  }
+  const { rows } = await database.read("SELECT * FROM pragma_table_info('api_keys') WHERE name = 'rotation_policy'");
+  assert.deepEqual(rows, []);
+  await database.close();
+});
+
 test("D7: migrate() of several connections at once applies each step once", async () => {
   const folder = createTemporaryFolder();
   const url = `file:${join(folder.path, "gateway.db")}`;

@@ -272,7 +272,6 @@ export const plainKey = {
   lastRotatedAt: null,
   lastUpdatedAt: 0,
   rateLimits: null,
-  rotationPolicy: null,
   transitionEndsAt: null,
   usageLimits: null,
   userId: null,

@@ -1,7 +1,6 @@
 import type { KeyKind } from "../../auth/scopes.ts";
 import { holderOfKey } from "../../control/limit-holders.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
-import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
 import type { LimitStore } from "../../policies/limit-store.ts";
 import { showUsage, toNextReset } from "../core/limits.ts";
@@ -18,19 +17,12 @@ export function scopesOf(row: Pick<ApiKeyRow, "scopes">): string[] {
   return Array.isArray(scopes) ? scopes.map(String) : [];
 }
 
-function toShownPolicy(policy: JsonValue | null) {
-  if (!isObject(policy)) return null;
-  const next = policy.next_rotation_at;
-  return { ...policy, next_rotation_at: typeof next === "number" ? toIso(next) : null, status: "ACTIVE" };
-}
-
 /**
  * A key as responses show it: masked.
  *
  * @param isExpiryEnforced Whether a maximum lifetime applies to it.
  */
 export async function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, limits: LimitStore) {
-  const policy = toShownPolicy(row.rotationPolicy);
   const defaults = isObject(row.defaults) ? row.defaults : null;
   const usage = await showUsage(holderOfKey(row, row), limits);
   return {
@@ -56,7 +48,6 @@ export async function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, lim
     api_key_defaults_id: null,
     scopes: scopesOf(row),
     defaults,
-    ...(policy && { rotation_policy: policy }),
     ...(row.lastRotatedAt !== null && { last_rotated_at: toIso(row.lastRotatedAt) }),
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),

@@ -36,12 +36,8 @@ export interface UserKeyRules {
   /** Lifetime in days of a key without an expiry; null: unlimited. */
   defaultDays: number | null;
   maxDays: number | null;
-  /** Days between two rotations; null: as the key's policy says. */
-  rotationDays: number | null;
 }
 
-/** Days of the periods that have names. */
-export const namedDays: Readonly<Record<string, number>> = { weekly: 7, monthly: 30 };
 /** Longest lifetime settings can express: a hundred years. */
 const mostDays = 36_500;
 
@@ -51,13 +47,13 @@ export function readUserKeyRules(
   organisation: OrganisationRow,
   workspace: WorkspaceRow | undefined,
 ): UserKeyRules {
-  if (kind !== "workspace-user") return { count: null, defaultDays: null, maxDays: null, rotationDays: null };
+  if (kind !== "workspace-user") return { count: null, defaultDays: null, maxDays: null };
   const levels = [workspace?.settings, organisation.settings].flatMap((level) =>
     isObject(level) ? [{ ...level }] : [],
   );
   // values that mean "no limit" count as not set
   const find = (name: string, least: number) => {
-    const values = levels.map((level) => namedDays[String(level[name])] ?? level[name]);
+    const values = levels.map((level) => level[name]);
     const isSet = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= least;
     return values.find(isSet) ?? null;
   };
@@ -69,7 +65,6 @@ export function readUserKeyRules(
     count: find("user_api_key_count", 0),
     defaultDays: findDays("user_api_key_ttl"),
     maxDays: findDays("user_api_key_max_ttl"),
-    rotationDays: findDays("user_api_key_rotation_period"),
   };
 }
 

@@ -25,7 +25,7 @@ import {
 } from "../core/request.ts";
 import { families, findKey, kinds, mayUseFamily, requireOwn, shownStatuses } from "./api-key-access.ts";
 import { kindOf, toKeyRecord } from "./api-key-record.ts";
-import { rotateKey, toStoredPolicy } from "./api-key-rotation.ts";
+import { rotateKey } from "./api-key-rotation.ts";
 import { decideExpiry, readScopes, readUserKeyRules, requireGrantable, type UserKeyRules } from "./api-key-rules.ts";
 import { findCreator } from "./key-creator.ts";
 import { mintKey } from "./key-minting.ts";
@@ -210,7 +210,6 @@ async function createKey(call: AdminCall<CreateApiKey>, kind: KeyKind) {
       defaults: await readDefaults(call, { ...tenant, organisation }, { given: body.defaults, former: null, config }),
       alertEmails: body.alert_emails ?? null,
       expiresAt: decideExpiry(body.expires_at, rules, now),
-      rotationPolicy: toStoredPolicy(body.rotation_policy ?? null, rules, now),
     },
     services,
     now,
@@ -273,8 +272,6 @@ async function updateKey(call: AdminCall<UpdateApiKey>) {
           expiresAt,
           usageLimits,
           rateLimits: body.rate_limits === undefined ? undefined : toRateLimits(body.rate_limits),
-          rotationPolicy:
-            body.rotation_policy === undefined ? undefined : toStoredPolicy(body.rotation_policy, rules, now),
           status: nextStatus(row, expiresAt, now),
           lastResetAt: isReset ? now : undefined,
           lastUpdatedAt: now,

@@ -219,4 +219,12 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `limit_counters_by_end` ON `limit_counters` (`window_end`);",
     ],
   },
+  {
+    id: "0013_no_automatic_rotation",
+    statements: [
+      "ALTER TABLE `api_keys` DROP COLUMN `rotation_policy`;",
+      "UPDATE `organisations` SET `settings` = json_remove(`settings`, '$.user_api_key_rotation_period') WHERE json_valid(`settings`);",
+      "UPDATE `workspaces` SET `settings` = json_remove(`settings`, '$.user_api_key_rotation_period') WHERE json_valid(`settings`);",
+    ],
+  },
 ];

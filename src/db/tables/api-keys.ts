@@ -41,7 +41,6 @@ export const apiKeys = sqliteTable(
     /** `{metadata, config_id, allow_config_override}`. */
     defaults: jsonColumn("defaults"),
     alertEmails: jsonColumn("alert_emails"),
-    rotationPolicy: jsonColumn("rotation_policy"),
     lastRotatedAt: integer("last_rotated_at"),
     lastResetAt: integer("last_reset_at"),
     /** Unix milliseconds; null for keys that do not expire. */
