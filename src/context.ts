@@ -32,6 +32,7 @@ import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { LimitStore } from "./policies/limit-store.ts";
 import type { PriceList } from "./pricing/own-prices.ts";
+import type { UnpricedCalls } from "./pricing/unpriced-calls.ts";
 import type { AuthTools, NativeGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { RoutingState } from "./routing/state.ts";
@@ -141,6 +142,8 @@ export interface Services {
   readonly record: (record: LogRecord) => void;
   /** Counters of limits. */
   readonly limitStore: LimitStore;
+  /** Counts calls to models without a price. */
+  readonly unpriced: UnpricedCalls;
   /** The stored counters. */
   readonly limitCounters: LimitCounterStore;
   /** Called for every finished request. */

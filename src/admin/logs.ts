@@ -83,10 +83,10 @@ async function readFilter(context: CallerContext): Promise<LogFilter> {
 
 /** A stored row as the API shows it. */
 function toRow({ details }: StoredLog): LogRow {
-  // rows of earlier versions have no cost
-  const { id, usage, cost = null, ...others } = details;
+  // rows of earlier versions do not say whether they are priced, or have no cost
+  const { id, usage, cost = null, priced = cost !== null, ...others } = details;
   const created_at = new Date(timeOfId(id)).toISOString();
-  return { id, object: "log", created_at, ...others, usage: withAllCounts(usage), cost, cost_currency: "USD" };
+  return { id, object: "log", created_at, ...others, usage: withAllCounts(usage), cost, cost_currency: "USD", priced };
 }
 
 /** A side that was not stored. */

@@ -3,7 +3,7 @@ import type { AppliedLimit } from "../policies/applied.ts";
 import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
 import type { HookResult } from "../schemas/hooks.ts";
-import type { AttemptLog, LimitIncrement, LoggedUsage } from "../schemas/logs.ts";
+import type { AttemptLog, LimitIncrement, LoggedUsage, PriceSource } from "../schemas/logs.ts";
 
 /** Hooks of the last target. */
 export interface HookLog {
@@ -75,8 +75,8 @@ export interface CallRecord {
   spent: number;
   /** Tokens of the same. */
   spentTokens: number;
-  /** The stored provider that is called and its limits; null where the request names a provider itself. */
-  stored: { slug: string; limits: readonly AppliedLimit[] } | null;
+  /** The stored provider that is called, its integration and its limits; null where the request names a provider itself. */
+  stored: { slug: string; integrationId: string; limits: readonly AppliedLimit[] } | null;
   /** The model as the request names it. */
   requestedModel: string | null;
   /** What is reserved at the target that is called; null where no limit applies. */
@@ -98,8 +98,14 @@ export interface CallRecord {
   answeredModel: string | null;
   /** Prices of the integration that is called; null: list prices. */
   prices: PriceList | null;
-  /** Nano-dollars; null where unknown. Set when the request ends. */
+  /** Nano-dollars; null where what was counted has no price. Set when the request ends. */
   cost: number | null;
+  /** Where the price comes from; null where none applied. */
+  priceSource: PriceSource | null;
+  /** The price is that of the model in the response, or none of both models has one. */
+  isAnswerNeeded: boolean;
+  /** Limits on money that the call to the current target counts in. */
+  moneyLimits: readonly AppliedLimit[];
   /** Credentials of this request, which are masked wherever its row would contain them. */
   secrets: string[];
   /** Some of them belong to the gateway, not the caller. */
@@ -113,6 +119,7 @@ export interface CallRecord {
 }
 
 const noLabels: readonly string[] = [];
+const noLimits: readonly AppliedLimit[] = [];
 
 /** An empty record. */
 export function createCallRecord(): CallRecord {
@@ -146,6 +153,9 @@ export function createCallRecord(): CallRecord {
     answeredModel: null,
     prices: null,
     cost: null,
+    priceSource: null,
+    isAnswerNeeded: false,
+    moneyLimits: noLimits,
     secrets: [],
     isManaged: false,
     hidden: null,

@@ -1,5 +1,6 @@
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import { isObject } from "../lib/json.ts";
+import type { FallbackPrice } from "../pricing/fallback-price.ts";
 
 /** Settings of a workspace: its own where the organisation allows them, else the organisation's, else these. */
 export const defaultSettings = {
@@ -80,6 +81,21 @@ export function settingsOf({
   }
   // the columns only contain values that passed the schemas of these settings
   return shown as WorkspaceSettings;
+}
+
+/** What an organisation does with models that have no price. */
+interface UnpricedModels {
+  /** `block` refuses their calls, `allow` counts no cost, `fallback` counts the fallback price. */
+  readonly mode: "block" | "allow" | "fallback";
+  /** Null without one. */
+  readonly fallbackPrice: FallbackPrice | null;
+}
+
+/** Reads the setting of an organisation for models without a price. */
+export function unpricedModelsOf({ settings }: Pick<OrganisationRow, "settings">): UnpricedModels {
+  const { unpriced_models: mode = "allow", fallback_price: fallbackPrice = null } = toRecord(settings);
+  // the column only contains values that passed the schema of these settings
+  return { mode, fallbackPrice } as UnpricedModels;
 }
 
 /** Whether a workspace allows saved configs only. */

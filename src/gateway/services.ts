@@ -43,6 +43,7 @@ import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
 import { Ledger } from "../policies/ledger.ts";
+import { UnpricedCalls } from "../pricing/unpriced-calls.ts";
 import { createTokenCache } from "../providers/core/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
@@ -329,6 +330,7 @@ export async function createServices(
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],
     ...(await createLimits(parts)),
+    unpriced: new UnpricedCalls((message) => warnOf(options)(redactor.text(message))),
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),

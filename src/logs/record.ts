@@ -55,6 +55,7 @@ export function describeLoss(sample: LogRecord, rows: number, id: string): LogRe
     usage: null,
     cost: 0,
     cost_currency: "USD",
+    priced: true,
     error: { type: "rows_lost", code: null, message: `${rows} log rows could not be stored` },
   };
   return { details, content: null };

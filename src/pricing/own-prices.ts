@@ -108,7 +108,8 @@ function findCustomTiers({ provider, models, adjustments }: OwnPricing, model: s
   const own = readCustomPrice(model, pricingConfig);
   const base =
     baseModelSlug === null || baseModelSlug === undefined ? undefined : findPriceTiers(provider, baseModelSlug);
-  const priceTiers = own ? { bounds: [], prices: [own] } : (findPriceTiers(provider, model) ?? base);
+  const custom: PriceTiers | undefined = own && { bounds: [], prices: [own], source: "integration" };
+  const priceTiers = custom ?? findPriceTiers(provider, model) ?? base;
   return priceTiers && { ...priceTiers, prices: priceTiers.prices.map((price) => adjustPrice(price, adjustments)) };
 }
 

@@ -42,6 +42,8 @@ export interface PriceTiers {
   bounds: readonly number[];
   /** One more than there are bounds; the last is for longer prompts. */
   prices: readonly ModelPrice[];
+  /** Absent: the price list, perhaps with factors of an integration. */
+  source?: "integration" | "fallback";
 }
 
 /** Prices of one provider. */

@@ -26,6 +26,10 @@ const LoggedUsage = v.object({
   image: v.optional(v.object({ quality: v.optional(v.string()), size: v.optional(v.string()) })),
 });
 
+/** Where a price comes from: the price list, a model's own price in an integration, or the organisation's fallback. */
+const PriceSource = v.picklist(["list", "integration", "fallback"]);
+export type PriceSource = v.InferOutput<typeof PriceSource>;
+
 /** One target that was called. */
 const AttemptLog = v.object({
   label: v.string(),
@@ -95,9 +99,21 @@ export const LogRow = v.object({
   usage: v.nullable(LoggedUsage),
   /** Some counts are estimates, because a stream broke off before the provider reported them. */
   estimated: v.optional(v.literal(true)),
-  /** US cents, to the nano-dollar; null if unknown: nothing was counted, or it has no price. */
+  /** US cents, to the nano-dollar; null if what was counted has no price. */
   cost: v.nullable(v.number()),
   cost_currency: v.literal("USD"),
+  /** False if something was counted that has no price. */
+  priced: v.boolean(),
+  /** Absent where no price applied, as for requests that cost nothing. */
+  price_source: v.optional(PriceSource),
+  /** The model named in the response, where the requested one has no price. */
+  answered_model: v.optional(v.string()),
+  /** The integration of the stored provider, whose prices apply. */
+  integration_id: v.optional(v.string()),
+  /** The part of the cost for responses that were discarded, in US cents. */
+  discarded_cost: v.optional(v.number()),
+  /** The cost before the request was priced again, in US cents. */
+  former_cost: v.optional(v.nullable(v.number())),
   error: v.nullable(v.object({ type: v.string(), code: v.nullable(v.string()), message: v.string() })),
 });
 export type LogRow = v.InferOutput<typeof LogRow>;

@@ -36,6 +36,14 @@ const ShownUrl = v.pipe(
 /** A JSON schema for metadata; the handler validates it. */
 const MetadataSchema = v.nullish(v.record(v.string(), v.unknown()));
 
+/** US dollars per million tokens. */
+const TokenPrice = v.pipe(
+  v.number("must be a number"),
+  v.finite("must be finite"),
+  v.minValue(0, "must be at least 0"),
+  v.maxValue(1_000_000, "must be at most 1000000"),
+);
+
 const settings = {
   ...sharedSettings,
   enforce_debug_log_setting: v.nullish(Flag),
@@ -52,6 +60,8 @@ const settings = {
   gateway_url: v.nullish(ShownUrl),
   mcp_gateway_url: v.nullish(ShownUrl),
   default_cache_ttl: v.nullish(wholeFrom(1)),
+  unpriced_models: v.nullish(v.picklist(["block", "allow", "fallback"], "must be block, allow or fallback")),
+  fallback_price: v.nullish(v.object({ input: TokenPrice, output: TokenPrice })),
   export_settings: v.nullish(
     v.object({
       deniedFields: v.nullish(v.pipe(v.array(Text(255)), v.maxLength(200, "must have at most 200 entries"))),

@@ -18,6 +18,7 @@ import { createControlStores } from "../db/stores/control.ts";
 import { createInstallationStore } from "../db/stores/installation.ts";
 import { createRotationStore } from "../db/stores/rotation.ts";
 import { plainIssues } from "../lib/issues.ts";
+import { toPrintable } from "../lib/printable.ts";
 import { Email, Name, Slug } from "../schemas/control.ts";
 import type { Settings } from "../settings.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
@@ -177,11 +178,6 @@ function readHead(text: string | undefined): AuditHead | undefined {
   if (seq === undefined || mac === undefined)
     throw new UsageError("Cannot use --head: use <number>:<mac> from the process log");
   return { seq: Number(seq), mac };
-}
-
-/** A string without terminal control characters. */
-function toPrintable(text: string): string {
-  return text.replace(/[^\x20-\x7e]/g, "?");
 }
 
 function verifyAudit(organisation: string | undefined, headText: string | undefined): Promise<Outcome> {

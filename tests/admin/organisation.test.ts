@@ -60,6 +60,8 @@ for (const [member, value, wanted, cleared] of [
   ["gateway_url", "https://gateway.example/v1", "https://gateway.example/v1", null],
   ["mcp_gateway_url", "https://mcp.example", "https://mcp.example", null],
   ["default_cache_ttl", 60, 60, null],
+  ["unpriced_models", "block", "block", "allow"],
+  ["fallback_price", { input: 2.5, output: 0 }, { input: 2.5, output: 0 }, null],
   ["export_settings", { deniedFields: ["request"] }, { deniedFields: ["request"] }, { deniedFields: [] }],
 ] as const) {
   test(`PUT /organisations sets and clears ${member}: ${JSON.stringify(value)}`, async () => {
@@ -90,6 +92,20 @@ test("switches of security_settings are set and cleared one by one", async () =>
   assert.deepEqual(await switches(), [true, true]);
 });
 
+test("PUT /organisations keeps the price that fallback needs", async () => {
+  const price = { input: 1, output: 2 };
+  await put({ unpriced_models: "fallback", fallback_price: price });
+  assert.equal(await problem(gateway, `PUT ${path}`, { body: { fallback_price: null } }), "400 AB01 fallback_price");
+  assert.deepEqual((await read()).fallback_price, price);
+  await put({ unpriced_models: null, fallback_price: null });
+});
+
+test("PUT /organisations refuses a price that is not finite", async () => {
+  const body = '{"unpriced_models":"fallback","fallback_price":{"input":1e999,"output":1}}';
+  const { status } = await call(gateway, `PUT ${path}`, { body });
+  assert.equal(status, 400);
+});
+
 const withProperty = (property: object) => ({ ...schema, properties: { a: property } });
 for (const [body, wanted] of [
   [{ name: "" }, "name"],
@@ -114,6 +130,14 @@ for (const [body, wanted] of [
   [{ gateway_url: "javascript:alert(1)" }, "gateway_url"],
   [{ mcp_gateway_url: "ftp://example.com" }, "mcp_gateway_url"],
   [{ default_cache_ttl: 0 }, "default_cache_ttl"],
+  [{ unpriced_models: "refuse" }, "unpriced_models"],
+  [{ unpriced_models: "fallback" }, "fallback_price"],
+  [{ unpriced_models: "fallback", fallback_price: null }, "fallback_price"],
+  [{ fallback_price: { input: 1 } }, "fallback_price.output"],
+  [{ fallback_price: { input: -0.1, output: 1 } }, "fallback_price.input"],
+  [{ fallback_price: { input: 1, output: "2" } }, "fallback_price.output"],
+  [{ fallback_price: { input: 1, output: 1_000_001 } }, "fallback_price.output"],
+  [{ fallback_price: { input: 1, output: 1, cached: 1 } }, "fallback_price.cached"],
   [{ export_settings: { deniedFields: [1] } }, "export_settings.deniedFields.0"],
   [{ settings: { debug_log: 2 } }, "settings.debug_log"],
   [{ api_key_metadata_schema: { ...schema, type: "array" } }, "api_key_metadata_schema.type"],

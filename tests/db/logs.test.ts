@@ -38,6 +38,7 @@ const details: LogDetails = {
   usage: null,
   error: null,
   cost: null,
+  priced: false,
   cost_currency: "USD" as const,
 };
 

@@ -358,7 +358,7 @@ const cases: Case[] = [
     name: "a chat that tells no usage",
     body: { model: "gpt-4o", messages },
     answer: { body: chatAnswer(undefined) },
-    nanos: null,
+    nanos: 0,
   },
   {
     name: "a chat that failed",
@@ -604,7 +604,8 @@ async function rowOf(response: Response): Promise<ShownLog> {
 async function checkCost(row: ShownLog, nanos: number | null): Promise<void> {
   const { data } = await listLogs(gateway, `trace_id=${row.trace_id}`);
   for (const one of [row, data[0]]) {
-    assert.deepEqual([one?.cost, one?.cost_currency], [nanos === null ? null : nanos / 1e7, "USD"]);
+    const cost = nanos === null ? null : nanos / 1e7;
+    assert.deepEqual([one?.cost, one?.cost_currency, one?.priced], [cost, "USD", cost !== null]);
   }
 }
 
@@ -650,7 +651,7 @@ for (const [name, fields, headers, answer, nanos, seconds] of [
     150_000,
     1.5,
   ],
-  ["nothing", { response_format: "text" }, {}, { type: "text/plain", body: "Hi" }, null, undefined],
+  ["nothing", { response_format: "text" }, {}, { type: "text/plain", body: "Hi" }, 0, undefined],
 ] as const) {
   test(`the cost of a transcription by ${name}`, async () => {
     canned = answer;
@@ -795,19 +796,22 @@ for (const [name, usage, model, nanos] of [
   ["no usage", null, "gpt-4o", undefined],
 ] as const) {
   test(`costOfBatchLine() of ${name}`, () => {
-    assert.equal(costOfBatchLine(usage, { provider: "openai", model }), nanos);
+    assert.equal(costOfBatchLine(usage, { provider: "openai", model, answeredModel: null }), nanos);
   });
 }
 
 test("costOfBatchLine() of a message, and at an integration's prices", () => {
-  const target = { provider: "anthropic", model: "claude-sonnet-4-5" };
+  const target = { provider: "anthropic", model: "claude-sonnet-4-5", answeredModel: null };
   assert.equal(costOfBatchLine(messageUsage, target), messageNanos / 2);
   const prices = createPriceList({
     provider: "openai",
     models: new Map(),
     adjustments: { multiplier: { default: 3 } },
   });
-  assert.equal(costOfBatchLine(chatUsage, { provider: "openai", model: "gpt-4o", prices }), 3 * (chatNanos / 2));
+  assert.equal(
+    costOfBatchLine(chatUsage, { ...target, provider: "openai", model: "gpt-4o", prices }),
+    3 * (chatNanos / 2),
+  );
 });
 
 test("GET /v1/logs shows the costs of requests", async () => {

@@ -209,6 +209,38 @@ test("a stored provider's batch uses its credential and costs its prices", async
   });
 });
 
+async function setOrganisation(gateway: TestGateway, settings: object): Promise<void> {
+  const { data } = await done(call<{ data: { id: string } }>(gateway, "GET /organisations/self"));
+  await done(call(gateway, `PUT /organisations/${data.id}`, { body: settings }));
+}
+
+test("a batch is called line by line where models without a price are refused", async () => {
+  await withProvider(async (provider, gateway) => {
+    await setOrganisation(gateway, { unpriced_models: "block" });
+    const lines = `${line("a")}\n${line("b", { model: "in-house-1" })}`;
+    const batch = await waitForBatch(gateway, (await begin(provider, gateway, {}, lines)).id);
+    assert.equal(batch.provider, undefined);
+    assert.equal(countOf(provider, "POST /v1/files"), 0);
+    assert.equal(countOf(provider, "POST /v1/chat/completions"), 1);
+    const results = await readResults(gateway, batch.error_file_id);
+    const refused = results.find(({ custom_id }) => custom_id === "b");
+    assert.deepEqual([refused?.response?.status_code, refused?.error?.code], [412, "unpriced_model"]);
+  });
+});
+
+test("a provider's batch of a model without a price costs half the organisation's fallback price", async () => {
+  await withProvider(async (provider, gateway) => {
+    await setOrganisation(gateway, { unpriced_models: "fallback", fallback_price: { input: 3, output: 7 } });
+    complete(provider);
+    provider.contents.set("file-out", answerLine("a", 200, { model: "neither" }));
+    const lines = `${line("a", { model: "in-house-1" })}\n${line("b", { model: "in-house-1" })}`;
+    const batch = await waitForBatch(gateway, (await begin(provider, gateway, {}, lines)).id);
+    assert.equal(batch.provider, "openai");
+    // 10 tokens at 1,500 nano-dollars and 2 at 3,500
+    assert.equal(batch.cost, 22_000 / 1e7);
+  });
+});
+
 test("a batch is called line by line at a host without the routes", async () => {
   await withProvider(async (provider, gateway) => {
     provider.next.set("POST /v1/files", [[404, { error: { message: "no such route" } }]]);

@@ -70,8 +70,10 @@ export interface TestGatewayOptions extends GatewayOptions {
 
 export interface TestGateway {
   gateway: Gateway;
-  /** Warnings for operators. */
+  /** Warnings for operators, other than those about models without a price. */
   warnings: string[];
+  /** Warnings about models without a price. */
+  priceWarnings: string[];
   /** The database file, opened beside the gateway. */
   openFile(): Promise<Database>;
   /** Sends a request as given. */
@@ -103,6 +105,7 @@ function withCheckedAnswers(gateway: Gateway): Gateway {
 export async function createTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const { inFile, ...rest } = options;
   const warnings: string[] = [];
+  const priceWarnings: string[] = [];
   const folder = inFile ? createTemporaryFolder() : undefined;
   const url = folder ? `file:${join(folder.path, "gateway.db")}` : ":memory:";
   const opened: Database[] = [];
@@ -115,7 +118,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     createMac: nodeMac,
     // tests wait for their rows
     logFlushMs: 10,
-    warn: (message) => warnings.push(message),
+    warn: (message) => (message.startsWith("Cannot price calls") ? priceWarnings : warnings).push(message),
     ...rest,
   });
   await gateway.start();
@@ -123,6 +126,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
   return {
     gateway: checked,
     warnings,
+    priceWarnings,
     async openFile() {
       const database = await openDatabase({ url });
       opened.push(database);
@@ -203,6 +207,12 @@ export interface ShownLog {
   usage: Record<string, number> | null;
   cost: number | null;
   cost_currency: string;
+  priced: boolean;
+  price_source?: string;
+  answered_model?: string;
+  integration_id?: string;
+  discarded_cost?: number;
+  former_cost?: number | null;
   error: { type: string; code: string | null; message: string } | null;
   request: { headers: Record<string, string>; body: unknown; truncated: boolean };
   response: { headers: Record<string, string>; body: unknown; truncated: boolean };

@@ -29,6 +29,7 @@ export const plainDetails: LogDetails = {
   error: null,
   cost: null,
   cost_currency: "USD" as const,
+  priced: false,
 };
 
 /** A record with or without an answer. */

@@ -27,6 +27,8 @@ const ownDefaults = {
   gateway_url: null,
   mcp_gateway_url: null,
   default_cache_ttl: null,
+  unpriced_models: "allow",
+  fallback_price: null,
   export_settings: { deniedFields: [] },
 };
 
@@ -78,6 +80,9 @@ function requireConsistent(settings: Readonly<Record<string, unknown>>): void {
     if (!Object.hasOwn(overrideGroups, name)) {
       refuseField("workspace_override", `must be of ${Object.keys(overrideGroups).join(", ")}`);
     }
+  }
+  if (settings.unpriced_models === "fallback" && settings.fallback_price === undefined) {
+    refuseField("fallback_price", "must be given with unpriced_models: fallback");
   }
   const { user_api_key_ttl: ttl = 0, user_api_key_max_ttl: longest = 0 } = settings;
   if (Number(longest) > 0 && Number(ttl) > Number(longest)) {

@@ -2,7 +2,7 @@ import type { ConnectionInfo } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { readChunks } from "../../lib/body.ts";
 import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
-import { findJsonExcess, isObject } from "../../lib/json.ts";
+import { findJsonExcess, isObject, stringOf } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
 import type { PriceList } from "../../pricing/own-prices.ts";
 import type { InlineRules } from "../../providers/core/records.ts";
@@ -46,11 +46,10 @@ interface LinePrices {
 }
 
 /** Nano-dollars of a response at the batch price; null where it is not known. */
-function costOf(body: unknown, { model, ...target }: LinePrices): number | null {
+function costOf(body: unknown, target: LinePrices): number | null {
   if (!isObject(body)) return null;
-  const names = [model, body.model].filter((name) => typeof name === "string");
-  const costs = names.map((name) => costOfBatchLine(body.usage, { ...target, model: name }));
-  return costs.find((cost) => cost !== undefined) ?? null;
+  const answeredModel = stringOf(body.model) ?? null;
+  return costOfBatchLine(body.usage, { ...target, answeredModel }) ?? null;
 }
 
 /** What one step of reading results needs. */

@@ -4,9 +4,11 @@ import { GatewayError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
+import { blocksUnpriced } from "../call/unpriced-models.ts";
 import { isForOwnStore } from "../files/gateway-store.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
 import { listLeaves, readLeafDestination } from "../target/config-target.ts";
+import { readView } from "../target/stored-provider.ts";
 
 /** The caller as it would be with the headers of `gateway_options`, and no others. */
 export function withOptions(context: CallerContext, options: Readonly<Record<string, string>>): CallerContext {
@@ -64,7 +66,7 @@ export async function findBatchProvider(
     if (await isForOwnStore(asked)) return undefined;
     const destination = await readOnlyDestination(asked);
     // where some models are not allowed each call is checked
-    if (!destination || destination.managed?.restrictedTo) return undefined;
+    if (!destination || destination.managed?.restrictedTo || blocksUnpriced(await readView(asked))) return undefined;
     const { slug, batches } = destination.provider;
     return batches?.endpoints.includes(endpoint) ? slug : undefined;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { releaseBodies } from "../../context/held-bodies.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
-import { costOfRequest, withDiscarded } from "./cost.ts";
+import { noteCost } from "./cost.ts";
 
 /** Ends a request, once: releases what it reserved, computes its cost, and informs every sink. */
 export function finishCall(
@@ -11,7 +11,7 @@ export function finishCall(
   if (log.settled) return;
   log.settled = true;
   releaseBodies(context);
-  log.cost = withDiscarded(costOfRequest(log, outcome.status, services.providers), log);
+  noteCost(context, outcome.status);
   const call: FinishedCall = { context, ...outcome, endedAt: services.clock.monotonic() };
   for (const sink of services.sinks) sink(call);
 }

@@ -15,9 +15,10 @@ import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
 import { noteRates, secondsUntil } from "./rate-headers.ts";
+import { preparePrices } from "./unpriced-models.ts";
 
 /** The parts of a call that limits depend on. */
-type LimitedCall = Pick<ProviderCall, "provider" | "body">;
+type LimitedCall = Pick<ProviderCall, "provider" | "path" | "body">;
 
 /** Limits of credentials: a principal lives as long as its key is in memory. */
 const ofPrincipals = new WeakMap<Principal, readonly AppliedLimit[]>();
@@ -171,6 +172,7 @@ export function admitCall(call: LimitedCall, context: CallerContext): void | Pro
 function book(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): void | Promise<void> {
   const { log, services } = context;
   const found = findLimits(call, view, context);
+  preparePrices(call, { view, limits: found }, context);
   if (found.length === 0 && !log.booking) return;
   const place = JSON.stringify([log.label, call.provider.slug, log.stored?.slug, log.model]);
   if (log.booking?.place === place) return;

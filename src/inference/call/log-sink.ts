@@ -45,12 +45,23 @@ function toDetails({ context, status, error, endedAt }: FinishedCall): LogDetail
     usage: log.usage,
     cost: log.cost === null ? null : toCents(log.cost),
     cost_currency: "USD",
+    priced: log.cost !== null,
     error: failure && { type: failure.type, code: failure.code, message: failure.message.slice(0, maxMessage) },
   };
   if (principal.userId !== null) details.user_id = principal.userId;
+  addPriceDetails(details, log);
   addRareDetails(details, log);
   if (calls.length > 1) details.calls = calls.map((call) => toLoggedCall(call, startedAt));
   return details;
+}
+
+/** What the price was found by, so that the request can be priced again. */
+function addPriceDetails(details: LogDetails, log: CallerContext["log"]): void {
+  const { priceSource, answeredModel, stored, spent } = log;
+  if (priceSource !== null) details.price_source = priceSource;
+  if (log.isAnswerNeeded && answeredModel !== null) details.answered_model = answeredModel;
+  if (stored) details.integration_id = stored.integrationId;
+  if (spent > 0) details.discarded_cost = toCents(spent);
 }
 
 /** One of several calls of a request. */

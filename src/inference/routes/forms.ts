@@ -4,6 +4,7 @@ import { boundaryOf } from "../../lib/multipart.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import type { ConfigNode } from "../../routing/config.ts";
 import { requireServed } from "../adapt/operation.ts";
+import { blocksUnpriced } from "../call/unpriced-models.ts";
 import { streamForm } from "../pipeline/media.ts";
 import { runInference, type UnifiedBody } from "../pipeline/run.ts";
 import { readRequestConfig } from "../target/config-source.ts";
@@ -37,6 +38,8 @@ async function canStreamForm(name: OperationName, context: CallerContext): Promi
   if (!isForm || Number(headers.get("content-length") ?? Number.POSITIVE_INFINITY) <= smallForm) return false;
   const config = await readRequestConfig(context);
   if (config.isImplied ? !isNamedInHeaders(context) : !isPlainLeaf(config.node)) return false;
+  // the model is read before the call
+  if (blocksUnpriced(config.view)) return false;
   // guardrails read the fields
   if (context.services.guardrails.of(config.node.merged.hooks, config.view)) return false;
   const { node } = config;

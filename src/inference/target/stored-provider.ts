@@ -135,7 +135,8 @@ function toDestination(
   context.log.isManaged = true;
   context.log.secrets.push(...credential.secrets);
   context.log.prices = priceListOf(stored);
-  context.log.stored = { slug: stored.row.slug, limits: limitsOfStored(stored) };
+  const { slug: name, integrationId } = stored.row;
+  context.log.stored = { slug: name, integrationId, limits: limitsOfStored(stored) };
   return {
     provider: bound,
     customHost,
