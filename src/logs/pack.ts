@@ -1,4 +1,4 @@
-import type { LimitIncrement, LogDetails } from "../schemas/logs.ts";
+import type { LimitCounter, LimitIncrement, LogDetails } from "../schemas/logs.ts";
 import { type HeldBody, toBytes } from "./body.ts";
 import { cutsOf, type LogRecord, type RecordContent } from "./record.ts";
 import type { Redactor } from "./redact.ts";
@@ -17,6 +17,8 @@ export interface PackedBatch {
   details: string;
   /** JSON array of `LimitIncrement`, one for each counter; empty where the rows count in no limit. */
   counted: string;
+  /** JSON array with one entry for each row: its `LimitCounter`s of money, or null. Empty without any. */
+  charged: string;
   /** JSON array of `ContentHead`, null for rows without content. */
   heads: string;
   /** JSON array of `BodyLengths` in bytes, null for rows without content. */
@@ -47,6 +49,7 @@ export type BodyLengths = [sent: number | null, answered: number | null];
 interface Row {
   details: LogDetails;
   counted: readonly LimitIncrement[];
+  charged: readonly LimitCounter[];
   secrets: readonly string[];
   content: RecordContent | null;
   head: ContentHead | null;
@@ -63,10 +66,10 @@ export function packRecords(
 }
 
 function toRow(
-  { details, content, secrets = noSecrets, counted = noIncrements }: LogRecord,
+  { details, content, secrets = noSecrets, counted = noIncrements, charged = noCounters }: LogRecord,
   redactor: Redactor,
 ): Row | Promise<Row> {
-  if (content === null) return { details, counted, content, secrets, head: null };
+  if (content === null) return { details, counted, charged, content, secrets, head: null };
   const { sensitiveHeaders, requestHeaders, responseHeaders } = content;
   const request = redactor.hide(requestHeaders, sensitiveHeaders);
   const response = redactor.hide(responseHeaders, sensitiveHeaders);
@@ -74,16 +77,18 @@ function toRow(
     return Promise.all([request, response]).then((hidden) => ({
       details,
       counted,
+      charged,
       content,
       secrets,
       head: [...hidden, cutsOf(content)],
     }));
   }
-  return { details, counted, content, secrets, head: [request, response, cutsOf(content)] };
+  return { details, counted, charged, content, secrets, head: [request, response, cutsOf(content)] };
 }
 
 const noSecrets: readonly string[] = [];
 const noIncrements: readonly LimitIncrement[] = [];
+const noCounters: readonly LimitCounter[] = [];
 
 /** The sum of what rows add to each counter, as JSON. */
 function sumIncrements(rows: readonly Row[]): string {
@@ -95,6 +100,12 @@ function sumIncrements(rows: readonly Row[]): string {
     sums.set(name, { ...increment, used: used + (sums.get(name)?.used ?? 0) });
   }
   return JSON.stringify([...sums.values()]);
+}
+
+/** The counters of money of each row, as JSON. */
+function packCounters(rows: readonly Row[]): string {
+  if (rows.every(({ charged }) => charged.length === 0)) return "";
+  return JSON.stringify(rows.map(({ charged }) => (charged.length === 0 ? null : charged)));
 }
 
 function packSecrets(rows: readonly Row[]): PackedSecrets {
@@ -150,6 +161,7 @@ function packTenant(rows: readonly Row[]): PackedBatch {
     lastId: ids.at(-1) ?? "",
     details: JSON.stringify(rows.map(({ details }) => details)),
     counted: sumIncrements(rows),
+    charged: packCounters(rows),
     heads: JSON.stringify(rows.map(({ head }) => head)),
     lengths: JSON.stringify(lengths),
     bodies: join(bodies, length),

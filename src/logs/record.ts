@@ -1,4 +1,4 @@
-import type { LimitIncrement, LogDetails } from "../schemas/logs.ts";
+import type { LimitCounter, LimitIncrement, LogDetails } from "../schemas/logs.ts";
 import { type HeldBody, isCut } from "./body.ts";
 
 /** A finished request, unredacted; secrets are removed before it is stored. */
@@ -8,6 +8,8 @@ export interface LogRecord {
   content: RecordContent | null;
   /** What the request added to counters of limits: stored in the same transaction. */
   counted?: readonly LimitIncrement[];
+  /** Counters of money that the request counts in: they follow when its price changes. */
+  charged?: readonly LimitCounter[];
   /** Credentials of the request, masked wherever they occur. */
   secrets?: readonly string[];
 }

@@ -321,7 +321,14 @@ export function costAt(counts: Counts, priceTiers: PriceTiers | undefined, optio
   return price && costOf(counts, price, options);
 }
 
+const nanosOfCent = 10_000_000;
+
 /** Nano-dollars as US cents, to the nano-dollar. */
 export function toCents(nanos: number): number {
-  return nanos / 10_000_000;
+  return nanos / nanosOfCent;
+}
+
+/** US cents as nano-dollars. */
+export function toNanos(cents: number): number {
+  return Math.round(cents * nanosOfCent);
 }

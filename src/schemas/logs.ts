@@ -140,14 +140,18 @@ export const LogList = v.object({
 /** The stored fields of a row; others follow from its id. */
 export type LogDetails = Omit<LogRow, "object" | "created_at">;
 
-/** What a request added to the counter of a limit in one window. */
-export interface LimitIncrement {
+/** The counter of a limit in one window. */
+export interface LimitCounter {
   readonly limitId: string;
   readonly bucket: string;
   /** Unix milliseconds; 0 for limits that never reset. */
   readonly windowStart: number;
   /** Unix milliseconds; null for limits that never reset. */
   readonly windowEnd: number | null;
+}
+
+/** What a request added to a counter. */
+export interface LimitIncrement extends LimitCounter {
   /** Requests, tokens or nano-dollars. */
   readonly used: number;
 }
@@ -163,6 +167,8 @@ export interface LogBatch {
   details: string;
   /** JSON array of `LimitIncrement`, one for each counter; empty where the rows count in no limit. */
   counted: string;
+  /** JSON array with one entry for each row: its `LimitCounter`s of money, or null. Empty without any. */
+  charged: string;
   /** Headers and bodies of all rows as one text, `db/stores/log-content.ts` reads the format. */
   content: string;
 }

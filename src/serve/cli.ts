@@ -1,5 +1,6 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
+import { stringOf } from "../lib/json.ts";
 import { version } from "../version.ts";
 import { type Command, commands, UsageError } from "./commands.ts";
 
@@ -41,11 +42,15 @@ function findCommand(args: readonly string[]): Command {
 
 /** Options and positional arguments of a command. */
 function readArguments(command: Command, args: readonly string[]) {
-  const options = Object.fromEntries(command.options.map((name) => [name, { type: "string" as const }]));
+  const { options: names, flags: flagNames = [] } = command;
+  const options: Record<string, { type: "string" | "boolean" }> = {};
+  for (const name of names) options[name] = { type: "string" };
+  for (const name of flagNames) options[name] = { type: "boolean" };
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
     if (positionals.length !== command.positionals) throw new Error("the number of arguments is wrong");
-    return { values, positionals };
+    const texts = Object.fromEntries(names.map((name) => [name, stringOf(values[name])]));
+    return { values: texts, positionals, flags: new Set(flagNames.filter((name) => values[name] === true)) };
   } catch (error) {
     throw new UsageError(`Cannot run ${command.name}: ${error instanceof Error ? error.message : error}`);
   }
@@ -59,8 +64,8 @@ export async function answerCommand(
   if (args[0] === "--version") return { code: 0, lines: [version], problems: [] };
   try {
     const command = findCommand(args);
-    const { values, positionals } = readArguments(command, args.slice(command.name.split(" ").length));
-    const { lines, problems = [] } = await command.run(values, positionals);
+    const { values, positionals, flags } = readArguments(command, args.slice(command.name.split(" ").length));
+    const { lines, problems = [] } = await command.run(values, positionals, flags);
     return { code: problems.length > 0 ? 1 : 0, lines, problems };
   } catch (error) {
     const isMisuse = error instanceof UsageError;

@@ -3,6 +3,7 @@ import { defaultKeyPrefix, mintApiKey } from "../auth/api-key.ts";
 import { createAdminKeyRow, createOrganisationRows, type Installation, openInstallation } from "../auth/first-start.ts";
 import { createMasterKeyText, readMasterKeys, toMasterKeysText } from "../auth/master-keys.ts";
 import { type BrokenLog, verifyChain, verifyLogs } from "../control/audit-verify.ts";
+import { repriceLogs } from "../control/reprice.ts";
 import {
   countRecords,
   findDropProblem,
@@ -16,10 +17,11 @@ import { migrate } from "../db/migrate.ts";
 import type { AuditHead } from "../db/stores/audit.ts";
 import { createControlStores } from "../db/stores/control.ts";
 import { createInstallationStore } from "../db/stores/installation.ts";
+import { createRepricingStore } from "../db/stores/repricing.ts";
 import { createRotationStore } from "../db/stores/rotation.ts";
 import { plainIssues } from "../lib/issues.ts";
 import { toPrintable } from "../lib/printable.ts";
-import { Email, Name, Slug } from "../schemas/control.ts";
+import { Email, Name, Slug, Time } from "../schemas/control.ts";
 import type { Settings } from "../settings.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
 import { changeKeysFile } from "./keys-file.ts";
@@ -44,10 +46,16 @@ export interface Command {
   about: readonly string[];
   /** Options, each with a value. */
   options: readonly string[];
+  /** Options without a value. */
+  flags?: readonly string[];
   /** Number of positional arguments. */
   positionals: number;
   /** @throws {UsageError} If a value is invalid. */
-  run(values: Readonly<Record<string, string | undefined>>, positionals: readonly string[]): Promise<Outcome> | Outcome;
+  run(
+    values: Readonly<Record<string, string | undefined>>,
+    positionals: readonly string[],
+    flags: ReadonlySet<string>,
+  ): Promise<Outcome> | Outcome;
 }
 
 /** An open database. */
@@ -290,6 +298,25 @@ function listOrganisations(): Promise<Outcome> {
   });
 }
 
+/** A time that an option must name. */
+function readTime(name: string, text: string | undefined): number {
+  const time = readOption(name, text, Time);
+  if (time === undefined) throw new UsageError(`Cannot price log rows again: --${name} is missing`);
+  return time;
+}
+
+function repricePrices(values: Readonly<Record<string, string | undefined>>, dryRun: boolean): Promise<Outcome> {
+  const [from, to] = [readTime("from", values.from), readTime("to", values.to)];
+  if (to <= from) throw new UsageError("Cannot use --to: it must be a time after --from");
+  return withDatabase(async ({ database }) => {
+    const summary = await repriceLogs(
+      { from, to, model: values.model, dryRun },
+      { store: createRepricingStore(database), stores: createControlStores(database), now: Date.now },
+    );
+    return { lines: [JSON.stringify(summary, undefined, 2)] };
+  });
+}
+
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
   {
@@ -358,5 +385,19 @@ export const commands: readonly Command[] = [
     options: [],
     positionals: 0,
     run: listOrganisations,
+  },
+  {
+    name: "prices reprice",
+    parameters: "--from TIME --to TIME [--model MODEL] [--dry-run]",
+    about: [
+      "Computes the cost of stored log rows again, at today's prices, and shows counts and sums as JSON.",
+      "Takes the requests that began from one time until before the other (ISO 8601), of all models or of one.",
+      "Counters of budgets follow. Can be stopped and run again, also while gateways serve.",
+      "--dry-run changes nothing.",
+    ],
+    options: ["from", "to", "model"],
+    flags: ["dry-run"],
+    positionals: 0,
+    run: (values, _, flags) => repricePrices(values, flags.has("dry-run")),
   },
 ];

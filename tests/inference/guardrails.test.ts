@@ -167,12 +167,14 @@ test("a status of output guardrails can be retried, with input guardrails run on
   assert.deepEqual([answer.status, calls()[0]], [246, 3]);
   assert.equal(answer.headers.get("x-gateway-retry-attempt-count"), "-1");
   assert.equal(answer.body.hook_results?.before_request_hooks.length, 1);
-  assert.equal((await logOf(answer)).cost, 0.045);
+  const { cost, discarded_cost: discarded } = await logOf(answer);
+  assert.deepEqual([cost, discarded], [0.045, 0.03]);
   const denied = await ask(
     { ...target(0), output_guardrails: [notThere({ deny: true })] },
     { body: { model: "gpt-4o-mini" } },
   );
-  assert.deepEqual([denied.status, (await logOf(denied)).cost], [446, 0.015]);
+  const row = await logOf(denied);
+  assert.deepEqual([denied.status, row.cost, row.discarded_cost, row.price_source], [446, 0.015, 0.015, undefined]);
 });
 
 test("an upstream's failure includes the results of input guardrails, and output guardrails do not run", async () => {

@@ -69,7 +69,7 @@ test("packRecords() keeps tenants apart, whatever their ids hold, and rows in or
   const records = [of("o", "w", "2"), of("o", null, "3"), of("o", "w", "1"), of("o,w", null, "4"), of("p", "w", "5")];
   const lost: LogRecord = { ...of("o", "w", "6"), content: null };
   const batches = await seal([...records, lost]);
-  const read = batches.map(({ details, content, counted: _, ...batch }) => ({
+  const read = batches.map(({ details, content, counted: _, charged: __, ...batch }) => ({
     ...batch,
     rows: JSON.parse(details).map(({ id }: LogDetails, index: number) => [
       id,
@@ -89,6 +89,18 @@ test("packRecords() keeps tenants apart, whatever their ids hold, and rows in or
     { organisationId: "o,w", workspaceId: null, firstId: "4", lastId: "4", rows: [body("4")] },
     { organisationId: "p", workspaceId: "w", firstId: "5", lastId: "5", rows: [body("5")] },
   ]);
+});
+
+test("packRecords() keeps the counters of money of each row", async () => {
+  const counter = { limitId: "limit", bucket: "api_key:k", windowStart: 0, windowEnd: null };
+  const of = (id: string, count: number): LogRecord => ({
+    ...record({ details: { ...plainDetails, id } }),
+    charged: Array<typeof counter>(count).fill(counter),
+  });
+  const [batch] = await seal([of("1", 2), of("2", 0), of("3", 1)]);
+  assert.deepEqual(JSON.parse(batch?.charged ?? ""), [[counter, counter], null, [counter]]);
+  const [without] = await seal([of("1", 0), record({ details: { ...plainDetails, id: "2" } })]);
+  assert.equal(without?.charged, "");
 });
 
 test("packRecords() sums what the rows of a tenant add to each counter", async () => {

@@ -96,7 +96,15 @@ for (const args of [["--help"], ["keys", "rotate", "-h"]]) {
     const { code, stdout, output } = await runCommand(args, { cwd: folder });
     assert.equal(code, 0);
     assert.equal(stdout, output);
-    for (const name of ["keys list", "keys rotate", "keys drop vN", "audit verify", "organisations create", "list"]) {
+    for (const name of [
+      "keys list",
+      "keys rotate",
+      "keys drop vN",
+      "audit verify",
+      "organisations create",
+      "list",
+      "prices reprice",
+    ]) {
       assert.ok(stdout.includes(name), name);
     }
     assert.match(stdout, /Restart every process\s+with both versions first/);
@@ -120,6 +128,13 @@ for (const args of [
   ["organisations", "create", "--name", "***"],
   ["organisations", "create", "--name", "A", "--slug", "a b"],
   ["organisations", "create", "--name", "A", "--owner-email", "nobody"],
+  ["prices"],
+  ["prices", "reprice"],
+  ["prices", "reprice", "--from", "2026-01-01"],
+  ["prices", "reprice", "--from", "yesterday", "--to", "2026-01-02"],
+  ["prices", "reprice", "--from", "2026-01-02", "--to", "2026-01-02"],
+  ["prices", "reprice", "--from", "2026-01-01", "--to", "2026-01-02", "--dry-run=yes"],
+  ["prices", "reprice", "--from", "2026-01-01", "--to", "2026-01-02", "gpt-4o"],
 ]) {
   test(`${args.join(" ").slice(0, 50)} is not understood: usage and exit code 2`, async () => {
     const { code, lines, problems } = await answerCommand(args);

@@ -251,6 +251,16 @@ export async function startAndFail(options: GatewayProcessOptions): Promise<Fail
   }
 }
 
+/** Starts a command of `mod.ts` on the runtime of the test, to end it before it is done. */
+export function startCommand(
+  args: readonly string[],
+  options: GatewayProcessOptions,
+): Pick<GatewayProcess, "ended" | "stop" | "output"> {
+  const program = startProgram({ ...options, command: [...runtimeCommand("mod.ts"), ...args] });
+  const { ended, output } = program;
+  return { ended, output, stop: (signal = "SIGTERM") => stopProgram(program, signal) };
+}
+
 /** What a command printed, and its exit code. */
 export interface CommandResult {
   code: number | null;

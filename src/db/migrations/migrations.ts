@@ -227,4 +227,10 @@ export const migrations: readonly Migration[] = [
       "UPDATE `workspaces` SET `settings` = json_remove(`settings`, '$.user_api_key_rotation_period') WHERE json_valid(`settings`);",
     ],
   },
+  {
+    id: "0014_charged_counters",
+    statements: [
+      "ALTER TABLE `log_batches` ADD `charged` text;",
+    ],
+  },
 ];

@@ -6,7 +6,7 @@ export const schema: readonly string[] = [
   "CREATE UNIQUE INDEX `api_keys_lookup_id_unique` ON `api_keys` (`lookup_id`)",
   "CREATE INDEX `api_keys_tenant` ON `api_keys` (`organisation_id`,`workspace_id`)",
   "CREATE TABLE `installation` (\n\t`name` text PRIMARY KEY NOT NULL,\n\t`value` text NOT NULL,\n\t`created_at` integer NOT NULL\n)",
-  "CREATE TABLE `log_batches` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`first_id` text NOT NULL,\n\t`last_id` text NOT NULL,\n\t`details` text NOT NULL\n)",
+  "CREATE TABLE `log_batches` (\n\t`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`first_id` text NOT NULL,\n\t`last_id` text NOT NULL,\n\t`details` text NOT NULL\n, `charged` text)",
   "CREATE INDEX `log_batches_by_workspace` ON `log_batches` (`workspace_id`,`last_id`,`first_id`)",
   "CREATE INDEX `log_batches_by_organisation` ON `log_batches` (`organisation_id`,`last_id`,`first_id`)",
   "CREATE TABLE `log_bodies` (\n\t`seq` integer PRIMARY KEY NOT NULL,\n\t`content` text NOT NULL\n)",

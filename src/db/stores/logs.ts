@@ -77,6 +77,8 @@ export interface TextCodec {
 
 const insertBatch =
   "INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details) VALUES (?, ?, ?, ?, ?)";
+const insertChargedBatch =
+  "INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details, charged) VALUES (?, ?, ?, ?, ?, ?)";
 const insertContent = "INSERT INTO log_bodies (seq, content) VALUES (last_insert_rowid(), ?)";
 
 const addIncrements = `INSERT INTO limit_counters (organisation_id, limit_id, bucket, window_start, window_end, used)
@@ -94,10 +96,12 @@ export function addToCounters(organisationId: string, increments: string): Pick<
 }
 
 function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[] {
-  const { organisationId, workspaceId, firstId, lastId, details, counted } = batch;
+  const { organisationId, workspaceId, firstId, lastId, details, counted, charged } = batch;
   const content = codec ? codec.compress(batch.content) : batch.content;
+  const row = [organisationId, workspaceId, firstId, lastId, details];
   const inserts: InStatement[] = [
-    { sql: insertBatch, args: [organisationId, workspaceId, firstId, lastId, details] },
+    // a bound value costs as much as the rest of a small row
+    charged === "" ? { sql: insertBatch, args: row } : { sql: insertChargedBatch, args: [...row, charged] },
     { sql: insertContent, args: [content] },
   ];
   if (counted !== "") inserts.push(addToCounters(organisationId, counted));

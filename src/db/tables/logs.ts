@@ -16,6 +16,8 @@ export const logBatches = sqliteTable(
     lastId: text("last_id").notNull(),
     /** JSON array of `LogDetails`, in order of writing. */
     details: text("details").notNull(),
+    /** JSON array with one entry for each request: the `LimitCounter`s of money it counts in, or null. Null: none. */
+    charged: text("charged"),
   },
   (table) => [
     index("log_batches_by_workspace").on(table.workspaceId, table.lastId, table.firstId),

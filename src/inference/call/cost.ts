@@ -4,7 +4,6 @@ import { toLoggedUsage } from "../../logs/usage.ts";
 import type { PriceList } from "../../pricing/own-prices.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import { costOfUsage, hasCounts } from "../../pricing/request-cost.ts";
-import type { ProviderRegistry } from "../../providers/registry.ts";
 import { isOperation, operationFacts } from "../facts/operation-facts.ts";
 
 /** Routes that are free at the provider: `POST /responses/input_tokens` is forwarded and is not an operation. */
@@ -14,6 +13,9 @@ export function isFreeRoute(name: string): boolean {
 
 /** Status of a request that became a WebSocket. */
 const socketOpened = 101;
+
+/** The parts of a request that its cost depends on. */
+type RequestParts = Pick<CallerContext, "log" | "method" | "services">;
 
 /** The cost of a response in nano-dollars, and what is known of its price. */
 type ResponseCost = Pick<CallRecord, "cost" | "priceSource" | "isAnswerNeeded">;
@@ -25,12 +27,15 @@ const unknown: ResponseCost = { cost: null, priceSource: null, isAnswerNeeded: t
  * What a request costs that ended with this status. The cost is null where something was counted that has no price, and
  * 0 where nothing was counted.
  */
-function costOfRequest(log: CallRecord, status: number, providers: ProviderRegistry): ResponseCost {
+function costOfRequest({ log, method, services }: RequestParts, status: number): ResponseCost {
+  const { providers } = services;
   const { provider, usage, prices, model, answeredModel } = log;
   const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;
   // of a stream that broke off the provider may have reported nothing
   const isPaid = isAnswered || (log.isCut && usage !== null);
-  if (!isPaid || usage === null || log.isDenied || isFreeRoute(log.operation)) return nothing;
+  // a record that is read was paid for when it was made
+  const isRead = method === "GET" && !isOperation(log.operation);
+  if (!isPaid || usage === null || log.isDenied || isRead || isFreeRoute(log.operation)) return nothing;
   if (provider !== null && providers.get(provider)?.isFree) return nothing;
   const found =
     provider === null
@@ -42,8 +47,9 @@ function costOfRequest(log: CallRecord, status: number, providers: ProviderRegis
 }
 
 /** Records the cost of a request that ended with this status, including responses that were discarded. */
-export function noteCost({ log, services }: Pick<CallerContext, "log" | "services">, status: number): void {
-  const { cost, priceSource, isAnswerNeeded } = costOfRequest(log, status, services.providers);
+export function noteCost(context: RequestParts, status: number): void {
+  const { log, services } = context;
+  const { cost, priceSource, isAnswerNeeded } = costOfRequest(context, status);
   log.cost = cost === null ? null : cost + log.spent;
   log.priceSource = priceSource;
   log.isAnswerNeeded = isAnswerNeeded;
@@ -51,8 +57,9 @@ export function noteCost({ log, services }: Pick<CallerContext, "log" | "service
 }
 
 /** Records that the current response is discarded: its provider charges for it all the same. */
-export function noteDiscarded({ log, services }: Pick<CallerContext, "log" | "services">): void {
-  const { cost } = costOfRequest(log, 200, services.providers);
+export function noteDiscarded(context: RequestParts): void {
+  const { log, services } = context;
+  const { cost } = costOfRequest(context, 200);
   if (cost === null) services.unpriced.note(log.provider ?? "", log.model ?? log.answeredModel);
   log.spent += cost ?? 0;
   log.spentTokens += log.usage?.total_tokens ?? 0;

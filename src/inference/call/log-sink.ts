@@ -7,6 +7,7 @@ import { toCents } from "../../pricing/cost.ts";
 import type { CallLog, LogDetails } from "../../schemas/logs.ts";
 import { storesContents, withoutQuotes } from "../facts/log-privacy.ts";
 import { runAsyncGuardrails } from "./async-guardrails.ts";
+import { moneyCountersOf } from "./money-counters.ts";
 
 /** Most characters of an error message in a row. */
 const maxMessage = 4_096;
@@ -138,6 +139,8 @@ function write(details: LogDetails, storesContents: boolean, { context, response
     details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
   }
   const row = { details, secrets: secretsOf(context), content: content || null };
-  context.services.record(log.counted.length === 0 ? row : { ...row, counted: log.counted });
+  const charged = moneyCountersOf(context);
+  const counts = log.counted.length > 0 || charged.length > 0;
+  context.services.record(counts ? { ...row, counted: log.counted, charged } : row);
   if (log.hooks && log.hooks.later.length > 0) runAsyncGuardrails(log.hooks.later, storesContents, context);
 }

@@ -1,0 +1,1 @@
+ALTER TABLE `log_batches` ADD `charged` text;
