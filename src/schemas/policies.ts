@@ -41,6 +41,11 @@ const RateKey = v.pipe(
   ),
 );
 
+/** Whether a text names what a policy can look at. */
+export function isPolicyKey(text: unknown): boolean {
+  return v.is(RateKey, text);
+}
+
 const Values = v.union(
   [
     Text(maxValue),

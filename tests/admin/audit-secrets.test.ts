@@ -60,6 +60,39 @@ for (const route of ["POST /configs", "POST /guardrails"]) {
   }
 }
 
+test("the audit row of a policy shows what it looks at, and hides a key that is a secret", async () => {
+  const policy = {
+    workspace_id: "default",
+    conditions: [
+      { key: "virtual_key", value: "main" },
+      { key: "metadata.team", value: ["blue"], excludes: "red" },
+    ],
+    group_by: [{ key: "api_key" }],
+    type: "requests",
+    unit: "rpm",
+    value: 1,
+  };
+  await done(call(gateway, "POST /policies/rate-limits", { body: policy }));
+  assert.deepEqual(JSON.parse(String((await lastRow()).request_body)), policy);
+  const text = JSON.stringify({ group_by: policy.group_by, key: secret });
+  const withSecrets = {
+    ...policy,
+    key: secret,
+    conditions: [
+      { key: secret, value: "main", token: secret },
+      { key: "model", value: "m", conditions: [{ key: secret }] },
+    ],
+    name: text,
+  };
+  const { status } = await call(gateway, "POST /policies/rate-limits", { body: withSecrets });
+  assert.equal(status, 400);
+  const row = await lastRow();
+  assert.ok(!JSON.stringify(row).includes(secret), String(row.request_body));
+  const { conditions, group_by, name } = JSON.parse(String(row.request_body));
+  assert.deepEqual([conditions[1].key, group_by], ["model", policy.group_by]);
+  assert.deepEqual(JSON.parse(name).group_by, policy.group_by);
+});
+
 test("an audit row holds the listed headers only, each cut, and no credential of the query", async () => {
   const headers = {
     "x-anything": "a".repeat(12_000),

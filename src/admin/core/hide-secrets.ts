@@ -1,6 +1,7 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 import { toSnake } from "../../lib/member-names.ts";
 import { kindOfMember, plainName } from "../../lib/secret-names.ts";
+import { isPolicyKey } from "../../schemas/policies.ts";
 
 /** Fields of the control plane that are secret, besides those that are secret everywhere. */
 const secretFields = new Set(["key", "token", "clientauth", "vaultsecretid", "customheaders"]);
@@ -52,6 +53,20 @@ function hideInAddress(text: string): string {
 /** Most items of a list, and fields of an object, that are shown: a row stores no more characters than this. */
 const mostShown = 16_384;
 
+/** Lists of policies whose items name what the policy looks at as `key`. */
+const keyLists = new Set(["conditions", "groupby"]);
+
+/** An item of such a list. A `key` that does not name what policies look at may be a secret. */
+function hideInItem(item: unknown, nesting: number, settings: ReadonlySet<string>): unknown {
+  const shown = hide(item, nesting, settings);
+  return isObject(item) && isObject(shown) && isPolicyKey(item.key) ? { ...shown, key: item.key } : shown;
+}
+
+function hideMember(name: string, member: unknown, nesting: number, settings: ReadonlySet<string>): unknown {
+  if (!Array.isArray(member) || !keyLists.has(plainName(name))) return hide(member, nesting, settings);
+  return member.slice(0, mostShown).map((item) => hideInItem(item, nesting, settings));
+}
+
 function hide(value: unknown, nesting: number, settings: ReadonlySet<string>): unknown {
   if (typeof value === "string") return hideInText(value, nesting, settings);
   if (Array.isArray(value)) return value.slice(0, mostShown).map((item) => hide(item, nesting, settings));
@@ -62,7 +77,7 @@ function hide(value: unknown, nesting: number, settings: ReadonlySet<string>): u
     // headers of webhooks and hosts may carry credentials under any name
     const isSecret =
       isSecretName(name, settings) || plainName(name) === "headers" || (holdsSecret && plainName(name) === "value");
-    return [name, isSecret && member !== null ? hidden : hide(member, nesting, settings)];
+    return [name, isSecret && member !== null ? hidden : hideMember(name, member, nesting, settings)];
   });
   return Object.fromEntries(shown);
 }
