@@ -78,6 +78,8 @@ export interface ConnectionInfo {
   readonly remoteAddress?: string;
   /** Caller for internal requests of the gateway, which carry no credential. Hosts never set it. */
   readonly actingFor?: Principal;
+  /** Models that an internal request calls, where its body does not name them. */
+  readonly models?: readonly string[];
   /** Called with the outcome of the request; for internal requests only. */
   onSettled?(settled: SettledRequest): void;
   /** Keeps the host alive until a promise settles. */

@@ -308,7 +308,7 @@ export function readJsonBody(
   const received = readBytes(context.request, bounds);
   const decoded = coding === "identity" ? received : received.then((bytes) => decodeBody(bytes, coding, bounds));
   return decoded.then(
-    (bytes) => (bytes.length < longBody ? parseBody(bytes, context) : parseInTurn(bytes, context)),
+    (bytes) => (bytes.length < longBody ? parseBody(bytes, context) : turns.run(() => parseBody(bytes, context))),
     (error) => {
       throw toBodyError(error, maxBytes);
     },
@@ -350,16 +350,6 @@ function readText(bytes: Uint8Array, context: RequestContext): { text: string; p
 
 /** Bodies of this size are parsed one in each turn of the event loop: many at once leave time for other requests. */
 const longBody = 1024 * 1024;
-
-async function parseInTurn(bytes: Uint8Array, context: RequestContext): Promise<JsonBody<unknown>> {
-  if (turns.isOver) await turns.next(false);
-  const startedAt = performance.now();
-  try {
-    return parseBody(bytes, context);
-  } finally {
-    turns.spend(performance.now() - startedAt);
-  }
-}
 
 function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown> {
   context.log.requestBody = beginningOf(bytes);

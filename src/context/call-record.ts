@@ -2,6 +2,7 @@ import type { HeldBody } from "../logs/body.ts";
 import type { AppliedLimit } from "../policies/applied.ts";
 import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
+import type { NamedModels } from "../providers/core/model-names.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type { AttemptLog, LimitIncrement, LoggedUsage, PriceSource } from "../schemas/logs.ts";
 
@@ -79,6 +80,8 @@ export interface CallRecord {
   stored: { slug: string; integrationId: string; limits: readonly AppliedLimit[] } | null;
   /** The model as the request names it. */
   requestedModel: string | null;
+  /** Lists the models the next call names anywhere else, for limits that depend on models. */
+  names: (() => NamedModels) | null;
   /** What is reserved at the target that is called; null where no limit applies. */
   booking: Booking | null;
   /** Null where no limit applies. */
@@ -142,6 +145,7 @@ export function createCallRecord(): CallRecord {
     spentTokens: 0,
     stored: null,
     requestedModel: null,
+    names: null,
     booking: null,
     rates: null,
     counted: [],

@@ -225,9 +225,6 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Strings, and the characters that separate names from values. */
-const jsonSigns = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
-
 /**
  * Whether an object in a JSON text, at any depth, repeats a name. Some parsers use the last value, others the first, so
  * two readers may see different data.
@@ -237,17 +234,36 @@ const jsonSigns = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
  */
 export function hasRepeatedName(text: string, fold: (name: string) => string = (name) => name): boolean {
   const open: Set<string>[] = [];
-  let last = "";
-  for (const [sign] of text.matchAll(jsonSigns)) {
-    if (sign === "{" || sign === "[") open.push(new Set());
-    else if (sign === "}" || sign === "]") open.pop();
-    else if (sign === ":") {
-      const name = fold(String(parseJson(last))); // escapes undone
-      const names = open.at(-1);
-      if (names?.has(name)) return true;
-      names?.add(name);
+  let start = 0;
+  let end = 0;
+  for (let index = 0; index < text.length; index++) {
+    switch (text.charCodeAt(index)) {
+      case quote:
+        start = index;
+        end = endOfText(text, index + 1);
+        index = end;
+        break;
+      case 0x7b: // {
+      case 0x5b: // [
+        open.push(new Set());
+        break;
+      case 0x7d: // }
+      case 0x5d: // ]
+        open.pop();
+        break;
+      case 0x3a: {
+        // : after a name
+        const name = fold(undoEscapes(text.slice(start, end + 1)));
+        const names = open.at(-1);
+        if (names?.has(name)) return true;
+        names?.add(name);
+      }
     }
-    last = sign;
   }
   return false;
+}
+
+/** The value of a string in a JSON text. */
+function undoEscapes(written: string): string {
+  return written.includes("\\") ? String(parseJson(written)) : written.slice(1, -1);
 }

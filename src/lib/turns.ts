@@ -33,6 +33,17 @@ class Turns {
     return promise;
   }
 
+  /** Runs work that is not divided into slices, in a separate turn once the slice is used up. */
+  async run<Result>(work: () => Result): Promise<Result> {
+    if (this.isOver) await this.next(false);
+    const startedAt = performance.now();
+    try {
+      return work();
+    } finally {
+      this.spend(performance.now() - startedAt);
+    }
+  }
+
   #setTimer(): void {
     if (this.#isTimerSet || this.#short.length + this.#long.length === 0) return;
     this.#isTimerSet = true;
@@ -55,4 +66,4 @@ class Turns {
 }
 
 /** Shared by all gateways of the process, as it has one event loop. */
-export const turns: Pick<Turns, "spend" | "isOver" | "next"> = new Turns();
+export const turns: Pick<Turns, "spend" | "isOver" | "next" | "run"> = new Turns();

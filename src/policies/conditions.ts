@@ -1,3 +1,6 @@
+import { memoizeText } from "../lib/bounded-map.ts";
+import { foldName } from "../lib/fold-name.ts";
+
 /** What conditions know of a request at the target it is about to call. */
 export interface Subject {
   readonly organisationId: string;
@@ -10,8 +13,10 @@ export interface Subject {
   /** Slugs of the saved config and prompt. */
   readonly config: string | null;
   readonly prompt: string | null;
-  /** The model as the request names it, and as the provider calls it: each counts. */
-  readonly models: readonly string[];
+  /**
+   * Models the request names, the one that the provider calls first, each with its spellings. Undefined: it may name any.
+   */
+  readonly models: readonly (readonly string[])[] | undefined;
   /** Type of the request as guardrails name it. */
   readonly endpointType: string;
   readonly metadata: Readonly<Record<string, string>>;
@@ -24,29 +29,53 @@ export interface Condition {
   readonly excludes?: string | readonly string[] | null | undefined;
 }
 
-const metadataPrefix = "metadata.";
+/** The values that a key has in a request, each with its spellings. */
+type Values = readonly (readonly string[])[];
 
-const readers: Readonly<Record<string, (subject: Subject) => readonly (string | null)[]>> = {
-  organisation_id: ({ organisationId }) => [organisationId],
-  workspace_id: ({ workspaceId, workspaceSlug }) => [workspaceId, workspaceSlug],
-  api_key: ({ apiKey }) => [apiKey],
-  virtual_key: ({ virtualKey }) => [virtualKey],
-  provider: ({ provider }) => [provider],
-  config: ({ config }) => [config],
-  prompt: ({ prompt }) => [prompt],
-  endpoint_type: ({ endpointType }) => [endpointType],
-  model: ({ virtualKey, models }) =>
-    models.flatMap((model) => (virtualKey === null ? [model] : [model, `@${virtualKey}/${model}`])),
+const metadataPrefix = "metadata.";
+const modelKey = "model";
+const noValues: Values = [];
+
+const foldModel = memoizeText(4_096, foldName, 256);
+
+/** The form in which a value is compared: conditions and requests may compose characters differently. */
+function plain(key: string, text: string): string {
+  // providers may ignore how a model's name is spelled
+  return key === modelKey ? foldModel(text) : text.normalize("NFC");
+}
+
+const one = (...spellings: readonly (string | null)[]): Values => {
+  const given = spellings.filter((text) => text !== null).filter((text) => text !== "");
+  return given.length === 0 ? noValues : [given];
 };
 
+const readers: Readonly<Record<string, (subject: Subject) => Values>> = {
+  organisation_id: ({ organisationId }) => one(organisationId),
+  workspace_id: ({ workspaceId, workspaceSlug }) => one(workspaceId, workspaceSlug),
+  api_key: ({ apiKey }) => one(apiKey),
+  virtual_key: ({ virtualKey }) => one(virtualKey),
+  provider: ({ provider }) => one(provider),
+  config: ({ config }) => one(config),
+  prompt: ({ prompt }) => one(prompt),
+  endpoint_type: ({ endpointType }) => one(endpointType),
+  [modelKey]: ({ virtualKey, models = noValues }) =>
+    virtualKey === null ? models : models.map((names) => names.flatMap((name) => [name, `@${virtualKey}/${name}`])),
+};
+
+/** A value of the metadata, whatever form its name is written in. */
+function readMetadata(metadata: Subject["metadata"], wanted: string): string | null {
+  if (Object.hasOwn(metadata, wanted)) return metadata[wanted] ?? null;
+  const found = Object.entries(metadata).find(([name]) => name.normalize("NFC") === wanted);
+  return found?.[1] ?? null;
+}
+
 /** Values a request has for a key of a condition, the one that names it in buckets first. Empty where it has no value. */
-function valuesOf(key: string, subject: Subject): string[] {
-  if (key.startsWith(metadataPrefix)) {
-    const name = key.slice(metadataPrefix.length);
-    return Object.hasOwn(subject.metadata, name) ? [subject.metadata[name] ?? ""] : [];
-  }
+function valuesOf(key: string, subject: Subject): Values {
+  const isMetadata = key.startsWith(metadataPrefix);
+  const wanted = key.slice(metadataPrefix.length).normalize("NFC");
   const read = Object.hasOwn(readers, key) ? readers[key] : undefined;
-  return (read?.(subject) ?? []).filter((value) => value !== null && value !== "") as string[]; // null is left out
+  const found = isMetadata ? one(readMetadata(subject.metadata, wanted)) : (read?.(subject) ?? noValues);
+  return found.map((spellings) => spellings.map((text) => plain(key, text)));
 }
 
 const toList = (value: string | readonly string[]): readonly string[] => (typeof value === "string" ? [value] : value);
@@ -78,24 +107,36 @@ interface CompiledCondition {
 }
 
 function compile({ key, value, excludes }: Condition): CompiledCondition {
-  const values = toList(value);
+  const values = toList(value).map((text) => plain(key, text));
   return {
     key,
-    exact: new Set(values.filter((one) => !one.includes("*"))),
-    patterns: values.filter((one) => one.includes("*")),
-    excluded: excludes == null ? [] : toList(excludes),
+    exact: new Set(values.filter((text) => !text.includes("*"))),
+    patterns: values.filter((text) => text.includes("*")),
+    excluded: excludes == null ? [] : toList(excludes).map((text) => plain(key, text)),
   };
 }
 
+/** Whether a condition asks for the model of a request that may name any. */
+const isOpen = (key: string, { models }: Subject): boolean => key === modelKey && models === undefined;
+
+/** Whether a value of the request fits, and none of its spellings is excluded. */
 function holds({ key, exact, patterns, excluded }: CompiledCondition, subject: Subject): boolean {
-  const values = valuesOf(key, subject);
-  if (values.some((value) => excluded.some((pattern) => fits(pattern, value)))) return false;
-  return values.some((value) => exact.has(value) || patterns.some((pattern) => fits(pattern, value)));
+  if (isOpen(key, subject)) return true;
+  const isFit = (text: string) => exact.has(text) || patterns.some((pattern) => fits(pattern, text));
+  const isExcluded = (text: string) => excluded.some((pattern) => fits(pattern, text));
+  return valuesOf(key, subject).some((spellings) => spellings.some(isFit) && !spellings.some(isExcluded));
 }
 
 /** Something that applies where all its conditions hold. */
 export interface Conditional {
   readonly conditions: readonly Condition[];
+  /** Keys whose values distinguish its buckets. */
+  readonly groupBy?: readonly { readonly key: string }[];
+}
+
+/** Whether something applies, or counts, by the model of a request. */
+export function looksAtModel({ conditions, groupBy = [] }: Conditional): boolean {
+  return [...conditions, ...groupBy].some(({ key }) => key === modelKey);
 }
 
 /** One entry of an index with its conditions read. */
@@ -113,9 +154,16 @@ export class ConditionIndex<Entry extends Conditional> {
   readonly #byValue = new Map<string, Map<string, Indexed<Entry>[]>>();
   /** Entries all of whose conditions have patterns. */
   readonly #others: Indexed<Entry>[] = [];
+  /** Whether an entry applies, or counts, by the model of a request. */
+  readonly looksAtModels: boolean;
 
   constructor(entries: Iterable<Entry>) {
-    for (const entry of entries) this.#add({ entry, conditions: entry.conditions.map(compile) });
+    let looksAtModels = false;
+    for (const entry of entries) {
+      this.#add({ entry, conditions: entry.conditions.map(compile) });
+      looksAtModels ||= looksAtModel(entry);
+    }
+    this.looksAtModels = looksAtModels;
   }
 
   #add(indexed: Indexed<Entry>): void {
@@ -135,7 +183,7 @@ export class ConditionIndex<Entry extends Conditional> {
     }
   }
 
-  /** Entries that apply to a request, each once. */
+  /** Entries that apply to a request, or may apply to one that may name any model, each once. */
   find(subject: Subject): Entry[] {
     const found = new Set<Entry>();
     const look = (listed: readonly Indexed<Entry>[]) => {
@@ -144,7 +192,8 @@ export class ConditionIndex<Entry extends Conditional> {
       }
     };
     for (const [key, byValue] of this.#byValue) {
-      for (const value of valuesOf(key, subject)) look(byValue.get(value) ?? []);
+      if (isOpen(key, subject)) for (const listed of byValue.values()) look(listed);
+      else for (const value of valuesOf(key, subject).flat()) look(byValue.get(value) ?? []);
     }
     look(this.#others);
     return [...found];
@@ -159,7 +208,7 @@ export class ConditionIndex<Entry extends Conditional> {
 export function bucketOf(groupBy: readonly { readonly key: string }[], subject: Subject): string | undefined {
   const parts: string[] = [];
   for (const { key } of groupBy) {
-    const [value] = valuesOf(key, subject);
+    const value = valuesOf(key, subject)[0]?.[0];
     if (value === undefined) return undefined;
     parts.push(`${key}:${value}`);
   }

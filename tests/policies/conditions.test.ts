@@ -19,7 +19,7 @@ const subject: Subject = {
   provider: "openai",
   config: "main",
   prompt: null,
-  models: ["gpt-4o", "gpt-4o-2024-08-06"],
+  models: [["gpt-4o"], ["gpt-4o-2024-08-06", "models/gpt-4o-2024-08-06"]],
   endpointType: "chatComplete",
   metadata: { _user: "alice", env: "test" },
 };
@@ -66,7 +66,10 @@ for (const [what, conditions, wanted] of [
   ["metadata the request lacks", [{ key: "metadata.team", value: "*" }], false],
   ["metadata of the prototype", [{ key: "metadata.toString", value: "*" }], false],
   ["an unknown key", [{ key: "constructor", value: "*" }], false],
-  ["all but an excluded model", [{ key: "model", value: "*", excludes: "gpt-4o" }], false],
+  ["all but the models it names", [{ key: "model", value: "*", excludes: ["gpt-4o", "*/gpt-4o-2024-08-06"] }], false],
+  ["all but one of the models it names", [{ key: "model", value: "*", excludes: "gpt-4o" }], true],
+  ["a model in other letters", [{ key: "model", value: " GPT-4o" }], true],
+  ["a model with its path", [{ key: "model", value: "models/gpt-4o-*" }], true],
   ["all but another model", [{ key: "model", value: "*", excludes: ["claude-*"] }], true],
   [
     "two conditions of which one fails",
@@ -80,6 +83,49 @@ for (const [what, conditions, wanted] of [
   test(`ConditionIndex ${wanted ? "finds" : "leaves out"} what applies to ${what}`, () =>
     assert.equal(applies([...conditions]), wanted));
 }
+
+/** One letter as one character, and composed of two. */
+const [composed, decomposed] = ["\u00e9", "e\u0301"];
+
+for (const [what, condition, metadata] of [
+  ["a value", { key: "metadata.name", value: composed }, { name: decomposed }],
+  ["a stored value", { key: "metadata.name", value: decomposed }, { name: composed }],
+  ["a pattern", { key: "metadata.name", value: `*${composed}*` }, { name: `caf${decomposed}s` }],
+  ["a name", { key: `metadata.${composed}`, value: "a" }, { [decomposed]: "a" }],
+  ["a stored name", { key: `metadata.${decomposed}`, value: "a" }, { [composed]: "a" }],
+] as const) {
+  test(`ConditionIndex compares ${what} of the metadata in either composition`, () => {
+    assert.equal(applies([condition], { ...subject, metadata }), true);
+    const excluding = { key: condition.key, value: "*", excludes: condition.value };
+    assert.equal(applies([excluding], { ...subject, metadata }), false);
+    const [bucket, other] = [composed, decomposed].map((name) =>
+      bucketOf([{ key: condition.key }], { ...subject, metadata: { name, [composed]: name } }),
+    );
+    assert.equal(bucket, other);
+  });
+}
+
+test("ConditionIndex finds what may apply to a request that may name any model", () => {
+  const unclear: Subject = { ...subject, models: undefined };
+  const model = { key: "model", value: ["gpt-4o", "o3"] };
+  assert.equal(applies([model], unclear), true);
+  assert.equal(
+    applies(
+      [
+        { ...model, excludes: "*" },
+        { key: "api_key", value: "key-1" },
+      ],
+      unclear,
+    ),
+    true,
+  );
+  assert.equal(applies([model, { key: "provider", value: "anthropic" }], unclear), false);
+  const counted = { conditions: [{ key: "provider", value: "openai" }], groupBy: [{ key: "model" }] };
+  assert.deepEqual(
+    [[counted], [{ conditions: [model] }], []].map((all) => new ConditionIndex<Conditional>(all).looksAtModels),
+    [true, true, false],
+  );
+});
 
 test("ConditionIndex finds what a look at every entry finds", () => {
   const value = fc.constantFrom("a", "b", "a*", "*");

@@ -12,7 +12,7 @@ const subject: Subject = {
   provider: "openai",
   config: null,
   prompt: null,
-  models: ["gpt-4o"],
+  models: [["gpt-4o"]],
   endpointType: "chatComplete",
   metadata: { user: "alice" },
 };

@@ -23,7 +23,8 @@ const answer = {
   usage,
 };
 
-const answerChat = () => new Response(JSON.stringify(answer), { headers: json });
+/** The response to a chat. */
+export const answerChat = () => new Response(JSON.stringify(answer), { headers: json });
 
 /** What a test of limits works with. */
 export interface LimitParts {
@@ -75,10 +76,36 @@ export function holdCall(number: number) {
 }
 
 /** Makes a key of the default workspace with limits. */
+export function createKey(
+  gateway: Pick<TestGateway, "gateway">,
+  limits: object = {},
+): Promise<{ id: string; key: string }> {
+  const body = { name: "limited", workspace_id: "default", scopes: scopesOfKind("workspace-service"), ...limits };
+  return done(call<{ id: string; key: string }>(gateway, "POST /api-keys/workspace/service", { body }));
+}
+
+/** As `createKey`; returns the key alone. */
 export async function makeKey({ gateway, workspaceId }: LimitParts, limits: object): Promise<string> {
-  const body = { name: "limited", workspace_id: workspaceId, scopes: scopesOfKind("workspace-service"), ...limits };
-  const { key } = await done(call<{ key: string }>(gateway, "POST /api-keys/workspace/service", { body }));
-  return key;
+  return (await createKey(gateway, { workspace_id: workspaceId, ...limits })).key;
+}
+
+/** What a key has used of its budget, as the API shows it. */
+export async function usedBy(gateway: Pick<TestGateway, "gateway">, id: string): Promise<number> {
+  const { usage_limits: budget } = await done(
+    call<{ usage_limits: { current_usage: number } }>(gateway, `GET /api-keys/${id}`),
+  );
+  return budget.current_usage;
+}
+
+/** The value once it is the wanted one, within 10 s. */
+export async function becomes<Value>(read: () => Promise<Value>, isWanted: (value: Value) => boolean): Promise<Value> {
+  const until = performance.now() + 10_000;
+  for (;;) {
+    const value = await read();
+    if (isWanted(value)) return value;
+    if (performance.now() > until) throw new Error(`Waited 10 s for another value than ${value}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
 }
 
 interface ChatOptions {
@@ -111,7 +138,7 @@ export const rpm = (value: number) => ({ rate_limits: [{ type: "requests", unit:
 
 /** Makes a policy of the default workspace. */
 export async function makePolicy(
-  { gateway, workspaceId }: LimitParts,
+  { gateway, workspaceId }: Pick<LimitParts, "gateway" | "workspaceId">,
   kind: "rate" | "usage",
   members: object,
 ): Promise<string> {

@@ -65,7 +65,7 @@ async function readSample(call: AdminCall<undefined>): Promise<Sample> {
 interface Target {
   provider: string;
   stored: StoredProvider | undefined;
-  models: string[];
+  models: string[][];
 }
 
 /** @throws {NotFoundError} AB02, naming the parameter with an unknown provider. */
@@ -77,8 +77,9 @@ function readTarget({ query, context }: AdminCall<undefined>, { providers }: Wor
     provider === undefined ? undefined : (readStoredName(provider) ?? { slug: provider, model: undefined });
   const named = isPlain ? undefined : joinStoredName(beside, model);
   const stored = named && requireReferenced(providers.get(named.slug), beside ? "provider" : "model");
-  const models = [model, named?.model].filter((one) => one !== undefined);
-  return { provider: stored?.integration.aiProviderId ?? provider ?? "", stored, models: [...new Set(models)] };
+  const called = named?.model ?? model;
+  const models = called === undefined ? [] : [[called]];
+  return { provider: stored?.integration.aiProviderId ?? provider ?? "", stored, models };
 }
 
 /** @throws {InvalidRequestError} AB01 for anything but a JSON object of plain values. */

@@ -135,6 +135,8 @@ async function send(call: PreparedCall, attempt: Attempt, context: CallerContext
   addHops(call, context);
   const admitting = admitCall(call, context);
   if (admitting) await admitting;
+  // it may hold the request
+  context.log.names = null;
   const url = addressOf(call, authTools.environment);
   const tools = beginCall({ provider: call.provider, url }, attempt, context);
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);

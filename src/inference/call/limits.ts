@@ -4,21 +4,35 @@ import type { CallerContext, FinishedCall } from "../../context.ts";
 import { holderOfKey, holderOfWorkspace } from "../../control/limit-holders.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import type { WorkspaceRow } from "../../db/tables/tenants.ts";
-import { BudgetError, RateLimitError } from "../../errors.ts";
+import { BudgetError, InvalidRequestError, RateLimitError } from "../../errors.ts";
 import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
-import { bucketOf, type Subject } from "../../policies/conditions.ts";
+import { bucketOf, looksAtModel, type Subject } from "../../policies/conditions.ts";
 import type { Claim, Counted, Refusal, Reservation } from "../../policies/limit-store.ts";
 import { costAt } from "../../pricing/cost.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import type { ProviderCall } from "../../providers/core/call.ts";
+import type { LimitIncrement } from "../../schemas/logs.ts";
 import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
+import { modelsOfCall, type NamedProvider } from "./named-models.ts";
 import { noteRates, secondsUntil } from "./rate-headers.ts";
 import { preparePrices } from "./unpriced-models.ts";
 
 /** The parts of a call that limits depend on. */
 type LimitedCall = Pick<ProviderCall, "provider" | "path" | "body">;
+
+/** What conditions of policies ask of a call. */
+interface NamedCall {
+  readonly provider: NamedProvider;
+}
+
+/** A use that was counted. */
+interface CountedUse {
+  readonly counted: readonly LimitIncrement[];
+  /** Takes it from the counters of this process, where the increments could not be stored. */
+  undo(): Promise<void>;
+}
 
 /** Limits of credentials: a principal lives as long as its key is in memory. */
 const ofPrincipals = new WeakMap<Principal, readonly AppliedLimit[]>();
@@ -49,10 +63,11 @@ function limitsOfWorkspace(row: WorkspaceRow): readonly AppliedLimit[] {
 
 const policyCodes = { usage: "usage_limits_policy_exhaust_error", rate: "rate_limits_policy_exhaust_error" };
 
+const noModels: Subject["models"] = [];
+
 /** What the conditions of policies ask of a call. */
-function subjectOf(call: LimitedCall, { workspace }: WorkspaceView, context: CallerContext): Subject {
+function subjectOf(call: NamedCall, { workspace, policies }: WorkspaceView, context: CallerContext): Subject {
   const { principal, log, metadata } = context;
-  const models = [log.requestedModel, log.model].filter((model) => model !== null);
   return {
     organisationId: principal.organisationId,
     workspaceId: workspace.id,
@@ -62,16 +77,27 @@ function subjectOf(call: LimitedCall, { workspace }: WorkspaceView, context: Cal
     provider: call.provider.slug,
     config: log.configSlug,
     prompt: log.prompt?.slug ?? null,
-    models: [...new Set(models)],
+    models: policies?.looksAtModels ? modelsOfCall(call.provider, log) : noModels,
     endpointType: requestTypeOf(log.operation),
     metadata,
   };
 }
 
-function limitsOfPolicies(call: LimitedCall, view: WorkspaceView, context: CallerContext): readonly AppliedLimit[] {
+/** @throws {InvalidRequestError} 400: a limit may apply, and it depends on a model that cannot be determined. */
+function refuseUnclear(): never {
+  throw new InvalidRequestError(
+    "Cannot make this call: a limit of this workspace depends on the model, and the model of the request cannot be " +
+      "determined. Name it in a JSON body without duplicate fields, or in a field of a form, uncompressed",
+    { code: "model_unclear", param: "model" },
+  );
+}
+
+function limitsOfPolicies(call: NamedCall, view: WorkspaceView, context: CallerContext): readonly AppliedLimit[] {
   if (!view.policies) return noLimits;
   const subject = subjectOf(call, view, context);
-  return view.policies.find(subject).flatMap(({ id, kind, limit, groupBy }): AppliedLimit[] => {
+  const policies = view.policies.find(subject);
+  if (subject.models === undefined && policies.some(looksAtModel)) refuseUnclear();
+  return policies.flatMap(({ id, kind, limit, groupBy }): AppliedLimit[] => {
     const bucket = bucketOf(groupBy, subject);
     if (bucket === undefined) return [];
     return [{ limit, bucket, kind, holder: `policy ${id} for ${bucket}`, code: policyCodes[kind] }];
@@ -79,11 +105,7 @@ function limitsOfPolicies(call: LimitedCall, view: WorkspaceView, context: Calle
 }
 
 /** Every limit that applies to a call. */
-function findLimits(
-  call: LimitedCall,
-  view: WorkspaceView | undefined,
-  context: CallerContext,
-): readonly AppliedLimit[] {
+function findLimits(call: NamedCall, view: WorkspaceView | undefined, context: CallerContext): readonly AppliedLimit[] {
   const ofCredential = limitsOfCredential(context.principal);
   const ofWorkspace = view ? limitsOfWorkspace(view.workspace) : noLimits;
   const ofStored = context.log.stored?.limits ?? noLimits;
@@ -163,21 +185,41 @@ function readsRecords({ method, log: { operation } }: CallerContext): boolean {
  * @throws {RateLimitError} 429 if a rate limit is used up.
  */
 export function admitCall(call: LimitedCall, context: CallerContext): void | Promise<void> {
-  if (context.principal.workspaceId === null) return book(call, undefined, context);
-  const view = readView(context);
-  return view instanceof Promise ? view.then((read) => book(call, read, context)) : book(call, view, context);
+  const view = viewOf(context);
+  return view instanceof Promise ? view.then((read) => admit(call, read, context)) : admit(call, view, context);
+}
+
+/**
+ * Books what a running session may use next, after `settleSession`. Its request is counted already.
+ *
+ * @throws {GatewayError} As `admitCall`: a budget or rate limit is used up meanwhile.
+ */
+export async function admitSession(call: LimitedCall, context: CallerContext): Promise<void> {
+  const view = await viewOf(context);
+  const found = findLimits(call, view, context);
+  preparePrices(call, { view, limits: found }, context);
+  const lasting = found.filter(({ limit }) => limit.counts !== "requests");
+  await book(call, lasting, context);
+}
+
+/** The caller's workspace; keys of an organisation have none. */
+function viewOf(context: CallerContext): WorkspaceView | undefined | Promise<WorkspaceView> {
+  return context.principal.workspaceId === null ? undefined : readView(context);
+}
+
+function admit(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): void | Promise<void> {
+  const found = findLimits(call, view, context);
+  preparePrices(call, { view, limits: found }, context);
+  if (found.length === 0 && !context.log.booking) return;
+  return book(call, readsRecords(context) ? found.filter(({ kind }) => kind === "rate") : found, context);
 }
 
 /** @returns A promise only where processes share the counters. */
-function book(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): void | Promise<void> {
+function book(call: LimitedCall, applied: readonly AppliedLimit[], context: CallerContext): void | Promise<void> {
   const { log, services } = context;
-  const found = findLimits(call, view, context);
-  preparePrices(call, { view, limits: found }, context);
-  if (found.length === 0 && !log.booking) return;
   const place = JSON.stringify([log.label, call.provider.slug, log.stored?.slug, log.model]);
   if (log.booking?.place === place) return;
   settleBooking(log, log.spent);
-  const applied = readsRecords(context) ? found.filter(({ kind }) => kind === "rate") : found;
   if (applied.length === 0) return;
   const expected = estimate(call);
   const claims = applied.map((one) => toClaim(one, expected, log));
@@ -188,6 +230,8 @@ function book(call: LimitedCall, view: WorkspaceView | undefined, context: Calle
       const end = () => refused && refuse(refused, outcome.resetsAt, services.clock.now());
       return noted ? noted.then(end) : end();
     }
+    // the request ended while it waited
+    if (log.settled) return outcome.release();
     log.rates = { applied, states: outcome.states };
     log.booking = { place, reservation: outcome, spentBefore: log.spent, tokensBefore: log.spentTokens };
   };
@@ -206,6 +250,35 @@ function settleBooking(log: CallRecord, cost: number, tokens: number = log.spent
     cost: cost - booking.spentBefore,
   };
   log.counted.push(...booking.reservation.settle(used));
+}
+
+/**
+ * Settles what a running session used since it was settled before. Its request counts once.
+ *
+ * @param used Nano-dollars and tokens.
+ * @returns What the counters gain.
+ */
+export function settleSession(log: CallRecord, used: { cost: number; tokens: number }): readonly LimitIncrement[] {
+  settleBooking(log, log.spent + used.cost, log.spentTokens + used.tokens);
+  return log.counted.splice(0);
+}
+
+/**
+ * Counts what was used without a reservation, whatever is left of the limits.
+ *
+ * @returns What the counters gain.
+ */
+export async function countUse(
+  call: NamedCall,
+  used: Readonly<Record<Counted, number>>,
+  context: CallerContext,
+): Promise<CountedUse> {
+  const { limitStore } = context.services;
+  const found = findLimits(call, await viewOf(context), context);
+  const add = (sign: 1 | -1) =>
+    Promise.all(found.map(({ limit, bucket }) => limitStore.add(limit, bucket, sign * used[limit.counts])));
+  const counted = await add(1);
+  return { counted: counted.filter((increment) => increment !== undefined), undo: async () => void (await add(-1)) };
 }
 
 /** The sink that settles what a request booked. It runs before the log: the row carries what the counters gain. */

@@ -1,17 +1,20 @@
+import { reserveBody } from "../../context/held-bodies.ts";
 import type { CallerContext } from "../../context.ts";
 import { toBodyError } from "../../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../../lib/headers.ts";
 import { decodeUtf8, hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
+import { boundaryOf } from "../../lib/multipart.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
 import type { Timers } from "../../lib/timers.ts";
+import { turns } from "../../lib/turns.ts";
 import { isSocketHandshake } from "../../lib/websocket.ts";
 import { maxLoggedBody } from "../../logs/body.ts";
 import { toLoggedUsage } from "../../logs/usage.ts";
 import type { Destination } from "../../providers/core/call.ts";
-import { modelInPath, modelsInHeaders, modelsInQuery, splitPath } from "../../providers/core/model-names.ts";
+import type { NamedModels } from "../../providers/core/model-names.ts";
 import { type Attempt, type AttemptTimes, endCall, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
 import { callUpstream, type PreparedCall, type UpstreamResponse } from "../call/call-upstream.ts";
 import { routingHeaders } from "../call/provider-response.ts";
@@ -24,6 +27,7 @@ import { forwardBody, isText } from "../stream/byte-relay.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
 import { isFromRequest, listLeaves, readLeafDestination } from "../target/config-target.ts";
 import { requireForwardedModels } from "../target/model-list.ts";
+import { modelsAroundBody, modelsInBytes, modelsOfForwarded } from "./forwarded-models.ts";
 import { requireNativeRoute } from "./native-routes.ts";
 import { type PassthroughDestination, readPassthroughDestination } from "./provider-path.ts";
 
@@ -43,6 +47,8 @@ interface Upload {
   members: Readonly<Record<string, unknown>>;
   /** The model it names. */
   model: string | undefined;
+  /** All models it names, if it is long and was read for them. */
+  named?: NamedModels;
 }
 
 const noMembers = {};
@@ -74,16 +80,44 @@ function decodeText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The body as it came: small ones in memory, so that they can be logged, others as a counted stream. */
-async function readUpload(context: CallerContext): Promise<Upload> {
+/** Holds a long body in memory, so that the models it names can be read. */
+async function holdUpload(context: CallerContext, maxBytes: number): Promise<Upload> {
+  const { services, request } = context;
+  const reserve = reserveBody(context, services);
+  try {
+    const bytes = await readBytes(request, { bytes: maxBytes, ...uploadTimes, timers: services.timers, reserve });
+    if (bytes.length === 0) return unread(undefined);
+    return { ...unread(bytes), named: await turns.run(() => modelsInBytes(bytes, context)) };
+  } catch (error) {
+    throw toBodyError(error, maxBytes);
+  }
+}
+
+/** Most bytes of a body that is held to read the models it names, by its type. */
+function mostHeld({ headers, services: { limits } }: CallerContext): number {
+  return boundaryOf(headers.get("content-type")) === undefined ? limits.jsonBodyBytes : limits.formBodyBytes;
+}
+
+/** A body above the size that is always read, or of unknown size. */
+async function readLongUpload(context: CallerContext, length: number, isRead: boolean): Promise<Upload> {
+  const { body } = context.request;
+  if (!body) return unread(undefined);
+  if (isRead && !(length > mostHeld(context))) return holdUpload(context, mostHeld(context));
+  return unread(countBytes(body, { bytes: context.services.limits.streamedBodyBytes, ...uploadTimes }));
+}
+
+/**
+ * The body as it came: small ones in memory, so that they can be logged, others as a counted stream.
+ *
+ * @param isRead Whether limits depend on the models that long ones name.
+ */
+async function readUpload(context: CallerContext, isRead: boolean): Promise<Upload> {
   const { request, log } = context;
   if (context.method === "GET") return unread(undefined);
   const maxBytes = context.services.limits.streamedBodyBytes;
   const length = Number(context.headers.get("content-length") ?? Number.NaN);
   if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
-  if (!(length <= smallBodyBytes)) {
-    return unread(request.body ? countBytes(request.body, { bytes: maxBytes, ...uploadTimes }) : undefined);
-  }
+  if (!(length <= smallBodyBytes)) return readLongUpload(context, length, isRead);
   if (length === 0) return unread(undefined);
   try {
     const bytes = await readBytes(request, { bytes: smallBodyBytes, ...receiveTimes, timers: context.services.timers });
@@ -99,7 +133,9 @@ async function readUpload(context: CallerContext): Promise<Upload> {
 function noteAnswer(context: CallerContext, bytes: Uint8Array): void {
   context.log.responseBody = bytes;
   const body = parseJson(textOf(bytes));
-  if (isObject(body)) context.log.usage = toLoggedUsage(body.usage);
+  if (!isObject(body)) return;
+  context.log.usage = toLoggedUsage(body.usage);
+  context.log.answeredModel = stringOf(body.model) ?? null;
 }
 
 async function answerUpstream(upstream: Response, attempt: Attempt, context: CallerContext): Promise<Reply> {
@@ -199,11 +235,13 @@ async function pass(
   request: PassthroughRequest,
   context: CallerContext,
 ): Promise<PassthroughResponse> {
-  const { body, text, model } = request.upload;
+  const { body, text, model, named } = request.upload;
   requireForwardable(destination);
   const passed = readPassthroughDestination(destination, context, model);
   requireNativeRoute(destination, context);
   const call = preparePassthrough(passed, request, context);
+  const forwarded = { provider: destination.provider, path: passed.path, body, named };
+  context.log.names = () => modelsOfForwarded(forwarded, context);
   requireForwardedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
   return callUpstream(call, times, context);
 }
@@ -230,13 +268,6 @@ function isUnambiguous({ body, text, members }: Upload): boolean {
   return body === undefined || (members !== noMembers && !hasRepeatedName(text ?? ""));
 }
 
-/** Models named in the path, the query and the headers of a forwarded request. */
-function modelsOfCall({ url, headers }: CallerContext): string[] {
-  const { segments = [], query } = splitPath(`${url.pathname}${url.search}`);
-  const inPath = modelInPath(`/${segments.join("/")}`);
-  return [...(inPath === undefined ? [] : [inPath]), ...modelsInQuery(query), ...modelsInHeaders(headers.values())];
-}
-
 /** Forwards a request by its config; a streamed body is sent once only. */
 async function forwardByConfig(
   config: RequestConfig,
@@ -250,7 +281,7 @@ async function forwardByConfig(
   const kind = forwardedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
   const guard = new RequestGuard(kind, config.view, context);
   const callsNothing = context.method === "GET" || context.method === "DELETE";
-  const listModels = () => modelsOfCall(context);
+  const listModels = () => modelsAroundBody(context);
   const isBare = callsNothing && body === undefined && namedModel(context) === undefined;
   const caller: Caller<PassthroughResponse> = {
     async call(attempt, { deadline }) {
@@ -284,7 +315,9 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
   }
   const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;
-  const { upstream, attempt } = await forwardByConfig(config, await readUpload(context), context);
+  // a file that is stored calls no model
+  const isRead = config.view.policies?.looksAtModels === true && context.log.operation !== "uploadFile";
+  const { upstream, attempt } = await forwardByConfig(config, await readUpload(context, isRead), context);
   return replyWithin(attempt, answerUpstream(upstream, attempt, context));
 }
 

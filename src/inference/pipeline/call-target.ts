@@ -8,6 +8,7 @@ import type { Reply } from "../../lib/reply.ts";
 import { beginningOf } from "../../logs/body.ts";
 import { type Destination, productName } from "../../providers/core/call.ts";
 import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
+import { modelsInBody } from "../../providers/core/model-names.ts";
 import { BinaryAnswer, type OperationName, type Operations } from "../../providers/core/operations.ts";
 import type { CallFailure, ConversionOptions, OperationAdapters } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
@@ -228,6 +229,7 @@ export async function callTarget<Name extends OperationName>(
   const received: Received = {};
   const options = conversionOptions(target, context, received);
   const asked = withModel(request, managed?.model);
+  log.names = () => modelsInBody(asked);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {
     const input = { adapter, request: asked, target, context };

@@ -207,6 +207,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const caller: Caller<OpenSession> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
+      context.log.names = () => ({ names: listModels(), isUnclear: false });
       const { model: wanted }: { model?: unknown } = applyParamOverrides({ model }, settings);
       const asked = stringOf(wanted);
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });

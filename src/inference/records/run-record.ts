@@ -7,6 +7,7 @@ import { isObject, stringOf } from "../../lib/json.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Destination } from "../../providers/core/call.ts";
+import type { NamedModels } from "../../providers/core/model-names.ts";
 import {
   type OutputRules,
   optionOf,
@@ -195,6 +196,13 @@ function requireModels(call: RecordCall, request: RecordRequest, destination: De
   }
 }
 
+/** The models a batch or job names. Without one, the lines of its file may name any. */
+function namesOf(call: RecordCall, request: RecordRequest, { connection }: CallerContext): NamedModels {
+  const listed = connection.models ?? call.modelsOf?.(request) ?? [optionOf(request, "model")];
+  const names = listed.filter((model) => typeof model === "string");
+  return { names, isUnclear: !connection.models && (names.length === 0 || names.length < listed.length) };
+}
+
 /** Serves a route of a provider whose records are not OpenAI's. */
 async function callRecords(
   route: RecordRoute,
@@ -210,7 +218,10 @@ async function callRecords(
   if (objects && route === "retrieveFileContent") return downloadObject(request.id, target, objects);
   if (route === "getBatchOutput") return getOutput(request, target, records);
   const call = records.calls[route] ?? refuseRoute(route, target.destination);
-  if (withBody.has(route)) requireModels(call, request, target.destination);
+  if (withBody.has(route)) {
+    requireModels(call, request, target.destination);
+    target.context.log.names = () => namesOf(call, request, target.context);
+  }
   if (objects && route === "createBatch" && target.destination.managed) {
     requireObject(String(request.body.input_file_id ?? ""), objects, target);
   }
@@ -236,6 +247,7 @@ async function callAt(
   const { records } = destination.provider;
   requireForwardable(destination);
   const { context } = parts;
+  context.log.names = null;
   const { services } = context;
   const request: RecordRequest = {
     id: context.params.id ?? "",

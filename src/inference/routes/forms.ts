@@ -39,7 +39,7 @@ async function canStreamForm(name: OperationName, context: CallerContext): Promi
   const config = await readRequestConfig(context);
   if (config.isImplied ? !isNamedInHeaders(context) : !isPlainLeaf(config.node)) return false;
   // the model is read before the call
-  if (blocksUnpriced(config.view)) return false;
+  if (blocksUnpriced(config.view) || config.view.policies?.looksAtModels) return false;
   // guardrails read the fields
   if (context.services.guardrails.of(config.node.merged.hooks, config.view)) return false;
   const { node } = config;

@@ -1,5 +1,6 @@
 import type { StoredProvider } from "../../control/provider-library.ts";
 import { BudgetError } from "../../errors.ts";
+import { foldName } from "../../lib/fold-name.ts";
 import { hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
 import type { Destination, ModelRules } from "../../providers/core/call.ts";
 import {
@@ -22,23 +23,6 @@ export interface ModelList extends ModelRules {
 export function modelOf(request: object): string | undefined {
   const model: unknown = Reflect.get(request, "model");
   return stringOf(model);
-}
-
-/** A name without the differences servers may ignore: escapes, case, widths, blanks and doubled slashes. */
-function foldName(name: string): string {
-  let plain = name;
-  for (let rounds = 0; rounds < 3 && plain.includes("%"); rounds++) {
-    try {
-      plain = decodeURIComponent(plain);
-    } catch {
-      break;
-    }
-  }
-  const folded = plain
-    .normalize("NFKC")
-    .replace(/[\p{C}\p{Z}]/gu, "")
-    .toLowerCase();
-  return folded.replace(/\/{2,}/g, "/").replace(/^(?:\.?\/)+|\/+$/g, "");
 }
 
 /** Longest name of a model. */

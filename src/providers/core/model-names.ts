@@ -3,7 +3,7 @@ import { readSegments } from "../../lib/path.ts";
 import { FormRequest } from "./operations.ts";
 
 /** Models a call names, in their original spelling. */
-interface NamedModels {
+export interface NamedModels {
   names: string[];
   /** Whether a model field contains something other than a name. */
   isUnclear: boolean;
@@ -110,7 +110,7 @@ function readNames(value: unknown, isModel: boolean, found: NamedModels, depth =
 
 function walk(value: unknown, found: NamedModels, skipped: string | undefined, depth = 0): void {
   if (found.names.length > maxNames || depth > maxDepth) found.isUnclear = true;
-  if (found.isUnclear || typeof value !== "object" || value === null) return;
+  if (found.isUnclear || typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
   if (Array.isArray(value)) {
     for (const one of value) walk(one, found, undefined, depth + 1);
     return;
@@ -133,6 +133,17 @@ export function modelsInBody(body: unknown, { isNamedInPath = false } = {}): Nam
   const found: NamedModels = { names: [], isUnclear: false };
   walk(body instanceof FormRequest ? body.members : body, found, isNamedInPath ? "model" : undefined);
   return found;
+}
+
+/** Whether a field of a form names a model: `model`, `model[]` or `session[model]`, but not `metadata[model]`. */
+function isModelField(name: string): boolean {
+  const path = name.split(/[[\].]+/).map(foldMember);
+  return path.some((part) => modelMembers.has(part)) && !path.some(isContent);
+}
+
+/** The models in the fields of a form. */
+export function modelsInFields(fields: Iterable<readonly [name: string, value: string]>): string[] {
+  return [...fields].filter(([name, value]) => value.trim() !== "" && isModelField(name)).map(([, value]) => value);
 }
 
 /** The models in a query. */
