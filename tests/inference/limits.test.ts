@@ -2,7 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call, done } from "../support/control.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
-import { chat, dollarsOfCall, json, makeKey, makePolicy, rpm, withGateway } from "../support/limited.ts";
+import {
+  becomes,
+  chat,
+  createKey,
+  dollarsOfCall,
+  json,
+  makeKey,
+  makePolicy,
+  rpm,
+  usedBy,
+  withGateway,
+} from "../support/limited.ts";
 
 test("a rate limit of a key admits exactly as many requests as it allows, also all at once", () =>
   withGateway(async (parts) => {
@@ -168,6 +179,36 @@ test("a failed call counts as a request and uses no budget", () =>
     },
     { respond: () => new Response('{"error":{"message":"no"}}', { status: 400, headers: json }) },
   ));
+
+test("a stream that breaks off uses the tokens that came until then", () => {
+  const choices = [{ index: 0, delta: { content: "Hi" } }];
+  const event = { id: "1", object: "chat.completion.chunk", created: 1, model: "gpt-4o", choices };
+  // it ends without a finish reason
+  const body = `data: ${JSON.stringify(event)}\n\n`;
+  const type = { "content-type": "text/event-stream" };
+  return withGateway(
+    async (parts) => {
+      const { gateway } = parts;
+      const { id, key } = await createKey(gateway, { usage_limits: { type: "tokens", credit_limit: 1_500 } });
+      const headers = { ...json, "x-gateway-api-key": key, "x-gateway-provider": "openai", authorization: "Bearer sk" };
+      const request = { model: "gpt-4o", stream: true, messages: [{ role: "user", content: "Hello" }] };
+      const response = await gateway.fetch("/v1/chat/completions", {
+        method: "POST",
+        headers,
+        body: JSON.stringify(request),
+      });
+      assert.equal(response.status, 200);
+      assert.match(await response.text(), /"error"/);
+      // the tokens are estimated after the response
+      const used = await becomes(
+        () => usedBy(gateway, id),
+        (tokens) => tokens > 0,
+      );
+      assert.ok(used > 0 && used < 100, String(used));
+    },
+    { respond: () => new Response(body, { headers: type }) },
+  );
+});
 
 test("what was used survives the process: the counters are those of the stored rows", async () => {
   const folder = createTemporaryFolder();
