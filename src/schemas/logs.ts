@@ -58,9 +58,14 @@ const CallLog = v.object({
 });
 export type CallLog = v.InferOutput<typeof CallLog>;
 
+/** Operation of the row of a batch that its provider ran. Its cost is a sum at prices of batches. */
+export const collectBatch = "collectBatch";
+
 /** One log row without bodies. */
 export const LogRow = v.object({
   id: v.string(),
+  /** Id of the row that this row is a part of: limits settle a realtime session each minute. */
+  part_of: v.optional(v.string()),
   object: v.literal("log"),
   created_at: v.string(),
   organisation_id: v.string(),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type RelayEnd, relaySockets } from "../../src/inference/realtime/socket-relay.ts";
+import { type RelayEnd, type RelayStop, relaySockets } from "../../src/inference/realtime/socket-relay.ts";
 import type { SocketClose, SocketEnd, SocketListener, SocketMessage } from "../../src/lib/websocket.ts";
 import { createTestClock } from "../support/gateway.ts";
 
@@ -41,7 +41,7 @@ class TestEnd implements SocketEnd {
 const codeOf = ({ closedWith }: TestEnd): number | undefined => closedWith?.code;
 const kilobyte = 1024;
 
-function start(options: { mayContinue?: () => boolean | Promise<boolean> } = {}) {
+function start(options: { check?: () => Promise<RelayStop | undefined> } = {}) {
   const client = new TestEnd();
   const upstream = new TestEnd();
   const clock = createTestClock();
@@ -56,7 +56,7 @@ function start(options: { mayContinue?: () => boolean | Promise<boolean> } = {})
     limits: { maxMessageBytes: 100, idleTimeoutMs: 900_000, totalTimeoutMs: 7_200_000 },
     note: (message) => noted.push(message),
     ended: (end) => ends.push(end),
-    mayContinue: options.mayContinue ?? (() => true),
+    check: options.check ?? (async () => undefined),
   });
   const [stream] = streams;
   const tick = (milliseconds: number) => {
@@ -198,22 +198,23 @@ test("relaySockets() ends with 1001 when idle, after its time, and when the gate
   assert.equal(stopped.ends[0]?.by, "gateway");
 });
 
-test("relaySockets() pings both sides twice a minute, and ends with 1008 when the key is revoked", async () => {
-  let mayContinue = true;
-  const { client, upstream, tick } = start({ mayContinue: () => mayContinue });
+test("relaySockets() pings both sides twice a minute, and ends when the caller may not continue", async () => {
+  let stop: RelayStop | undefined;
+  const { client, upstream, tick } = start({ check: async () => stop });
   tick(29_999);
   assert.deepEqual(client.done, []);
   tick(1);
   assert.deepEqual([client.done, upstream.done], [["probe"], ["probe"]]);
-  mayContinue = false;
+  stop = { close: { code: 1008, reason: "no" }, event: "why" };
   tick(30_000);
   await new Promise((resolve) => setTimeout(resolve));
+  assert.deepEqual([client.sent, upstream.sent], [["why"], []]);
   assert.equal(client.closedWith?.code, 1008);
   assert.equal(upstream.closedWith?.code, 1008);
 });
 
 test("relaySockets() continues when the key cannot be checked", async () => {
-  const { client, tick } = start({ mayContinue: () => Promise.reject(new Error("no database")) });
+  const { client, tick } = start({ check: () => Promise.reject(new Error("no database")) });
   tick(30_000);
   await new Promise((resolve) => setTimeout(resolve));
   assert.equal(codeOf(client), undefined);

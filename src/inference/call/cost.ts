@@ -27,7 +27,7 @@ const unknown: ResponseCost = { cost: null, priceSource: null, isAnswerNeeded: t
  * What a request costs that ended with this status. The cost is null where something was counted that has no price, and
  * 0 where nothing was counted.
  */
-function costOfRequest({ log, method, services }: RequestParts, status: number): ResponseCost {
+export function costOfRequest({ log, method, services }: RequestParts, status: number): ResponseCost {
   const { providers } = services;
   const { provider, usage, prices, model, answeredModel } = log;
   const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;

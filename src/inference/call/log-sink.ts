@@ -16,7 +16,8 @@ function since(start: number | null | undefined, end: number | null | undefined)
   return typeof start !== "number" || typeof end !== "number" ? null : Math.round((end - start) * 100) / 100;
 }
 
-function toDetails({ context, status, error, endedAt }: FinishedCall): LogDetails {
+/** What the row of a request says, besides its contents. */
+export function toDetails({ context, status, error, endedAt }: FinishedCall): LogDetails {
   const { log, startedAt, principal } = context;
   const { calls } = log;
   const last = calls.at(-1);
@@ -110,6 +111,20 @@ function shownHeaders({ headers, log: { hidden } }: CallerContext): Readonly<Rec
 /** Credentials the request came with and was sent with, each once. */
 function secretsOf({ gatewayKey, log: { secrets } }: CallerContext): readonly string[] {
   return [...new Set([gatewayKey, ...secrets])];
+}
+
+/**
+ * Writes a row for a part of a session that goes on, without contents: the last row has those of the whole session.
+ *
+ * @param context The session, with a call record of the part alone.
+ */
+export function logSessionPart(context: CallerContext): void {
+  const { services, log } = context;
+  const endedAt = services.clock.monotonic();
+  const details = toDetails({ context, status: 101, responseHeaders: {}, endedAt });
+  const row = { ...details, id: services.createId(), part_of: details.id };
+  const counts = { counted: log.counted, charged: moneyCountersOf(context) };
+  services.record({ details: row, secrets: secretsOf(context), content: null, ...counts });
 }
 
 /** Writes the log row of a finished request. */

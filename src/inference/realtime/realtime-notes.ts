@@ -5,11 +5,13 @@ import { addUsage, toLoggedUsage } from "../../logs/usage.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 
 /** What is logged of a realtime session. */
-interface SessionNotes {
+export interface SessionNotes {
   /** Observes a message of the upstream. */
   add(message: SocketMessage): void;
-  /** Tokens of all its responses; null when it reported none. */
+  /** Tokens of its responses since `forgetUsage`; null when it reported none. */
   usage(): LoggedUsage | null;
+  /** The tokens so far have a log row: only those of later responses count from now on. */
+  forgetUsage(): void;
   /** The model the upstream named. */
   model(): string | null;
   /** The logged events, one per line; null without events. */
@@ -42,6 +44,9 @@ export function createSessionNotes(): SessionNotes {
       pieces.add(encoder.encode(`${message}\n`));
     },
     usage: () => usage,
+    forgetUsage() {
+      usage = null;
+    },
     model: () => model,
     events: () => (pieces.length === 0 ? null : pieces),
   };

@@ -18,7 +18,7 @@ import { addressOf, type Destination, productName } from "../../providers/core/c
 import type { SocketCall } from "../../providers/core/connect.ts";
 import { modelsInQuery } from "../../providers/core/model-names.ts";
 import type { RealtimeRequest } from "../../providers/core/operations.ts";
-import { requireOperation } from "../../providers/core/types.ts";
+import { type BoundProvider, requireOperation } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import { applyParamOverrides } from "../../routing/param-overrides.ts";
 import type { PlanNode } from "../../routing/plan.ts";
@@ -34,7 +34,8 @@ import { readLeafDestination } from "../target/config-target.ts";
 import { requireModel, requireSentModels } from "../target/model-list.ts";
 import { readClientHeader, readForwardedHeaders } from "../target/target.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
-import { type RelayEnd, relaySockets } from "./socket-relay.ts";
+import { createSessionMeter, type SessionMeter } from "./session-meter.ts";
+import { type RelayEnd, type RelayStop, relaySockets } from "./socket-relay.ts";
 
 /** Largest message of a session, in bytes. */
 const maxMessageBytes = 4 * 1024 * 1024;
@@ -48,6 +49,7 @@ const normalCloses = new Set([1000, 1001, 1005]);
 interface OpenSession {
   upstream: OpenedSocket;
   attempt: Attempt;
+  provider: BoundProvider;
   /**
    * Finds the target again, for the caller's current rights.
    *
@@ -177,7 +179,7 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
   const findAgain = async (caller: CallerContext) => {
     requireSessionModel(session, (await find(caller)).destination);
   };
-  return { upstream, attempt, findAgain };
+  return { upstream, attempt, provider: call.provider, findAgain };
 }
 
 /** The error of an upstream that refused the handshake: a status that blames the request is preserved. */
@@ -240,23 +242,40 @@ function toSessionError({ by, close }: RelayEnd, provider: string): Error | unde
   return by === "client" ? new ClientClosedError(message, options) : new UpstreamError(502, message, options);
 }
 
+const revoked: RelayStop = { close: { code: 1008, reason: "the credential is no longer valid" } };
+
 /**
- * Whether the caller could still open the session: their credential, its rights, their role, the workspace, and the
- * stored provider with its model. What cannot be determined now counts as yes.
+ * The session's caller as it is now.
+ *
+ * @throws {GatewayError} If the session could not be opened any more: the credential, its rights, the user's role, the
+ * workspace, or the stored provider with its model.
  */
-async function mayContinue({ findAgain }: OpenSession, access: KeyAccess, context: CallerContext): Promise<boolean> {
+async function findCaller({ findAgain }: OpenSession, access: KeyAccess, context: CallerContext) {
+  const address = () => clientAddressOf(context, context.services);
+  const wanted = () => context.header("workspace");
+  const principal = await context.services.authenticator.authenticate(context.gatewayKey, address, wanted);
+  requireAccess(principal, access);
+  await requireRole({ principal, services: context.services }, access.scopes);
+  // the check must not change the session's log row
+  const caller = { ...context, principal, log: { ...context.log, secrets: [] } };
+  await findAgain(caller);
+  return caller;
+}
+
+/** Why a session must end now. What cannot be determined now does not end it. */
+async function checkSession(
+  session: OpenSession,
+  access: KeyAccess,
+  meter: SessionMeter,
+  context: CallerContext,
+): Promise<RelayStop | undefined> {
+  let caller = context;
   try {
-    const address = () => clientAddressOf(context, context.services);
-    const wanted = () => context.header("workspace");
-    const principal = await context.services.authenticator.authenticate(context.gatewayKey, address, wanted);
-    requireAccess(principal, access);
-    await requireRole({ principal, services: context.services }, access.scopes);
-    // the check must not change the session's log row
-    await findAgain({ ...context, principal, log: { ...context.log } });
-    return true;
+    caller = await findCaller(session, access, context);
   } catch (error) {
-    return !(error instanceof GatewayError && error.status < 500);
+    if (error instanceof GatewayError && error.status < 500) return revoked;
   }
+  return meter.settle(caller);
 }
 
 /** The response that accepts a session; once the host has it, the relay runs by itself. */
@@ -267,6 +286,7 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
   const headers = routingHeaders(provider, log);
   const offered = offeredProtocols(context);
   const notes = createSessionNotes();
+  const meter = createSessionMeter(session, notes, context);
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const end = (error: Error | undefined) => {
     endCall(attempt, context);
@@ -302,7 +322,7 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
           },
           note: notes.add,
           ended: (how) => end(toSessionError(how, provider)),
-          mayContinue: () => mayContinue(session, access, context),
+          check: () => checkSession(session, access, meter, context),
         }),
       failed(error) {
         attempt.release();

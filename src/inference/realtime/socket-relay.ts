@@ -12,6 +12,13 @@ export interface RelayEnd {
   close: SocketClose;
 }
 
+/** Why a relay must end. */
+export interface RelayStop {
+  close: SocketClose;
+  /** What the client receives before. */
+  event?: string;
+}
+
 /** Limits of a relay. Times in milliseconds. */
 interface RelayLimits {
   /** Largest message, in bytes. */
@@ -34,8 +41,8 @@ interface RelayOptions {
   note(message: SocketMessage): void;
   /** Called once, with the first close. */
   ended(end: RelayEnd): void;
-  /** Whether the caller may continue; checked twice a minute. */
-  mayContinue(): boolean | Promise<boolean>;
+  /** Called twice a minute: undefined while the caller may continue. */
+  check(): Promise<RelayStop | undefined>;
 }
 
 /** Buffered bytes above which the other side is paused, and below which it is read again. */
@@ -178,7 +185,10 @@ class SocketRelay implements RunningStream {
   }
 
   async #checkCaller(): Promise<void> {
-    if (!(await this.#options.mayContinue())) this.#shut({ code: 1008, reason: "the credential is no longer valid" });
+    const stop = await this.#options.check();
+    if (!stop || this.#isEnded) return;
+    if (stop.event !== undefined) this.#options.client.send(stop.event);
+    this.#shut(stop.close);
   }
 
   #shut(close: SocketClose): void {

@@ -1,0 +1,67 @@
+import type { CallerContext } from "../../context.ts";
+import { GatewayError } from "../../errors.ts";
+import type { BoundProvider } from "../../providers/core/types.ts";
+import { costOfRequest } from "../call/cost.ts";
+import { admitSession, settleSession } from "../call/limits.ts";
+import { logSessionPart } from "../call/log-sink.ts";
+import type { SessionNotes } from "./realtime-notes.ts";
+import type { RelayStop } from "./socket-relay.ts";
+
+/** How often a session is settled. */
+const settleEveryMs = 60_000;
+
+/** Counts what a running session uses toward limits. */
+export interface SessionMeter {
+  /**
+   * Settles the session if a minute has passed: stores what it used since, with a log row, and books its next minute.
+   *
+   * @param caller The session's caller as it is now.
+   * @returns Why the session must end, if a limit is used up.
+   */
+  settle(caller: CallerContext): Promise<RelayStop | undefined>;
+}
+
+/** A refusal as clients of the Realtime API expect it (https://platform.openai.com/docs/api-reference/realtime-server-events/error). */
+function toStop({ type, code, message, param }: GatewayError): RelayStop {
+  const error = { type, code, message, param, event_id: null };
+  const event = JSON.stringify({ type: "error", event_id: `event_${crypto.randomUUID()}`, error });
+  return { event, close: { code: 1008, reason: `a limit is used up: ${code}` } };
+}
+
+/** Creates the meter of a session that was opened now. */
+export function createSessionMeter(
+  { provider }: { readonly provider: BoundProvider },
+  notes: SessionNotes,
+  context: CallerContext,
+): SessionMeter {
+  const { log, services } = context;
+  let settledAt = services.clock.monotonic();
+
+  /** Settles what was used; a part that adds to a counter leaves a row with the same increments. */
+  const settlePart = () => {
+    const part = { ...log, usage: notes.usage(), counted: [] };
+    Object.assign(part, costOfRequest({ ...context, log: part }, 101));
+    const { cost, usage } = part;
+    const counted = settleSession(log, { cost: cost ?? 0, tokens: usage?.total_tokens ?? 0 });
+    if (counted.length === 0) return;
+    notes.forgetUsage();
+    logSessionPart({ ...context, log: { ...part, counted: [...counted] } });
+  };
+
+  return {
+    async settle(caller) {
+      const now = services.clock.monotonic();
+      if (now - settledAt < settleEveryMs || log.settled) return undefined;
+      settledAt = now;
+      log.model ??= notes.model();
+      settlePart();
+      log.stored = caller.log.stored;
+      try {
+        await admitSession({ provider, path: "" }, { ...caller, log });
+        return undefined;
+      } catch (error) {
+        return error instanceof GatewayError && error.status < 500 ? toStop(error) : undefined;
+      }
+    },
+  };
+}
