@@ -8,7 +8,7 @@ import { toFallbackTiers, withFallback } from "../pricing/fallback-price.ts";
 import { createPriceList, type PriceList } from "../pricing/own-prices.ts";
 import { findPriceTiers, type PriceTiers } from "../pricing/prices.ts";
 import { costOfUsage } from "../pricing/request-cost.ts";
-import type { LimitCounter, LimitIncrement, LogDetails } from "../schemas/logs.ts";
+import { collectBatch, type LimitCounter, type LimitIncrement, type LogDetails } from "../schemas/logs.ts";
 import { unpricedModelsOf } from "./settings.ts";
 
 /** Which requests are priced again. */
@@ -113,7 +113,8 @@ async function repriceRow(row: StoredRow, book: PriceBook): Promise<StoredRow | 
   if (row.priced === undefined) return "earlier_version";
   const usage = withAllCounts(row.usage);
   // requests that cost nothing, and sums of several prices
-  if ((row.priced && row.price_source === undefined) || usage === null) return "not_priced";
+  const isSum = row.operation === collectBatch || (row.priced && row.price_source === undefined);
+  if (isSum || usage === null) return "not_priced";
   if (row.discarded_cost !== undefined) return "discarded";
   const list = await book.listOf({ ...row, priced: row.priced });
   if (!list) return "integration_gone";

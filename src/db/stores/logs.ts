@@ -57,6 +57,8 @@ interface LateHooks {
 export interface LogStore {
   /** Stores batches with their bodies, all or none. */
   append(batches: readonly LogBatch[]): Promise<void>;
+  /** The statements of `append`, for rows that are stored together with something else. */
+  toStatements(batches: readonly LogBatch[]): InStatement[];
   /** Rows without bodies, newest first. It searches a limited number of rows and returns where it stopped. */
   list(scope: LogScope, filter: LogFilter): Promise<LogPage>;
   /** One row with its bodies. */
@@ -272,9 +274,11 @@ interface StoreParts {
 /** The log store over libSQL. Contents are compressed if the host can. */
 export function createLogStore(database: Database, codec?: TextCodec): LogStore {
   const parts: StoreParts = { database, codec };
+  const toStatements: LogStore["toStatements"] = (batches) => batches.flatMap((batch) => toInserts(batch, codec));
   return {
+    toStatements,
     async append(batches) {
-      await database.write(batches.flatMap((batch) => toInserts(batch, codec)));
+      await database.write(toStatements(batches));
     },
     async addHooks({ organisationId, workspaceId, logId, results }) {
       const sql = "INSERT INTO log_hooks (organisation_id, workspace_id, log_id, results) VALUES (?, ?, ?, ?)";

@@ -9,8 +9,7 @@ import { toCents } from "../../pricing/cost.ts";
 import { type BatchError, type BatchObject, BatchRequest } from "../../schemas/batches.ts";
 import { contentReply, requireFile } from "../files/files.ts";
 import { readLimit, tenantOf, toPage, toSeconds } from "../files/gateway-store.ts";
-import { readGatewayOptions } from "./options.ts";
-import { sealedOptions } from "./progress.ts";
+import { readGatewayOptions, sealedOptions } from "./options.ts";
 import { storedBatchOf } from "./provider-batch.ts";
 import { findBatchProvider } from "./provider-choice.ts";
 

@@ -3,21 +3,25 @@ import { type ExactValue, holdsInfinite, parseExactBytes } from "../../lib/exact
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { findJsonExcess } from "../../lib/json.ts";
 import type { Line } from "../../lib/lines.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
 import { type BatchError, BatchLine } from "../../schemas/batches.ts";
 
+/** Operations of the routes a batch may call. */
+export const batchOperations: Readonly<Record<string, OperationName>> = {
+  "/v1/chat/completions": "chat",
+  "/v1/completions": "complete",
+  "/v1/embeddings": "embed",
+  "/v1/responses": "responses",
+  "/v1/messages": "messages",
+  "/v1/moderations": "moderate",
+  "/v1/rerank": "rerank",
+  "/v1/ocr": "ocr",
+  "/v1/decisions": "decide",
+  "/v1/images/generations": "generateImage",
+};
+
 /** Routes a batch may call. */
-export const batchEndpoints: readonly string[] = [
-  "/v1/chat/completions",
-  "/v1/completions",
-  "/v1/embeddings",
-  "/v1/responses",
-  "/v1/messages",
-  "/v1/moderations",
-  "/v1/rerank",
-  "/v1/ocr",
-  "/v1/decisions",
-  "/v1/images/generations",
-];
+export const batchEndpoints: readonly string[] = Object.keys(batchOperations);
 
 /** Longest line of an input. */
 export const maxLineBytes = 8 * 1024 * 1024;

@@ -1,8 +1,12 @@
 import type { Services } from "../../context.ts";
+import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isHeaderValue } from "../../lib/headers.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { GatewayOptionHeaders } from "../../schemas/batches.ts";
+
+/** Kind and field of the sealed headers of a batch. */
+export const sealedOptions = { kind: "batches", field: "options" } as const;
 
 /** Most characters of all headers of a batch together. */
 const maxLength = 64 * 1024;
@@ -39,7 +43,17 @@ export function readGatewayOptions(
 }
 
 /** Headers from their sealed form. */
-export function parseSealedOptions(text: string): Record<string, string> {
+function parseSealedOptions(text: string): Record<string, string> {
   const value = parseJson(text);
   return Object.fromEntries(Object.entries(isObject(value) ? value : {}).map(([name, one]) => [name, String(one)]));
+}
+
+/** Headers of the calls, sealed when the batch was created. */
+export async function openOptions(
+  { organisationId, workspaceId, id }: GatewayBatchRow,
+  { control }: Pick<Services, "control">,
+): Promise<Record<string, string>> {
+  const tenant = { organisationId, workspaceId };
+  const sealed = await control.stores.secrets.find(tenant, { ...sealedOptions, recordId: id });
+  return sealed ? parseSealedOptions(await control.vault.open(sealed)) : {};
 }

@@ -6,23 +6,15 @@ import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
 import type { BatchError } from "../../schemas/batches.ts";
 import { type LineResult, noTokens, type TokenCounts } from "./call-line.ts";
-import { parseSealedOptions } from "./options.ts";
+import { sealedOptions } from "./options.ts";
+import { settleCollected } from "./settlement.ts";
 
 /** A batch still open this long after its deadline is given up, with its files. */
 export const abandonedAfterMs: number = 24 * 60 * 60_000;
 
-/** Kind and field of the sealed headers of a batch. */
-export const sealedOptions = { kind: "batches", field: "options" } as const;
-
-/** What running a batch needs. */
-export type BatchServices = Pick<
-  Services,
-  "authenticator" | "batches" | "clock" | "control" | "files" | "handle" | "limits" | "providers"
->;
-
 /** What a step needs. */
 export interface StepParts {
-  services: BatchServices;
+  services: Services;
   /** Name of the runner that holds the batch. */
   owner: string;
   /** Ends running calls. */
@@ -62,7 +54,10 @@ export async function advanceBatch(held: OpenBatch, change: Change, parts: StepP
   held.row = { ...held.row, ...change, turn: held.row.turn + 1 };
 }
 
-/** Ends a batch: files that hold something become visible, and its headers are deleted. */
+/**
+ * Ends a batch: files that hold something become visible, its headers are deleted, and what its provider ran counts
+ * toward limits.
+ */
 export async function end(row: GatewayBatchRow, change: Change, parts: StepParts): Promise<void> {
   const { files, control } = parts.services;
   const tenant = tenantOf(row);
@@ -80,7 +75,15 @@ export async function end(row: GatewayBatchRow, change: Change, parts: StepParts
     // the cleanup removes files nobody will see
     statements.push(isUsed ? files.finish(tenant, id, expiresAt) : discard(tenant, id, parts));
   }
-  await commit(row, { ...shownFiles, ...change, leaseUntil: 0 }, parts, statements);
+  const settlement = await settleCollected(row, parts);
+  try {
+    const last = { ...shownFiles, ...change, leaseUntil: 0 };
+    await commit(row, last, parts, [...statements, ...settlement.statements]);
+  } catch (error) {
+    // another runner ended it, or this one repeats the step
+    await settlement.undo();
+    throw error;
+  }
 }
 
 function discard(tenant: WorkspaceTenant, id: string, { services }: StepParts): InStatement {
@@ -154,13 +157,4 @@ export async function storeResults(
   };
   await commit(row, change, parts, statements);
   return change;
-}
-
-/** Headers of the calls, sealed when the batch was created. */
-export async function openOptions(
-  row: GatewayBatchRow,
-  { control }: Pick<Services, "control">,
-): Promise<Record<string, string>> {
-  const sealed = await control.stores.secrets.find(tenantOf(row), { ...sealedOptions, recordId: row.id });
-  return sealed ? parseSealedOptions(await control.vault.open(sealed)) : {};
 }

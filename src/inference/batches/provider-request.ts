@@ -2,7 +2,8 @@ import type { ConnectionInfo } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { errorOf, retryableStatuses } from "./call-line.ts";
 import { createOwnRequest, type OwnRequestInit, readOwnAnswer } from "./internal-request.ts";
-import { openOptions, type StepParts } from "./progress.ts";
+import { openOptions } from "./options.ts";
+import type { StepParts } from "./progress.ts";
 
 /** Why a provider's batch cannot continue. */
 export class ProviderFailure extends Error {
@@ -47,6 +48,8 @@ interface ProviderRequest extends Omit<OwnRequestInit, "signal" | "headers"> {
   what: string;
   path: string;
   headers?: Readonly<Record<string, string>>;
+  /** Models its body does not name. */
+  models?: ConnectionInfo["models"];
   onSettled?: ConnectionInfo["onSettled"];
 }
 
@@ -57,7 +60,7 @@ interface ProviderRequest extends Omit<OwnRequestInit, "signal" | "headers"> {
  */
 export async function askProvider(
   row: GatewayBatchRow,
-  { what, path, headers, onSettled, ...init }: ProviderRequest,
+  { what, path, headers, models, onSettled, ...init }: ProviderRequest,
   { services, signal }: StepParts,
 ): Promise<Response> {
   const principal = await services.authenticator.ofKey(row.apiKeyId);
@@ -67,7 +70,8 @@ export async function askProvider(
   const options = await openOptions(row, services);
   const all = { "x-gateway-trace-id": row.id, ...headers, ...options, ...contentOf(headers) };
   const request = createOwnRequest(path, { ...init, headers: all, signal });
-  const response = await services.handle(request, { actingFor: principal, ...(onSettled && { onSettled }) });
+  const connection = { actingFor: principal, ...(models && { models }), ...(onSettled && { onSettled }) };
+  const response = await services.handle(request, connection);
   if (response.status > 199 && response.status < 300) return response;
   throw await toFailure(what, row, response);
 }

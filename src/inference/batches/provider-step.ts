@@ -113,7 +113,10 @@ async function create(held: OpenBatch, rules: BatchRules, parts: StepParts): Pro
   await advanceBatch(held, { providerAskedAt: parts.services.clock.now() }, parts);
   const what = "make the batch";
   const headers = { ...creation.headers, "content-type": "application/json" };
-  const request = { what, path: "/v1/batches", method: "POST", headers, body: JSON.stringify(creation.body) };
+  const body = JSON.stringify(creation.body);
+  // its lines name one model, or none
+  const models = row.model === null ? [] : [row.model];
+  const request = { what, path: "/v1/batches", method: "POST", headers, body, models };
   try {
     const batch = parseProviderBatch(await askForRecord(held.row, request, parts));
     if (!batch) throw unreadable(what, row);

@@ -1,7 +1,7 @@
+import type { Services } from "../../context.ts";
 import { isConflict } from "../../db/client.ts";
 import { type BatchStore, type Lease, openStates } from "../../db/stores/batches.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
-import type { BatchServices } from "./progress.ts";
 import { takeStep } from "./step.ts";
 
 /** How batches are run. */
@@ -18,7 +18,7 @@ export interface BatchRunnerSettings {
 
 /** What the runner is made from. */
 interface BatchRunnerOptions extends BatchRunnerSettings {
-  services: BatchServices;
+  services: Services;
   warn(message: string, error: unknown): void;
 }
 

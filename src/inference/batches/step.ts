@@ -4,6 +4,7 @@ import type { GatewayFileRow } from "../../db/tables/files.ts";
 import { readLines } from "../../lib/lines.ts";
 import { callLine, toSkippedResult } from "./call-line.ts";
 import { isBlank, maxLineBytes, type ParsedLine, parseLine } from "./lines.ts";
+import { openOptions } from "./options.ts";
 import {
   abandonedAfterMs,
   type Change,
@@ -11,7 +12,6 @@ import {
   end,
   fail,
   openFiles,
-  openOptions,
   type StepParts,
   storeResults,
   tenantOf,
