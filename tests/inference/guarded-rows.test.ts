@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { Endpoint } from "../../src/endpoint.ts";
-import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/routes/endpoints.ts";
 import type { Transport } from "../../src/lib/outbound.ts";
 import { call, done, refusal } from "../support/control.ts";
+import {
+  createPrompt,
+  messages,
+  nameOf,
+  ownRows as own,
+  pathOf,
+  providerRows as rows,
+  toRequest,
+} from "../support/endpoint-requests.ts";
 import {
   adminKey,
   createTestGateway,
@@ -45,16 +53,7 @@ before(async () => {
   guards.token = await save("token", "default.jwt", { jwks: { keys: [jwk] } });
   guards.text = await save("text", "default.contains", { words: ["words nobody says"], operator: "any" });
   guards.output = await save("output", "default.contains", { words: ["words nobody says"], operator: "any" });
-  const { data } = await done(call<{ data: { id: string }[] }>(gateway, "GET /collections", as));
-  const prompt = {
-    name: "p",
-    collection_id: data[0]?.id ?? "",
-    string: '[{"role":"user","content":"Hello"}]',
-    parameters: {},
-    virtual_key: "",
-    model: "m",
-  };
-  promptSlug = (await done(call<{ slug: string }>(gateway, "POST /prompts", { ...as, body: prompt }))).slug;
+  promptSlug = await createPrompt(gateway);
 });
 after(() => gateway.close());
 const setDefaults = (defaults: object) =>
@@ -66,86 +65,13 @@ const setDefaults = (defaults: object) =>
   );
 beforeEach(() => setDefaults({}));
 
-/** The request for an endpoint. */
-interface Sample {
-  provider?: string;
-  body?: object | FormData;
-  headers?: HeaderChanges;
-}
-
-function form(file: string): FormData {
-  const data = new FormData();
-  data.set(file, new Blob(["bytes"]), "file.bin");
-  for (const [name, value] of Object.entries({ model: "m", prompt: "a", purpose: "batch" })) data.set(name, value);
-  return data;
-}
-
-const messages = [{ role: "user", content: "Hello" }];
-const contents = [{ parts: [{ text: "Hello" }] }];
-const question = { open: { type: "noul", instructions: "Is it open?" } };
-const pdf = { type: "document_url", document_url: "https://files.example/a.pdf" };
-/** By operation; for others, a body that names a model. */
-const samples: Readonly<Record<string, Sample>> = {
-  chat: { body: { model: "m", messages } },
-  complete: { body: { model: "m", prompt: "a" } },
-  embed: { body: { model: "m", input: "a" } },
-  rerank: { provider: "cohere", body: { model: "m", query: "q", documents: ["a"] } },
-  moderate: { body: { input: "a" } },
-  ocr: { provider: "mistral-ai", body: { model: "m", document: pdf } },
-  decide: { provider: "typesafe", body: { model: "m", state: "s", questions: question } },
-  generateImage: { body: { model: "m", prompt: "a" } },
-  editImage: { body: form("image") },
-  createImageVariation: { body: form("image") },
-  speak: { body: { model: "m", input: "a", voice: "v" } },
-  transcribe: { body: form("file") },
-  translate: { body: form("file") },
-  messages: { provider: "anthropic", body: { model: "m", messages, max_tokens: 5 } },
-  countTokens: { provider: "anthropic", body: { model: "m", messages } },
-  responses: { body: { model: "m", input: "Hello" } },
-  generateContent: { provider: "google", body: { contents } },
-  countContents: { provider: "google", body: { contents } },
-  embedContent: { provider: "google", body: { content: contents[0] } },
-  batchEmbedContents: { provider: "google", body: { requests: [{ model: "models/m-1", content: contents[0] }] } },
-  completePrompt: { body: { variables: {} } },
-  text_complete: { provider: "anthropic", body: { model: "m", prompt: "a", max_tokens_to_sample: 5 } },
-  uploadFile: { body: form("file") },
-  createFinetune: { body: { model: "m", training_file: "file-1" } },
-  createBatch: { body: { input_file_id: "file-1", endpoint: "/v1/chat/completions", completion_window: "24h" } },
-};
-/** Endpoints that respond without a provider. */
-const own = new Set(["POST /v1/prompts/:id/render"]);
-
-function sampleOf(row: Endpoint): Sample {
-  if (row.path === "/v1/complete") return samples.text_complete ?? {};
-  if (row.path === "/v1/images/variations") return samples.createImageVariation ?? {};
-  const sample = ("operation" in row && row.operation && samples[row.operation]) || {};
-  if (row.path.startsWith("/v1/v2/videos")) return { ...sample, provider: "together-ai" };
-  if (row.path.startsWith("/v1beta/models") && row.method === "GET") return { ...sample, provider: "google" };
-  return sample;
-}
-
-function pathOf({ path }: Endpoint): string {
-  if (path === "/v1/*") return "/v1/anything/else";
-  return path.replace("/prompts/:id", `/prompts/${promptSlug}`).replace(/\/:(\w+)\+?/g, "/m-1");
-}
-
 /** Calls an endpoint; returns whether a provider was called, and the response. */
-async function ask(row: Endpoint, changes: HeaderChanges = {}, path = pathOf(row)) {
-  const { provider = "openai", body, headers } = sampleOf(row);
-  const isForm = body instanceof FormData;
-  const sent = requestHeaders({
-    "x-gateway-provider": provider,
-    authorization: "Bearer provider-key",
-    ...headers,
-    ...(isForm && { "content-type": null }),
-    ...changes,
-  });
-  const init: RequestInit = { method: row.method, headers: sent };
-  if (row.method === "POST" || row.method === "PUT") init.body = isForm ? body : JSON.stringify(body ?? { model: "m" });
+async function ask(row: Endpoint, changes: HeaderChanges = {}, path = pathOf(row, promptSlug)) {
   wire.url = "";
   // the provider's response does not matter
   wire.answer = () => new Response("nobody is here", { status: 503 });
-  const response = row.path === "/v1/realtime" ? await askSession() : await gateway.fetch(path, init);
+  const response =
+    row.path === "/v1/realtime" ? await askSession() : await gateway.fetch(path, toRequest(row, changes));
   const text = await response.text();
   return { status: response.status, text, headers: response.headers, isCalled: wire.url !== "" };
 }
@@ -159,11 +85,6 @@ function askSession(query = "model=m"): Promise<Response> {
   };
   return gateway.fetch(`/v1/realtime?${query}`, { headers }, { upgrade });
 }
-
-const rows = [...inferenceEndpoints, ...passthroughEndpoints].filter(
-  (row) => "operation" in row && row.operation !== undefined,
-);
-const nameOf = ({ method, path }: Endpoint) => `${method} ${path}`;
 
 for (const row of rows) {
   const name = nameOf(row);

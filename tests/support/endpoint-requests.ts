@@ -1,0 +1,111 @@
+import type { Endpoint } from "../../src/endpoint.ts";
+import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/routes/endpoints.ts";
+import { call, done } from "./control.ts";
+import { type HeaderChanges, requestHeaders, type TestGateway, workspaceKey } from "./gateway.ts";
+
+/** Saves a prompt for the endpoints that run one; returns its slug. */
+export async function createPrompt(gateway: TestGateway): Promise<string> {
+  const as = { key: workspaceKey };
+  const { data } = await done(call<{ data: { id: string }[] }>(gateway, "GET /collections", as));
+  const body = {
+    name: "p",
+    collection_id: data[0]?.id ?? "",
+    string: '[{"role":"user","content":"Hello"}]',
+    parameters: {},
+    virtual_key: "",
+    model: "m",
+  };
+  return (await done(call<{ slug: string }>(gateway, "POST /prompts", { ...as, body }))).slug;
+}
+
+/** Method and path of an endpoint. */
+export const nameOf = ({ method, path }: Pick<Endpoint, "method" | "path">): string => `${method} ${path}`;
+
+/** Endpoints whose requests are logged: all that call a provider, and those of `ownRows`. */
+export const providerRows: readonly Endpoint[] = [...inferenceEndpoints, ...passthroughEndpoints].filter(
+  (row) => "operation" in row && row.operation !== undefined,
+);
+
+/** The request for an endpoint. */
+interface Sample {
+  provider?: string;
+  body?: object | FormData;
+  headers?: HeaderChanges;
+}
+
+function form(file: string): FormData {
+  const data = new FormData();
+  data.set(file, new Blob(["bytes"]), "file.bin");
+  for (const [name, value] of Object.entries({ model: "m", prompt: "a", purpose: "batch" })) data.set(name, value);
+  return data;
+}
+
+export const messages = [{ role: "user", content: "Hello" }];
+const contents = [{ parts: [{ text: "Hello" }] }];
+const question = { open: { type: "noul", instructions: "Is it open?" } };
+const pdf = { type: "document_url", document_url: "https://files.example/a.pdf" };
+/** By operation; for others, a body that names a model. */
+const samples: Readonly<Record<string, Sample>> = {
+  chat: { body: { model: "m", messages } },
+  complete: { body: { model: "m", prompt: "a" } },
+  embed: { body: { model: "m", input: "a" } },
+  rerank: { provider: "cohere", body: { model: "m", query: "q", documents: ["a"] } },
+  moderate: { body: { input: "a" } },
+  ocr: { provider: "mistral-ai", body: { model: "m", document: pdf } },
+  decide: { provider: "typesafe", body: { model: "m", state: "s", questions: question } },
+  generateImage: { body: { model: "m", prompt: "a" } },
+  editImage: { body: form("image") },
+  createImageVariation: { body: form("image") },
+  speak: { body: { model: "m", input: "a", voice: "v" } },
+  transcribe: { body: form("file") },
+  translate: { body: form("file") },
+  messages: { provider: "anthropic", body: { model: "m", messages, max_tokens: 5 } },
+  countTokens: { provider: "anthropic", body: { model: "m", messages } },
+  responses: { body: { model: "m", input: "Hello" } },
+  generateContent: { provider: "google", body: { contents } },
+  countContents: { provider: "google", body: { contents } },
+  embedContent: { provider: "google", body: { content: contents[0] } },
+  batchEmbedContents: { provider: "google", body: { requests: [{ model: "models/m-1", content: contents[0] }] } },
+  completePrompt: { body: { variables: {} } },
+  text_complete: { provider: "anthropic", body: { model: "m", prompt: "a", max_tokens_to_sample: 5 } },
+  uploadFile: { body: form("file") },
+  createFinetune: { body: { model: "m", training_file: "file-1" } },
+  createBatch: { body: { input_file_id: "file-1", endpoint: "/v1/chat/completions", completion_window: "24h" } },
+};
+/** Endpoints that respond without a provider. */
+export const ownRows: ReadonlySet<string> = new Set(["POST /v1/prompts/:id/render"]);
+
+function sampleOf(row: Endpoint): Sample {
+  if (row.path === "/v1/complete") return samples.text_complete ?? {};
+  if (row.path === "/v1/images/variations") return samples.createImageVariation ?? {};
+  const sample = ("operation" in row && row.operation && samples[row.operation]) || {};
+  if (row.path.startsWith("/v1/v2/videos")) return { ...sample, provider: "together-ai" };
+  if (row.path.startsWith("/v1beta/models") && row.method === "GET") return { ...sample, provider: "google" };
+  return sample;
+}
+
+/**
+ * A path of an endpoint, with a value for each parameter.
+ *
+ * @param promptSlug A saved prompt.
+ */
+export function pathOf({ path }: Pick<Endpoint, "path">, promptSlug = "m-1"): string {
+  if (path === "/v1/*") return "/v1/anything/else";
+  return path.replace("/prompts/:id", `/prompts/${promptSlug}`).replace(/\/:(\w+)\+?/g, "/m-1");
+}
+
+/** A minimal valid request for an endpoint, by the workspace key to a provider that has it. */
+export function toRequest(row: Endpoint, changes: HeaderChanges = {}): RequestInit {
+  const { provider = "openai", body, headers } = sampleOf(row);
+  const isForm = body instanceof FormData;
+  const sent = requestHeaders({
+    "x-gateway-provider": provider,
+    authorization: "Bearer provider-key",
+    ...headers,
+    ...(isForm && { "content-type": null }),
+    ...changes,
+  });
+  const init: RequestInit = { method: row.method, headers: sent };
+  if (row.method === "POST" || row.method === "PUT") init.body = isForm ? body : JSON.stringify(body ?? { model: "m" });
+  return init;
+}
