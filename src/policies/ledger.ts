@@ -17,6 +17,8 @@ interface Bucket {
   used: number;
   reserved: number;
   span: Span;
+  /** What was used already when the window began here. */
+  usedBefore: number;
 }
 
 /** One booked claim. */
@@ -37,10 +39,14 @@ function toIncrement({ limit, bucket }: Pick<Claim, "limit" | "bucket">, span: S
 }
 
 /** Settings of a ledger. */
-interface LedgerOptions {
+export interface LedgerOptions {
   /** Unix milliseconds. */
   now: () => number;
   onUsed?: LimitUseObserver | undefined;
+  /** What is used of a bucket already when one of its windows begins here. Default: nothing. */
+  usedBefore?: ((limit: Limit, bucket: string, span: Span) => number) | undefined;
+  /** How much of a limit may be used here, if so much was used of the bucket before. Default: the whole limit. */
+  mostHere?: ((most: number, usedBefore: number) => number) | undefined;
 }
 
 /** Buckets of all limits, in memory: the store of a process that shares its counters with no other. */
@@ -48,14 +54,18 @@ export class Ledger implements LimitStore {
   readonly #limits = new Map<string, Map<string, Bucket>>();
   readonly #now: () => number;
   readonly #onUsed: LimitUseObserver | undefined;
+  readonly #usedBefore: NonNullable<LedgerOptions["usedBefore"]>;
+  readonly #mostHere: NonNullable<LedgerOptions["mostHere"]>;
   /** The latest time that was seen: a clock that goes back reopens no window. */
   #latest: number;
   /** Counters of an earlier process by limit, bucket and begin of the window, until the bucket is needed. */
   readonly #stored = new Map<string, Map<string, Map<number, number>>>();
 
-  constructor({ now, onUsed }: LedgerOptions) {
+  constructor({ now, onUsed, usedBefore = () => 0, mostHere = (most) => most }: LedgerOptions) {
     this.#now = now;
     this.#onUsed = onUsed;
+    this.#usedBefore = usedBefore;
+    this.#mostHere = mostHere;
     this.#latest = now();
   }
 
@@ -81,13 +91,15 @@ export class Ledger implements LimitStore {
     if (!bucket) {
       const span = spanOf(limit.window, time);
       const stored = this.#stored.get(limit.id);
-      bucket = { used: stored?.get(name)?.get(startOf(span)) ?? 0, reserved: 0, span };
+      const usedBefore = this.#usedBefore(limit, name, span);
+      bucket = { used: stored?.get(name)?.get(startOf(span)) ?? usedBefore, reserved: 0, span, usedBefore };
       stored?.delete(name);
       buckets.set(name, bucket);
     }
     if (time >= bucket.span.end) {
       bucket.span = spanOf(limit.window, time);
-      bucket.used = 0;
+      bucket.usedBefore = this.#usedBefore(limit, name, bucket.span);
+      bucket.used = bucket.usedBefore;
       bucket.reserved = 0;
     }
     return bucket;
@@ -113,7 +125,7 @@ export class Ledger implements LimitStore {
     const bookings: Booking[] = [];
     for (const claim of claims) {
       const bucket = this.#bucketOf(claim, time);
-      const left = claim.limit.most - bucket.used - bucket.reserved;
+      const left = this.#mostHere(claim.limit.most, bucket.usedBefore) - bucket.used - bucket.reserved;
       // a bucket that is used up admits nothing, not even what needs nothing of it
       if (left <= 0 || claim.least > left) return { claim, resetsAt: bucket.span.end };
       const reserved = claim.least + Math.min(claim.beyond, left - claim.least);
