@@ -105,6 +105,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   open.stopTimers();
   await open.services.guardrails.close(hooksCloseMs);
   await open.services.control.writeRefusals({ all: true }).catch(() => {});
+  await open.services.limitStore.close();
   await open.closeQueue();
   await open.writer.close();
   await open.database.close();

@@ -139,6 +139,18 @@ function s3(environment: Environment): S3Settings | undefined {
   return { endpoint, region, bucket, accessKeyId, secretAccessKey, ...(prefix !== undefined && { prefix }) };
 }
 
+/** The server of Redis that all processes share. Its password is in the address, which no message shows. */
+function redis(environment: Environment): GatewayOptions["redis"] {
+  const timeoutMs = integer(environment, "REDIS_TIMEOUT_MS", { min: 10, max: 10_000 });
+  const url = text(environment, "REDIS_URL");
+  if (url === undefined) return undefined;
+  const parsed = URL.parse(url);
+  if (!parsed || !["redis:", "rediss:"].includes(parsed.protocol) || parsed.hostname === "") {
+    throw new TypeError("Cannot use REDIS_URL: it must be an address such as redis://user:password@host:6379");
+  }
+  return { url, ...(timeoutMs !== undefined && { timeoutMs }) };
+}
+
 function files(environment: Environment): NonNullable<GatewayOptions["files"]> {
   const file = integer(environment, "MAX_FILE_SIZE_IN_MB", { min: 1, max: 102_400 });
   const workspace = integer(environment, "MAX_WORKSPACE_FILES_IN_MB", { min: 1, max: 10_240_000 });
@@ -248,6 +260,7 @@ export function readSettings(environment: Environment): Settings {
   const prefix = keyPrefix(environment);
   const retention = integer(environment, "LOG_RETENTION_DAYS", { min: 1, max: 36_500 });
   const responses = integer(environment, "RESPONSES_RETENTION_DAYS", { min: 1, max: 36_500 });
+  const shared = redis(environment);
   const identity = organisationIds(environment, "CLOUD_IDENTITY_ORGANISATIONS");
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
   return {
@@ -260,6 +273,7 @@ export function readSettings(environment: Environment): Settings {
     gateway: {
       database,
       ...(authToken !== undefined && { databaseAuthToken: authToken }),
+      ...(shared && { redis: shared }),
       ...(masterKeys !== undefined && { masterKeys }),
       ...(clientAuth !== undefined && { clientAuth }),
       ...(prefix !== undefined && { keyPrefix: prefix }),

@@ -153,6 +153,7 @@ for (const [text, wanted] of [
   ['import { request } from "node:https";', 'imports "node:https"'],
   ['import net from "net";', 'imports "net"'],
   ['const u = await import("undici");', 'imports "undici"'],
+  ['const r = await import("ioredis");', 'imports "ioredis"'],
 ] as const) {
   test(`outboundCalls finds: ${JSON.stringify(text)}`, () => {
     assert.deepEqual(breaches(rules.outboundCalls, { "src/providers/a.ts": text }), [

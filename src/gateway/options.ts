@@ -9,6 +9,7 @@ import type { BatchRunnerSettings } from "../inference/batches/runner.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { MacFactory } from "../lib/hash.ts";
 import type { Transport } from "../lib/outbound.ts";
+import type { ConnectRedis } from "../lib/redis.ts";
 import type { RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { Provider } from "../providers/core/types.ts";
@@ -33,6 +34,13 @@ export interface GatewayOptions {
   trustedProxies?: readonly string[];
   /** Sends requests. Default: the runtime's client; without sockets the global `fetch`, which checks no resolved addresses. */
   transport?: Transport;
+  /**
+   * Redis, in which all processes with the same database count their limits: `redis://` or `rediss://`. `timeoutMs`:
+   * longest time a request waits for it, by default 100.
+   */
+  redis?: { url: string; timeoutMs?: number };
+  /** Makes the connection to Redis. Default: that of the runtime, if it has sockets. */
+  connectRedis?: ConnectRedis;
   /** Synchronous digests, if the host has them. */
   createMac?: MacFactory;
   /** Writes log rows of a file database off the request loop. */

@@ -18,7 +18,6 @@ import { createApiKeyStore } from "../db/stores/api-keys.ts";
 import { anyResource, type Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
-import { createLimitCounterStore } from "../db/stores/limit-counters.ts";
 import { createLogStore, type LogStore } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
@@ -42,13 +41,13 @@ import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
-import { Ledger } from "../policies/ledger.ts";
 import { UnpricedCalls } from "../pricing/unpriced-calls.ts";
 import { createTokenCache } from "../providers/core/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { type OpenData, readerOf } from "./data.ts";
+import { createLimits } from "./limit-store.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
 import { secretHeaders, secretMembers, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
 
@@ -271,17 +270,6 @@ function createResponses(options: GatewayOptions, { database, installation, cloc
   });
 }
 
-/** Counters of limits, with what earlier processes counted. */
-async function createLimits({
-  clock,
-  database,
-}: ServiceParts): Promise<Pick<Services, "limitStore" | "limitCounters">> {
-  const limitStore = new Ledger({ now: clock.now });
-  const limitCounters = createLimitCounterStore(database);
-  limitStore.restore(await limitCounters.readLive(clock.now()));
-  return { limitStore, limitCounters };
-}
-
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */
 async function createHops({ installation }: OpenData): Promise<Hops> {
   return new Hops(toBase64Url((await deriveKey(installation.keys.state, "hops")).subarray(0, 12)));
@@ -329,7 +317,7 @@ export async function createServices(
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],
-    ...(await createLimits(parts)),
+    ...(await createLimits(options, parts, limits)),
     unpriced: new UnpricedCalls((message) => warnOf(options)(redactor.text(message))),
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),

@@ -10,10 +10,12 @@ import {
   overflowBucket,
   type Refusal,
   type Reservation,
+  toIncrement,
 } from "./limit-store.ts";
-import { type Span, spanOf } from "./windows.ts";
+import { type Span, spanOf, startOf } from "./windows.ts";
 
 interface Bucket {
+  readonly name: string;
   used: number;
   reserved: number;
   span: Span;
@@ -30,13 +32,7 @@ interface Booking {
   readonly start: number;
 }
 
-const startOf = ({ start }: Span): number => (Number.isFinite(start) ? start : 0);
-
-/** What a counter gains. A use that a reset takes away is negative. */
-function toIncrement({ limit, bucket }: Pick<Claim, "limit" | "bucket">, span: Span, used: number): LimitIncrement {
-  const windowEnd = Number.isFinite(span.end) ? span.end : null;
-  return { limitId: limit.id, bucket, windowStart: startOf(span), windowEnd, used };
-}
+const toState = ({ used, reserved, span }: Bucket): BucketState => ({ used, reserved, span });
 
 /** Settings of a ledger. */
 export interface LedgerOptions {
@@ -92,7 +88,7 @@ export class Ledger implements LimitStore {
       const span = spanOf(limit.window, time);
       const stored = this.#stored.get(limit.id);
       const usedBefore = this.#usedBefore(limit, name, span);
-      bucket = { used: stored?.get(name)?.get(startOf(span)) ?? usedBefore, reserved: 0, span, usedBefore };
+      bucket = { name, used: stored?.get(name)?.get(startOf(span)) ?? usedBefore, reserved: 0, span, usedBefore };
       stored?.delete(name);
       buckets.set(name, bucket);
     }
@@ -143,7 +139,7 @@ export class Ledger implements LimitStore {
       const time = this.#time();
       return bookings.flatMap((booking) => this.#close(booking, used?.[booking.claim.limit.counts] ?? 0, time));
     };
-    const states = bookings.map(({ bucket }) => ({ ...bucket }));
+    const states = bookings.map(({ bucket }) => toState(bucket));
     return { states, settle: close, release: () => void close(undefined) };
   }
 
@@ -153,28 +149,28 @@ export class Ledger implements LimitStore {
     if (isSameWindow) current.reserved -= reserved;
     // a request belongs to the window it came in, tokens and money to the one in which they are known
     if (used === 0 || (!isSameWindow && claim.limit.counts === "requests")) return [];
-    return [this.#use(claim, current, used)];
+    return [this.#use(claim.limit, current, used)];
   }
 
   /** Counts a use in a bucket. */
-  #use({ limit, bucket: name }: Pick<Claim, "limit" | "bucket">, bucket: Bucket, used: number): LimitIncrement {
+  #use(limit: Limit, bucket: Bucket, used: number): LimitIncrement {
     const before = bucket.used;
     bucket.used += used;
-    this.#onUsed?.({ limit, bucket: name, span: bucket.span, before, after: bucket.used });
-    return toIncrement({ limit, bucket: name }, bucket.span, used);
+    const { name, span } = bucket;
+    this.#onUsed?.({ limit, bucket: name, span, before, after: bucket.used });
+    return toIncrement(limit, name, span, used);
   }
 
   add(limit: Limit, bucket: string, used: number): LimitIncrement | undefined {
     if (used === 0) return undefined;
-    const claim = { limit, bucket };
-    return this.#use(claim, this.#bucketOf(claim, this.#time()), used);
+    return this.#use(limit, this.#bucketOf({ limit, bucket }, this.#time()), used);
   }
 
   /** What a bucket holds in the window of now. Undefined where it holds nothing. */
   #find(limit: Limit, bucket: string): BucketState | undefined {
     const time = this.#time();
     const found = this.#limits.get(limit.id)?.get(bucket);
-    if (found) return time < found.span.end ? { ...found } : undefined;
+    if (found) return time < found.span.end ? toState(found) : undefined;
     const span = spanOf(limit.window, time);
     const used = this.#stored.get(limit.id)?.get(bucket)?.get(startOf(span));
     return used === undefined ? undefined : { used, reserved: 0, span };
@@ -189,7 +185,8 @@ export class Ledger implements LimitStore {
     if (!state || state.used === 0) return undefined;
     const current = this.#bucketOf({ limit, bucket }, this.#time());
     current.used = 0;
-    return toIncrement({ limit, bucket }, state.span, -state.used);
+    current.usedBefore = 0;
+    return toIncrement(limit, bucket, state.span, -state.used);
   }
 
   async close(): Promise<void> {

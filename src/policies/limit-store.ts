@@ -1,5 +1,5 @@
 import type { LimitIncrement } from "../schemas/logs.ts";
-import type { Span, Window } from "./windows.ts";
+import { type Span, startOf, type Window } from "./windows.ts";
 
 /** What a limit counts. Cost is whole nano-dollars. */
 export type Counted = "requests" | "tokens" | "cost";
@@ -104,3 +104,9 @@ export const maxBuckets = 10_000;
 
 /** Name of the bucket that values beyond `maxBuckets` share. */
 export const overflowBucket = "*";
+
+/** What a counter gains. A use that a reset takes away is negative. */
+export function toIncrement(limit: Pick<Limit, "id">, bucket: string, span: Span, used: number): LimitIncrement {
+  const windowEnd = Number.isFinite(span.end) ? span.end : null;
+  return { limitId: limit.id, bucket, windowStart: startOf(span), windowEnd, used };
+}

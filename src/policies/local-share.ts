@@ -1,7 +1,7 @@
 import { Ledger, type LedgerOptions } from "./ledger.ts";
 
 /** What a process counts by while it cannot reach the counters it shares with others. */
-export interface LocalShareOptions extends Pick<LedgerOptions, "now" | "onUsed"> {
+interface LocalShareOptions extends Pick<LedgerOptions, "now" | "onUsed"> {
   /** What all processes together had used or reserved of a bucket when that was last heard; 0 where it never was. */
   readonly lastKnown: NonNullable<LedgerOptions["usedBefore"]>;
   /** How many processes share the limits, as last known. */

@@ -6,7 +6,7 @@ const pauses = { first: 250, most: 5_000 };
 const warnEveryMs = 60_000;
 
 /** Settings of an outage. */
-export interface OutageOptions {
+interface OutageOptions {
   /** Reaches the shared counters and agrees with them. It rejects as long as it cannot. */
   readonly recover: () => Promise<void>;
   /** Warning for the operator. */

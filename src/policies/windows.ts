@@ -49,3 +49,6 @@ export function spanOf(window: Window, time: number): Span {
   const start = from + Math.floor((time - from) / length) * length;
   return { start, end: start + length };
 }
+
+/** Begin of a window as counters store it, in Unix milliseconds: 0 where it has none. */
+export const startOf = ({ start }: Span): number => (Number.isFinite(start) ? start : 0);

@@ -1,6 +1,7 @@
 import process from "node:process";
 import type { GatewayOptions } from "../gateway/options.ts";
 import { createGateway as createWith, type Gateway } from "../gateway.ts";
+import { connectRedis } from "./redis.ts";
 import { createLateTransport } from "./runtime-transport.ts";
 
 /**
@@ -12,5 +13,5 @@ import { createLateTransport } from "./runtime-transport.ts";
 export function createGateway(options: GatewayOptions = {}): Gateway {
   // other hosts may emulate the module without sockets
   const hasSockets = process.versions?.node !== undefined;
-  return createWith(hasSockets ? { transport: createLateTransport(), ...options } : options);
+  return createWith(hasSockets ? { transport: createLateTransport(), connectRedis, ...options } : options);
 }

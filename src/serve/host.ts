@@ -8,6 +8,7 @@ import { describeFailure, runCommand } from "./cli.ts";
 import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogThread } from "./log-thread.ts";
+import { connectRedis } from "./redis.ts";
 import { loadTransport, runtime } from "./runtime-transport.ts";
 import { zstdCodec } from "./text-codec.ts";
 import { upgradeOnDeno } from "./websocket-deno.ts";
@@ -24,6 +25,7 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
   await selfTestConnector(transport);
   const host = {
     transport,
+    connectRedis,
     createMac: nodeMac,
     createLogWriter: createLogThread,
     logCodec: zstdCodec,

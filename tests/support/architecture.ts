@@ -151,7 +151,7 @@ export const runtimeUse: Rule = (files) =>
       ];
     });
 
-const networkModules = /^(node:)?(http|https|http2|net|tls|dgram|dns)(\/.*)?$|^undici$/;
+const networkModules = /^(node:)?(http|https|http2|net|tls|dgram|dns)(\/.*)?$|^(undici|ioredis)$/;
 const networkClasses = new Set(["WebSocket", "EventSource", "XMLHttpRequest"]);
 
 function isOutbound(tokens: readonly Token[], index: number): boolean {
