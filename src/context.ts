@@ -5,6 +5,7 @@ import { type CallRecord, createCallRecord } from "./context/call-record.ts";
 import type { Concurrency } from "./context/concurrency.ts";
 import type { Hops } from "./context/hops.ts";
 import type { ProviderRules } from "./context/provider-rules.ts";
+import type { LimitAlerts } from "./control/alerts/alerts.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { ControlPlane } from "./control/control-plane.ts";
 import type { FileStorage } from "./control/files/storage.ts";
@@ -148,6 +149,7 @@ export interface Services {
   readonly unpriced: UnpricedCalls;
   /** The stored counters. */
   readonly limitCounters: LimitCounterStore;
+  readonly limitAlerts: LimitAlerts;
   /** Called for every finished request. */
   readonly sinks: readonly CallSink[];
   /** Digest of values that callers send back, such as cursors. */

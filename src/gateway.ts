@@ -94,6 +94,8 @@ const defaultBatches: BatchRunnerSettings = {
 const batchCloseMs = 5_000;
 /** Time for running hooks when the gateway closes. */
 const hooksCloseMs = 5_000;
+/** Time for alerts that are being delivered when the gateway closes. */
+const alertsCloseMs = 5_000;
 
 const unknownConnection: ConnectionInfo = {};
 
@@ -103,6 +105,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   await endStreams(open.services.streams, activity);
   await open.batchRunner.stop(batchCloseMs);
   open.stopTimers();
+  await open.services.limitAlerts.close(alertsCloseMs);
   await open.services.guardrails.close(hooksCloseMs);
   await open.services.control.writeRefusals({ all: true }).catch(() => {});
   await open.services.limitStore.close();
@@ -130,6 +133,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     const parts = { ...data, clock, isReady, handle: (...asked: Parameters<Handle>) => handle(...asked) };
     const { services, closeQueue, writer } = await createServices(options, parts);
     const stopTimers = startTimers({ services, writer }, options);
+    services.limitAlerts.start();
     const handle = createHandle(listEndpoints(), services, activity);
     const batchRunner = createBatchRunner({ ...defaultBatches, ...options.batches, services, warn: warnOf(options) });
     const { firstKeys } = installation;

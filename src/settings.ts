@@ -6,6 +6,18 @@ import type { GatewayOptions } from "./gateway/options.ts";
 import { createClientAddress } from "./lib/client-address.ts";
 import { containerAddress } from "./providers/auth/aws-machine.ts";
 
+/** The mail server that sends alerts. */
+export interface MailSettings {
+  host: string;
+  port: number;
+  /** TLS from the first byte. Otherwise the connection is encrypted by STARTTLS. */
+  isImplicitTls: boolean;
+  /** Without TLS the connection goes on in clear text: there are no credentials, or the server is on this machine. */
+  allowsClearText: boolean;
+  login?: { user: string; password: string };
+  from: { name: string; address: string };
+}
+
 /** Settings of a process, from its environment. */
 export interface Settings {
   hostname: string;
@@ -17,6 +29,8 @@ export interface Settings {
   masterKeysFile: string;
   /** Whether the operator set the file. */
   masterKeysFileGiven: boolean;
+  /** Absent: no mail is sent. */
+  mail?: MailSettings;
   gateway: GatewayOptions;
 }
 
@@ -173,6 +187,73 @@ function batches(environment: Environment): NonNullable<GatewayOptions["batches"
   };
 }
 
+/** The operator's webhook for alerts. */
+function alertWebhook(environment: Environment): NonNullable<GatewayOptions["alerts"]> {
+  const url = text(environment, "ALERT_WEBHOOK_URL");
+  const secret = text(environment, "ALERT_WEBHOOK_SECRET");
+  if (url === undefined) {
+    if (secret === undefined) return {};
+    throw new TypeError("Cannot use ALERT_WEBHOOK_SECRET: ALERT_WEBHOOK_URL must be set too");
+  }
+  if (!/^https?:\/\/[^/?#@\s]+(?:[/?][^#\s]*)?$/.test(url) || !URL.canParse(url)) {
+    throw new TypeError("Cannot use ALERT_WEBHOOK_URL: it must be an address such as https://hooks.example.com/alerts");
+  }
+  return { webhook: { url, secret } };
+}
+
+const loopbackHost = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|::1)$/i;
+
+/** The mail server of an address such as `smtp://user:password@mail.example.com:587`. */
+function readMailServer(address: string): Omit<MailSettings, "from"> {
+  const form = /^smtps?:\/\/(?:[^/?#@\s]*@)?(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?\/?$/;
+  const url = form.test(address) ? URL.parse(address) : null;
+  if (!url) {
+    throw new TypeError(
+      "Cannot use SMTP_URL: it must be an address such as smtp://user:password@mail.example.com:587, without a path",
+    );
+  }
+  const isImplicitTls = url.protocol === "smtps:";
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const hasLogin = url.username !== "";
+  const server = {
+    host,
+    port: url.port === "" ? (isImplicitTls ? 465 : 587) : Number(url.port),
+    isImplicitTls,
+    allowsClearText: !hasLogin || loopbackHost.test(host),
+  };
+  if (!hasLogin) return server;
+  try {
+    const login = { user: decodeURIComponent(url.username), password: decodeURIComponent(url.password) };
+    return { ...server, login };
+  } catch {
+    throw new TypeError("Cannot use SMTP_URL: % in the user or the password must be written as %25");
+  }
+}
+
+/** A sender: an address, or a name and an address. */
+function readSender(value: string): MailSettings["from"] {
+  const {
+    name = "",
+    named,
+    plain,
+  } = /^(?:(?<name>[^<>"\r\n]{1,100}?) *<(?<named>[^<>]+)>|(?<plain>\S+))$/.exec(value)?.groups ?? {};
+  const address = named ?? plain ?? "";
+  if (/^[^\s@,;<>"()]+@[^\s@,;<>"()]+$/.test(address)) return { name, address };
+  throw new TypeError(
+    "Cannot use ALERT_EMAIL_FROM: it must be an e-mail address, or a name and an address as in Gateway <gateway@example.com>",
+  );
+}
+
+/** How alerts are mailed: both settings or none. */
+function mail(environment: Environment): MailSettings | undefined {
+  const server = text(environment, "SMTP_URL");
+  const sender = text(environment, "ALERT_EMAIL_FROM");
+  if (server === undefined && sender === undefined) return undefined;
+  if (server === undefined) throw new TypeError("Cannot use ALERT_EMAIL_FROM: SMTP_URL must be set too");
+  if (sender === undefined) throw new TypeError("Cannot use SMTP_URL: ALERT_EMAIL_FROM must be set too");
+  return { ...readMailServer(server), from: readSender(sender) };
+}
+
 /** Web origins in the form browsers send (RFC 6454, section 6.2). */
 function origins(environment: Environment): string[] {
   return list(environment, "REALTIME_ORIGINS").map((item) => {
@@ -263,6 +344,7 @@ export function readSettings(environment: Environment): Settings {
   const shared = redis(environment);
   const identity = organisationIds(environment, "CLOUD_IDENTITY_ORGANISATIONS");
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
+  const mailed = mail(environment);
   return {
     hostname: text(environment, "HOST") ?? "127.0.0.1",
     port: integer(environment, "PORT", { min: 0, max: 65_535 }) ?? 8787,
@@ -270,6 +352,7 @@ export function readSettings(environment: Environment): Settings {
     database,
     masterKeysFile: file ?? "data/master.keys",
     masterKeysFileGiven: file !== undefined,
+    ...(mailed && { mail: mailed }),
     gateway: {
       database,
       ...(authToken !== undefined && { databaseAuthToken: authToken }),
@@ -296,6 +379,7 @@ export function readSettings(environment: Environment): Settings {
       concurrency: concurrency(environment),
       files: files(environment),
       batches: batches(environment),
+      alerts: alertWebhook(environment),
     },
   };
 }

@@ -35,3 +35,68 @@ for (const [what, environment, megabytes] of [
     assert.equal(largestBodyBytes(readSettings(environment).gateway), megabytes * 1024 * 1024);
   });
 }
+
+test("readSettings() reads the webhook and the mail server of alerts", () => {
+  const { gateway, mail } = readSettings({
+    ALERT_WEBHOOK_URL: "https://hooks.example.com/alerts?team=1",
+    ALERT_WEBHOOK_SECRET: "an-obvious-fake-secret",
+    SMTP_URL: "smtp://some%40one:p%3Ass@mail.example.com",
+    ALERT_EMAIL_FROM: "Our Gateway <gateway@example.com>",
+  });
+  assert.deepEqual(gateway.alerts?.webhook, {
+    url: "https://hooks.example.com/alerts?team=1",
+    secret: "an-obvious-fake-secret",
+  });
+  assert.deepEqual(mail, {
+    host: "mail.example.com",
+    port: 587,
+    isImplicitTls: false,
+    allowsClearText: false,
+    login: { user: "some@one", password: "p:ss" },
+    from: { name: "Our Gateway", address: "gateway@example.com" },
+  });
+  const none = readSettings({});
+  assert.deepEqual([none.gateway.alerts, none.mail], [{}, undefined]);
+});
+
+for (const [url, wanted] of [
+  ["smtps://mail.example.com", { port: 465, isImplicitTls: true, allowsClearText: true }],
+  ["smtp://mail.example.com:25/", { port: 25, isImplicitTls: false, allowsClearText: true }],
+  ["smtp://a:b@localhost:1025", { host: "localhost", port: 1025, allowsClearText: true }],
+  ["smtp://a:b@[::1]:1025", { host: "::1", allowsClearText: true }],
+] as const) {
+  test(`readSettings() reads the mail server ${url}`, () => {
+    const { mail } = readSettings({ SMTP_URL: url, ALERT_EMAIL_FROM: "gateway@example.com" });
+    assert.deepEqual({ ...mail, ...wanted }, mail);
+    assert.deepEqual(mail?.from, { name: "", address: "gateway@example.com" });
+  });
+}
+
+const sender = { ALERT_EMAIL_FROM: "gateway@example.com" };
+const server = { SMTP_URL: "smtp://mail.example.com" };
+for (const [environment, named] of [
+  [{ ALERT_WEBHOOK_URL: "hooks.example.com" }, "ALERT_WEBHOOK_URL"],
+  [{ ALERT_WEBHOOK_URL: "ftp://hooks.example.com" }, "ALERT_WEBHOOK_URL"],
+  [{ ALERT_WEBHOOK_URL: "https://user:secret@hooks.example.com" }, "ALERT_WEBHOOK_URL"],
+  [{ ALERT_WEBHOOK_SECRET: "an-obvious-fake-secret" }, "ALERT_WEBHOOK_SECRET"],
+  [{ ...sender, SMTP_URL: "mail.example.com" }, "SMTP_URL"],
+  [{ ...sender, SMTP_URL: "https://mail.example.com" }, "SMTP_URL"],
+  [{ ...sender, SMTP_URL: "smtp://mail.example.com/path" }, "SMTP_URL"],
+  [{ ...sender, SMTP_URL: "smtp://mail.example.com?tls.rejectUnauthorized=false" }, "SMTP_URL"],
+  [{ ...sender, SMTP_URL: "smtp://mail.example.com:99999" }, "SMTP_URL"],
+  [{ ...sender, SMTP_URL: "smtp://a%zz:b@mail.example.com" }, "SMTP_URL"],
+  [{ ...sender, SMTP_URL: "smtp://" }, "SMTP_URL"],
+  [{ ...server, ALERT_EMAIL_FROM: "nobody" }, "ALERT_EMAIL_FROM"],
+  [{ ...server, ALERT_EMAIL_FROM: "a@example.com, b@example.com" }, "ALERT_EMAIL_FROM"],
+  [{ ...server, ALERT_EMAIL_FROM: "Name <a@example.com> <b@example.com>" }, "ALERT_EMAIL_FROM"],
+  [{ ...server, ALERT_EMAIL_FROM: "Name\r\nBcc: x <a@example.com>" }, "ALERT_EMAIL_FROM"],
+  [server, "SMTP_URL"],
+  [sender, "ALERT_EMAIL_FROM"],
+] as const) {
+  test(`readSettings() refuses ${JSON.stringify(environment)}`, () => {
+    assert.throws(
+      () => readSettings(environment),
+      ({ message }: Error) => message.startsWith(`Cannot use ${named}: `) && !message.includes("secret@"),
+    );
+  });
+}

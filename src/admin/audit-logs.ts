@@ -55,7 +55,7 @@ async function readFilter(call: AdminCall<undefined>): Promise<Filter<AuditLogRo
   const { query } = call;
   const given = {
     method: readChoice(query, "method", ["POST", "PUT", "DELETE"]),
-    userType: readChoice(query, "user_type", ["user", "api_key"]),
+    userType: readChoice(query, "user_type", ["user", "api_key", "system"]),
     requestId: readText(query, "request_id"),
     userId: readText(query, "user_id"),
     clientIp: readText(query, "client_ip"),
@@ -91,7 +91,7 @@ const filters = {
   uri: "Part of the path",
   request_id: "One request",
   user_id: "The acting user or key",
-  user_type: "user or api_key",
+  user_type: "user, api_key, or system for alerts of budgets",
   workspace_id: "One workspace",
   ...audited,
   client_ip: "Address of the caller",

@@ -5,7 +5,11 @@ import type { LimitHolder } from "../policies/applied.ts";
 
 /** The limits of a key, or those in the claims of a token. */
 export function holderOfKey(
-  { id, organisationId }: Pick<ApiKeyRow, "id" | "organisationId">,
+  {
+    id,
+    organisationId,
+    workspaceId = null,
+  }: Pick<ApiKeyRow, "id" | "organisationId"> & Partial<Pick<ApiKeyRow, "workspaceId">>,
   {
     usageLimits,
     rateLimits,
@@ -15,6 +19,7 @@ export function holderOfKey(
   return {
     id,
     organisationId,
+    alerted: { kind: "api_key", id, workspaceId },
     bucket: `api_key:${id}`,
     holder: "API Key",
     codes: { usage: "api_key_exhaust_error", rate: "api_key_rate_limit_error" },
@@ -30,6 +35,7 @@ export function holderOfWorkspace(row: WorkspaceRow): LimitHolder {
   return {
     id,
     organisationId,
+    alerted: { kind: "workspace", id, workspaceId: id },
     bucket: `workspace_id:${id}`,
     holder: `workspace ${slug}`,
     codes: { usage: "workspace_exhaust_error", rate: "workspace_rate_limit_error" },
@@ -41,10 +47,11 @@ export function holderOfWorkspace(row: WorkspaceRow): LimitHolder {
 
 /** The limits of a stored provider. */
 export function holderOfProvider(row: ProviderRow): LimitHolder {
-  const { id, organisationId, slug, usageLimits, rateLimits, lastResetAt } = row;
+  const { id, organisationId, workspaceId, slug, usageLimits, rateLimits, lastResetAt } = row;
   return {
     id,
     organisationId,
+    alerted: { kind: "provider", id, workspaceId },
     bucket: `virtual_key:${slug}`,
     holder: `provider ${slug}`,
     codes: { usage: "virtual_key_exhaust_error", rate: "virtual_key_rate_limit_error" },
@@ -65,6 +72,7 @@ export function holderOfAccess(
   return {
     id: `${integrationId}:${workspaceId}`,
     organisationId,
+    alerted: { kind: "integration", id: integrationId, workspaceId },
     bucket: `integration:${integrationId}`,
     holder: "workspace at this integration",
     codes: { usage: "integration_exhaust_error", rate: "integration_rate_limit_error" },

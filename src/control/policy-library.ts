@@ -31,7 +31,8 @@ export function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit {
     periodic_reset_days: row.periodicResetDays,
     next_usage_reset_at: row.nextUsageResetAt,
   };
-  return toUsageLimit(stored, row);
+  const { id, organisationId, workspaceId } = row;
+  return toUsageLimit(stored, { id, organisationId, alerted: { kind: "policy", id, workspaceId } });
 }
 
 /** A usage policy as requests meet it. */

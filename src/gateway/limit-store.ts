@@ -1,12 +1,14 @@
 import type { Limits, Services } from "../context.ts";
+import { createLimitAlerts } from "../control/alerts/alerts.ts";
+import { createLimitAlertStore } from "../db/stores/limit-alerts.ts";
 import { createLimitCounterStore, type LimitCounterStore } from "../db/stores/limit-counters.ts";
 import type { Clock } from "../lib/clock.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
 import { Ledger } from "../policies/ledger.ts";
-import type { LimitStore } from "../policies/limit-store.ts";
+import type { LimitStore, LimitUseObserver } from "../policies/limit-store.ts";
 import { RedisLimitStore } from "../policies/redis/redis-store.ts";
 import type { OpenData } from "./data.ts";
-import { type GatewayOptions, warnOf } from "./options.ts";
+import { type GatewayOptions, logOf, warnOf } from "./options.ts";
 
 /** What counters of limits are made from. */
 interface LimitParts extends Pick<OpenData, "database" | "installation"> {
@@ -26,7 +28,7 @@ function longestCallMs(limits: Limits): number {
 async function createShared(
   { redis, connectRedis, ...options }: GatewayOptions & { redis: NonNullable<GatewayOptions["redis"]> },
   { clock, installation }: LimitParts,
-  { stored, limits }: { stored: LimitCounterStore; limits: Limits },
+  { stored, limits, onUsed }: { stored: LimitCounterStore; limits: Limits; onUsed: LimitUseObserver },
 ): Promise<LimitStore> {
   if (!connectRedis)
     throw new TypeError("Cannot count in Redis: this runtime has no sockets, and no connectRedis is set");
@@ -38,25 +40,54 @@ async function createShared(
     mac: (options.createMac ?? webMac)(key),
     random: options.random ?? Math.random,
     warn: warnOf(options),
+    onUsed,
     timeoutMs: redis.timeoutMs,
     longestCallMs: longestCallMs(limits),
   });
 }
 
-/** Counters of limits, with what earlier processes counted: those of this process, or in Redis those of all processes. */
+const defaultAlerts = { timeoutMs: 10_000, lookEveryMs: 10_000 };
+
+/** Alerts of what counters reach. */
+function createAlerts(
+  options: GatewayOptions,
+  { clock, database }: LimitParts,
+  { control: { stores, committer, vault }, outbound }: Pick<Services, "control" | "outbound">,
+): Services["limitAlerts"] {
+  return createLimitAlerts({
+    ...defaultAlerts,
+    ...options.alerts,
+    stores,
+    committer,
+    vault,
+    outbound,
+    clock,
+    store: createLimitAlertStore(database),
+    log: logOf(options),
+    warn: warnOf(options),
+  });
+}
+
+/**
+ * Counters of limits, with what earlier processes counted, and alerts of what they reach. The counters are those of this
+ * process, or in Redis those of all processes.
+ */
 export async function createLimits(
   options: GatewayOptions,
   parts: LimitParts,
-  limits: Limits,
-): Promise<Pick<Services, "limitStore" | "limitCounters">> {
+  services: Pick<Services, "control" | "outbound" | "limits">,
+): Promise<Pick<Services, "limitAlerts" | "limitStore" | "limitCounters">> {
   const { clock, database } = parts;
+  const limitAlerts = createAlerts(options, parts, services);
   const limitCounters = createLimitCounterStore(database);
+  const onUsed = limitAlerts.observe;
   const { redis } = options;
   if (redis) {
-    const limitStore = await createShared({ ...options, redis }, parts, { stored: limitCounters, limits });
-    return { limitStore, limitCounters };
+    const shared = { stored: limitCounters, limits: services.limits, onUsed };
+    const limitStore = await createShared({ ...options, redis }, parts, shared);
+    return { limitAlerts, limitStore, limitCounters };
   }
-  const limitStore = new Ledger({ now: clock.now });
+  const limitStore = new Ledger({ now: clock.now, onUsed });
   limitStore.restore(await limitCounters.readLive(clock.now()));
-  return { limitStore, limitCounters };
+  return { limitAlerts, limitStore, limitCounters };
 }

@@ -1,5 +1,6 @@
 import type { ConcurrencyLimits } from "../context/concurrency.ts";
 import type { Limits } from "../context.ts";
+import type { AlertSettings } from "../control/alerts/parts.ts";
 import type { S3Settings } from "../control/files/pieces.ts";
 import type { FileLimits } from "../control/files/storage.ts";
 import type { TokenSettings } from "../control/tokens.ts";
@@ -82,12 +83,19 @@ export interface GatewayOptions {
   savedOnly?: boolean;
   /** Numbers in [0, 1) for routing. */
   random?: () => number;
+  /** How alerts of budgets are delivered, besides the audit log and the log lines. Default: only to webhooks of organisations. */
+  alerts?: Partial<AlertSettings>;
   /** Credential of this gateway's deployment, from the response to its creation. */
   clientAuth?: string;
   /** Called with warnings for the operator; by default written to the console. */
   warn?: (message: string, error?: unknown) => void;
   /** Called with important log lines; by default written to the console. */
   log?: (line: string) => void;
+}
+
+/** Where important log lines go. */
+export function logOf({ log }: GatewayOptions): NonNullable<GatewayOptions["log"]> {
+  return log ?? ((line) => console.log(line));
 }
 
 /** Where warnings for the operator go. */

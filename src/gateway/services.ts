@@ -317,7 +317,7 @@ export async function createServices(
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],
-    ...(await createLimits(options, parts, limits)),
+    ...(await createLimits(options, parts, { control: identity.control, outbound, limits })),
     unpriced: new UnpricedCalls((message) => warnOf(options)(redactor.text(message))),
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),

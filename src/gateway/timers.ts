@@ -3,7 +3,7 @@ import { startAuditHeadLog } from "../control/audit-heads.ts";
 import { followEveryMs } from "../control/follower.ts";
 import { dayMs } from "../lib/periods.ts";
 import type { LogWriter } from "../logs/writer.ts";
-import { type GatewayOptions, warnOf } from "./options.ts";
+import { type GatewayOptions, logOf, warnOf } from "./options.ts";
 
 /** How often old log rows are removed, and how many at a time. */
 const purgeEveryMs = 60_000;
@@ -30,6 +30,9 @@ export function startTimers(
     services.limitCounters
       .purge(services.clock.now() - dayMs)
       .catch((error) => warn("Cannot remove old counters of limits", error));
+    services.limitAlerts
+      .purge(services.clock.now() - dayMs)
+      .catch((error) => warn("Cannot remove old alerts of budgets", error));
     services.files.cleanUp().catch((error) => warn("Cannot remove the content of old files", error));
     services.responses.cleanUp().catch((error) => warn("Cannot remove old responses", error));
     services.control.cleanUp().catch((error) => warn("Cannot update expired keys", error));
@@ -46,8 +49,7 @@ export function startTimers(
       },
     );
   }, followEveryMs);
-  const log = options.log ?? ((line) => console.log(line));
-  const stopHeadLog = startAuditHeadLog(services.control.stores, { log, warn });
+  const stopHeadLog = startAuditHeadLog(services.control.stores, { log: logOf(options), warn });
   return () => {
     stopHeadLog();
     clearInterval(streams);

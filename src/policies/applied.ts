@@ -1,6 +1,6 @@
 import { isObject } from "../lib/json.ts";
 import { dayMs } from "../lib/periods.ts";
-import type { Limit, LimitStore } from "./limit-store.ts";
+import type { BucketState, BudgetHolder, Limit, LimitStore } from "./limit-store.ts";
 import type { Window } from "./windows.ts";
 
 /** Nano-dollars of a dollar. */
@@ -19,10 +19,7 @@ export interface AppliedLimit {
 }
 
 /** A record with limits. */
-export interface LimitHolder {
-  /** Id of the record. */
-  readonly id: string;
-  readonly organisationId: string;
+export interface LimitHolder extends BudgetOwner {
   /** What the limits count in: requests of the record share it. */
   readonly bucket: string;
   readonly holder: string;
@@ -46,18 +43,22 @@ function budgetsOf(record: LimitHolder): Limit[] {
 
 /** What was used of a budget. */
 export interface BudgetUse {
-  /** In the unit of the budget: dollars, tokens or requests. */
-  readonly used: number;
-  readonly isExhausted: boolean;
+  readonly limit: Limit;
+  readonly bucket: string;
+  /** In its current window. */
+  readonly state: BucketState;
 }
 
-/** What was used of the budget of a record in its current period. */
-export async function usageOf(record: LimitHolder, store: LimitStore): Promise<BudgetUse> {
+/** What was used of the budget of a record in its current period. Undefined where it has none. */
+export async function usageOf(record: LimitHolder, store: LimitStore): Promise<BudgetUse | undefined> {
   const [limit] = budgetsOf(record);
-  if (!limit) return { used: 0, isExhausted: false };
-  const { used } = await store.read(limit, record.bucket);
-  return { used: toShownUse(limit, used), isExhausted: used >= limit.most };
+  if (!limit) return undefined;
+  const { bucket } = record;
+  return { limit, bucket, state: await store.read(limit, bucket) };
 }
+
+/** Whether a budget is used up. */
+export const isUsedUp = ({ limit, state }: Pick<BudgetUse, "limit" | "state">): boolean => state.used >= limit.most;
 
 /** An amount of a limit as the API shows it: dollars, tokens or requests. */
 export function toShownUse({ counts }: Pick<Limit, "counts">, used: number): number {
@@ -125,16 +126,26 @@ function windowOf({
 }
 
 /** The record or policy that has a limit. */
-type LimitOwner = Pick<LimitHolder, "id" | "organisationId">;
+interface LimitOwner {
+  /** Id of the record. */
+  readonly id: string;
+  readonly organisationId: string;
+}
+
+/** The record or policy that has a budget. */
+interface BudgetOwner extends LimitOwner {
+  /** The record as alerts name it. */
+  readonly alerted: BudgetHolder;
+}
 
 /** An amount of a budget as counters hold it. */
 const toCounted = (type: StoredUsageLimit["type"], amount: number): number =>
   type === "cost" ? Math.min(Math.round(amount * nanosOfDollar), Number.MAX_VALUE) : amount;
 
 /** The limit of a stored budget. Undefined where it bounds nothing. */
-export function toUsageLimit(stored: StoredUsageLimit & { credit_limit: number }, owner: LimitOwner): Limit;
-export function toUsageLimit(stored: StoredUsageLimit, owner: LimitOwner): Limit | undefined;
-export function toUsageLimit(stored: StoredUsageLimit, owner: LimitOwner): Limit | undefined {
+export function toUsageLimit(stored: StoredUsageLimit & { credit_limit: number }, owner: BudgetOwner): Limit;
+export function toUsageLimit(stored: StoredUsageLimit, owner: BudgetOwner): Limit | undefined;
+export function toUsageLimit(stored: StoredUsageLimit, owner: BudgetOwner): Limit | undefined {
   const { id = owner.id, type, credit_limit: most, alert_threshold: alertAt } = stored;
   if (most == null) return undefined;
   const window = windowOf(stored);
@@ -146,6 +157,7 @@ export function toUsageLimit(stored: StoredUsageLimit, owner: LimitOwner): Limit
     most: toCounted(type, most),
     window,
     alertAt: alertAt == null ? null : toCounted(type, alertAt),
+    budget: { id, holder: owner.alerted },
   };
 }
 

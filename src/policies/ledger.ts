@@ -123,7 +123,13 @@ export class Ledger implements LimitStore {
       const bucket = this.#bucketOf(claim, time);
       const left = this.#mostHere(claim.limit.most, bucket.usedBefore) - bucket.used - bucket.reserved;
       // a bucket that is used up admits nothing, not even what needs nothing of it
-      if (left <= 0 || claim.least > left) return { claim, resetsAt: bucket.span.end };
+      if (left <= 0 || claim.least > left) {
+        const { name, used, span } = bucket;
+        if (used >= claim.limit.most) {
+          this.#onUsed?.({ limit: claim.limit, bucket: name, span, before: used, after: used });
+        }
+        return { claim, resetsAt: span.end };
+      }
       const reserved = claim.least + Math.min(claim.beyond, left - claim.least);
       bookings.push({ claim, bucket, reserved, start: bucket.span.start });
     }

@@ -1,8 +1,24 @@
 import type { LimitIncrement } from "../schemas/logs.ts";
-import { type Span, startOf, type Window } from "./windows.ts";
+import { endOf, type Span, startOf, type Window } from "./windows.ts";
 
 /** What a limit counts. Cost is whole nano-dollars. */
 export type Counted = "requests" | "tokens" | "cost";
+
+/** A budget and the record that has it, for alerts. */
+export interface Budget {
+  /** Id of the budget as the API shows it. */
+  readonly id: string;
+  readonly holder: BudgetHolder;
+}
+
+/** The record that has a budget. */
+export interface BudgetHolder {
+  /** `api_key` also stands for tokens of identity providers. */
+  readonly kind: "api_key" | "workspace" | "provider" | "integration" | "policy";
+  readonly id: string;
+  /** Null for records of the organisation, and where it is not known. */
+  readonly workspaceId: string | null;
+}
 
 /** A bound on what is used within a window. */
 export interface Limit {
@@ -14,6 +30,8 @@ export interface Limit {
   readonly window: Window;
   /** Use from which its holder is alerted, in the unit of `most`. */
   readonly alertAt: number | null;
+  /** The budget that it is. Absent: a rate limit, which gives no alerts. */
+  readonly budget?: Budget;
 }
 
 /** What a request asks of one limit before it is made. */
@@ -55,17 +73,17 @@ export interface Reservation {
   release(): void;
 }
 
-/** Something was used of a bucket. */
-interface LimitUse {
+/** Something was used of a bucket, or a request was refused because it is used up. */
+export interface LimitUse {
   readonly limit: Limit;
   readonly bucket: string;
   readonly span: Span;
-  /** Use of the bucket in its window before and after. */
+  /** Use of the bucket in its window before and after. They are equal for a refusal. */
   readonly before: number;
   readonly after: number;
 }
 
-/** Receives each use of a limit. It must not throw. */
+/** Receives each use of a limit, and each refusal by one that is used up. It must not throw. */
 export type LimitUseObserver = (use: LimitUse) => void;
 
 type Eventually<Value> = Value | Promise<Value>;
@@ -107,6 +125,5 @@ export const overflowBucket = "*";
 
 /** What a counter gains. A use that a reset takes away is negative. */
 export function toIncrement(limit: Pick<Limit, "id">, bucket: string, span: Span, used: number): LimitIncrement {
-  const windowEnd = Number.isFinite(span.end) ? span.end : null;
-  return { limitId: limit.id, bucket, windowStart: startOf(span), windowEnd, used };
+  return { limitId: limit.id, bucket, windowStart: startOf(span), windowEnd: endOf(span), used };
 }

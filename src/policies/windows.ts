@@ -17,6 +17,12 @@ export interface Span {
   readonly end: number;
 }
 
+/** Begin of a window as it is stored: 0 where it has none. */
+export const startOf = ({ start }: Span): number => (Number.isFinite(start) ? start : 0);
+
+/** End of a window as it is stored: null where it has none. */
+export const endOf = ({ end }: Span): number | null => (Number.isFinite(end) ? end : null);
+
 const minuteMs = 60_000;
 const lengths = { second: 1_000, minute: minuteMs, hour: 60 * minuteMs, day: dayMs } as const;
 
@@ -49,6 +55,3 @@ export function spanOf(window: Window, time: number): Span {
   const start = from + Math.floor((time - from) / length) * length;
   return { start, end: start + length };
 }
-
-/** Begin of a window as counters store it, in Unix milliseconds: 0 where it has none. */
-export const startOf = ({ start }: Span): number => (Number.isFinite(start) ? start : 0);

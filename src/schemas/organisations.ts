@@ -59,6 +59,8 @@ const settings = {
   disable_auto_provision_user: v.nullish(Flag),
   gateway_url: v.nullish(ShownUrl),
   mcp_gateway_url: v.nullish(ShownUrl),
+  alert_webhook: v.nullish(Text(2_048)),
+  alert_webhook_secret: v.nullish(Text(512)),
   default_cache_ttl: v.nullish(wholeFrom(1)),
   unpriced_models: v.nullish(v.picklist(["block", "allow", "fallback"], "must be block, allow or fallback")),
   fallback_price: v.nullish(v.object({ input: TokenPrice, output: TokenPrice })),

@@ -8,6 +8,7 @@ import { describeFailure, runCommand } from "./cli.ts";
 import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogThread } from "./log-thread.ts";
+import { createMailer } from "./mailer.ts";
 import { connectRedis } from "./redis.ts";
 import { loadTransport, runtime } from "./runtime-transport.ts";
 import { zstdCodec } from "./text-codec.ts";
@@ -31,7 +32,8 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
     logCodec: zstdCodec,
     readFile: readCloudFile,
   };
-  return createGateway({ ...settings.gateway, ...host });
+  const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };
+  return createGateway({ ...settings.gateway, ...host, alerts });
 }
 
 /** Time between "not ready" and "no new connections", so that load balancers notice. */

@@ -158,6 +158,60 @@ for (const [body, wanted] of [
   });
 }
 
+test("the webhook of alerts and its secret are stored sealed, shown masked, and preserved by their masks", async () => {
+  const shown = async () => {
+    const { data } = await done(call<{ data: Record<string, unknown> }>(gateway, `GET ${path}`));
+    return [data.alert_webhook, data.alert_webhook_secret];
+  };
+  assert.deepEqual(await shown(), [null, null]);
+  const address = "https://hooks.example.com/services/an-obvious-fake-secret-path?key=fake-query-secret";
+  const secret = "an-obvious-fake-signing-secret";
+  await put({ alert_webhook: address, settings: { alert_webhook_secret: secret } });
+  const masks = ["https://hooks.example.com/*****", "an*****ret"];
+  assert.deepEqual(await shown(), masks);
+  const database = await gateway.openFile();
+  const sealed = async () => {
+    const { rows } = await database.read(
+      "SELECT field, sealed FROM secrets WHERE kind = 'organisations' ORDER BY field",
+    );
+    return rows.map(({ field, sealed }) => `${field} ${sealed}`);
+  };
+  const before = await sealed();
+  assert.deepEqual(
+    before.map((row) => row.split(" ")[0]),
+    ["alert_webhook", "alert_webhook_secret"],
+  );
+  await put({ alert_webhook: masks[0], alert_webhook_secret: masks[1] });
+  assert.deepEqual(await sealed(), before);
+  for (const table of ["organisations", "audit_logs", "secrets", "changes"]) {
+    const { rows } = await database.read(`SELECT * FROM ${table}`);
+    assert.doesNotMatch(JSON.stringify(rows), /fake-secret-path|fake-query-secret|fake-signing-secret/);
+  }
+  await put({ alert_webhook: "https://alerts.example.com" });
+  assert.deepEqual(await shown(), ["https://alerts.example.com", masks[1]]);
+  await put({ alert_webhook: null, settings: { alert_webhook_secret: null } });
+  assert.deepEqual([await shown(), await sealed()], [[null, null], []]);
+});
+
+for (const [body, wanted] of [
+  [{ alert_webhook: "hooks.example.com" }, "alert_webhook"],
+  [{ alert_webhook: "http://hooks.example.com" }, "alert_webhook"],
+  [{ alert_webhook: "https://user:secret@hooks.example.com" }, "alert_webhook"],
+  [{ alert_webhook: "https://10.0.0.1/alerts" }, "alert_webhook"],
+  [{ alert_webhook: "https://169.254.169.254/latest" }, "alert_webhook"],
+  [{ alert_webhook: "https://hooks.localhost/alerts" }, "alert_webhook"],
+  [{ alert_webhook: "http://127.0.0.1:5432/alerts" }, "alert_webhook"],
+  [{ alert_webhook: "https://hooks.example.com/*****" }, "alert_webhook"],
+  [{ alert_webhook: "" }, "alert_webhook"],
+  [{ settings: { alert_webhook: "https://192.168.0.1/" } }, "settings.alert_webhook"],
+  [{ alert_webhook_secret: "short" }, "alert_webhook_secret"],
+  [{ settings: { alert_webhook_secret: "an*****ret" } }, "settings.alert_webhook_secret"],
+] as const) {
+  test(`PUT /organisations refuses ${JSON.stringify(body)}`, async () => {
+    assert.equal(await problem(gateway, `PUT ${path}`, { body }), `400 AB01 ${wanted}`);
+  });
+}
+
 test("other organisations are not found, like unknown ones; workspace keys reach none", async () => {
   for (const id of [other.organisationId, crypto.randomUUID(), "nowhere"]) {
     assert.equal(await refusal(call(gateway, `GET /organisations/${id}`)), "404 AB08");

@@ -119,6 +119,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     // tests wait for their rows
     logFlushMs: 10,
     warn: (message) => (message.startsWith("Cannot price calls") ? priceWarnings : warnings).push(message),
+    log: () => {},
     ...rest,
   });
   await gateway.start();

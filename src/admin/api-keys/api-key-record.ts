@@ -1,9 +1,7 @@
 import type { KeyKind } from "../../auth/scopes.ts";
-import { holderOfKey } from "../../control/limit-holders.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
 import { isObject } from "../../lib/json.ts";
-import type { LimitStore } from "../../policies/limit-store.ts";
-import { showUsage, toNextReset } from "../core/limits.ts";
+import { type showUsages, toNextReset } from "../core/limits.ts";
 import { toIso } from "../core/request.ts";
 
 /** A stored key's kind; the column is only written with one of these. */
@@ -17,14 +15,16 @@ export function scopesOf(row: Pick<ApiKeyRow, "scopes">): string[] {
   return Array.isArray(scopes) ? scopes.map(String) : [];
 }
 
+type ShownUsage = Awaited<ReturnType<typeof showUsages>>[number] | undefined;
+
 /**
  * A key as responses show it: masked.
  *
  * @param isExpiryEnforced Whether a maximum lifetime applies to it.
+ * @param usage Its budget as it is shown.
  */
-export async function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, limits: LimitStore) {
+export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, usage: ShownUsage) {
   const defaults = isObject(row.defaults) ? row.defaults : null;
-  const usage = await showUsage(holderOfKey(row, row), limits);
   return {
     id: row.id,
     key: row.masked,
@@ -37,7 +37,7 @@ export async function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, lim
     status: row.status === "active" ? (usage?.status ?? "active") : row.status,
     creation_mode: row.creationMode,
     rate_limits: row.rateLimits ?? [],
-    usage_limits: usage,
+    usage_limits: usage ?? null,
     reset_usage: null,
     last_reset_at: toIso(row.lastResetAt),
     next_usage_reset_at: toNextReset(row.usageLimits),

@@ -6,10 +6,10 @@ import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import type { Filter, ListOptions, Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
-import { usageOf } from "../../policies/applied.ts";
+import { type BudgetUse, isUsedUp, usageOf } from "../../policies/applied.ts";
 import { CreateApiKey, type KeyDefaults, RotateApiKey, UpdateApiKey } from "../../schemas/api-keys.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
-import { toStoredUsage } from "../core/limits.ts";
+import { showUsages, toStoredUsage } from "../core/limits.ts";
 import { applyMetadataSchema } from "../core/metadata-schema.ts";
 import { requireConfig } from "../core/named-records.ts";
 import {
@@ -53,11 +53,12 @@ async function toRecords({ stores, context }: AdminCall<unknown>, rows: readonly
   const tenant = { organisationId, workspaceId: null };
   const workspaces = ids.size === 0 ? [] : await stores.workspaces.all(tenant, { where: { id: [...ids] } });
   const workspaceOf = new Map(workspaces.map((workspace) => [workspace.id, workspace]));
-  const shown = rows.map((row) => {
+  const holders = rows.map((row) => holderOfKey(row, row));
+  const usages = await showUsages(holders, context.services);
+  return rows.map((row, index) => {
     const rules = readUserKeyRules(kindOf(row), organisation, workspaceOf.get(row.workspaceId ?? ""));
-    return toKeyRecord(row, rules.maxDays !== null, context.services.limitStore);
+    return toKeyRecord(row, rules.maxDays !== null, usages[index]);
   });
-  return Promise.all(shown);
 }
 
 function readIds(query: URLSearchParams): string[] | undefined {
@@ -78,7 +79,8 @@ async function listExhausted(call: AdminCall<unknown>, tenant: Tenant, where: Fi
     const options = { where: { ...where, status: "active" }, present: ["usageLimits"] as const };
     const { rows } = await call.stores.apiKeys.list(tenant, { ...options, page: { offset, limit: pageKeys } });
     const uses = await Promise.all(rows.map((row) => usageOf(holderOfKey(row, row), limitStore)));
-    found.push(...rows.flatMap(({ id }, index) => (uses[index]?.isExhausted ? [id] : [])));
+    const isExhausted = (use: BudgetUse | undefined) => use !== undefined && isUsedUp(use);
+    found.push(...rows.flatMap(({ id }, index) => (isExhausted(uses[index]) ? [id] : [])));
     if (rows.length < pageKeys) return found;
   }
 }

@@ -4,7 +4,7 @@ import { kindOfMember, plainName } from "../../lib/secret-names.ts";
 import { isPolicyKey } from "../../schemas/policies.ts";
 
 /** Fields of the control plane that are secret, besides those that are secret everywhere. */
-const secretFields = new Set(["key", "token", "clientauth", "vaultsecretid", "customheaders"]);
+const secretFields = new Set(["key", "token", "clientauth", "vaultsecretid", "customheaders", "alertwebhook"]);
 
 /**
  * Whether a field's name, or a path to it, means that its value is a secret.

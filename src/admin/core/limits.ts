@@ -1,8 +1,9 @@
+import type { Services } from "../../context.ts";
+import type { AlertFlags } from "../../control/alerts/alerts.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
 import { nextPeriodStart, startOfDay } from "../../lib/periods.ts";
-import { type BudgetUse, type LimitHolder, usageOf } from "../../policies/applied.ts";
-import type { LimitStore } from "../../policies/limit-store.ts";
+import { isUsedUp, type LimitHolder, toShownUse, usageOf } from "../../policies/applied.ts";
 import type { UsageLimits } from "../../schemas/control.ts";
 import { toIso } from "./request.ts";
 
@@ -39,12 +40,18 @@ export function toNextReset(stored: JsonValue | null): string | null {
   return isObject(stored) && typeof stored.next_usage_reset_at === "number" ? toIso(stored.next_usage_reset_at) : null;
 }
 
-/** A stored budget as responses show it, with the fields only the gateway writes. */
-function toShown(stored: JsonValue, { used, isExhausted }: BudgetUse) {
+/** The fields of a budget that only the gateway writes. */
+interface ShownUse {
+  status: "active" | "exhausted";
+  current_usage: number;
+  is_threshold_alerts_sent: boolean;
+  is_exhausted_alerts_sent: boolean;
+}
+
+/** A stored budget as responses show it. */
+function toShown(stored: JsonValue, use: ShownUse) {
   if (!isObject(stored)) return null;
-  const own = { status: isExhausted ? "exhausted" : "active", current_usage: used };
-  const alerts = { is_threshold_alerts_sent: false, is_exhausted_alerts_sent: false };
-  return { ...own, ...alerts, ...stored, next_usage_reset_at: toNextReset(stored) };
+  return { ...use, ...stored, next_usage_reset_at: toNextReset(stored) };
 }
 
 /** A list of limits as it is stored: null if empty. Absent stays absent. */
@@ -61,21 +68,55 @@ export function toStoredUsageList(
   return given ? given.map((limit) => toStoredUsage(limit, now)) : given;
 }
 
-const unused: BudgetUse = { used: 0, isExhausted: false };
-
-/** The budget of a record as it is shown. */
-export async function showUsage(record: LimitHolder, limits: LimitStore) {
-  // written by `toStoredUsage`
-  return toShown(record.usageLimits as JsonValue, await usageOf(record, limits));
+/** Which alerts a budget sent, as it is shown. */
+export function showFlags(flags: AlertFlags | undefined) {
+  const { isThresholdSent = false, isExhaustedSent = false } = flags ?? {};
+  return { is_threshold_alerts_sent: isThresholdSent, is_exhausted_alerts_sent: isExhaustedSent };
 }
 
-/** The budgets of a record that has a list of them, as they are shown. */
-export async function showUsageList(record: LimitHolder, limits: LimitStore) {
-  // written by `toStoredUsageList`, with at most one entry
-  const { usageLimits } = record;
-  if (!Array.isArray(usageLimits)) return null;
-  const use = await usageOf(record, limits);
-  return usageLimits.map((one: JsonValue) => toShown(one, use));
+const unused: ShownUse = { status: "active", current_usage: 0, ...showFlags(undefined) };
+
+/** What was used of the budgets of records, in their order. */
+async function readUses(
+  records: readonly LimitHolder[],
+  { limitStore, limitAlerts }: Pick<Services, "limitAlerts" | "limitStore">,
+): Promise<ShownUse[]> {
+  const uses = await Promise.all(records.map((record) => usageOf(record, limitStore)));
+  const found = uses.filter((use) => use !== undefined);
+  const flags = await limitAlerts.readFlags(found);
+  const flagsOf = new Map(found.map((use, index) => [use, flags[index]]));
+  return uses.map((use): ShownUse => {
+    if (!use) return unused;
+    const { limit, state } = use;
+    return {
+      status: isUsedUp(use) ? "exhausted" : "active",
+      current_usage: toShownUse(limit, state.used),
+      ...showFlags(flagsOf.get(use)),
+    };
+  });
+}
+
+/** The budgets of records of one organisation as they are shown, in their order; null where a record has none. */
+export async function showUsages(
+  records: readonly LimitHolder[],
+  services: Pick<Services, "limitAlerts" | "limitStore">,
+) {
+  const uses = await readUses(records, services);
+  // written by `toStoredUsage`
+  return records.map(({ usageLimits }, index) => toShown(usageLimits as JsonValue, uses[index] ?? unused));
+}
+
+/** As `showUsages`, for records that have a list of budgets. */
+export async function showUsageLists(
+  records: readonly LimitHolder[],
+  services: Pick<Services, "limitAlerts" | "limitStore">,
+) {
+  const uses = await readUses(records, services);
+  return records.map(({ usageLimits }, index) => {
+    // written by `toStoredUsageList`, with at most one entry
+    if (!Array.isArray(usageLimits)) return null;
+    return usageLimits.map((one: JsonValue) => toShown(one, uses[index] ?? unused));
+  });
 }
 
 /** Budgets that nothing uses yet, as they are shown. */

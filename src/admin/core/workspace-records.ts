@@ -5,11 +5,10 @@ import { blocksInlineConfig, settingsOf, toRecord } from "../../control/settings
 import type { OrganisationRow, UserRow, WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { securitySettingsOf } from "../../endpoint/role.ts";
-import type { LimitStore } from "../../policies/limit-store.ts";
 import type { WorkspaceDefaults } from "../../schemas/workspaces.ts";
 import type { AdminCall } from "./endpoint.ts";
 import { toJson } from "./json-column.ts";
-import { showUsageList } from "./limits.ts";
+import { showUsageLists } from "./limits.ts";
 import { applyMetadataSchema, type RecordMetadata } from "./metadata-schema.ts";
 import { directions, requireConfig, requireGuardrails } from "./named-records.ts";
 import { requireFound, toIso } from "./request.ts";
@@ -42,10 +41,10 @@ export async function findWorkspace(call: AdminCall<unknown>, status = "active")
 }
 
 /** A workspace as the API shows it. */
-async function toWorkspace(
+function toWorkspace(
   row: WorkspaceRow,
   organisation: OrganisationRow,
-  { configSlugs, limits }: { configSlugs: ReadonlyMap<string, string>; limits: LimitStore },
+  { configSlugs, usage }: { configSlugs: ReadonlyMap<string, string>; usage: unknown },
 ) {
   const view = { organisation, workspace: row };
   const defaults = toRecord(row.defaults);
@@ -60,7 +59,7 @@ async function toWorkspace(
     description: row.description,
     defaults: shownDefaults,
     is_default: row.isDefault ? 1 : 0,
-    usage_limits: await showUsageList(holderOfWorkspace(row), limits),
+    usage_limits: usage ?? null,
     rate_limits: row.rateLimits,
     security_settings: securitySettingsOf(view),
     data_plane_security_settings: { block_inline_config: blocksInlineConfig(view) },
@@ -90,8 +89,8 @@ export async function toWorkspaces(
   });
   const configs = await stores.configs.all({ organisationId, workspaceId: null }, { where: { id: ids } });
   const configSlugs = new Map(configs.map(({ id, slug }) => [id, slug]));
-  const { limitStore: limits } = context.services;
-  return Promise.all(rows.map((row) => toWorkspace(row, organisation, { configSlugs, limits })));
+  const usages = await showUsageLists(rows.map(holderOfWorkspace), context.services);
+  return rows.map((row, index) => toWorkspace(row, organisation, { configSlugs, usage: usages[index] }));
 }
 
 /** Scopes a user with a role can use in a workspace. */

@@ -7,7 +7,7 @@ import { isObject } from "../../lib/json.ts";
 import { UpdateWorkspaceAccess } from "../../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
-import { showNewUsageList, showUsageList, toLimitList, toStoredUsageList } from "../core/limits.ts";
+import { showNewUsageList, showUsageLists, toLimitList, toStoredUsageList } from "../core/limits.ts";
 import { forbid, refuseField, toIso } from "../core/request.ts";
 import { findIntegration, ownOf, scopeOf, tenantOf } from "./integration-records.ts";
 import { createDefaultProvider } from "./provider-rows.ts";
@@ -25,35 +25,33 @@ function organisationOf({ organisationId }: IntegrationRow) {
   return { organisationId, workspaceId: null };
 }
 
-async function showAccess(
-  workspace: WorkspaceRow,
-  access: { enabled: true } | IntegrationWorkspaceRow,
-  { context }: Pick<AdminCall<unknown>, "context">,
-) {
-  const row = "integrationId" in access ? access : undefined;
+/** A workspace with its access; `access` is undefined for the workspace that has the integration. */
+function showAccess(workspace: WorkspaceRow, access: IntegrationWorkspaceRow | undefined, usage: unknown) {
   return {
     id: workspace.id,
     name: workspace.name,
     slug: workspace.slug,
-    enabled: access.enabled,
-    usage_limits: row ? await showUsageList(holderOfAccess(row), context.services.limitStore) : null,
-    rate_limits: row?.rateLimits ?? null,
-    last_reset_at: toIso(row?.lastResetAt),
+    enabled: access?.enabled ?? true,
+    usage_limits: usage ?? null,
+    rate_limits: access?.rateLimits ?? null,
+    last_reset_at: toIso(access?.lastResetAt),
   };
 }
 
 async function listWorkspaces(call: AdminCall<undefined>) {
-  const { stores } = call;
+  const { stores, context } = call;
   const integration = await findIntegration(call, "read");
   const tenant = organisationOf(integration);
   const workspaces = await stores.workspaces.all(tenant, { where: { status: "active" } });
   const accesses = await stores.integrationWorkspaces.all(tenant, { where: { integrationId: integration.id } });
-  const accessOf = new Map(accesses.map((access) => [access.workspaceId, access]));
+  const usages = await showUsageLists(accesses.map(holderOfAccess), context.services);
+  const accessOf = new Map(accesses.map((access, index) => [access.workspaceId, { access, usage: usages[index] }]));
   const shown = workspaces.flatMap((workspace) => {
-    const own = integration.workspaceId === workspace.id ? { enabled: true as const } : accessOf.get(workspace.id);
-    return own ? [showAccess(workspace, own, call)] : [];
+    if (integration.workspaceId === workspace.id) return [showAccess(workspace, undefined, null)];
+    const own = accessOf.get(workspace.id);
+    return own ? [showAccess(workspace, own.access, own.usage)] : [];
   });
-  return { total: shown.length, workspaces: await Promise.all(shown) };
+  return { total: shown.length, workspaces: shown };
 }
 
 /** Fields of access as they are stored; absent ones stay. */

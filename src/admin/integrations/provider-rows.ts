@@ -5,7 +5,7 @@ import type { Tenant } from "../../db/tenant-store.ts";
 import type { UpdateProvider } from "../../schemas/integrations.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
-import { showUsage, toLimitList, toStoredUsage } from "../core/limits.ts";
+import { showUsages, toLimitList, toStoredUsage } from "../core/limits.ts";
 import { createSlug, refuseField, toIso } from "../core/request.ts";
 import { showConfigurations, showKey } from "./integration-secrets.ts";
 
@@ -21,14 +21,23 @@ export interface JoinedProvider {
   integration: IntegrationRow;
 }
 
-/** A provider as responses show it, without settings of an integration that the organisation shares. */
-export async function showProvider(
-  { row, integration }: JoinedProvider,
+/** Providers of one organisation as responses show them, without settings of integrations that the organisation shares. */
+export async function showProviders(
+  providers: readonly JoinedProvider[],
   object: ProviderObject,
   { now, context }: Pick<AdminCall<unknown>, "context" | "now">,
 ) {
+  const holders = providers.map(({ row }) => holderOfProvider(row));
+  const usages = await showUsages(holders, context.services);
+  return providers.map((provider, index) => showProvider(provider, object, { now, usage: usages[index] ?? null }));
+}
+
+function showProvider(
+  { row, integration }: JoinedProvider,
+  object: ProviderObject,
+  { now, usage }: { now: number; usage: Awaited<ReturnType<typeof showUsages>>[number] },
+) {
   const isExpired = row.expiresAt !== null && row.expiresAt <= now;
-  const usage = await showUsage(holderOfProvider(row), context.services.limitStore);
   return {
     id: row.id,
     name: row.name,

@@ -9,7 +9,7 @@ import {
   createProviderRow,
   type JoinedProvider,
   type ProviderObject,
-  showProvider,
+  showProviders,
   toProviderChanges,
   type WorkspaceTenant,
 } from "./provider-rows.ts";
@@ -42,15 +42,16 @@ async function listProviders(call: AdminCall<undefined>, object: ProviderObject)
   const tenant = await requireWorkspace(call);
   const { rows, total } = await call.stores.providers.list(tenant, { page: readPage(call.query) });
   const integrations = await readIntegrations(call, tenant, rows);
-  const shown = rows.flatMap((row) => {
+  const joined = rows.flatMap((row) => {
     const integration = integrations.get(row.integrationId);
-    return integration ? [showProvider({ row, integration }, object, call)] : [];
+    return integration ? [{ row, integration }] : [];
   });
-  return toList(await Promise.all(shown), total);
+  return toList(await showProviders(joined, object, call), total);
 }
 
 async function readProvider(call: AdminCall<undefined>, object: ProviderObject) {
-  return showProvider(await findProvider(call), object, call);
+  const [shown] = await showProviders([await findProvider(call)], object, call);
+  return shown;
 }
 
 async function deleteProvider(call: AdminCall<undefined>) {

@@ -5,7 +5,7 @@ import type { Statement } from "../../db/client.ts";
 import type { SecretReferenceRow } from "../../db/tables/secrets.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { InvalidRequestError } from "../../errors.ts";
-import { AddressRefusedError, requireBaseUrl } from "../../lib/address.ts";
+import { requireBaseUrl } from "../../lib/address.ts";
 import { plainIssues } from "../../lib/issues.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import {
@@ -17,6 +17,7 @@ import {
   secretAuthFields,
   UpdateSecretReference,
 } from "../../schemas/secret-references.ts";
+import { requireSecureUrl } from "../core/addresses.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import {
   createSlug,
@@ -101,14 +102,7 @@ function checkAddresses({ context: { services } }: AdminCall<unknown>, config: A
   for (const name of addressAuthFields) {
     const text = config[name];
     if (text === undefined) continue;
-    try {
-      const url = requireBaseUrl(addressGuard, text);
-      if (url.protocol !== "https:" && !addressGuard.isTrusted(url)) {
-        refuseField(`auth_config.${name}`, "must begin with https://");
-      }
-    } catch (error) {
-      throw error instanceof AddressRefusedError ? refuseField(`auth_config.${name}`, error.reason) : error;
-    }
+    requireSecureUrl(`auth_config.${name}`, addressGuard, () => requireBaseUrl(addressGuard, text));
   }
 }
 

@@ -2,10 +2,11 @@ import { mayHoldScope, normaliseScope } from "../../auth/scopes.ts";
 import { toRecord } from "../../control/settings.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { type AddressGuard, AddressRefusedError } from "../../lib/address.ts";
+import type { AddressGuard } from "../../lib/address.ts";
 import { fromBase64Url } from "../../lib/base64.ts";
 import { isObject } from "../../lib/json.ts";
 import { UpdateAuthSettings } from "../../schemas/organisations.ts";
+import { requireSecureUrl } from "../core/addresses.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { refuseField } from "../core/request.ts";
@@ -38,13 +39,7 @@ function readKeySetUrls(text: string, guard: AddressGuard): string {
   const urls = text.split(",").map((url) => url.trim());
   if (urls.length > most.urls) refuseField("jwks_url", `must name at most ${most.urls} addresses`);
   for (const url of urls) {
-    try {
-      const target = guard.checkTarget(url);
-      if (target.protocol !== "https:" && !guard.isTrusted(target)) refuseField("jwks_url", "must begin with https://");
-    } catch (error) {
-      if (error instanceof AddressRefusedError) refuseField("jwks_url", error.reason);
-      throw error;
-    }
+    requireSecureUrl("jwks_url", guard, () => guard.checkTarget(url));
   }
   return urls.join(",");
 }

@@ -11,6 +11,7 @@ import { metadataSchemaMembers, requireMetadataSchema } from "../core/metadata-s
 import { directions } from "../core/named-records.ts";
 import { refuseField, requireFound, toIso } from "../core/request.ts";
 import { readDefaultGuardrails, requireOrganisation } from "../core/workspace-records.ts";
+import { readAlertWebhook } from "./alert-webhook.ts";
 import { knownSwitches, mergeMembers, withoutClosed } from "./workspace-settings.ts";
 
 /** Settings that workspaces do not have, with their defaults. */
@@ -26,6 +27,8 @@ const ownDefaults = {
   disable_auto_provision_user: false,
   gateway_url: null,
   mcp_gateway_url: null,
+  alert_webhook: null,
+  alert_webhook_secret: null,
   default_cache_ttl: null,
   unpriced_models: "allow",
   fallback_price: null,
@@ -122,13 +125,15 @@ async function closeGroups(
 async function updateOrganisation(call: AdminCall<UpdateOrganisation>) {
   const { body, stores, now } = call;
   const row = await findOrganisation(call);
-  const settings = toJson(applyBody(row, body));
+  const webhook = await readAlertWebhook(call, row);
+  const settings = toJson(applyBody(row, { ...body, ...webhook.masked }));
   const changes = { settings, lastUpdatedAt: now, ...(body.name !== undefined && { name: body.name }) };
   return {
     answer: { success: true, data: {} },
     recordId: row.id,
     statements: [
       stores.organisations.update(row.id, changes),
+      ...webhook.statements,
       ...(await closeGroups(call, openGroups(row), openGroups({ settings }))),
     ],
   };

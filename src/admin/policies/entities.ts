@@ -4,11 +4,12 @@ import type { UsageLimitPolicyRow } from "../../db/tables/policies.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { fromBase64Url, toHex } from "../../lib/base64.ts";
 import { giveWay } from "../../lib/pace.ts";
-import { toShownUse } from "../../policies/applied.ts";
+import { isUsedUp, toShownUse } from "../../policies/applied.ts";
 import type { BucketState, Limit, LimitStore } from "../../policies/limit-store.ts";
 import type { LimitIncrement } from "../../schemas/logs.ts";
 import { entityStatuses, PolicyEntities } from "../../schemas/policies.ts";
 import { type AdminCall, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import { showFlags } from "../core/limits.ts";
 import { isRecordId, readChoice, readPage, readSearch, requireFound, requireReferenced } from "../core/request.ts";
 import { findPolicy, pageQuery, policyAccess, tag, workspaceQuery } from "./policy-rows.ts";
 
@@ -25,17 +26,9 @@ async function listEntities(row: UsageLimitPolicyRow, { limitStore }: Counters):
 }
 
 /** What a counter shows of its use. */
-function showUse(limit: Limit, { used }: BucketState) {
-  const status: (typeof entityStatuses)[number] = used >= limit.most ? "exhausted" : "active";
-  return { current_usage: toShownUse(limit, used), status };
-}
-
-/** Whether alerts of a counter were due. */
-function showAlerts({ alertAt, most }: Limit, { used }: BucketState) {
-  return {
-    is_threshold_alerts_sent: alertAt !== null && used >= alertAt,
-    is_exhausted_alerts_sent: used >= most,
-  };
+function showUse(limit: Limit, state: BucketState) {
+  const status: (typeof entityStatuses)[number] = isUsedUp({ limit, state }) ? "exhausted" : "active";
+  return { current_usage: toShownUse(limit, state.used), status };
 }
 
 /** Id of a counter: the same in all processes and at any time, and without a trace of what it names. */
@@ -91,9 +84,11 @@ export const usageDetail = {
     if (readChoice(query, "include_usage", ["true", "false"]) !== "true") return {};
     const limit = limitOfUsagePolicy(row);
     const entities = await listEntities(row, context.services);
-    const shown = entities.map(([valueKey, state]) => [
+    const uses = entities.map(([bucket, state]) => ({ limit, bucket, state }));
+    const flags = await context.services.limitAlerts.readFlags(uses);
+    const shown = entities.map(([valueKey, state], index) => [
       valueKey,
-      { ...showUse(limit, state), ...showAlerts(limit, state) },
+      { ...showUse(limit, state), ...showFlags(flags[index]) },
     ]);
     return { value_key_usage_map: Object.fromEntries(shown) };
   },

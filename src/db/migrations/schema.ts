@@ -99,4 +99,10 @@ export const schema: readonly string[] = [
   "CREATE INDEX `usage_limit_policies_workspace` ON `usage_limit_policies` (`organisation_id`,`workspace_id`,`status`)",
   "CREATE TABLE `limit_counters` (\n\t`organisation_id` text NOT NULL,\n\t`limit_id` text NOT NULL,\n\t`bucket` text NOT NULL,\n\t`window_start` integer NOT NULL,\n\t`window_end` integer,\n\t`used` real NOT NULL,\n\tPRIMARY KEY(`organisation_id`, `limit_id`, `bucket`, `window_start`)\n)",
   "CREATE INDEX `limit_counters_by_end` ON `limit_counters` (`window_end`)",
+  "CREATE TABLE `limit_alerts` (\n\t`organisation_id` text NOT NULL,\n\t`limit_id` text NOT NULL,\n\t`bucket` text NOT NULL,\n\t`window_start` integer NOT NULL,\n\t`kind` text NOT NULL,\n\t`bound` real NOT NULL,\n\t`id` text NOT NULL,\n\t`budget_id` text NOT NULL,\n\t`holder_kind` text NOT NULL,\n\t`holder_id` text NOT NULL,\n\t`workspace_id` text,\n\t`counts` text NOT NULL,\n\t`used` real NOT NULL,\n\t`most` real NOT NULL,\n\t`alert_at` real,\n\t`window_end` integer,\n\t`at` integer NOT NULL,\n\t`webhook_sent_at` integer,\n\t`mail_sent_at` integer,\n\t`attempts` integer NOT NULL,\n\t`next_attempt_at` integer,\n\tPRIMARY KEY(`organisation_id`, `limit_id`, `bucket`, `window_start`, `kind`, `bound`)\n)",
+  "CREATE UNIQUE INDEX `limit_alerts_id` ON `limit_alerts` (`id`)",
+  "CREATE INDEX `limit_alerts_due` ON `limit_alerts` (`next_attempt_at`)",
+  "CREATE INDEX `limit_alerts_by_end` ON `limit_alerts` (`window_end`)",
+  "CREATE TRIGGER `limit_counters_lowered` AFTER UPDATE OF `used` ON `limit_counters` WHEN NEW.`used` < OLD.`used` BEGIN DELETE FROM `limit_alerts` WHERE `organisation_id` = NEW.`organisation_id` AND `limit_id` = NEW.`limit_id` AND `bucket` = NEW.`bucket` AND `window_start` = NEW.`window_start` AND `bound` > NEW.`used`; END",
+  "CREATE TRIGGER `limit_counters_begun_below` AFTER INSERT ON `limit_counters` WHEN NEW.`used` < 0 BEGIN DELETE FROM `limit_alerts` WHERE `organisation_id` = NEW.`organisation_id` AND `limit_id` = NEW.`limit_id` AND `bucket` = NEW.`bucket` AND `window_start` = NEW.`window_start` AND `bound` > NEW.`used`; END",
 ];

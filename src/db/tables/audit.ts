@@ -21,7 +21,7 @@ export const auditLogs = sqliteTable(
     requestHeaders: text("request_headers").notNull(),
     /** The acting user, or the key when there is no user. */
     userId: text("user_id").notNull(),
-    /** `user` or `api_key`. */
+    /** `user`, `api_key`, or `system` for what nobody asked for, such as alerts. */
     userType: text("user_type").notNull(),
     workspaceId: text("workspace_id"),
     resourceType: text("resource_type").notNull(),

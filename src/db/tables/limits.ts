@@ -1,4 +1,4 @@
-import { index, integer, primaryKey, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 /**
  * What was used of limits, written in the transaction of the log rows that used it: the counters always equal the sum
@@ -24,3 +24,58 @@ export const limitCounters = sqliteTable(
     index("limit_counters_by_end").on(table.windowEnd),
   ],
 );
+
+/**
+ * Alerts of budgets: one row for each bound that the use of a bucket reached in a window. The row is written together with
+ * its audit row, and then says what is left to deliver. If a counter goes down below the bound, a trigger removes the row
+ * in the same transaction, so that reaching the bound again alerts again.
+ */
+export const limitAlerts = sqliteTable(
+  "limit_alerts",
+  {
+    organisationId: text("organisation_id").notNull(),
+    /** As in `limit_counters`, like the next two. */
+    limitId: text("limit_id").notNull(),
+    bucket: text("bucket").notNull(),
+    windowStart: integer("window_start").notNull(),
+    /** `threshold` or `exhausted`. */
+    kind: text("kind").notNull(),
+    /** The use that was reached: a changed threshold or limit is another bound, and alerts on its own. */
+    bound: real("bound").notNull(),
+    /** The same in every delivery of the alert. */
+    id: text("id").notNull(),
+    /** Id of the budget as the API shows it. */
+    budgetId: text("budget_id").notNull(),
+    /** Kind and id of the record that has the budget. */
+    holderKind: text("holder_kind").notNull(),
+    holderId: text("holder_id").notNull(),
+    /** Null for records of the organisation. */
+    workspaceId: text("workspace_id"),
+    /** What the budget counts: `cost`, `tokens` or `requests`. */
+    counts: text("counts").notNull(),
+    /** Use when the alert was noticed, the limit, and the threshold, in the unit of the counter. */
+    used: real("used").notNull(),
+    most: real("most").notNull(),
+    alertAt: real("alert_at"),
+    /** Unix milliseconds; null for budgets that never reset. */
+    windowEnd: integer("window_end"),
+    /** Unix milliseconds at which the bound was reached. */
+    at: integer("at").notNull(),
+    /** Unix milliseconds; null until it is delivered there. */
+    webhookSentAt: integer("webhook_sent_at"),
+    mailSentAt: integer("mail_sent_at"),
+    /** Attempts to deliver it. */
+    attempts: integer("attempts").notNull(),
+    /** Unix milliseconds from which a process may try to deliver it. Null: nothing is left to do, or it was given up. */
+    nextAttemptAt: integer("next_attempt_at"),
+  },
+  (table) => [
+    primaryKey({
+      columns: [table.organisationId, table.limitId, table.bucket, table.windowStart, table.kind, table.bound],
+    }),
+    uniqueIndex("limit_alerts_id").on(table.id),
+    index("limit_alerts_due").on(table.nextAttemptAt),
+    index("limit_alerts_by_end").on(table.windowEnd),
+  ],
+);
+export type LimitAlertRow = typeof limitAlerts.$inferSelect;
