@@ -73,7 +73,8 @@ export function holderOfAccess(
     id: `${integrationId}:${workspaceId}`,
     organisationId,
     alerted: { kind: "integration", id: integrationId, workspaceId },
-    bucket: `integration:${integrationId}`,
+    // budgets that the organisation gives to all workspaces have the same id
+    bucket: `integration:${integrationId}:${workspaceId}`,
     holder: "workspace at this integration",
     codes: { usage: "integration_exhaust_error", rate: "integration_rate_limit_error" },
     usageLimits,

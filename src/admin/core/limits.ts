@@ -20,18 +20,22 @@ export function nextReset(
 /**
  * A budget as it is stored.
  *
- * @param former The stored budget: its id is preserved.
+ * @param former The stored budget: its id is preserved, and the day its periods are counted from, so that a raised or
+ * lowered limit continues with its counter.
  */
-export function toStoredUsage(limits: UsageLimits | null, now: number, former?: JsonValue): JsonValue {
+export function toStoredUsage(limits: UsageLimits | null, now: number, former?: unknown): JsonValue {
   if (limits === null) return null;
+  const { id, periodic_reset_days: formerDays, next_usage_reset_at: formerNext } = isObject(former) ? former : {};
+  const days = limits.periodic_reset_days ?? null;
+  const goesOn = days !== null && days === formerDays && limits.next_usage_reset_at == null;
   return {
-    id: isObject(former) && typeof former.id === "string" ? former.id : crypto.randomUUID(),
+    id: typeof id === "string" ? id : crypto.randomUUID(),
     type: limits.type,
     credit_limit: limits.credit_limit ?? null,
     alert_threshold: limits.alert_threshold ?? null,
     periodic_reset: limits.periodic_reset ?? null,
-    periodic_reset_days: limits.periodic_reset_days ?? null,
-    next_usage_reset_at: nextReset(limits, now),
+    periodic_reset_days: days,
+    next_usage_reset_at: goesOn && typeof formerNext === "number" ? formerNext : nextReset(limits, now),
   };
 }
 
@@ -59,13 +63,19 @@ export function toLimitList<Limit>(limits: readonly Limit[] | null | undefined):
   return limits?.length === 0 ? null : limits;
 }
 
-/** A list of budgets as it is stored: null if empty or null. Absent stays absent. */
+/**
+ * A list of budgets as it is stored: null if empty or null. Absent stays absent.
+ *
+ * @param former The stored list, whose budgets continue.
+ */
 export function toStoredUsageList(
   limits: readonly UsageLimits[] | null | undefined,
   now: number,
+  former?: unknown,
 ): JsonValue | undefined {
   const given = toLimitList(limits);
-  return given ? given.map((limit) => toStoredUsage(limit, now)) : given;
+  const before: readonly unknown[] = Array.isArray(former) ? former : [];
+  return given ? given.map((limit, index) => toStoredUsage(limit, now, before[index])) : given;
 }
 
 /** Which alerts a budget sent, as it is shown. */

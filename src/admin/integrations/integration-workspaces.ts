@@ -54,12 +54,16 @@ async function listWorkspaces(call: AdminCall<undefined>) {
   return { total: shown.length, workspaces: shown };
 }
 
-/** Fields of access as they are stored; absent ones stay. */
-function toAccess(given: GlobalAccess, now: number) {
+/**
+ * Fields of access as they are stored; absent ones stay.
+ *
+ * @param former The stored budgets, which continue.
+ */
+function toAccess(given: GlobalAccess, now: number, former: unknown) {
   const rates = toLimitList(given.rate_limits);
   return {
     enabled: given.enabled,
-    usageLimits: toStoredUsageList(given.usage_limits, now),
+    usageLimits: toStoredUsageList(given.usage_limits, now, former),
     rateLimits: rates ? toJson(rates) : rates,
   };
 }
@@ -76,8 +80,9 @@ interface Grant {
 }
 
 /** Access of all workspaces as it is stored: absent fields are null. */
-function toGlobalAccess(given: GlobalAccess, now: number) {
-  const { enabled, usageLimits = null, rateLimits = null } = toAccess(given, now);
+function toGlobalAccess(given: GlobalAccess, now: number, { globalWorkspaceAccess }: IntegrationRow) {
+  const former = isObject(globalWorkspaceAccess) ? globalWorkspaceAccess.usage_limits : null;
+  const { enabled, usageLimits = null, rateLimits = null } = toAccess(given, now, former);
   return { enabled, usageLimits, rateLimits };
 }
 
@@ -89,7 +94,7 @@ function readOverride(
   const { global_workspace_access: given } = body;
   const isAsked = body.override_existing_workspace_access ?? body.override_existing_workspaces_access;
   if (!isAsked) return undefined;
-  if (given) return toGlobalAccess(given, now);
+  if (given) return toGlobalAccess(given, now, integration);
   const stored = integration.globalWorkspaceAccess;
   if (given === null || stored === null || typeof stored !== "object" || Array.isArray(stored)) {
     return refuseField("override_existing_workspace_access", "needs global_workspace_access");
@@ -122,13 +127,14 @@ async function readGrants(call: AdminCall<UpdateWorkspaceAccess>, integration: I
   return workspaces.flatMap(({ id }): Grant[] => {
     const own = named.get(id);
     if (!own && !override) return [];
+    const stored = accesses.find(({ workspaceId }) => workspaceId === id);
     const {
       enabled = false,
       usageLimits,
       rateLimits,
-    } = { ...override, ...(own && definedOnly(toAccess(own.given, now))) };
+    } = { ...override, ...(own && definedOnly(toAccess(own.given, now, stored?.usageLimits))) };
     const changes = { enabled, usageLimits, rateLimits, ...(own?.given.reset_usage ? { lastResetAt: now } : {}) };
-    return [{ workspaceId: id, changes, stored: accesses.find(({ workspaceId }) => workspaceId === id), named: own }];
+    return [{ workspaceId: id, changes, stored, named: own }];
   });
 }
 
@@ -184,7 +190,7 @@ async function updateWorkspaces(call: AdminCall<UpdateWorkspaceAccess>) {
       : store.insert(tenant, { ...changes, ...tenant, integrationId, createdAt: now });
   });
   const { global_workspace_access: given } = body;
-  const globalAccess = given && toGlobalAccess(given, now);
+  const globalAccess = given && toGlobalAccess(given, now, integration);
   const stored = globalAccess && {
     enabled: globalAccess.enabled,
     usage_limits: globalAccess.usageLimits,

@@ -65,14 +65,18 @@ function showProvider(
 
 type ProviderMembers = Omit<UpdateProvider, "name" | "workspace_id">;
 
-/** Values of a provider's columns; absent ones stay, null clears. */
-export function toProviderChanges(members: ProviderMembers, now: number) {
+/**
+ * Values of a provider's columns; absent ones stay, null clears.
+ *
+ * @param former The stored provider, whose budget continues.
+ */
+export function toProviderChanges(members: ProviderMembers, now: number, former?: ProviderRow) {
   const { note, usage_limits, expires_at } = members;
   const rateLimits = toLimitList(members.rate_limits);
   return {
     note,
     expiresAt: expires_at,
-    usageLimits: usage_limits ? toStoredUsage(usage_limits, now) : usage_limits,
+    usageLimits: usage_limits ? toStoredUsage(usage_limits, now, former?.usageLimits) : usage_limits,
     rateLimits: rateLimits === undefined ? undefined : toJson(rateLimits),
     ...(members.reset_usage ? { lastResetAt: now } : {}),
   };

@@ -74,7 +74,7 @@ async function createProvider(call: AdminCall<CreateProvider>) {
 async function updateProvider(call: AdminCall<UpdateProvider>) {
   const { body, stores, now } = call;
   const { row, tenant } = await findProvider(call);
-  const changes = { name: body.name, ...toProviderChanges(body, now), lastUpdatedAt: now };
+  const changes = { name: body.name, ...toProviderChanges(body, now, row), lastUpdatedAt: now };
   const statements = [stores.providers.update(tenant, { id: row.id }, changes)];
   return { answer: { id: row.id, slug: row.slug }, recordId: row.id, statements };
 }

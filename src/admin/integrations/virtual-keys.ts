@@ -93,7 +93,7 @@ async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
       "belongs to the integration: change it there",
     );
   }
-  const changes = { name: body.name, ...toProviderChanges(body, now), lastUpdatedAt: now };
+  const changes = { name: body.name, ...toProviderChanges(body, now, row), lastUpdatedAt: now };
   const own = integration.isPrivate
     ? { name: body.name, ...credentials, paramOf: (path: string) => fields.get(path)?.field ?? path }
     : undefined;

@@ -160,7 +160,7 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
     description: body.description,
     icon: body.icon,
     defaults,
-    usageLimits: toStoredUsageList(body.usage_limits, now),
+    usageLimits: toStoredUsageList(body.usage_limits, now, row.usageLimits),
     rateLimits: body.rate_limits === undefined ? undefined : toJson(toLimitList(body.rate_limits)),
     ...applySettings(call, organisation, row),
     lastUpdatedAt: now,
