@@ -147,8 +147,8 @@ export function ensureInstalled() {
   console.error(`Installed in ${((Date.now() - started) / 1000).toFixed(1)} s`);
 }
 
-/** Folders whose packages only the tests use: coding agents, and what reads the OpenAPI document. */
-const clientFolders = ["tests/agents", "tests/openapi-client"];
+/** Folders whose packages only the tests use: coding agents, what reads the OpenAPI document, a libSQL server. */
+const clientFolders = ["tests/agents", "tests/openapi-client", "tests/libsql-server"];
 
 /** @returns {Promise<string | undefined>} What npm printed where it failed. */
 function installIn(folder) {

@@ -156,7 +156,7 @@ async function check(name, tool, args) {
   report(name, ok, startedAt, ending, text);
 }
 
-/** Installs the clients of tests/agents and tests/openapi-client; without them those tests leave themselves out. */
+/** Installs the packages of tests/agents, tests/openapi-client and tests/libsql-server; without them those tests leave themselves out. */
 async function prepareClients() {
   const startedAt = Date.now();
   const problem = await installClients();
@@ -299,7 +299,7 @@ await inOrder(
   [
     ...checks,
     ...slices.map((slice) => async () => {
-      if (slice.files.some((file) => /^tests\/(?:agents|openapi-client)\//.test(file))) await clients;
+      if (slice.files.some((file) => /^tests\/(?:agents|openapi-client|libsql-server)\//.test(file))) await clients;
       await runSlice(
         slice,
         results.find(({ runtime }) => runtime === slice.runtime),

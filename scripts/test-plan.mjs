@@ -24,7 +24,7 @@ const tiers = [
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
     ],
   },
-  { name: "clients", runtimes: ["bun"], names: ["runtimes", "agents", "openapi-client", "docs"] },
+  { name: "clients", runtimes: ["bun"], names: ["runtimes", "agents", "openapi-client", "libsql-server", "docs"] },
   { name: "text", runtimes: ["bun"], names: ["architecture", "words", "openapi", "adversarial"] },
   {
     name: "engine",

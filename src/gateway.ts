@@ -111,6 +111,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   await open.services.limitStore.close();
   await open.closeQueue();
   await open.writer.close();
+  await open.services.limitStore.close();
   await open.database.close();
 }
 

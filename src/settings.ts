@@ -343,6 +343,7 @@ export function readSettings(environment: Environment): Settings {
   const responses = integer(environment, "RESPONSES_RETENTION_DAYS", { min: 1, max: 36_500 });
   const shared = redis(environment);
   const identity = organisationIds(environment, "CLOUD_IDENTITY_ORGANISATIONS");
+  const workers = integer(environment, "WORKERS", { min: 1, max: 1_000 });
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
   const mailed = mail(environment);
   return {
@@ -357,6 +358,7 @@ export function readSettings(environment: Environment): Settings {
       database,
       ...(authToken !== undefined && { databaseAuthToken: authToken }),
       ...(shared && { redis: shared }),
+      ...(workers !== undefined && { workers }),
       ...(masterKeys !== undefined && { masterKeys }),
       ...(clientAuth !== undefined && { clientAuth }),
       ...(prefix !== undefined && { keyPrefix: prefix }),

@@ -2,8 +2,10 @@ import type { Limits, Services } from "../context.ts";
 import { createLimitAlerts } from "../control/alerts/alerts.ts";
 import { createLimitAlertStore } from "../db/stores/limit-alerts.ts";
 import { createLimitCounterStore, type LimitCounterStore } from "../db/stores/limit-counters.ts";
+import { createLimitLeaseStore } from "../db/stores/limit-leases.ts";
 import type { Clock } from "../lib/clock.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
+import { createLeaseStore } from "../policies/lease-store.ts";
 import { Ledger } from "../policies/ledger.ts";
 import type { LimitStore, LimitUseObserver } from "../policies/limit-store.ts";
 import { RedisLimitStore } from "../policies/redis/redis-store.ts";
@@ -46,6 +48,11 @@ async function createShared(
   });
 }
 
+/** Whether other processes may work on the same database. */
+function isShared({ workers = 1 }: GatewayOptions, { remote }: Pick<LimitParts["database"], "remote">): boolean {
+  return remote || workers > 1;
+}
+
 const defaultAlerts = { timeoutMs: 10_000, lookEveryMs: 10_000 };
 
 /** Alerts of what counters reach. */
@@ -69,8 +76,8 @@ function createAlerts(
 }
 
 /**
- * Counters of limits, with what earlier processes counted, and alerts of what they reach. The counters are those of this
- * process, or in Redis those of all processes.
+ * Counters of limits, with what earlier processes counted, and alerts of what they reach. With Redis all processes share
+ * them there. Without it, processes that share a database lease parts of each limit.
  */
 export async function createLimits(
   options: GatewayOptions,
@@ -85,6 +92,12 @@ export async function createLimits(
   if (redis) {
     const shared = { stored: limitCounters, limits: services.limits, onUsed };
     const limitStore = await createShared({ ...options, redis }, parts, shared);
+    return { limitAlerts, limitStore, limitCounters };
+  }
+  if (isShared(options, database)) {
+    const leases = createLimitLeaseStore(database);
+    const createId = () => crypto.randomUUID();
+    const limitStore = await createLeaseStore({ database: leases, clock, createId, warn: warnOf(options), onUsed });
     return { limitAlerts, limitStore, limitCounters };
   }
   const limitStore = new Ledger({ now: clock.now, onUsed });

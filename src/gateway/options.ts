@@ -21,6 +21,8 @@ export interface GatewayOptions {
   /** `file:`, `:memory:`, `libsql://` or `http(s)://`. Default `:memory:`. */
   database?: string;
   databaseAuthToken?: string;
+  /** Gateway processes that share the database file, and its limits. Default 1. A remote database is always shared. */
+  workers?: number;
   /** `v2:<base64url of 32 bytes>,v1:<…>`; required for every database that outlives the process. */
   masterKeys?: string;
   /** Reads the current master keys, if they can change while the gateway runs; undefined when there are no keys to read. */

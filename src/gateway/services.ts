@@ -317,7 +317,6 @@ export async function createServices(
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],
-    ...(await createLimits(options, parts, { control: identity.control, outbound, limits })),
     unpriced: new UnpricedCalls((message) => warnOf(options)(redactor.text(message))),
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
@@ -334,6 +333,8 @@ export async function createServices(
     serverTiming: options.serverTiming ?? false,
     streams: new Set<RunningStream>(),
     handle,
+    // last, because it begins to work: nothing fails after it
+    ...(await createLimits(options, parts, { control: identity.control, outbound, limits })),
   };
   const closeQueue = async () => {
     await services.responses.close();

@@ -95,8 +95,8 @@ function sumIncrements(rows: readonly Row[]): string {
   if (rows.every(({ counted }) => counted.length === 0)) return "";
   const sums = new Map<string, LimitIncrement>();
   for (const increment of rows.flatMap(({ counted }) => counted)) {
-    const { limitId, bucket, windowStart, used } = increment;
-    const name = JSON.stringify([limitId, bucket, windowStart]);
+    const { limitId, bucket, windowStart, used, lease } = increment;
+    const name = JSON.stringify([limitId, bucket, windowStart, lease]);
     sums.set(name, { ...increment, used: used + (sums.get(name)?.used ?? 0) });
   }
   return JSON.stringify([...sums.values()]);

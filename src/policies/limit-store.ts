@@ -55,8 +55,13 @@ export interface BucketState {
 /** A claim that found no room. */
 export interface Refusal {
   readonly claim: Claim;
-  /** Unix milliseconds at which the window ends; infinite where it never does. */
+  /**
+   * Unix milliseconds at which there may be room again: the end of the window, which is infinite where it never ends;
+   * earlier if other processes hold what is left.
+   */
   readonly resetsAt: number;
+  /** State of the bucket of each claim, where `read` would have to ask for it. */
+  readonly states?: readonly BucketState[];
 }
 
 /** What a request has reserved. It is settled once. */

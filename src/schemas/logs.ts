@@ -159,6 +159,8 @@ export interface LimitCounter {
 export interface LimitIncrement extends LimitCounter {
   /** Requests, tokens or nano-dollars. */
   readonly used: number;
+  /** Under which lease it was used; absent where processes share no limits. */
+  readonly lease?: { readonly nodeId: string; readonly number: number };
 }
 
 /** Log rows of one tenant that are stored together. */

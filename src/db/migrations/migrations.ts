@@ -244,4 +244,13 @@ export const migrations: readonly Migration[] = [
       "CREATE TRIGGER `limit_counters_begun_below` AFTER INSERT ON `limit_counters` WHEN NEW.`used` < 0 BEGIN DELETE FROM `limit_alerts` WHERE `organisation_id` = NEW.`organisation_id` AND `limit_id` = NEW.`limit_id` AND `bucket` = NEW.`bucket` AND `window_start` = NEW.`window_start` AND `bound` > NEW.`used`; END;",
     ],
   },
+  {
+    id: "0016_limit_leases",
+    statements: [
+      "CREATE TABLE `gateway_nodes` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`seen_at` integer NOT NULL\n);",
+      "CREATE TABLE `limit_leases` (\n\t`organisation_id` text NOT NULL,\n\t`limit_id` text NOT NULL,\n\t`bucket` text NOT NULL,\n\t`window_start` integer NOT NULL,\n\t`window_end` integer,\n\t`node_id` text NOT NULL,\n\t`number` integer NOT NULL,\n\t`granted` real NOT NULL,\n\t`used` real NOT NULL,\n\t`is_closed` integer NOT NULL,\n\tPRIMARY KEY(`organisation_id`, `limit_id`, `bucket`, `window_start`, `node_id`, `number`)\n);",
+      "CREATE INDEX `limit_leases_by_node` ON `limit_leases` (`node_id`);",
+      "CREATE INDEX `limit_leases_by_end` ON `limit_leases` (`window_end`);",
+    ],
+  },
 ];

@@ -97,6 +97,15 @@ export function addToCounters(organisationId: string, increments: string): Pick<
   return { sql: addIncrements, args: [organisationId, increments] };
 }
 
+/** The use of leases, where processes share the limits. A node that was removed has no leases. */
+const addToLeases = `INSERT INTO limit_leases
+    (organisation_id, limit_id, bucket, window_start, window_end, node_id, number, granted, used, is_closed)
+  SELECT ?, value ->> 'limitId', value ->> 'bucket', value ->> 'windowStart', value ->> 'windowEnd',
+    value ->> '$.lease.nodeId', value ->> '$.lease.number', 0, value ->> 'used', 0
+  FROM json_each(?) WHERE value ->> '$.lease.nodeId' IN (SELECT id FROM gateway_nodes)
+  ON CONFLICT (organisation_id, limit_id, bucket, window_start, node_id, number)
+    DO UPDATE SET used = used + excluded.used`;
+
 function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[] {
   const { organisationId, workspaceId, firstId, lastId, details, counted, charged } = batch;
   const content = codec ? codec.compress(batch.content) : batch.content;
@@ -107,6 +116,7 @@ function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[]
     { sql: insertContent, args: [content] },
   ];
   if (counted !== "") inserts.push(addToCounters(organisationId, counted));
+  if (counted.includes('"lease":{')) inserts.push({ sql: addToLeases, args: [organisationId, counted] });
   return inserts;
 }
 

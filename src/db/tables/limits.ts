@@ -79,3 +79,41 @@ export const limitAlerts = sqliteTable(
   ],
 );
 export type LimitAlertRow = typeof limitAlerts.$inferSelect;
+
+/** Gateway processes that share this database and lease limits from it. */
+export const gatewayNodes = sqliteTable("gateway_nodes", {
+  /** New with each start of a process, and after others took it for dead. */
+  id: text("id").primaryKey(),
+  /** Unix milliseconds of the last heartbeat, by the clock of the database. */
+  seenAt: integer("seen_at").notNull(),
+});
+
+/** What processes may use of limits in their current windows. Whoever removes a process removes its leases. */
+export const limitLeases = sqliteTable(
+  "limit_leases",
+  {
+    organisationId: text("organisation_id").notNull(),
+    limitId: text("limit_id").notNull(),
+    bucket: text("bucket").notNull(),
+    /** As in `limit_counters`. */
+    windowStart: integer("window_start").notNull(),
+    /** As in `limit_counters`. */
+    windowEnd: integer("window_end"),
+    nodeId: text("node_id").notNull(),
+    /** Distinguishes the leases that a process has had, one after the other, in one window. */
+    number: integer("number").notNull(),
+    /** What the process may use in the window, including what it has used. */
+    granted: real("granted").notNull(),
+    /** What its log rows used, also counted in `limit_counters`. */
+    used: real("used").notNull(),
+    /** Nothing more is used of it: it is removed once log rows have used all that is granted. */
+    isClosed: integer("is_closed", { mode: "boolean" }).notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [table.organisationId, table.limitId, table.bucket, table.windowStart, table.nodeId, table.number],
+    }),
+    index("limit_leases_by_node").on(table.nodeId),
+    index("limit_leases_by_end").on(table.windowEnd),
+  ],
+);

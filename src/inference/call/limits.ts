@@ -226,7 +226,7 @@ function book(call: LimitedCall, applied: readonly AppliedLimit[], context: Call
   const note = (outcome: Reservation | Refusal) => {
     if ("claim" in outcome) {
       const refused = applied[claims.indexOf(outcome.claim)];
-      const noted = noteRates(applied, context);
+      const noted = noteRates({ applied, states: outcome.states }, context);
       const end = () => refused && refuse(refused, outcome.resetsAt, services.clock.now());
       return noted ? noted.then(end) : end();
     }

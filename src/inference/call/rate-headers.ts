@@ -67,9 +67,16 @@ export function addRateHeaders(
 /**
  * Notes the state of the rate limits that a refused request met.
  *
- * @returns A promise only where processes share the counters.
+ * @returns A promise only where processes share the counters, and the refusal came without states.
  */
-export function noteRates(all: readonly AppliedLimit[], { log, services }: CallerContext): void | Promise<void> {
+export function noteRates(
+  { applied: all, states: known }: { applied: readonly AppliedLimit[]; states: readonly BucketState[] | undefined },
+  { log, services }: CallerContext,
+): void | Promise<void> {
+  if (known) {
+    log.rates = { applied: all, states: known };
+    return;
+  }
   const applied = all.filter(({ kind }) => kind === "rate");
   const read = applied.map(({ limit, bucket }) => services.limitStore.read(limit, bucket));
   const set = (states: readonly BucketState[]) => {
