@@ -87,8 +87,8 @@ mkdirSync(dirname(outfile), { recursive: true });
 
 const startedAt = performance.now();
 const result = await Bun.build({
-  // the thread that writes log rows is started by its file name, which nothing else would bring along
-  entrypoints: [resolve(values.entry), join(root, "src/serve/log-worker.ts")],
+  // threads are started by the names of their files, which nothing else would bring along
+  entrypoints: [resolve(values.entry), join(root, "src/serve/log-worker.ts"), join(root, "src/serve/token-worker.ts")],
   root,
   compile: {
     outfile,

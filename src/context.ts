@@ -28,6 +28,7 @@ import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib
 import type { Outbound, SocketOutbound } from "./lib/outbound.ts";
 import { findPathProblem, isValidHost } from "./lib/path.ts";
 import type { Timers } from "./lib/timers.ts";
+import type { TokenCounter } from "./lib/token-count.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
@@ -164,6 +165,8 @@ export interface Services {
   readonly authTools: Omit<AuthTools, "tenant">;
   /** The operator allows only saved configs and stored providers. */
   readonly savedOnly: boolean;
+  /** Counts the tokens of streams that break off. */
+  readonly countTokens: TokenCounter;
   readonly streams: Set<RunningStream>;
   /** Handles internal requests as if a client had sent them; the connection names the caller. */
   readonly handle: HandleRequest;

@@ -11,6 +11,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { MacFactory } from "../lib/hash.ts";
 import type { Transport } from "../lib/outbound.ts";
 import type { ConnectRedis } from "../lib/redis.ts";
+import type { TokenCounter } from "../lib/token-count.ts";
 import type { RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { Provider } from "../providers/core/types.ts";
@@ -48,6 +49,8 @@ export interface GatewayOptions {
   createMac?: MacFactory;
   /** Writes log rows of a file database off the request loop. */
   createLogWriter?: (location: DatabaseLocation, redaction: RedactionSettings) => LogWriter;
+  /** Counts tokens off the request loop. Default: on it, where the first count holds it for 200 to 500 milliseconds. */
+  countTokens?: TokenCounter;
   /** Compresses logged bodies; without it they are stored uncompressed, and compressed ones cannot be read. */
   logCodec?: TextCodec;
   clock?: Clock;

@@ -37,6 +37,7 @@ import { createHeaderRules } from "../lib/headers.ts";
 import { createIdFactory } from "../lib/ids.ts";
 import { createOutbound, createSocketOutbound, webTransport } from "../lib/outbound.ts";
 import { createTimers } from "../lib/timers.ts";
+import { countTokens } from "../lib/token-count.ts";
 import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
@@ -331,6 +332,7 @@ export async function createServices(
     headerPrefixes,
     headerRules: createHeaderRules(headerPrefixes),
     serverTiming: options.serverTiming ?? false,
+    countTokens: options.countTokens ?? countTokens,
     streams: new Set<RunningStream>(),
     handle,
     // last, because it begins to work: nothing fails after it

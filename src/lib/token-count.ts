@@ -13,9 +13,15 @@ const encoder = new TextEncoder();
 
 type Count = (text: string) => number;
 
+/** Counts the tokens of strings. Rejects where it cannot. */
+export type TokenCounter = (strings: readonly string[]) => Promise<number>;
+
 let loading: Promise<Count> | undefined;
 
-/** The tokenizer. Its vocabulary takes some 60 MB, so it is loaded on first use. */
+/**
+ * The tokenizer. Its vocabulary takes some 60 MB, so it is loaded on first use, which holds the event loop for 200 to 500
+ * milliseconds.
+ */
 function loadTokenizer(): Promise<Count> {
   loading ??= import("gpt-tokenizer/encoding/o200k_base").then(({ countTokens, setMergeCacheSize }) => {
     // it would hold words of callers
@@ -45,17 +51,24 @@ function estimateByBytes(strings: readonly string[]): number {
 }
 
 /**
- * Tokens of strings in the vocabulary of OpenAI's current models (`o200k_base`). Strings that together have more than 65,536
- * characters count one token for four bytes. Others get turns of the event loop in between.
+ * Tokens of strings. Strings that together have more than 65,536 characters, and those the counter cannot count, count one
+ * token for four bytes.
  */
-export async function estimateTokens(strings: readonly string[]): Promise<number> {
+export async function estimateTokens(strings: readonly string[], count: TokenCounter): Promise<number> {
   let length = 0;
   for (const text of strings) length += text.length;
   if (length > maxCounted) return estimateByBytes(strings);
   if (length === 0) return 0;
-  const count = await loadTokenizer().catch(() => undefined);
   // an estimate is better than a request that never ends
-  if (!count) return estimateByBytes(strings);
+  return count(strings).catch(() => estimateByBytes(strings));
+}
+
+/**
+ * Counts in the vocabulary of OpenAI's current models (`o200k_base`), with turns of the event loop in between. The first
+ * call loads the vocabulary: where there are threads, a thread should call this.
+ */
+export async function countTokens(strings: readonly string[]): Promise<number> {
+  const count = await loadTokenizer();
   let tokens = 0;
   let pieces = 0;
   for (const piece of strings.flatMap(cutText)) {

@@ -12,6 +12,7 @@ import { createMailer } from "./mailer.ts";
 import { connectRedis } from "./redis.ts";
 import { loadTransport, runtime } from "./runtime-transport.ts";
 import { zstdCodec } from "./text-codec.ts";
+import { createTokenThread } from "./token-thread.ts";
 import { upgradeOnDeno } from "./websocket-deno.ts";
 
 async function listen(gateway: Gateway, options: ListenOptions): Promise<Listener> {
@@ -29,6 +30,7 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
     connectRedis,
     createMac: nodeMac,
     createLogWriter: createLogThread,
+    countTokens: createTokenThread().count,
     logCodec: zstdCodec,
     readFile: readCloudFile,
   };

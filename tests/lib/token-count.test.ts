@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { estimateTokens } from "../../src/lib/token-count.ts";
+import { countTokens, estimateTokens } from "../../src/lib/token-count.ts";
 
 for (const [text, tokens] of [
   ["", 0],
@@ -11,16 +11,26 @@ for (const [text, tokens] of [
   ["<|endoftext|>", 7],
 ] as const) {
   test(`${JSON.stringify(text)} has ${tokens} tokens`, async () => {
-    assert.equal(await estimateTokens([text]), tokens);
+    assert.equal(await estimateTokens([text], countTokens), tokens);
   });
 }
 
 test("a long text has as many tokens as its words", async () => {
-  assert.equal(await estimateTokens(["Hello".concat(" there".repeat(5_000))]), 5_001);
+  assert.equal(await estimateTokens(["Hello".concat(" there".repeat(5_000))], countTokens), 5_001);
 });
 
-test("strings of together more than 65,536 characters count a token for four bytes", async () => {
-  assert.equal(await estimateTokens(["é".repeat(40_000), "a".repeat(40_002)]), 30_001);
+test("strings of together more than 65,536 characters are not counted: four bytes are a token", async () => {
+  const asked: string[] = [];
+  const count = async (strings: readonly string[]) => asked.push(...strings);
+  assert.equal(await estimateTokens(["é".repeat(40_000), "a".repeat(40_002)], count), 30_001);
+  assert.deepEqual(asked, []);
+  assert.equal(await estimateTokens(["a".repeat(65_536)], count), 1);
+});
+
+test("what cannot be counted is a token for four bytes", async () => {
+  const broken = () => Promise.reject(new Error("no vocabulary"));
+  assert.equal(await estimateTokens(["12345678", "9"], broken), 3);
+  assert.equal(await estimateTokens([], broken), 0);
 });
 
 for (const [name, letter] of [
@@ -30,12 +40,12 @@ for (const [name, letter] of [
 ] as const) {
   test(`a word of ${name} takes no time that grows with its square`, async () => {
     const text = letter.repeat(64 * 1024).slice(0, 64 * 1024);
-    await estimateTokens(["a"]);
+    await countTokens(["a"]);
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
     const start = performance.now();
     try {
-      assert.ok((await estimateTokens([text])) > 1_000);
+      assert.ok((await estimateTokens([text], countTokens)) > 1_000);
     } finally {
       clearInterval(timer);
     }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
 import { compileGateway } from "../support/binary.ts";
+import { requireCountedCut } from "../support/cut-stream.ts";
 import { createFolder, runCommand, runtime, waitFor, withGateway } from "../support/process.ts";
 
 /** Runs the command the banner shows, in the folder it is for. */
@@ -36,6 +37,7 @@ if (runtime === "bun" && process.platform !== "win32") {
     await withGateway({ command: [program], cwd: folder, env: keys }, async (gateway) => {
       const logs = await fetch(`${gateway.url}/v1/logs`, { headers: { "x-gateway-api-key": key } });
       assert.equal((await logs.json()).data.length, 1, gateway.output());
+      await requireCountedCut(gateway, key);
     });
   });
 }

@@ -1,5 +1,5 @@
 import { isObject } from "../../lib/json.ts";
-import { estimateTokens } from "../../lib/token-count.ts";
+import { estimateTokens, type TokenCounter } from "../../lib/token-count.ts";
 import { StreamAssembler } from "../../logs/assemble.ts";
 import { type BodyPieces, textOfBody } from "../../logs/body.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
@@ -69,17 +69,17 @@ function addMember(name: string, member: unknown, said: Said, depth: number): vo
 }
 
 /** Tokens of a request, by its text. */
-function estimateInput(request: object): Promise<number> {
+function estimateInput(request: object, count: TokenCounter): Promise<number> {
   const { strings, messages } = collect(request, { strings: [], messages: 0 });
   const around = messages === 0 ? 0 : messages * tokensOfMessage + tokensOfPrompt;
-  return estimateTokens(strings).then((tokens) => tokens + around);
+  return estimateTokens(strings, count).then((tokens) => tokens + around);
 }
 
 /** Most bytes of a stream that are read for its tokens; what follows them counts in proportion. */
 const maxRead = 256 * 1024;
 
 /** Tokens of the text in a stream that was sent in part. */
-async function estimateOutput(sent: BodyPieces, sentBytes: number): Promise<number> {
+async function estimateOutput({ sent, sentBytes, count }: CutStream): Promise<number> {
   const text = textOfBody(sent).slice(0, maxRead);
   const assembler = new StreamAssembler();
   // an event that was cut is left out
@@ -91,7 +91,7 @@ async function estimateOutput(sent: BodyPieces, sentBytes: number): Promise<numb
     output: answer.output,
     parts: answer.candidates,
   };
-  const tokens = await estimateTokens(collect(written, { strings: [], messages: 0 }).strings);
+  const tokens = await estimateTokens(collect(written, { strings: [], messages: 0 }).strings, count);
   return text.length < maxRead ? tokens : Math.round(tokens * Math.max(1, sentBytes / text.length));
 }
 
@@ -104,6 +104,7 @@ interface CutStream {
   /** The first bytes that were sent, and how many there were. */
   sent: BodyPieces;
   sentBytes: number;
+  count: TokenCounter;
 }
 
 /** Reported counts that are less than this part of the estimate are those of the beginning. */
@@ -113,16 +114,12 @@ const leastPart = 0.5;
  * Counts of a stream that broke off. What the provider reported counts before an estimate. Its count of the output can be
  * that of an early event: then the estimate counts.
  */
-export async function estimateUsage({
-  request,
-  reported,
-  sent,
-  sentBytes,
-}: CutStream): Promise<{ usage: LoggedUsage; isEstimated: boolean }> {
+export async function estimateUsage(stream: CutStream): Promise<{ usage: LoggedUsage; isEstimated: boolean }> {
+  const { request, reported, count } = stream;
   const known = reported ?? undefined;
   const knownInput = known?.input_tokens ?? 0;
-  const input_tokens = knownInput > 0 ? knownInput : await estimateInput(request);
-  const estimated = await estimateOutput(sent, sentBytes);
+  const input_tokens = knownInput > 0 ? knownInput : await estimateInput(request, count);
+  const estimated = await estimateOutput(stream);
   const knownOutput = known?.output_tokens ?? 0;
   const output_tokens = knownOutput > 0 && knownOutput >= estimated * leastPart ? knownOutput : estimated;
   if (known && input_tokens === knownInput && output_tokens === knownOutput)

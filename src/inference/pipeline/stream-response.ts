@@ -95,7 +95,9 @@ async function noteCut(
   services.streams.add(running);
   try {
     const reported = toLoggedUsage(observer.usage());
-    const { usage, isEstimated } = await estimateUsage({ request: operation.request, reported, sent, sentBytes });
+    const { request } = operation;
+    const stream = { request, reported, sent, sentBytes, count: services.countTokens };
+    const { usage, isEstimated } = await estimateUsage(stream);
     log.usage = countsOf(usage, observer, operation);
     log.isEstimated ||= isEstimated;
   } finally {

@@ -1,0 +1,80 @@
+import { parentPort, Worker } from "node:worker_threads";
+
+/** A message to a thread, without the id under which its reply comes. */
+type Ask<Request> = Request extends { id: number } ? Omit<Request, "id"> : never;
+
+/** A reply of a thread: each message gets one. */
+type ThreadReply = { id: number; count: number } | { id: number; failure: string };
+
+interface Waiting {
+  resolve(count: number): void;
+  reject(error: Error): void;
+}
+
+/** Location of a thread's code: beside this file, or in a compiled program below the root of the sources. */
+function locate(name: string): URL {
+  return import.meta.url.endsWith("/thread.ts")
+    ? new URL(`./${name}.ts`, import.meta.url)
+    : new URL(`./src/serve/${name}.js`, import.meta.url);
+}
+
+/** A running thread and its pending messages. It does not keep the process alive, but its pending messages do. */
+export class Thread<Request extends { id: number; kind: string }> {
+  readonly #worker: Worker;
+  readonly #waiting = new Map<number, Waiting>();
+  #next = 0;
+  ended = false;
+
+  /**
+   * @param name File of its code in this folder, without extension.
+   * @param data What its code gets as `workerData`.
+   */
+  constructor(name: string, data?: unknown) {
+    this.#worker = new Worker(locate(name), { workerData: data });
+    this.#worker.on("message", (reply: ThreadReply) => this.#settle(reply));
+    this.#worker.on("error", (error) => this.#fail(error));
+    this.#worker.on("exit", () => this.#fail(new Error(`The thread ${name} ended`)));
+    this.#worker.unref();
+  }
+
+  /** @param handedOver Memory that is transferred to the thread. */
+  ask(request: Ask<Request>, handedOver: ArrayBuffer[] = []): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const id = this.#next++;
+      this.#waiting.set(id, { resolve, reject });
+      this.#worker.ref(); // at the end only this keeps the process alive until the last messages are done
+      this.#worker.postMessage({ ...request, id }, handedOver);
+    });
+  }
+
+  async end(): Promise<void> {
+    this.ended = true;
+    await this.#worker.terminate();
+  }
+
+  #settle(reply: ThreadReply): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if (this.#waiting.size === 0) this.#worker.unref();
+    if ("failure" in reply) waiting?.reject(new Error(reply.failure));
+    else waiting?.resolve(reply.count);
+  }
+
+  #fail(error: Error): void {
+    this.ended = true;
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+  }
+}
+
+/** Runs the messages of the thread that calls this: each gets one reply. */
+export function serveThread<Request extends { id: number }>(run: (request: Request) => Promise<number>): void {
+  parentPort?.on("message", (request: Request) => {
+    const { id } = request;
+    const reply = (message: ThreadReply) => parentPort?.postMessage(message);
+    run(request).then(
+      (count) => reply({ id, count }),
+      (error: unknown) => reply({ id, failure: String(error) }),
+    );
+  });
+}
