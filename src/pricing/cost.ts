@@ -47,6 +47,8 @@ interface Rates {
   audioOutput: Rate | undefined;
   imageInput: Rate | undefined;
   imageOutput: Rate | undefined;
+  /** Images are charged by their tokens where these were counted. */
+  chargesImageTokens: boolean;
   /** The price of pages, searches or characters, which the list states as a price of tokens. */
   thing: Rate | undefined;
   /** Further units by name. */
@@ -56,17 +58,15 @@ interface Rates {
   fixed: readonly Rate[];
 }
 
-/** Providers that publish both prices count a minute of audio as 1,000 tokens. */
-const tokensOfMinute = 1_000;
-
-/**
- * The price of a million tokens of audio input. Where the list has a price per minute, its token price is derived from
- * minutes too.
- */
-function audioInputOf({ tokens, units }: ModelPrice): number | undefined {
-  const minute = units.get("request_audio_token");
-  return minute === undefined ? tokens.get("request_audio_token") : minute * tokensOfMinute;
-}
+/** Calls of a provider's tools: batches and service tiers do not change their prices. */
+const toolUnits: ReadonlySet<string> = new Set([
+  "web_search",
+  "enterprise_web_search",
+  "search",
+  "maps",
+  "file_search",
+  "code_interpreter",
+]);
 
 function mapValues<Key, From, To>(map: ReadonlyMap<Key, From>, convert: (value: From) => To): Map<Key, To> {
   return new Map(Array.from(map, ([key, value]) => [key, convert(value)]));
@@ -81,13 +81,14 @@ function toRates(price: ModelPrice, mode: string): Rates {
   const token = (kind: TokenKind): Rate | undefined => {
     const own = ofMode?.get(kind);
     if (own !== undefined) return toRate(own, fromMillions);
-    const whole = kind === "request_audio_token" ? audioInputOf(price) : tokens.get(kind);
+    const whole = tokens.get(kind);
     return whole === undefined ? undefined : rateOf(whole, fromMillions);
   };
   const [input, output, read] = [token("request_token"), token("response_token"), token("cache_read_input_token")];
   const [audioOutput, imageOutput] = [token("response_audio_token"), token("response_image_token")];
   const unit = (dollars: number) => rateOf(dollars, fromDollars);
-  const pictureToken = units.get("image_token");
+  const unitToken = units.get("image_token");
+  const imageToken = imageOutput ?? (unitToken === undefined ? undefined : unit(unitToken));
   const makesTokens = output ?? audioOutput ?? imageOutput;
   return {
     input,
@@ -98,9 +99,15 @@ function toRates(price: ModelPrice, mode: string): Rates {
     audioRead: token("cache_read_audio_input_token") ?? read ?? token("request_audio_token") ?? input,
     audioOutput: audioOutput ?? output,
     imageInput: token("request_image_token") ?? input,
-    imageOutput: imageOutput ?? (pictureToken === undefined ? undefined : unit(pictureToken)) ?? makesTokens,
+    imageOutput: imageToken ?? makesTokens,
+    chargesImageTokens: imageToken !== undefined,
     thing: makesTokens || units.has("response_audio_token") ? undefined : input,
-    units: mapValues(units, unit),
+    units: new Map(
+      Array.from(units, ([name, dollars]) => [
+        name,
+        toolUnits.has(name) ? toRate(dollars, fromDollars) : unit(dollars),
+      ]),
+    ),
     images: mapValues(images, (sizes) => mapValues(sizes, unit)),
     fixed: fixed.map(unit),
   };
@@ -259,14 +266,16 @@ function imageRate({ images, units }: Rates, { image }: Counts): Rate | undefine
 function addOutput(bill: Bill, counts: Counts, rates: Rates): void {
   const units = counts.units ?? noUnits;
   const left = { tokens: counts.output_tokens ?? 0 };
-  const image = units.images === undefined ? undefined : imageRate(rates, counts);
-  if (image && (units.images ?? 0) > 0) {
-    bill.things(image, units.images ?? 0);
+  const { images = 0, image_output_tokens: imageTokens } = units;
+  const areCounted = rates.chargesImageTokens && left.tokens > 0;
+  const image = images > 0 && !areCounted ? imageRate(rates, counts) : undefined;
+  if (image) {
+    bill.things(image, images);
     // they are the images' tokens
     return;
   }
   bill.tokens(rates.audioOutput, take(left, counts.audio_output_tokens));
-  bill.tokens(rates.imageOutput, take(left, units.image_output_tokens));
+  bill.tokens(rates.imageOutput, take(left, imageTokens ?? (images > 0 ? left.tokens : 0)));
   bill.tokens(rates.output, left.tokens);
 }
 
@@ -299,7 +308,8 @@ function addUnits(bill: Bill, counts: Counts, rates: Rates): void {
  *
  * - Input tokens that are neither cached nor audio nor images cost `request_token`; cached, audio and image tokens have
  *   their own prices, and without one cost as much as input or text. The same holds for output; reasoning is output.
- * - Images with a price by quality and size cost that, and their tokens nothing.
+ * - Images are charged by their tokens where these were counted and have a price, else by quality and size. Then their
+ *   tokens cost nothing.
  * - `units` with a price cost that. Without tokens, pages, searches and characters cost `request_token`, as in the list,
  *   and seconds the price per minute.
  *

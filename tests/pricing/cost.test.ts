@@ -127,6 +127,24 @@ const rows: Row[] = [
     priced({ tokens: { response_image_token: 40 } }),
     40_000_000,
   ],
+  [
+    "pictures by their tokens, where there is a price of each as well",
+    { output_tokens: 1_000, units: { images: 1 } },
+    priced({ ...pictures, tokens: { response_image_token: 32 } }),
+    32_000_000,
+  ],
+  [
+    "pictures whose tokens were not counted",
+    { units: { images: 1 } },
+    priced({ ...pictures, tokens: { response_image_token: 32 } }),
+    40_000_000,
+  ],
+  [
+    "pictures and the text beside them",
+    { output_tokens: 1_100, units: { images: 1, image_output_tokens: 1_000 } },
+    priced({ ...pictures, tokens: { [response]: 10, response_image_token: 32 } }),
+    33_000_000,
+  ],
   ["pictures each", { units: { images: 3 } }, priced({ units: { generated_images: 0.035 } }), 105_000_000],
   ["pictures without a price", { units: { images: 3 } }, priced({ tokens: plain }), undefined],
   ["pages", { units: { pages: 2 } }, priced({ tokens: { [request]: 4_000 } }), 8_000_000],
@@ -157,7 +175,7 @@ const rows: Row[] = [
   [
     "sound by tokens where the list has minutes",
     { input_tokens: 14, audio_input_tokens: 14 },
-    priced({ tokens: { ...plain, request_audio_token: 6_000 }, units: { request_audio_token: 0.006 } }),
+    priced({ tokens: { ...plain, request_audio_token: 6 }, units: { request_audio_token: 0.006 } }),
     84_000,
   ],
   [
@@ -195,6 +213,13 @@ const rows: Row[] = [
     { input_tokens: 100, cached_tokens: 50, output_tokens: 10 },
     priced({ tokens: full, batch: { [request]: 1 } }),
     50_000 + 31_250 + 50_000,
+    true,
+  ],
+  [
+    "a batch with searches of the web, which cost the same",
+    { input_tokens: 2, units: { web_search: 2 } },
+    priced({ tokens: plain, units: { web_search: 0.01 } }),
+    20_002_500,
     true,
   ],
   ["a batch of pages", { units: { pages: 2 } }, priced({ tokens: { [request]: 4_000 } }), 4_000_000, true],
@@ -238,8 +263,8 @@ for (const [provider, model, counts, nanos] of [
   ["cohere", "rerank-v3.5", { units: { search_units: 1 } }, 2_000_000],
   ["jina", "jina-reranker-v3", { input_tokens: 100 }, 5_000],
   ["azure-openai", "tts", { units: { characters: 2 } }, 30_000],
-  ["google", "gemini-2.5-pro", { input_tokens: 128_000 }, 128_000 * 1_250],
-  ["google", "gemini-2.5-pro", { input_tokens: 128_001 }, 128_001 * 2_500],
+  ["google", "gemini-2.5-pro", { input_tokens: 200_000 }, 200_000 * 1_250],
+  ["google", "gemini-2.5-pro", { input_tokens: 200_001 }, 200_001 * 2_500],
   ["openai", "no-such-model", { input_tokens: 1 }, undefined],
 ] as const) {
   test(`${provider} ${model} costs ${nanos} for ${JSON.stringify(counts)}`, () => {
@@ -250,7 +275,7 @@ for (const [provider, model, counts, nanos] of [
 test("findPriceTiers() returns the prices findPrice() does, and the same ones again", () => {
   const priceTiers = findPriceTiers("google", "gemini-2.5-pro");
   assert.ok(priceTiers);
-  for (const tokens of [0, 128_000, 128_001, 1e9]) {
+  for (const tokens of [0, 200_000, 200_001, 1e9]) {
     assert.deepEqual(priceAt(priceTiers, tokens), findPrice("google", "gemini-2.5-pro", tokens));
   }
   assert.equal(findPriceTiers("google", "gemini-2.5-pro"), priceTiers);

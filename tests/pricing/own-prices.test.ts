@@ -121,7 +121,7 @@ test("an integration without custom prices uses the list's, tiers included", () 
     models: new Map(),
     adjustments: { multiplier: { default: 2 } },
   });
-  assert.equal(costAt({ input_tokens: 128_001 }, google("gemini-2.5-pro")), 128_001 * 5_000);
+  assert.equal(costAt({ input_tokens: 200_001 }, google("gemini-2.5-pro")), 200_001 * 5_000);
 });
 
 test("prices are cached", () => {

@@ -31,9 +31,9 @@ test("findPrice() knows prices of batches, units and images", () => {
 });
 
 for (const [tokens, name] of [
-  [0, "gemini-2.5-pro-lte-128k"],
-  [128_000, "gemini-2.5-pro-lte-128k"],
-  [128_001, "gemini-2.5-pro-gt-128k"],
+  [0, "gemini-2.5-pro-lte-200k"],
+  [200_000, "gemini-2.5-pro-lte-200k"],
+  [200_001, "gemini-2.5-pro-gt-200k"],
 ] as const) {
   test(`findPrice() accepts the tier of ${tokens} tokens`, () => {
     assert.equal(findPrice("google", "gemini-2.5-pro", tokens)?.name, name);
@@ -47,8 +47,8 @@ for (const [provider, model, name] of [
     "arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-3-haiku-20240307-v1:0",
     "anthropic.claude-3-haiku-20240307-v1:0",
   ],
-  ["google", "models/gemini-2.5-pro", "gemini-2.5-pro-lte-128k"],
-  ["vertex-ai", "anthropic.claude-sonnet-4-5@20250929", "claude-sonnet-4-5@20250929"],
+  ["google", "models/gemini-2.5-pro", "gemini-2.5-pro-lte-200k"],
+  ["vertex-ai", "anthropic.claude-sonnet-4-5@20250929", "claude-sonnet-4-5@20250929-lte-200k"],
 ] as const) {
   test(`findPrice() knows ${model} of ${provider}`, () => {
     assert.equal(findPrice(provider, model)?.name, name);

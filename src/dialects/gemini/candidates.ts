@@ -43,6 +43,7 @@ export function fromUsageMetadata(answer: object): Members | undefined {
     prompt_tokens_details: {
       cached_tokens: readCount(given, "cachedContentTokenCount"),
       audio_tokens: countOfKind(given.promptTokensDetails, "AUDIO"),
+      cached_tokens_details: { audio_tokens: countOfKind(given.cacheTokensDetails, "AUDIO") },
     },
     completion_tokens_details: {
       reasoning_tokens: reasoning,

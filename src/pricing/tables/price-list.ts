@@ -37,7 +37,8 @@ claude-3-opus-20240229 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=
 claude-3-opus-latest in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
 claude-3-sonnet-20240229 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
 claude-4-opus-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
-claude-4-sonnet-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-4-sonnet-20250514-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-4-sonnet-20250514-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
 claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002 unit.web_search=0.01
 claude-haiku-4-5 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002 unit.web_search=0.01
 claude-haiku-4-5-20251001 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002 unit.web_search=0.01
@@ -51,10 +52,14 @@ claude-opus-4-6 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit
 claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
 claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
 claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
-claude-sonnet-4-0 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
-claude-sonnet-4-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
-claude-sonnet-4-5 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
-claude-sonnet-4-5-20250929 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-0-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4-0-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-20250514-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4-20250514-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-5-20250929-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4-5-20250929-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-5-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4-5-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
 claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
 claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004 unit.web_search=0.01
 # anyscale
@@ -198,7 +203,7 @@ gpt-4o-mini-realtime-preview in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 au
 gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
 gpt-4o-mini-search-preview in=0.15 out=0.6
 gpt-4o-mini-search-preview-2025-03-11 in=0.15 out=0.6
-gpt-4o-mini-transcribe in=1.25 out=5 unit.request_audio_token=0.003
+gpt-4o-mini-transcribe in=1.25 out=5 audio-in=3 unit.request_audio_token=0.003
 gpt-4o-mini-tts in=0.6 audio-out=12
 gpt-4o-mini.ft in=0.3 out=1.2 read=0.15 unit.file_search=0.0025
 gpt-4o-realtime-preview in=5 out=20 read=2.5 audio-in=40 audio-out=80 audio-read=2.5
@@ -206,7 +211,7 @@ gpt-4o-realtime-preview-2024-10-01 in=5 out=20 read=2.5 audio-in=100 audio-out=2
 gpt-4o-realtime-preview-2025-06-03 in=5 out=20 read=2.5 audio-in=40 audio-out=80 audio-read=2.5
 gpt-4o-search-preview in=2.5 out=10
 gpt-4o-search-preview-2025-03-11 in=2.5 out=10
-gpt-4o-transcribe in=2.5 out=10 unit.request_audio_token=0.006
+gpt-4o-transcribe in=2.5 out=10 audio-in=6 unit.request_audio_token=0.006
 gpt-4o-transcribe-diarize in=2.5 out=10 audio-in=6
 gpt-4o.ft in=3.75 out=15 read=1.875 unit.file_search=0.0025
 gpt-5 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
@@ -228,7 +233,7 @@ gpt-5.1-chat-latest in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_sea
 gpt-5.1-codex in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.1-codex-mini in=0.25 out=2 read=0.025 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.2 in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
-gpt-5.2-2025-12-11 in=1.75 out=14 read=0.18 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.2-2025-12-11 in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.2-chat-2025-12-11 in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.2-chat-latest in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5.2-codex in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
@@ -239,7 +244,7 @@ gpt-5.3-codex in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.
 gpt-5.4 in=2.5 out=15 read=0.25 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5.4-2026-03-05 in=2.5 out=15 read=0.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.4-mini in=0.75 out=4.5 read=0.075 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
-gpt-5.4-mini-2026-03-17 in=0.75 out=4.5 read=0.08 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-mini-2026-03-17 in=0.75 out=4.5 read=0.075 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.4-nano in=0.2 out=1.25 read=0.02 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5.4-nano-2026-03-17 in=0.2 out=1.25 read=0.02 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.4-pro in=30 out=180 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
@@ -254,10 +259,10 @@ gpt-5.6-sol-2026-07-09 in=5 out=30 read=0.5 write=6.25 unit.web_search=0.01 unit
 gpt-5.6-terra in=2 out=12 read=0.2 write=2.5 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5.6-terra-2026-07-09 in=2 out=12 read=0.2 write=2.5 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-audio in=2.5 out=10 audio-in=32 audio-out=64
-gpt-audio-mini in=0.6 out=2.4 audio-in=1 audio-out=2
+gpt-audio-mini in=0.6 out=2.4 audio-in=10 audio-out=20
 gpt-chat-latest in=5 out=30 read=0.5 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-image-1 in=5 out=40
-gpt-image-1.5 in=5 out=40 read=1.25
+gpt-image-1.5 in=5 out=10 read=1.25
 gpt-image-1.5-2025-12-16 in=5 out=10 read=1.25
 gpt-image-2 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
 gpt-image-2-2026-04-21 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
@@ -319,7 +324,7 @@ o3-pro-2025-06-10 in=20 out=80 unit.file_search=0.0025
 o4-mini in=1.1 out=4.4 read=0.275 unit.web_search=0.01 unit.file_search=0.0025
 o4-mini-2025-04-16 in=1.1 out=4.4 read=0.275 unit.web_search=0.01 unit.file_search=0.0025
 o4-mini-deep-research in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
-o4-mini-deep-research-2025-06-26 in=10 out=40 read=2.5 unit.web_search=0.01 unit.file_search=0.0025
+o4-mini-deep-research-2025-06-26 in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
 phi3-medium-4k in=0.17 out=0.68
 phi35-mini-instruct in=0.13 out=0.52
 phi35-moe-instruct in=0.16 out=0.64
@@ -395,7 +400,7 @@ gpt-4o-mini-audio-preview-2024-12-17 in=0.15 out=0.6 audio-in=10 audio-out=20
 gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
 gpt-4o-mini-search-preview in=0.15 out=0.6
 gpt-4o-mini-search-preview-2025-03-11 in=0.15 out=0.6
-gpt-4o-mini-transcribe in=1.25 out=5 unit.request_audio_token=0.003
+gpt-4o-mini-transcribe in=1.25 out=5 audio-in=3 unit.request_audio_token=0.003
 gpt-4o-mini-tts in=0.6 audio-out=12
 gpt-4o-mini.ft in=0.3 out=1.2 read=0.15 unit.file_search=0.0025
 gpt-4o-realtime-preview in=5 out=20 read=2.5 audio-in=40 audio-out=80 audio-read=2.5
@@ -403,7 +408,7 @@ gpt-4o-realtime-preview-2024-10-01 in=5 out=20 read=2.5 audio-in=100 audio-out=2
 gpt-4o-realtime-preview-2025-06-03 in=5 out=20 read=2.5 audio-in=40 audio-out=80 audio-read=2.5
 gpt-4o-search-preview in=2.5 out=10
 gpt-4o-search-preview-2025-03-11 in=2.5 out=10
-gpt-4o-transcribe in=2.5 out=10 unit.request_audio_token=0.006
+gpt-4o-transcribe in=2.5 out=10 audio-in=6 unit.request_audio_token=0.006
 gpt-4o-transcribe-diarize in=2.5 out=10 audio-in=6
 gpt-4o.ft in=3.75 out=15 read=1.875 unit.file_search=0.0025
 gpt-5 in=1.25 out=10 read=0.125 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
@@ -451,12 +456,12 @@ gpt-5.6-sol-2026-07-09 in=5 out=30 read=0.5 write=6.25 unit.web_search=0.01 unit
 gpt-5.6-terra in=2 out=12 read=0.2 write=2.5 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-5.6-terra-2026-07-09 in=2 out=12 read=0.2 write=2.5 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 gpt-audio in=2.5 out=10 audio-in=32 audio-out=64
-gpt-audio-mini in=0.6 out=2.4 audio-in=1 audio-out=2
+gpt-audio-mini in=0.6 out=2.4 audio-in=10 audio-out=20
 gpt-chat-latest in=5 out=30 read=0.5 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
-gpt-image-1 image-in=10 image-out=40 image.default.default=0.167 image.default.1024x1024=0.167 image.default.1024x1536=0.25 image.default.1536x1024=0.25 image.high.default=0.167 image.high.1024x1024=0.167 image.high.1024x1536=0.25 image.high.1536x1024=0.25 image.medium.default=0.042 image.medium.1024x1024=0.042 image.medium.1024x1536=0.063 image.medium.1536x1024=0.063 image.low.default=0.011 image.low.1024x1024=0.011 image.low.1024x1536=0.016 image.low.1536x1024=0.016
-gpt-image-1.5 image-in=8 image-out=32 image.default.default=0.133 image.default.1024x1024=0.133 image.default.1024x1536=0.2 image.default.1536x1024=0.2 image.high.default=0.133 image.high.1024x1024=0.133 image.high.1024x1536=0.2 image.high.1536x1024=0.2 image.medium.default=0.034 image.medium.1024x1024=0.034 image.medium.1024x1536=0.05 image.medium.1536x1024=0.05 image.low.default=0.009 image.low.1024x1024=0.009 image.low.1024x1536=0.013 image.low.1536x1024=0.013
-gpt-image-2 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
-gpt-image-2-2026-04-21 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
+gpt-image-1 in=5 read=1.25 image-in=10 image-out=40 image.default.default=0.167 image.default.1024x1024=0.167 image.default.1024x1536=0.25 image.default.1536x1024=0.25 image.high.default=0.167 image.high.1024x1024=0.167 image.high.1024x1536=0.25 image.high.1536x1024=0.25 image.medium.default=0.042 image.medium.1024x1024=0.042 image.medium.1024x1536=0.063 image.medium.1536x1024=0.063 image.low.default=0.011 image.low.1024x1024=0.011 image.low.1024x1536=0.016 image.low.1536x1024=0.016
+gpt-image-1.5 in=5 out=10 read=1.25 image-in=8 image-out=32 image.default.default=0.133 image.default.1024x1024=0.133 image.default.1024x1536=0.2 image.default.1536x1024=0.2 image.high.default=0.133 image.high.1024x1024=0.133 image.high.1024x1536=0.2 image.high.1536x1024=0.2 image.medium.default=0.034 image.medium.1024x1024=0.034 image.medium.1024x1536=0.05 image.medium.1536x1024=0.05 image.low.default=0.009 image.low.1024x1024=0.009 image.low.1024x1536=0.013 image.low.1536x1024=0.013
+gpt-image-2 in=5 read=1.25 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
+gpt-image-2-2026-04-21 in=5 read=1.25 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
 gpt-realtime in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
 gpt-realtime-1.5 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
 gpt-realtime-2 in=4 out=24 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
@@ -481,7 +486,7 @@ o1-preview-2024-09-12 in=15 out=60 read=7.5 unit.file_search=0.0025
 o1-pro in=150 out=600 unit.file_search=0.0025
 o1-pro-2025-03-19 in=150 out=600 unit.file_search=0.0025
 o3 in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
-o3-2025-04-16 in=2 out=8 read=0.5 unit.file_search=0.0025
+o3-2025-04-16 in=2 out=8 read=0.5 unit.file_search=0.0025 unit.web_search=0.01
 o3-deep-research in=10 out=40 read=2.5 unit.web_search=0.01 unit.file_search=0.0025
 o3-deep-research-2025-06-26 in=10 out=40 read=2.5 unit.web_search=0.01 unit.file_search=0.0025
 o3-mini in=1.1 out=4.4 read=0.55 unit.file_search=0.0025
@@ -491,7 +496,7 @@ o3-pro-2025-06-10 in=20 out=80 unit.file_search=0.0025
 o4-mini in=1.1 out=4.4 read=0.275 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 o4-mini-2025-04-16 in=1.1 out=4.4 read=0.275 unit.web_search=0.01 unit.file_search=0.0025 unit.routing_units=0.00000014
 o4-mini-deep-research in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
-o4-mini-deep-research-2025-06-26 in=10 out=40 read=2.5 unit.web_search=0.01 unit.file_search=0.0025
+o4-mini-deep-research-2025-06-26 in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
 sora-2 unit.video_duration_seconds_720_1280=0.1 unit.video_duration_seconds_1280_720=0.1
 sora-2-pro unit.video_duration_seconds_720_1280=0.3 unit.video_duration_seconds_1280_720=0.3 unit.video_duration_seconds_1024_1792=0.5 unit.video_duration_seconds_1792_1024=0.5
 text-ada-001 in=0.4 out=0.4
@@ -510,12 +515,12 @@ tts-hd in=30
 # bedrock
 ai21.j2-mid-v1 in=12.5 out=12.5
 ai21.j2-ultra-v1 in=18.8 out=18.8
-amazon.nova-lite-v1:0 in=0.06 out=0.24 read=0.03 write=0.12 unit.cache_write_1h=0.00000012
-amazon.nova-micro-v1:0 in=0.035 out=0.14 read=0.0175 write=0.07 unit.cache_write_1h=0.00000007
-amazon.nova-pro-v1:0 in=0.8 out=3.2 read=0.4 write=1.6 unit.cache_write_1h=0.0000016
+amazon.nova-lite-v1:0 in=0.06 out=0.24 read=0.015 write=0.06
+amazon.nova-micro-v1:0 in=0.035 out=0.14 read=0.00875 write=0.035
+amazon.nova-pro-v1:0 in=0.8 out=3.2 read=0.2 write=0.8
 amazon.rerank-v1:0 in=1000
 amazon.titan-embed-g1-text-02 in=0.02
-amazon.titan-embed-image-v1 in=5 out=25 read=0.5 write=6.25 unit.cache_write_1h=0.00001
+amazon.titan-embed-image-v1 in=0.8 unit.input_image=0.00006
 amazon.titan-embed-text-v1 in=0.1
 amazon.titan-embed-text-v2:0 in=0.02
 amazon.titan-text-express-v1 in=0.2 out=0.6
@@ -527,28 +532,30 @@ anthropic.claude-3-7-sonnet-20250219-v1:0 in=3 out=15 read=0.3 write=3.75 unit.c
 anthropic.claude-3-haiku-20240307-v1:0 in=0.25 out=1.25
 anthropic.claude-3-opus-20240229-v1:0 in=15 out=75
 anthropic.claude-3-sonnet-20240229-v1:0 in=3 out=15
-anthropic.claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
-anthropic.claude-fable-5-v1 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
-anthropic.claude-haiku-4-5-20251001-v1:0 in=1 out=5 read=0.1 write=1.25 unit.cache_write_1h=0.000002
+anthropic.claude-fable-5 in=11 out=55 read=1.1 write=13.75 batch.in=5.5 batch.out=27.5 unit.cache_write_1h=0.000022
+anthropic.claude-fable-5-v1 in=11 out=55 read=1.1 write=13.75 batch.in=5.5 batch.out=27.5 unit.cache_write_1h=0.000022
+anthropic.claude-haiku-4-5-20251001-v1:0 in=1.1 out=5.5 read=0.11 write=1.375 unit.cache_write_1h=0.0000022
 anthropic.claude-instant-v1 in=0.8 out=2.4
 anthropic.claude-opus-4-1-20250805-v1:0 in=15 out=75 read=1.5 write=18.75 unit.cache_write_1h=0.00003
 anthropic.claude-opus-4-20250514-v1:0 in=15 out=75 read=1.5 write=18.75 unit.cache_write_1h=0.00003
-anthropic.claude-opus-4-5-20251101-v1:0 in=5 out=25 read=0.5 write=6.25 unit.cache_write_1h=0.00001
-anthropic.claude-opus-4-6-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-anthropic.claude-opus-4-6-v1:0 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-anthropic.claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-anthropic.claude-opus-4-7-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-anthropic.claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-anthropic.claude-opus-4-8-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-anthropic.claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-anthropic.claude-opus-5-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-anthropic.claude-sonnet-4-20250514-v1:0 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-anthropic.claude-sonnet-4-5-20250929-v1:0 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-anthropic.claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-anthropic.claude-sonnet-4-6-v1 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-anthropic.claude-sonnet-4-6-v1:0 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-anthropic.claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
-anthropic.claude-sonnet-5-v1 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
+anthropic.claude-opus-4-5-20251101-v1:0 in=5.5 out=27.5 read=0.55 write=6.875 unit.cache_write_1h=0.000011
+anthropic.claude-opus-4-6-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+anthropic.claude-opus-4-6-v1:0 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+anthropic.claude-opus-4-7 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+anthropic.claude-opus-4-7-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+anthropic.claude-opus-4-8 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+anthropic.claude-opus-4-8-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+anthropic.claude-opus-5 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+anthropic.claude-opus-5-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+anthropic.claude-sonnet-4-20250514-v1:0-gt-200k in=6 out=22.5 read=0.6 write=7.5 unit.cache_write_1h=0.000012
+anthropic.claude-sonnet-4-20250514-v1:0-lte-200k in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
+anthropic.claude-sonnet-4-5-20250929-v1:0-gt-200k in=6.6 out=24.75 read=0.66 write=8.25 unit.cache_write_1h=0.0000132
+anthropic.claude-sonnet-4-5-20250929-v1:0-lte-200k in=3.3 out=16.5 read=0.33 write=4.125 unit.cache_write_1h=0.0000066
+anthropic.claude-sonnet-4-6 in=3.3 out=16.5 read=0.33 write=4.125 batch.in=1.65 batch.out=8.25 unit.cache_write_1h=0.0000066
+anthropic.claude-sonnet-4-6-v1 in=3.3 out=16.5 read=0.33 write=4.125 batch.in=1.65 batch.out=8.25 unit.cache_write_1h=0.0000066
+anthropic.claude-sonnet-4-6-v1:0 in=3.3 out=16.5 read=0.33 write=4.125 batch.in=1.65 batch.out=8.25 unit.cache_write_1h=0.0000066
+anthropic.claude-sonnet-5 in=2.2 out=11 read=0.22 write=2.75 batch.in=1.1 batch.out=5.5 unit.cache_write_1h=0.0000044
+anthropic.claude-sonnet-5-v1 in=2.2 out=11 read=0.22 write=2.75 batch.in=1.1 batch.out=5.5 unit.cache_write_1h=0.0000044
 anthropic.claude-v1 in=8 out=24
 anthropic.claude-v2 in=8 out=24
 anthropic.claude-v2:1 in=8 out=24
@@ -566,8 +573,10 @@ claude-opus-4-1-20250805 in=15 out=75 read=1.5 write=18.75 unit.cache_write_1h=0
 claude-opus-4-20250514 in=15 out=75 read=1.5 write=18.75 unit.cache_write_1h=0.00003
 claude-opus-4-5-20251101 in=5 out=25 read=0.5 write=6.25 unit.cache_write_1h=0.00001
 claude-opus-4-6 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-sonnet-4-20250514 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
-claude-sonnet-4-5-20250929 in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
+claude-sonnet-4-20250514-gt-200k in=6 out=22.5 read=0.6 write=7.5 unit.cache_write_1h=0.000012
+claude-sonnet-4-20250514-lte-200k in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
+claude-sonnet-4-5-20250929-gt-200k in=6 out=22.5 read=0.6 write=7.5 unit.cache_write_1h=0.000012
+claude-sonnet-4-5-20250929-lte-200k in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
 claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
 claude-sonnet-4-6-v1 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
 cohere.command-light-text-v14 in=0.3 out=0.6
@@ -581,31 +590,38 @@ cohere.rerank-v3-5:0 in=2000
 deepseek.r1-v1:0 in=1.35 out=5.4
 deepseek.v3-v1:0 in=0.58 out=1.68
 deepseek.v3.2 in=0.62 out=1.85
-eu.anthropic.claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
-eu.anthropic.claude-fable-5-v1 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
-eu.anthropic.claude-opus-4-6-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-eu.anthropic.claude-opus-4-6-v1:0 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-eu.anthropic.claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-eu.anthropic.claude-opus-4-7-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-eu.anthropic.claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-eu.anthropic.claude-opus-4-8-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-eu.anthropic.claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-eu.anthropic.claude-opus-5-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-eu.anthropic.claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-eu.anthropic.claude-sonnet-4-6-v1 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-eu.anthropic.claude-sonnet-4-6-v1:0 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-eu.anthropic.claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
-eu.anthropic.claude-sonnet-5-v1 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
+eu.anthropic.claude-fable-5 in=11 out=55 read=1.1 write=13.75 batch.in=5.5 batch.out=27.5 unit.cache_write_1h=0.000022
+eu.anthropic.claude-fable-5-v1 in=11 out=55 read=1.1 write=13.75 batch.in=5.5 batch.out=27.5 unit.cache_write_1h=0.000022
+eu.anthropic.claude-opus-4-6-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+eu.anthropic.claude-opus-4-6-v1:0 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+eu.anthropic.claude-opus-4-7 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+eu.anthropic.claude-opus-4-7-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+eu.anthropic.claude-opus-4-8 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+eu.anthropic.claude-opus-4-8-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+eu.anthropic.claude-opus-5 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+eu.anthropic.claude-opus-5-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+eu.anthropic.claude-sonnet-4-6 in=3.3 out=16.5 read=0.33 write=4.125 batch.in=1.65 batch.out=8.25 unit.cache_write_1h=0.0000066
+eu.anthropic.claude-sonnet-4-6-v1 in=3.3 out=16.5 read=0.33 write=4.125 batch.in=1.65 batch.out=8.25 unit.cache_write_1h=0.0000066
+eu.anthropic.claude-sonnet-4-6-v1:0 in=3.3 out=16.5 read=0.33 write=4.125 batch.in=1.65 batch.out=8.25 unit.cache_write_1h=0.0000066
+eu.anthropic.claude-sonnet-5 in=2.2 out=11 read=0.22 write=2.75 batch.in=1.1 batch.out=5.5 unit.cache_write_1h=0.0000044
+eu.anthropic.claude-sonnet-5-v1 in=2.2 out=11 read=0.22 write=2.75 batch.in=1.1 batch.out=5.5 unit.cache_write_1h=0.0000044
 global.anthropic.claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
 global.anthropic.claude-fable-5-v1 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
+global.anthropic.claude-haiku-4-5-20251001-v1:0 in=1 out=5 read=0.1 write=1.25 unit.cache_write_1h=0.000002
+global.anthropic.claude-opus-4-5-20251101-v1:0 in=5 out=25 read=0.5 write=6.25 unit.cache_write_1h=0.00001
 global.anthropic.claude-opus-4-6-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
+global.anthropic.claude-opus-4-6-v1:0 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
 global.anthropic.claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
 global.anthropic.claude-opus-4-7-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
 global.anthropic.claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
 global.anthropic.claude-opus-4-8-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
 global.anthropic.claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
 global.anthropic.claude-opus-5-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
+global.anthropic.claude-sonnet-4-5-20250929-v1:0-gt-200k in=6 out=22.5 read=0.6 write=7.5 unit.cache_write_1h=0.000012
+global.anthropic.claude-sonnet-4-5-20250929-v1:0-lte-200k in=3 out=15 read=0.3 write=3.75 unit.cache_write_1h=0.000006
 global.anthropic.claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
+global.anthropic.claude-sonnet-4-6-v1 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
+global.anthropic.claude-sonnet-4-6-v1:0 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
 global.anthropic.claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
 global.anthropic.claude-sonnet-5-v1 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
 global.openai.gpt-5.6-luna in=0.2 out=1.2 read=0.02 write=0.25
@@ -675,24 +691,25 @@ stability.stable-image-ultra-v1 image.default.default=0.14
 stability.stable-image-ultra-v1:0 image.default.default=0.14
 stability.stable-image-ultra-v1:1 image.default.default=0.14
 us-gov.anthropic.claude-opus-4-8 in=6 out=30 read=0.6 write=7.5 unit.cache_write_1h=0.000012
-us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0 in=3.6 out=18 read=0.36 write=4.5 unit.cache_write_1h=0.0000072
+us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0-gt-200k in=7.2 out=27 read=0.72 write=9 unit.cache_write_1h=0.0000144
+us-gov.anthropic.claude-sonnet-4-5-20250929-v1:0-lte-200k in=3.6 out=18 read=0.36 write=4.5 unit.cache_write_1h=0.0000072
 us-gov.anthropic.claude-sonnet-5 in=2.4 out=12 read=0.24 write=3 unit.cache_write_1h=0.0000048
-us.amazon.nova-pro-v1 in=0.8 out=3.2
-us.anthropic.claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
-us.anthropic.claude-fable-5-v1 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
-us.anthropic.claude-opus-4-6-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-us.anthropic.claude-opus-4-6-v1:0 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-us.anthropic.claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-us.anthropic.claude-opus-4-7-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-us.anthropic.claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-us.anthropic.claude-opus-4-8-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-us.anthropic.claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-us.anthropic.claude-opus-5-v1 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-us.anthropic.claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-us.anthropic.claude-sonnet-4-6-v1 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-us.anthropic.claude-sonnet-4-6-v1:0 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-us.anthropic.claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
-us.anthropic.claude-sonnet-5-v1 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
+us.amazon.nova-pro-v1 in=0.8 out=3.2 read=0.2 write=0.8
+us.anthropic.claude-fable-5 in=11 out=55 read=1.1 write=13.75 batch.in=5.5 batch.out=27.5 unit.cache_write_1h=0.000022
+us.anthropic.claude-fable-5-v1 in=11 out=55 read=1.1 write=13.75 batch.in=5.5 batch.out=27.5 unit.cache_write_1h=0.000022
+us.anthropic.claude-opus-4-6-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+us.anthropic.claude-opus-4-6-v1:0 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+us.anthropic.claude-opus-4-7 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+us.anthropic.claude-opus-4-7-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+us.anthropic.claude-opus-4-8 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+us.anthropic.claude-opus-4-8-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+us.anthropic.claude-opus-5 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+us.anthropic.claude-opus-5-v1 in=5.5 out=27.5 read=0.55 write=6.875 batch.in=2.75 batch.out=13.75 unit.cache_write_1h=0.000011
+us.anthropic.claude-sonnet-4-6 in=3.3 out=16.5 read=0.33 write=4.125 batch.in=1.65 batch.out=8.25 unit.cache_write_1h=0.0000066
+us.anthropic.claude-sonnet-4-6-v1 in=3.3 out=16.5 read=0.33 write=4.125 batch.in=1.65 batch.out=8.25 unit.cache_write_1h=0.0000066
+us.anthropic.claude-sonnet-4-6-v1:0 in=3.3 out=16.5 read=0.33 write=4.125 batch.in=1.65 batch.out=8.25 unit.cache_write_1h=0.0000066
+us.anthropic.claude-sonnet-5 in=2.2 out=11 read=0.22 write=2.75 batch.in=1.1 batch.out=5.5 unit.cache_write_1h=0.0000044
+us.anthropic.claude-sonnet-5-v1 in=2.2 out=11 read=0.22 write=2.75 batch.in=1.1 batch.out=5.5 unit.cache_write_1h=0.0000044
 us.openai.gpt-5.6-luna in=0.22 out=1.32 read=0.022 write=0.275
 us.openai.gpt-5.6-sol in=5.5 out=33 read=0.55 write=6.875
 us.openai.gpt-5.6-terra in=2.2 out=13.2 read=0.22 write=2.75
@@ -760,50 +777,34 @@ zai.glm-4.7 in=0.6 out=2.2
 zai.glm-4.7-flash in=0.07 out=0.4
 zai.glm-5 in=1 out=3.2
 # byteplus
-deepseek-v3-2 in=0.28 out=0.42 read=0.056
-deepseek-v3-2-251201 in=0.28 out=0.42 read=0.056
 deepseek-v3-2-251201-gt-32k in=0.56 out=0.84 read=0.056
 deepseek-v3-2-251201-lte-32k in=0.28 out=0.42 read=0.056
 deepseek-v3-2-gt-32k in=0.56 out=0.84 read=0.056
 deepseek-v3-2-lte-32k in=0.28 out=0.42 read=0.056
-seed-1-6 in=0.25 out=2 read=0.05
-seed-1-6-250915 in=0.25 out=2 read=0.05
 seed-1-6-250915-gt-128k in=0.5 out=4 read=0.05
 seed-1-6-250915-lte-128k in=0.25 out=2 read=0.05
-seed-1-6-flash in=0.075 out=0.3 read=0.015
-seed-1-6-flash-250715 in=0.075 out=0.3 read=0.015
 seed-1-6-flash-250715-gt-128k in=0.1 out=0.8 read=0.015
 seed-1-6-flash-250715-lte-128k in=0.075 out=0.3 read=0.015
 seed-1-6-flash-gt-128k in=0.1 out=0.8 read=0.015
 seed-1-6-flash-lte-128k in=0.075 out=0.3 read=0.015
 seed-1-6-gt-128k in=0.5 out=4 read=0.05
 seed-1-6-lte-128k in=0.25 out=2 read=0.05
-seed-1-8 in=0.25 out=2 read=0.05
-seed-1-8-251228 in=0.25 out=2 read=0.05
 seed-1-8-251228-gt-128k in=0.5 out=4 read=0.05
 seed-1-8-251228-lte-128k in=0.25 out=2 read=0.05
 seed-1-8-gt-128k in=0.5 out=4 read=0.05
 seed-1-8-lte-128k in=0.25 out=2 read=0.05
-seed-2-0-code-preview in=0.5 out=3 read=0.1
-seed-2-0-code-preview-260328 in=0.5 out=3 read=0.1
 seed-2-0-code-preview-260328-gt-128k in=1 out=6 read=0.2
 seed-2-0-code-preview-260328-lte-128k in=0.5 out=3 read=0.1
 seed-2-0-code-preview-gt-128k in=1 out=6 read=0.2
 seed-2-0-code-preview-lte-128k in=0.5 out=3 read=0.1
-seed-2-0-lite in=0.25 out=2 read=0.05
-seed-2-0-lite-260228 in=0.25 out=2 read=0.05
 seed-2-0-lite-260228-gt-128k in=0.5 out=4 read=0.1
 seed-2-0-lite-260228-lte-128k in=0.25 out=2 read=0.05
 seed-2-0-lite-gt-128k in=0.5 out=4 read=0.1
 seed-2-0-lite-lte-128k in=0.25 out=2 read=0.05
-seed-2-0-mini in=0.1 out=0.4 read=0.02
-seed-2-0-mini-260215 in=0.1 out=0.4 read=0.02
 seed-2-0-mini-260215-gt-128k in=0.2 out=0.8 read=0.04
 seed-2-0-mini-260215-lte-128k in=0.1 out=0.4 read=0.02
 seed-2-0-mini-gt-128k in=0.2 out=0.8 read=0.04
 seed-2-0-mini-lte-128k in=0.1 out=0.4 read=0.02
-seed-2-0-pro in=0.5 out=3 read=0.1
-seed-2-0-pro-260328 in=0.5 out=3 read=0.1
 seed-2-0-pro-260328-gt-128k in=1 out=6 read=0.2
 seed-2-0-pro-260328-lte-128k in=0.5 out=3 read=0.1
 seed-2-0-pro-gt-128k in=1 out=6 read=0.2
@@ -844,8 +845,10 @@ claude-opus-4-6 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit
 claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
 claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
 claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-sonnet-4-5 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-5-20250929 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
+claude-sonnet-4-5-20250929-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012
+claude-sonnet-4-5-20250929-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
+claude-sonnet-4-5-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012
+claude-sonnet-4-5-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
 claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
 claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
 # cohere
@@ -1058,9 +1061,9 @@ aura-2-apollo-en in=30
 aura-2-thalia-en in=30
 aura-asteria-en in=15
 aura-luna-en in=15
-nova-2 audio-in=4300 unit.request_audio_token=0.0043
-nova-3 audio-in=4300 unit.request_audio_token=0.0043
-nova-3-general audio-in=4300 unit.request_audio_token=0.0043
+nova-2 unit.request_audio_token=0.0043
+nova-3 unit.request_audio_token=0.0043
+nova-3-general unit.request_audio_token=0.0043
 # deepinfra
 Austism/chronos-hermes-13b-v2 in=0.4 out=0.4
 BAAI/bge-base-en-v1.5 in=0.005
@@ -1342,8 +1345,8 @@ qwen3p7-plus in=0.4 out=1.6 read=0.08
 thenlper/gte-base in=0.008 out=0.008
 thenlper/gte-large in=0.016 out=0.016
 # google
-deep-research-pro-preview-12-2025-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
-deep-research-pro-preview-12-2025-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
+deep-research-pro-preview-12-2025-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
+deep-research-pro-preview-12-2025-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
 embedding-001 in=0.025 batch.in=0.02
 gemini-1.5-flash-001-gt-128k in=0.15 out=0.6 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035
 gemini-1.5-flash-001-lte-128k in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15 unit.web_search=0.035 unit.search=0.035
@@ -1367,77 +1370,69 @@ gemini-1.5-pro-gt-128k in=2.5 out=10 batch.in=1.25 batch.out=5 unit.web_search=0
 gemini-1.5-pro-latest-gt-128k in=2.5 out=10 batch.in=1.25 batch.out=5 unit.web_search=0.035 unit.search=0.035
 gemini-1.5-pro-latest-lte-128k in=1.25 out=5 batch.in=0.625 batch.out=2.5 unit.web_search=0.035 unit.search=0.035
 gemini-1.5-pro-lte-128k in=1.25 out=5 batch.in=0.625 batch.out=2.5 unit.web_search=0.035 unit.search=0.035
-gemini-2.0-flash-001 in=0.1 out=0.4 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
-gemini-2.0-flash-001-gt-128k in=0.1 out=0.4 read=0.025 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
-gemini-2.0-flash-001-lte-128k in=0.1 out=0.4 read=0.025 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
+gemini-2.0-flash-001-gt-128k in=0.1 out=0.4 read=0.025 audio-in=0.7 audio-read=0.175 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
+gemini-2.0-flash-001-lte-128k in=0.1 out=0.4 read=0.025 audio-in=0.7 audio-read=0.175 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
 gemini-2.0-flash-exp-001-gt-128k in=0.15 out=0.6 batch.in=0.075 batch.out=0.3
 gemini-2.0-flash-exp-001-lte-128k in=0.15 out=0.6 batch.in=0.075 batch.out=0.3
-gemini-2.0-flash-gt-128k in=0.1 out=0.4 read=0.025 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
-gemini-2.0-flash-lite in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15 unit.web_search=0.035 unit.search=0.035
-gemini-2.0-flash-lite-001 in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15 unit.web_search=0.035 unit.search=0.035
+gemini-2.0-flash-gt-128k in=0.1 out=0.4 read=0.025 audio-in=0.7 audio-read=0.175 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
 gemini-2.0-flash-lite-001-gt-128k in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15
 gemini-2.0-flash-lite-001-lte-128k in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15
 gemini-2.0-flash-lite-gt-128k in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15
 gemini-2.0-flash-lite-lte-128k in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15
-gemini-2.0-flash-lte-128k in=0.1 out=0.4 read=0.025 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-computer-use-preview-10-2025-gt-128k in=1.25 out=10
-gemini-2.5-computer-use-preview-10-2025-lte-128k in=1.25 out=10
-gemini-2.5-flash-gt-128k in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035
+gemini-2.0-flash-lte-128k in=0.1 out=0.4 read=0.025 audio-in=0.7 audio-read=0.175 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-computer-use-preview-10-2025-gt-200k in=2.5 out=15
+gemini-2.5-computer-use-preview-10-2025-lte-200k in=1.25 out=10
+gemini-2.5-flash-gt-128k in=0.3 out=2.5 read=0.03 audio-in=1 audio-read=0.1 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-image-gt-128k in=0.3 out=2.5 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.image_token=0.00003 unit.search=0.035
 gemini-2.5-flash-image-lte-128k in=0.3 out=2.5 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.image_token=0.00003 unit.search=0.035
-gemini-2.5-flash-image-preview-gt-128k in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035 unit.image_1k=0.039
+gemini-2.5-flash-image-preview-gt-128k in=0.3 out=2.5 batch.in=0.15 batch.out=1.25 unit.web_search=0.014 unit.image_token=0.00003
 gemini-2.5-flash-image-preview-lte-128k in=0.3 out=2.5 batch.in=0.15 batch.out=1.25 unit.web_search=0.014 unit.image_token=0.00003
-gemini-2.5-flash-lite in=0.1 out=0.4 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-flash-lite-gt-128k in=0.1 out=0.4 read=0.01 write=0.1 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-flash-lite-lte-128k in=0.1 out=0.4 read=0.01 write=0.1 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-flash-lite-gt-128k in=0.1 out=0.4 read=0.01 write=0.1 audio-in=0.3 audio-read=0.03 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-flash-lite-lte-128k in=0.1 out=0.4 read=0.01 write=0.1 audio-in=0.3 audio-read=0.03 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-lite-preview-06-17-gt-128k in=0.1 out=0.4 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-lite-preview-06-17-lte-128k in=0.1 out=0.4 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-flash-lite-preview-09-2025-gt-128k in=0.1 out=0.4 read=0.01 write=0.1 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-flash-lite-preview-09-2025-lte-128k in=0.1 out=0.4 read=0.01 write=0.1 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-flash-lte-128k in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-flash-lite-preview-09-2025-gt-128k in=0.1 out=0.4 read=0.01 write=0.1 audio-in=0.3 audio-read=0.03 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-flash-lite-preview-09-2025-lte-128k in=0.1 out=0.4 read=0.01 write=0.1 audio-in=0.3 audio-read=0.03 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-flash-lte-128k in=0.3 out=2.5 read=0.03 audio-in=1 audio-read=0.1 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-preview-04-17-gt-128k in=0.15 out=0.6 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-preview-04-17-lte-128k in=0.15 out=0.6 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-preview-05-20-gt-128k in=0.15 out=0.6 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-preview-05-20-lte-128k in=0.15 out=0.6 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-flash-preview-09-2025-gt-128k in=0.3 out=2.5 read=0.03 write=0.3 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-flash-preview-09-2025-lte-128k in=0.3 out=2.5 read=0.03 write=0.3 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-flash-preview-09-2025-gt-128k in=0.3 out=2.5 read=0.03 write=0.3 audio-in=1 audio-read=0.1 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-flash-preview-09-2025-lte-128k in=0.3 out=2.5 read=0.03 write=0.3 audio-in=1 audio-read=0.1 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-flash-preview-tts-gt-128k in=0.5 out=10 batch.in=0.25 batch.out=5
 gemini-2.5-flash-preview-tts-lte-128k in=0.5 out=10 batch.in=0.25 batch.out=5
-gemini-2.5-pro-gt-128k in=2.5 out=15 read=0.25 batch.in=1.25 batch.out=7.5 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-pro-lte-128k in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-pro-preview-03-25-gt-128k in=2.5 out=15 batch.in=1.25 batch.out=7.5 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-pro-preview-03-25-lte-128k in=1.25 out=10 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-pro-preview-05-06-gt-128k in=2.5 out=15 batch.in=1.25 batch.out=7.5 unit.web_search=0.035 unit.search=0.035
-gemini-2.5-pro-preview-05-06-lte-128k in=1.25 out=10 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-pro-gt-200k in=2.5 out=15 read=0.25 batch.in=1.25 batch.out=7.5 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-pro-lte-200k in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-pro-preview-03-25-gt-200k in=2.5 out=15 batch.in=1.25 batch.out=7.5 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-pro-preview-03-25-lte-200k in=1.25 out=10 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-pro-preview-05-06-gt-200k in=2.5 out=15 batch.in=1.25 batch.out=7.5 unit.web_search=0.035 unit.search=0.035
+gemini-2.5-pro-preview-05-06-lte-200k in=1.25 out=10 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035
 gemini-2.5-pro-preview-tts-gt-128k in=1 out=20 batch.in=0.5 batch.out=10
 gemini-2.5-pro-preview-tts-lte-128k in=1 out=20 batch.in=0.5 batch.out=10
-gemini-3-flash-preview-gt-128k in=0.5 out=3 read=0.05 write=0.5 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
-gemini-3-flash-preview-lte-128k in=0.5 out=3 read=0.05 write=0.5 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
+gemini-3-flash-preview-gt-128k in=0.5 out=3 read=0.05 write=0.5 audio-in=1 audio-read=0.1 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
+gemini-3-flash-preview-lte-128k in=0.5 out=3 read=0.05 write=0.5 audio-in=1 audio-read=0.1 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
 gemini-3-pro-image-gt-128k in=2 out=12 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.input_image=0.000011 unit.search=0.014
 gemini-3-pro-image-lte-128k in=2 out=12 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.input_image=0.000011 unit.search=0.014
 gemini-3-pro-image-preview-gt-128k in=2 out=12 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.input_image=0.000011 unit.search=0.014
 gemini-3-pro-image-preview-lte-128k in=2 out=12 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.input_image=0.000011 unit.search=0.014
-gemini-3-pro-preview-02-05-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
-gemini-3-pro-preview-02-05-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
-gemini-3-pro-preview-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
-gemini-3-pro-preview-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
+gemini-3-pro-preview-02-05-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
+gemini-3-pro-preview-02-05-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
+gemini-3-pro-preview-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
+gemini-3-pro-preview-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-flash-image-gt-128k in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-flash-image-lte-128k in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-flash-image-preview-gt-128k in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-flash-image-preview-lte-128k in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014
-gemini-3.1-flash-lite-gt-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
+gemini-3.1-flash-lite-gt-128k in=0.25 out=1.5 read=0.025 audio-in=0.5 audio-read=0.05 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-flash-lite-image-gt-128k in=0.25 out=1.5 batch.in=0.125 batch.out=0.75 unit.image_token=0.00003
 gemini-3.1-flash-lite-image-lte-128k in=0.25 out=1.5 batch.in=0.125 batch.out=0.75 unit.image_token=0.00003
-gemini-3.1-flash-lite-lte-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
-gemini-3.1-flash-lite-preview-gt-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
-gemini-3.1-flash-lite-preview-lte-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
-gemini-3.1-pro-preview-customtools-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
+gemini-3.1-flash-lite-lte-128k in=0.25 out=1.5 read=0.025 audio-in=0.5 audio-read=0.05 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
+gemini-3.1-flash-lite-preview-gt-128k in=0.25 out=1.5 read=0.025 audio-in=0.5 audio-read=0.05 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
+gemini-3.1-flash-lite-preview-lte-128k in=0.25 out=1.5 read=0.025 audio-in=0.5 audio-read=0.05 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-pro-preview-customtools-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
-gemini-3.1-pro-preview-customtools-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-pro-preview-customtools-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
-gemini-3.1-pro-preview-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-pro-preview-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035
-gemini-3.1-pro-preview-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
 gemini-3.1-pro-preview-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035
 gemini-3.5-flash-gt-128k in=1.5 out=9 read=0.15 batch.in=0.75 batch.out=4.5 unit.web_search=0.014 unit.search=0.014
 gemini-3.5-flash-lite-gt-128k in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.014 unit.search=0.014
@@ -1447,20 +1442,19 @@ gemini-3.6-flash-gt-128k in=1.5 out=7.5 read=0.15 batch.in=0.75 batch.out=3.75 u
 gemini-3.6-flash-lte-128k in=1.5 out=7.5 read=0.15 batch.in=0.75 batch.out=3.75 unit.web_search=0.014 unit.search=0.014
 gemini-3.7-flash-gt-128k in=1.5 out=7.5 read=0.15 batch.in=0.75 batch.out=3.75 unit.web_search=0.014 unit.search=0.014
 gemini-3.7-flash-lte-128k in=1.5 out=7.5 read=0.15 batch.in=0.75 batch.out=3.75 unit.web_search=0.014 unit.search=0.014
-gemini-embedding-001 in=0.15 batch.in=0.12
 gemini-embedding-001-gt-128k in=0.15 batch.in=0.075
 gemini-embedding-001-lte-128k in=0.15 batch.in=0.075
 gemini-embedding-2-preview-gt-128k in=0.2
 gemini-embedding-2-preview-lte-128k in=0.2
-gemini-flash-latest-gt-128k in=0.5 out=3 read=0.05 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
-gemini-flash-latest-lte-128k in=0.5 out=3 read=0.05 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
-gemini-flash-lite-latest-gt-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
-gemini-flash-lite-latest-lte-128k in=0.25 out=1.5 read=0.025 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
+gemini-flash-latest-gt-128k in=0.5 out=3 read=0.05 audio-in=1 audio-read=0.1 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
+gemini-flash-latest-lte-128k in=0.5 out=3 read=0.05 audio-in=1 audio-read=0.1 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014
+gemini-flash-lite-latest-gt-128k in=0.25 out=1.5 read=0.025 audio-in=0.5 audio-read=0.05 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
+gemini-flash-lite-latest-lte-128k in=0.25 out=1.5 read=0.025 audio-in=0.5 audio-read=0.05 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014
 gemini-omni-flash-preview-gt-128k in=1.5 out=9 unit.output_video_token=0.0000175
 gemini-omni-flash-preview-lte-128k in=1.5 out=9 unit.output_video_token=0.0000175
 gemini-pro in=0.25 out=0.5 batch.in=0.125 batch.out=0.25
-gemini-pro-latest-gt-128k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
-gemini-pro-latest-lte-128k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
+gemini-pro-latest-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014
+gemini-pro-latest-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014
 gemini-pro-vision in=0.25 out=0.5 batch.in=0.125 batch.out=0.25
 gemini-robotics-er-1.5-preview-gt-128k in=0.3 out=2.5
 gemini-robotics-er-1.5-preview-lte-128k in=0.3 out=2.5
@@ -1742,7 +1736,7 @@ zai-org/glm-5.2 in=1.4 out=4.4 read=0.26
 ada-v2 in=0.1
 babbage-002 in=0.4 out=0.4
 chat-latest in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-chatgpt-4o-latest in=5 out=15 read=1.25 unit.web_search=0.01 unit.file_search=0.0025
+chatgpt-4o-latest in=5 out=15 unit.web_search=0.01 unit.file_search=0.0025
 chatgpt-image-latest in=5 out=10 read=1.25 image-in=8 image-out=32
 codex-auto-review in=2.5 out=15
 codex-mini-latest in=1.5 out=6 read=0.375
@@ -1789,29 +1783,29 @@ gpt-4-turbo-preview in=10 out=30
 gpt-4-vision-preview in=10 out=30
 gpt-4.1 in=2 out=8 read=0.5 batch.in=1 batch.out=4 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4.1-2025-04-14 in=2 out=8 read=0.5 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-mini in=0.4 out=1.6 read=0.1 batch.in=0.2 batch.out=0.8 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-mini-2025-04-14 in=0.4 out=1.6 read=0.1 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-nano in=0.1 out=0.4 read=0.03 batch.in=0.05 batch.out=0.2 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-nano-2025-04-14 in=0.1 out=0.4 read=0.03
+gpt-4.1-mini in=0.4 out=1.6 read=0.1 batch.in=0.2 batch.out=0.8 priority.in=0.7 priority.out=2.8 priority.read=0.175 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4.1-mini-2025-04-14 in=0.4 out=1.6 read=0.1 priority.in=0.7 priority.out=2.8 priority.read=0.175 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4.1-nano in=0.1 out=0.4 read=0.025 batch.in=0.05 batch.out=0.2 priority.in=0.2 priority.out=0.8 priority.read=0.05 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4.1-nano-2025-04-14 in=0.1 out=0.4 read=0.025 priority.in=0.2 priority.out=0.8 priority.read=0.05
 gpt-4.5-preview-2025-02-27 in=75 out=150 read=37.5 unit.file_search=0.0025
-gpt-4o in=2.5 out=10 read=1.25 batch.in=1.25 batch.out=5 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-2024-05-13 in=5 out=15 batch.in=2.5 batch.out=7.5 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-2024-08-06 in=2.5 out=10 read=1.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-2024-11-20 in=2.5 out=10 read=1.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-audio-preview in=2.5 out=10 audio-in=100 audio-out=200 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4o in=2.5 out=10 read=1.25 batch.in=1.25 batch.out=5 priority.in=4.25 priority.out=17 priority.read=2.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4o-2024-05-13 in=5 out=15 batch.in=2.5 batch.out=7.5 priority.in=8.75 priority.out=26.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4o-2024-08-06 in=2.5 out=10 read=1.25 priority.in=4.25 priority.out=17 priority.read=2.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4o-2024-11-20 in=2.5 out=10 read=1.25 priority.in=4.25 priority.out=17 priority.read=2.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4o-audio-preview in=2.5 out=10 audio-in=40 audio-out=80 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4o-audio-preview-2024-10-01 in=2.5 out=10 audio-in=100 audio-out=200 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4o-audio-preview-2024-12-17 in=2.5 out=10 audio-in=40 audio-out=80
 gpt-4o-audio-preview-2025-06-03 in=2.5 out=10 audio-in=40 audio-out=80
 gpt-4o-latest in=5 out=15 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-mini in=0.15 out=0.6 read=0.075 batch.in=0.075 batch.out=0.3 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-mini-2024-07-18 in=0.15 out=0.6 read=0.075 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4o-mini in=0.15 out=0.6 read=0.075 batch.in=0.075 batch.out=0.3 priority.in=0.25 priority.out=1 priority.read=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4o-mini-2024-07-18 in=0.15 out=0.6 read=0.075 priority.in=0.25 priority.out=1 priority.read=0.125 unit.web_search=0.01 unit.file_search=0.0025
 gpt-4o-mini-audio-preview in=0.15 out=0.6 audio-in=10 audio-out=20
 gpt-4o-mini-audio-preview-2024-12-17 in=0.15 out=0.6 audio-in=10 audio-out=20
 gpt-4o-mini-realtime-preview in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
 gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
 gpt-4o-mini-search-preview in=0.15 out=0.6
 gpt-4o-mini-search-preview-2025-03-11 in=0.15 out=0.6
-gpt-4o-mini-transcribe in=1.25 out=5 audio-in=3000 unit.request_audio_token=0.003
+gpt-4o-mini-transcribe in=1.25 out=5 audio-in=3 unit.request_audio_token=0.003
 gpt-4o-mini-transcribe-2025-03-20 in=1.25 out=5 audio-in=3
 gpt-4o-mini-transcribe-2025-12-15 in=1.25 out=5 audio-in=3
 gpt-4o-mini-tts in=0.6 audio-out=12 unit.response_audio_token=0.000012
@@ -1823,7 +1817,7 @@ gpt-4o-realtime-preview-2024-12-17 in=5 out=20 read=2.5 audio-in=40 audio-out=80
 gpt-4o-realtime-preview-2025-06-03 in=5 out=20 read=2.5 audio-in=40 audio-out=80 audio-read=2.5
 gpt-4o-search-preview in=2.5 out=10 unit.web_search=0.025
 gpt-4o-search-preview-2025-03-11 in=2.5 out=10 unit.web_search=0.025
-gpt-4o-transcribe in=2.5 out=10 audio-in=6000 unit.request_audio_token=0.006
+gpt-4o-transcribe in=2.5 out=10 audio-in=6 unit.request_audio_token=0.006
 gpt-4o-transcribe-diarize in=2.5 out=10 audio-in=6
 gpt-5 in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 batch.read=0.0625 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5-2025-08-07 in=1.25 out=10 read=0.125 flex.in=0.625 flex.out=5 flex.read=0.0625 priority.in=2.5 priority.out=20 priority.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
@@ -1852,76 +1846,97 @@ gpt-5.2-pro in=21 out=168 batch.in=10.5 batch.out=84 unit.web_search=0.01 unit.f
 gpt-5.2-pro-2025-12-11 in=21 out=168 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.3-chat-latest in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.3-codex in=1.75 out=14 read=0.175 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4 in=2.5 out=15 read=0.25 flex.in=1.25 flex.out=7.5 flex.read=0.125 priority.in=5 priority.out=30 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-2026-03-05 in=2.5 out=15 read=0.25 flex.in=1.25 flex.out=7.5 flex.read=0.125 priority.in=5 priority.out=30 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-2026-03-05-gt-272k in=5 out=22.5 read=0.5 flex.in=2.5 flex.out=11.25 flex.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-2026-03-05-lte-272k in=2.5 out=15 read=0.25 flex.in=1.25 flex.out=7.5 flex.read=0.125 priority.in=5 priority.out=30 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-gt-272k in=5 out=22.5 read=0.5 flex.in=2.5 flex.out=11.25 flex.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-lte-272k in=2.5 out=15 read=0.25 flex.in=1.25 flex.out=7.5 flex.read=0.125 priority.in=5 priority.out=30 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.4-mini in=0.75 out=4.5 read=0.075 flex.in=0.375 flex.out=2.25 flex.read=0.0375 priority.in=1.5 priority.out=9 priority.read=0.15 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.4-mini-2026-03-17 in=0.75 out=4.5 read=0.075 flex.in=0.375 flex.out=2.25 flex.read=0.0375 priority.in=1.5 priority.out=9 priority.read=0.15 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.4-nano in=0.2 out=1.25 read=0.02 flex.in=0.1 flex.out=0.625 flex.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
 gpt-5.4-nano-2026-03-17 in=0.2 out=1.25 read=0.02 flex.in=0.1 flex.out=0.625 flex.read=0.01 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-pro in=30 out=180 flex.in=15 flex.out=90 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.4-pro-2026-03-05 in=30 out=180 flex.in=15 flex.out=90 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 priority.in=12.5 priority.out=75 priority.read=1.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5-2026-04-23 in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 priority.in=12.5 priority.out=75 priority.read=1.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5-pro in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 flex.in=15 flex.out=90 flex.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.5-pro-2026-04-23 in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 flex.in=15 flex.out=90 flex.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-luna in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 flex.in=0.1 flex.out=0.6 flex.read=0.01 flex.write=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-luna-2026-07-09 in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.write=0.125 batch.read=0.01 flex.in=0.1 flex.out=0.6 flex.read=0.01 flex.write=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-sol in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-sol-2026-07-09 in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.write=3.125 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-terra in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 flex.in=1 flex.out=6 flex.read=0.1 flex.write=1.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-5.6-terra-2026-07-09 in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.write=1.25 batch.read=0.1 flex.in=1 flex.out=6 flex.read=0.1 flex.write=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-pro-2026-03-05-gt-272k in=60 out=270 flex.in=30 flex.out=135 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-pro-2026-03-05-lte-272k in=30 out=180 flex.in=15 flex.out=90 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-pro-gt-272k in=60 out=270 flex.in=30 flex.out=135 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.4-pro-lte-272k in=30 out=180 flex.in=15 flex.out=90 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-2026-04-23-gt-272k in=10 out=45 read=1 batch.in=5 batch.out=22.5 batch.read=0.5 flex.in=5 flex.out=22.5 flex.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-2026-04-23-lte-272k in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 priority.in=12.5 priority.out=75 priority.read=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-gt-272k in=10 out=45 read=1 batch.in=5 batch.out=22.5 batch.read=0.5 flex.in=5 flex.out=22.5 flex.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-lte-272k in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 flex.in=2.5 flex.out=15 flex.read=0.25 priority.in=12.5 priority.out=75 priority.read=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-pro-2026-04-23-gt-272k in=60 out=270 read=6 batch.in=30 batch.out=135 batch.read=3 flex.in=30 flex.out=135 flex.read=3 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-pro-2026-04-23-lte-272k in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 flex.in=15 flex.out=90 flex.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-pro-gt-272k in=60 out=270 read=6 batch.in=30 batch.out=135 batch.read=3 flex.in=30 flex.out=135 flex.read=3 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.5-pro-lte-272k in=30 out=180 read=3 batch.in=15 batch.out=90 batch.read=1.5 flex.in=15 flex.out=90 flex.read=1.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-2026-07-09-gt-272k in=10 out=45 read=1 write=12.5 batch.in=5 batch.out=22.5 batch.read=0.5 batch.write=6.25 flex.in=5 flex.out=22.5 flex.read=0.5 flex.write=6.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-2026-07-09-lte-272k in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.read=0.25 batch.write=3.125 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-gt-272k in=10 out=45 read=1 write=12.5 batch.in=5 batch.out=22.5 batch.read=0.5 batch.write=6.25 flex.in=5 flex.out=22.5 flex.read=0.5 flex.write=6.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-lte-272k in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.read=0.25 batch.write=3.125 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-luna-2026-07-09-gt-272k in=0.4 out=1.8 read=0.04 write=0.5 batch.in=0.2 batch.out=0.9 batch.read=0.02 batch.write=0.25 flex.in=0.2 flex.out=0.9 flex.read=0.02 flex.write=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-luna-2026-07-09-lte-272k in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.read=0.01 batch.write=0.125 flex.in=0.1 flex.out=0.6 flex.read=0.01 flex.write=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-luna-gt-272k in=0.4 out=1.8 read=0.04 write=0.5 batch.in=0.2 batch.out=0.9 batch.read=0.02 batch.write=0.25 flex.in=0.2 flex.out=0.9 flex.read=0.02 flex.write=0.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-luna-lte-272k in=0.2 out=1.2 read=0.02 write=0.25 batch.in=0.1 batch.out=0.6 batch.read=0.01 batch.write=0.125 flex.in=0.1 flex.out=0.6 flex.read=0.01 flex.write=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-sol-2026-07-09-gt-272k in=10 out=45 read=1 write=12.5 batch.in=5 batch.out=22.5 batch.read=0.5 batch.write=6.25 flex.in=5 flex.out=22.5 flex.read=0.5 flex.write=6.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-sol-2026-07-09-lte-272k in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.read=0.25 batch.write=3.125 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-sol-gt-272k in=10 out=45 read=1 write=12.5 batch.in=5 batch.out=22.5 batch.read=0.5 batch.write=6.25 flex.in=5 flex.out=22.5 flex.read=0.5 flex.write=6.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-sol-lte-272k in=5 out=30 read=0.5 write=6.25 batch.in=2.5 batch.out=15 batch.read=0.25 batch.write=3.125 flex.in=2.5 flex.out=15 flex.read=0.25 flex.write=3.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-terra-2026-07-09-gt-272k in=4 out=18 read=0.4 write=5 batch.in=2 batch.out=9 batch.read=0.2 batch.write=2.5 flex.in=2 flex.out=9 flex.read=0.2 flex.write=2.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-terra-2026-07-09-lte-272k in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.read=0.1 batch.write=1.25 flex.in=1 flex.out=6 flex.read=0.1 flex.write=1.25 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-terra-gt-272k in=4 out=18 read=0.4 write=5 batch.in=2 batch.out=9 batch.read=0.2 batch.write=2.5 flex.in=2 flex.out=9 flex.read=0.2 flex.write=2.5 unit.web_search=0.01 unit.file_search=0.0025
+gpt-5.6-terra-lte-272k in=2 out=12 read=0.2 write=2.5 batch.in=1 batch.out=6 batch.read=0.1 batch.write=1.25 flex.in=1 flex.out=6 flex.read=0.1 flex.write=1.25 unit.web_search=0.01 unit.file_search=0.0025
 gpt-audio in=2.5 out=10 audio-in=32 audio-out=64
 gpt-audio-1.5 in=2.5 out=10 audio-in=32 audio-out=64
 gpt-audio-2025-08-28 in=2.5 out=10 audio-in=32 audio-out=64
-gpt-audio-mini in=0.6 out=2.4 audio-in=1 audio-out=2
+gpt-audio-mini in=0.6 out=2.4 audio-in=10 audio-out=20
 gpt-audio-mini-2025-10-06 in=0.6 out=2.4 audio-in=10 audio-out=20
 gpt-audio-mini-2025-12-15 in=0.6 out=2.4 audio-in=10 audio-out=20
-gpt-image-1 image-in=10 image-out=40 image.default.default=0.167 image.default.1024x1024=0.167 image.default.1024x1536=0.25 image.default.1536x1024=0.25 image.high.default=0.167 image.high.1024x1024=0.167 image.high.1024x1536=0.25 image.high.1536x1024=0.25 image.medium.default=0.042 image.medium.1024x1024=0.042 image.medium.1024x1536=0.063 image.medium.1536x1024=0.063 image.low.default=0.011 image.low.1024x1024=0.011 image.low.1024x1536=0.016 image.low.1536x1024=0.016
-gpt-image-1-mini in=2 read=0.2 image-in=2.5
-gpt-image-1.5 image-in=8 image-out=32 image.default.default=0.133 image.default.1024x1024=0.133 image.default.1024x1536=0.2 image.default.1536x1024=0.2 image.high.default=0.133 image.high.1024x1024=0.133 image.high.1024x1536=0.2 image.high.1536x1024=0.2 image.medium.default=0.034 image.medium.1024x1024=0.034 image.medium.1024x1536=0.05 image.medium.1536x1024=0.05 image.low.default=0.009 image.low.1024x1024=0.009 image.low.1024x1536=0.013 image.low.1536x1024=0.013
-gpt-image-1.5-2025-12-16 image-in=8 image-out=32 image.default.default=0.133 image.default.1024x1024=0.133 image.default.1024x1536=0.2 image.default.1536x1024=0.2 image.high.default=0.133 image.high.1024x1024=0.133 image.high.1024x1536=0.2 image.high.1536x1024=0.2 image.medium.default=0.034 image.medium.1024x1024=0.034 image.medium.1024x1536=0.05 image.medium.1536x1024=0.05 image.low.default=0.009 image.low.1024x1024=0.009 image.low.1024x1536=0.013 image.low.1536x1024=0.013
-gpt-image-2 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
-gpt-image-2-2026-04-21 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
-gpt-realtime in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
+gpt-image-1 in=5 read=1.25 image-in=10 image-out=40 image.default.default=0.167 image.default.1024x1024=0.167 image.default.1024x1536=0.25 image.default.1536x1024=0.25 image.high.default=0.167 image.high.1024x1024=0.167 image.high.1024x1536=0.25 image.high.1536x1024=0.25 image.medium.default=0.042 image.medium.1024x1024=0.042 image.medium.1024x1536=0.063 image.medium.1536x1024=0.063 image.low.default=0.011 image.low.1024x1024=0.011 image.low.1024x1536=0.016 image.low.1536x1024=0.016
+gpt-image-1-mini in=2 read=0.2 image-in=2.5 image-out=8 image.default.default=0.036 image.default.1024x1024=0.036 image.default.1024x1536=0.052 image.default.1536x1024=0.052 image.high.default=0.036 image.high.1024x1024=0.036 image.high.1024x1536=0.052 image.high.1536x1024=0.052 image.medium.default=0.011 image.medium.1024x1024=0.011 image.medium.1024x1536=0.015 image.medium.1536x1024=0.015 image.low.default=0.005 image.low.1024x1024=0.005 image.low.1024x1536=0.006 image.low.1536x1024=0.006
+gpt-image-1.5 in=5 out=10 read=1.25 image-in=8 image-out=32 image.default.default=0.133 image.default.1024x1024=0.133 image.default.1024x1536=0.2 image.default.1536x1024=0.2 image.high.default=0.133 image.high.1024x1024=0.133 image.high.1024x1536=0.2 image.high.1536x1024=0.2 image.medium.default=0.034 image.medium.1024x1024=0.034 image.medium.1024x1536=0.05 image.medium.1536x1024=0.05 image.low.default=0.009 image.low.1024x1024=0.009 image.low.1024x1536=0.013 image.low.1536x1024=0.013
+gpt-image-1.5-2025-12-16 in=5 out=10 read=1.25 image-in=8 image-out=32 image.default.default=0.133 image.default.1024x1024=0.133 image.default.1024x1536=0.2 image.default.1536x1024=0.2 image.high.default=0.133 image.high.1024x1024=0.133 image.high.1024x1536=0.2 image.high.1536x1024=0.2 image.medium.default=0.034 image.medium.1024x1024=0.034 image.medium.1024x1536=0.05 image.medium.1536x1024=0.05 image.low.default=0.009 image.low.1024x1024=0.009 image.low.1024x1536=0.013 image.low.1536x1024=0.013
+gpt-image-2 in=5 read=1.25 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
+gpt-image-2-2026-04-21 in=5 read=1.25 image-in=8 image-out=30 image.default.default=0.211 image.default.1024x1024=0.211 image.default.1024x1536=0.165 image.default.1536x1024=0.165 image.high.default=0.211 image.high.1024x1024=0.211 image.high.1024x1536=0.165 image.high.1536x1024=0.165 image.medium.default=0.053 image.medium.1024x1024=0.053 image.medium.1024x1536=0.041 image.medium.1536x1024=0.041 image.low.default=0.006 image.low.1024x1024=0.006 image.low.1024x1536=0.005 image.low.1536x1024=0.005
+gpt-realtime in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
 gpt-realtime-1.5 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
 gpt-realtime-2 in=4 out=24 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
-gpt-realtime-2025-08-28 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4
+gpt-realtime-2025-08-28 in=4 out=16 read=0.4 audio-in=32 audio-out=64 audio-read=0.4 image-in=5
 gpt-realtime-mini in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 gpt-realtime-mini-2025-10-06 in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 gpt-realtime-mini-2025-12-15 in=0.6 out=2.4 read=0.06 audio-in=10 audio-out=20 audio-read=0.3 image-in=0.8
 o1 in=15 out=60 read=7.5 batch.in=7.5 batch.out=30 unit.file_search=0.0025
 o1-2024-12-17 in=15 out=60 read=7.5 unit.file_search=0.0025
 o1-mini in=1.1 out=4.4 read=0.55 batch.in=0.55 batch.out=2.2 unit.file_search=0.0025
-o1-mini-2024-09-12 in=3 out=12 read=1.5 unit.file_search=0.0025
+o1-mini-2024-09-12 in=1.1 out=4.4 read=0.55 unit.file_search=0.0025
 o1-preview in=15 out=60 read=7.5 unit.file_search=0.0025
 o1-preview-2024-09-12 in=15 out=60 read=7.5 unit.file_search=0.0025
 o1-pro in=150 out=600 batch.in=75 batch.out=300 unit.file_search=0.0025
 o1-pro-2025-03-19 in=150 out=600 unit.file_search=0.0025
-o3 in=2 out=8 read=0.5 batch.in=1 batch.out=4 flex.in=1 flex.out=4 flex.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-o3-2025-04-16 in=2 out=8 read=0.5 flex.in=1 flex.out=4 flex.read=0.25 unit.file_search=0.0025
+o3 in=2 out=8 read=0.5 batch.in=1 batch.out=4 flex.in=1 flex.out=4 flex.read=0.25 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.file_search=0.0025
+o3-2025-04-16 in=2 out=8 read=0.5 flex.in=1 flex.out=4 flex.read=0.25 priority.in=3.5 priority.out=14 priority.read=0.875 unit.file_search=0.0025 unit.web_search=0.01
 o3-deep-research in=10 out=40 read=2.5 batch.in=5 batch.out=20 unit.web_search=0.01 unit.file_search=0.0025
 o3-deep-research-2025-06-26 in=10 out=40 read=2.5 unit.web_search=0.01 unit.file_search=0.0025
 o3-mini in=1.1 out=4.4 read=0.55 batch.in=0.55 batch.out=2.2 unit.file_search=0.0025
 o3-mini-2025-01-31 in=1.1 out=4.4 read=0.55 unit.file_search=0.0025
 o3-pro in=20 out=80 batch.in=10 batch.out=40 unit.file_search=0.0025
 o3-pro-2025-06-10 in=20 out=80 unit.file_search=0.0025
-o4-mini in=1.1 out=4.4 read=0.275 batch.in=0.55 batch.out=2.2 flex.in=0.55 flex.out=2.2 flex.read=0.1375 unit.web_search=0.01 unit.file_search=0.0025
-o4-mini-2025-04-16 in=1.1 out=4.4 read=0.275 flex.in=0.55 flex.out=2.2 flex.read=0.1375 unit.web_search=0.01 unit.file_search=0.0025
+o4-mini in=1.1 out=4.4 read=0.275 batch.in=0.55 batch.out=2.2 flex.in=0.55 flex.out=2.2 flex.read=0.1375 priority.in=2 priority.out=8 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+o4-mini-2025-04-16 in=1.1 out=4.4 read=0.275 flex.in=0.55 flex.out=2.2 flex.read=0.1375 priority.in=2 priority.out=8 priority.read=0.5 unit.web_search=0.01 unit.file_search=0.0025
 o4-mini-deep-research in=2 out=8 read=0.5 batch.in=1 batch.out=4 unit.web_search=0.01 unit.file_search=0.0025
 o4-mini-deep-research-2025-06-26 in=2 out=8 read=0.5 unit.web_search=0.01 unit.file_search=0.0025
+omni-moderation-2024-09-26 in=0
+omni-moderation-latest in=0
 sora-2 unit.video_duration_seconds_720_1280=0.1 unit.video_duration_seconds_1280_720=0.1
 sora-2-pro unit.video_duration_seconds_720_1280=0.3 unit.video_duration_seconds_1280_720=0.3 unit.video_duration_seconds_1024_1792=0.5 unit.video_duration_seconds_1792_1024=0.5
 text-embedding-3-large in=0.13 batch.in=0.065
 text-embedding-3-small in=0.02 batch.in=0.01
 text-embedding-ada-002 in=0.1 batch.in=0.05
 text-embedding-ada-002-v2 in=0.1
+text-moderation-007 in=0
+text-moderation-latest in=0
+text-moderation-stable in=0
 tts-1 in=15
 tts-1-1106 in=15
 tts-1-hd in=30
 tts-1-hd-1106 in=30
-whisper-1 in=6000 audio-in=6000 unit.request_audio_token=0.006
+whisper-1 unit.request_audio_token=0.006
 # openrouter
 ai21/jamba-large-1.7 in=2 out=8
 ai21/jamba-mini-1.7 in=0.2 out=0.4
@@ -2742,37 +2757,43 @@ anthropic.claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out
 anthropic.claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
 anthropic.claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
 chirp-3-hd in=30
-claude-3-5-haiku@20241022 in=0.8 out=4 read=0.08 write=1 batch.in=0.4 batch.out=2 unit.cache_write_1h=0.0000016
-claude-3-5-sonnet-v2@20241022 in=3 out=15 batch.in=1.5 batch.out=7.5
-claude-3-5-sonnet@20240620 in=3 out=15 batch.in=1.5 batch.out=7.5
-claude-3-7-sonnet-v2@20250219 in=3 out=15 batch.in=1.5 batch.out=7.5
-claude-3-7-sonnet@20250219 in=3 out=15 batch.in=1.5 batch.out=7.5
+claude-3-5-haiku@20241022 in=0.8 out=4 read=0.08 write=1 batch.in=0.4 batch.out=2 unit.cache_write_1h=0.0000016 unit.web_search=0.01
+claude-3-5-sonnet-v2@20241022 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-5-sonnet@20240620 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-7-sonnet-v2@20250219 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-3-7-sonnet@20250219 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
 claude-3-haiku@20240307 in=0.25 out=1.25 read=0.03 write=0.3 batch.in=0.125 batch.out=0.625 unit.cache_write_1h=0.0000005
-claude-3-opus@20240229 in=15 out=75 batch.in=7.5 batch.out=37.5
+claude-3-opus@20240229 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
 claude-3-sonnet@20240229 in=3 out=15 batch.in=1.5 batch.out=7.5
-claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002
-claude-haiku-4-5 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002
-claude-haiku-4-5-20251001 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002
-claude-haiku-4-5@20251001 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002
-claude-opus-4-1-20250805 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-1@20250805 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-4-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-5-20251101 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-5@20251101 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-6 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-opus-4@20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003
-claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001
-claude-sonnet-4 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-5 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-5-20250929 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-5@20250929 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-4@20250514 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006
-claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004
+claude-fable-5 in=10 out=50 read=1 write=12.5 batch.in=5 batch.out=25 unit.cache_write_1h=0.00002 unit.web_search=0.01
+claude-haiku-4-5 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002 unit.web_search=0.01
+claude-haiku-4-5-20251001 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002 unit.web_search=0.01
+claude-haiku-4-5@20251001 in=1 out=5 read=0.1 write=1.25 batch.in=0.5 batch.out=2.5 unit.cache_write_1h=0.000002 unit.web_search=0.01
+claude-opus-4-1-20250805 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-1@20250805 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-4-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-5-20251101 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-5@20251101 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-6 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-7 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4-8 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-opus-4@20250514 in=15 out=75 read=1.5 write=18.75 batch.in=7.5 batch.out=37.5 unit.cache_write_1h=0.00003 unit.web_search=0.01
+claude-opus-5 in=5 out=25 read=0.5 write=6.25 batch.in=2.5 batch.out=12.5 unit.cache_write_1h=0.00001 unit.web_search=0.01
+claude-sonnet-4-20250514-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4-20250514-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-5-20250929-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4-5-20250929-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-5-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4-5-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-5@20250929-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4-5@20250929-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-6 in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-4@20250514-gt-200k in=6 out=22.5 read=0.6 write=7.5 batch.in=3 batch.out=11.25 unit.cache_write_1h=0.000012 unit.web_search=0.01
+claude-sonnet-4@20250514-lte-200k in=3 out=15 read=0.3 write=3.75 batch.in=1.5 batch.out=7.5 unit.cache_write_1h=0.000006 unit.web_search=0.01
+claude-sonnet-5 in=2 out=10 read=0.2 write=2.5 batch.in=1 batch.out=5 unit.cache_write_1h=0.000004 unit.web_search=0.01
 codestral-2 in=0.3 out=0.9
 deepseek-r1-0528-maas in=1.35 out=5.4 batch.in=0.675 batch.out=2.7
 deepseek-v3.1-maas in=0.6 out=1.7 read=0.06 batch.in=0.3 batch.out=0.85
@@ -2791,43 +2812,51 @@ gemini-1.5-pro-002-batchx in=1.25 out=5 batch.in=0.625 batch.out=2.5
 gemini-1.5-pro-preview-0409 in=1.25 out=5 batch.in=0.625 batch.out=2.5 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-1.5-pro-preview-0514 in=1.25 out=5 batch.in=0.625 batch.out=2.5 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-1.5-vision in=10 out=30 batch.in=5 batch.out=15 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
-gemini-2.0-flash in=0.15 out=0.6 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
-gemini-2.0-flash-001 in=0.15 out=0.6 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.0-flash in=0.15 out=0.6 audio-in=1 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.0-flash-001 in=0.15 out=0.6 audio-in=1 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
 gemini-2.0-flash-exp in=0.15 out=0.6 batch.in=0.075 batch.out=0.3
 gemini-2.0-flash-exp-001 in=0.15 out=0.6 batch.in=0.075 batch.out=0.3
 gemini-2.0-flash-lite in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-2.0-flash-lite-001 in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
 gemini-2.0-flash-lite-preview-02-05 in=0.075 out=0.3 batch.in=0.0375 batch.out=0.15 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-2.0-flash-preview-image-generation in=0.15 out=0.6 batch.in=0.075 batch.out=0.3
-gemini-2.5-computer-use-preview-10-2025 in=1.25 out=10 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
-gemini-2.5-flash in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.image_token=0.00003 unit.maps=0.025
+gemini-2.5-computer-use-preview-10-2025-gt-200k in=2.5 out=15 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-computer-use-preview-10-2025-lte-200k in=1.25 out=10 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-flash in=0.3 out=2.5 read=0.03 audio-in=1 audio-read=0.1 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.image_token=0.00003 unit.maps=0.025
 gemini-2.5-flash-image in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.image_token=0.00003 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
 gemini-2.5-flash-image-preview in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.image_token=0.00003 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
-gemini-2.5-flash-lite in=0.1 out=0.4 read=0.01 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-flash-lite in=0.1 out=0.4 read=0.01 audio-in=0.3 audio-read=0.03 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
 gemini-2.5-flash-lite-preview-06-17 in=0.1 out=0.4 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
-gemini-2.5-flash-lite-preview-09-2025 in=0.1 out=0.4 read=0.01 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-flash-lite-preview-09-2025 in=0.1 out=0.4 read=0.01 audio-in=0.3 audio-read=0.03 batch.in=0.05 batch.out=0.2 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
 gemini-2.5-flash-lite-preview-tts in=0.5 out=10
 gemini-2.5-flash-preview-04-17 in=0.15 out=0.6 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
 gemini-2.5-flash-preview-05-20 in=0.15 out=0.6 batch.in=0.075 batch.out=0.3 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
-gemini-2.5-flash-preview-09-2025 in=0.3 out=2.5 read=0.03 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.image_token=0.00003 unit.maps=0.025
+gemini-2.5-flash-preview-09-2025 in=0.3 out=2.5 read=0.03 audio-in=1 audio-read=0.1 batch.in=0.15 batch.out=1.25 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.image_token=0.00003 unit.maps=0.025
 gemini-2.5-flash-tts in=0.5 out=10
-gemini-2.5-pro in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
-gemini-2.5-pro-preview-03-25 in=1.25 out=10 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
-gemini-2.5-pro-preview-05-06 in=1.25 out=10 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-pro-gt-200k in=2.5 out=15 read=0.25 batch.in=1.25 batch.out=7.5 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-pro-lte-200k in=1.25 out=10 read=0.125 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-pro-preview-03-25-gt-200k in=2.5 out=15 batch.in=1.25 batch.out=7.5 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-pro-preview-03-25-lte-200k in=1.25 out=10 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-pro-preview-05-06-gt-200k in=2.5 out=15 batch.in=1.25 batch.out=7.5 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
+gemini-2.5-pro-preview-05-06-lte-200k in=1.25 out=10 batch.in=0.625 batch.out=5 unit.web_search=0.035 unit.search=0.035 unit.enterprise_web_search=0.045 unit.maps=0.025
 gemini-2.5-pro-tts in=1 out=20
-gemini-3-flash-preview in=0.5 out=3 read=0.05 write=0.5 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
+gemini-3-flash-preview in=0.5 out=3 read=0.05 write=0.5 audio-in=1 audio-read=0.1 batch.in=0.25 batch.out=1.5 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3-pro-image in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.search=0.014 unit.maps=0.014
 gemini-3-pro-image-preview in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.image_token=0.00012 unit.search=0.014 unit.maps=0.014
-gemini-3-pro-preview in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014 unit.enterprise_web_search=0.014 unit.image_token=0.00012 unit.maps=0.014
-gemini-3-pro-preview-02-05 in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-3-pro-preview-02-05-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-3-pro-preview-02-05-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-3-pro-preview-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014 unit.enterprise_web_search=0.014 unit.image_token=0.00012 unit.maps=0.014
+gemini-3-pro-preview-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014 unit.enterprise_web_search=0.014 unit.image_token=0.00012 unit.maps=0.014
 gemini-3.1-flash-image in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3.1-flash-image-preview in=0.5 out=3 batch.in=0.25 batch.out=1.5 unit.image_token=0.00006 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
-gemini-3.1-flash-lite in=0.25 out=1.5 read=0.025 write=0.25 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
+gemini-3.1-flash-lite in=0.25 out=1.5 read=0.025 write=0.25 audio-in=0.5 audio-read=0.05 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3.1-flash-lite-image in=0.25 out=1.5 batch.in=0.125 batch.out=0.75 unit.image_token=0.00003
-gemini-3.1-flash-lite-preview in=0.25 out=1.5 read=0.025 write=0.25 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
+gemini-3.1-flash-lite-preview in=0.25 out=1.5 read=0.025 write=0.25 audio-in=0.5 audio-read=0.05 batch.in=0.125 batch.out=0.75 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3.1-flash-tts in=1 out=20
-gemini-3.1-pro-preview in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014 unit.image_token=0.00012 unit.maps=0.014
-gemini-3.1-pro-preview-customtools in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-3.1-pro-preview-customtools-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-3.1-pro-preview-customtools-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.035 unit.search=0.035 unit.maps=0.025
+gemini-3.1-pro-preview-gt-200k in=4 out=18 read=0.4 batch.in=2 batch.out=9 unit.web_search=0.014 unit.search=0.014 unit.image_token=0.00012 unit.maps=0.014
+gemini-3.1-pro-preview-lte-200k in=2 out=12 read=0.2 batch.in=1 batch.out=6 unit.web_search=0.014 unit.search=0.014 unit.image_token=0.00012 unit.maps=0.014
 gemini-3.5-flash in=1.5 out=9 read=0.15 write=1.5 batch.in=0.75 batch.out=4.5 unit.web_search=0.014 unit.search=0.014 unit.enterprise_web_search=0.014 unit.maps=0.014
 gemini-3.5-flash-lite in=0.3 out=2.5 read=0.03 write=0.3 batch.in=0.15 batch.out=1.25 unit.web_search=0.014 unit.search=0.014 unit.maps=0.014
 gemini-3.6-flash in=1.5 out=7.5 read=0.15 write=1.5 batch.in=0.75 batch.out=3.75 unit.web_search=0.014 unit.search=0.014 unit.enterprise_web_search=0.014 unit.maps=0.014
@@ -2977,46 +3006,86 @@ grok-4-fast-non-reasoning-latest in=0.2 out=0.5 read=0.05 unit.web_search=0.005 
 grok-4-fast-reasoning in=0.2 out=0.5 read=0.05 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
 grok-4-fast-reasoning-latest in=0.2 out=0.5 read=0.05 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
 grok-4-latest in=3 out=15 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20 in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-0309 in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-0309-non-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-0309-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-0309-reasoning-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta-0309 in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta-0309-non-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta-0309-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta-0309-reasoning-exp-sa in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta-latest-non-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta-latest-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta-non-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-beta-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-experimental-beta-0304 in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-experimental-beta-0304-non-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-experimental-beta-0304-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-experimental-beta-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-experimental-beta-non-reasoning-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-experimental-beta-reasoning-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-multi-agent in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-multi-agent-0309 in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-multi-agent-beta-0309 in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-multi-agent-beta-0309-exp-ma in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-multi-agent-beta-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-multi-agent-experimental-beta-0304 in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-multi-agent-experimental-beta-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-multi-agent-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-non-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-non-reasoning-gv2 in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-non-reasoning-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-reasoning in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-reasoning-gv2 in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.20-reasoning-latest in=2 out=6 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.3 in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.3-latest in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.5 in=2 out=6 read=0.3 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.5-latest in=2 out=6 read=0.3 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
-grok-4.6 in=2 out=6 read=0.5 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-0309-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-0309-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-0309-non-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-0309-non-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-0309-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-0309-reasoning-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-0309-reasoning-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-0309-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-0309-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-0309-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-0309-non-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-0309-non-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-0309-reasoning-exp-sa-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-0309-reasoning-exp-sa-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-0309-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-0309-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-latest-non-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-latest-non-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-latest-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-latest-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-non-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-non-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-beta-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-0304-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-0304-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-0304-non-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-0304-non-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-0304-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-0304-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-non-reasoning-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-non-reasoning-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-reasoning-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-experimental-beta-reasoning-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-0309-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-0309-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-beta-0309-exp-ma-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-beta-0309-exp-ma-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-beta-0309-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-beta-0309-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-beta-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-beta-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-experimental-beta-0304-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-experimental-beta-0304-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-experimental-beta-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-experimental-beta-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-multi-agent-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-non-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-non-reasoning-gv2-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-non-reasoning-gv2-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-non-reasoning-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-non-reasoning-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-non-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-reasoning-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-reasoning-gv2-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-reasoning-gv2-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-reasoning-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-reasoning-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.20-reasoning-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.3-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.3-latest-gt-200k in=2.5 out=5 read=0.4 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.3-latest-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.3-lte-200k in=1.25 out=2.5 read=0.2 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.5-gt-200k in=4 out=12 read=0.6 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.5-latest-gt-200k in=4 out=12 read=0.6 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.5-latest-lte-200k in=2 out=6 read=0.3 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.5-lte-200k in=2 out=6 read=0.3 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.6-gt-200k in=4 out=12 read=1 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
+grok-4.6-lte-200k in=2 out=6 read=0.5 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
 grok-beta in=5 out=15 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
 grok-build-latest in=2 out=6 read=0.3 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025
 grok-code-fast in=0.2 out=1.5 read=0.02 unit.web_search=0.005 unit.x_search=0.005 unit.code_execution=0.005 unit.attachment_search=0.01 unit.file_search=0.0025

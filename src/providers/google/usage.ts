@@ -49,6 +49,7 @@ export function toUsage(metadata: UsageMetadata | null | undefined): Usage {
   const prompt = (promptTokenCount ?? 0) + (toolUsePromptTokenCount ?? 0);
   const completion = (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0);
   const heard = countOf(metadata?.promptTokensDetails, "AUDIO");
+  const heardBefore = countOf(metadata?.cacheTokensDetails, "AUDIO");
   const spoken = countOf(metadata?.candidatesTokensDetails, "AUDIO");
   const drawn = countOf(metadata?.candidatesTokensDetails, "IMAGE");
   return {
@@ -58,6 +59,7 @@ export function toUsage(metadata: UsageMetadata | null | undefined): Usage {
     prompt_tokens_details: {
       cached_tokens: metadata?.cachedContentTokenCount ?? 0,
       ...(heard !== undefined && { audio_tokens: heard }),
+      ...(heardBefore !== undefined && { cached_tokens_details: { audio_tokens: heardBefore } }),
     },
     completion_tokens_details: {
       reasoning_tokens: thoughtsTokenCount ?? 0,

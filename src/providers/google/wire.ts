@@ -46,6 +46,7 @@ export const UsageMetadata = v.looseObject({
   thoughtsTokenCount: count,
   cachedContentTokenCount: count,
   promptTokensDetails: ModalityCounts,
+  cacheTokensDetails: ModalityCounts,
   candidatesTokensDetails: ModalityCounts,
 });
 export type UsageMetadata = v.InferOutput<typeof UsageMetadata>;
