@@ -93,6 +93,8 @@ export interface CallRecord {
   /** Fields of the request that the provider does not support. */
   dropped: string[] | null;
   usage: LoggedUsage | null;
+  /** Counts of the calls whose sum `usage` is: the length of a prompt decides the price of its call alone. Null: one call. */
+  parts: readonly LoggedUsage[] | null;
   /** Counts of the usage, or some of the cost, are estimates: a stream broke off. */
   isEstimated: boolean;
   /** The response was a stream that broke off: what came of it is paid for. */
@@ -152,6 +154,7 @@ export function createCallRecord(): CallRecord {
     isDenied: false,
     dropped: null,
     usage: null,
+    parts: null,
     isEstimated: false,
     isCut: false,
     answeredModel: null,

@@ -10,7 +10,7 @@ interface SocketUpgrade extends Omit<SocketAcceptance, "headers"> {
 export interface Ending {
   status: number;
   error?: unknown;
-  /** Records what is known at the end; called once, if it was the response of its request. Never rejects. */
+  /** Records what is known at the end; called once. Never rejects. */
   note?(): void | Promise<void>;
 }
 

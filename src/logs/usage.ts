@@ -4,7 +4,7 @@ import type { LoggedUsage } from "../schemas/logs.ts";
 type Counts = Record<string, unknown>;
 
 /** Counts of a row without token counts. */
-const noTokens = {
+export const noTokens = {
   input_tokens: 0,
   output_tokens: 0,
   total_tokens: 0,

@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type {
-  SocketAcceptance,
-  SocketClose,
-  SocketEnd,
-  SocketListener,
-  SocketMessage,
-} from "../../src/lib/websocket.ts";
 import { call, done } from "../support/control.ts";
 import { createTestGateway, readJson, type TestGateway, waitForLog, workspaceKey } from "../support/gateway.ts";
 import { eventually } from "../support/upstream.ts";
+import { createSocketHost, type SocketHost } from "../support/websocket-host.ts";
 import {
   handshakeHeaders,
   type Refusal,
@@ -42,30 +36,7 @@ after(async () => {
   await upstream.close();
 });
 
-/** A host that accepts a handshake and returns the test's WebSocket. */
-function createHost() {
-  const heard: SocketMessage[] = [];
-  const closes: SocketClose[] = [];
-  let listener: SocketListener | undefined;
-  let acceptance: SocketAcceptance | undefined;
-  const end: SocketEnd = {
-    bufferedBytes: 0,
-    listen: (one) => (listener = one),
-    send: (message) => heard.push(message),
-    close: (close) => closes.push(close),
-    terminate: () => {},
-    pause: () => {},
-    resume: () => {},
-  };
-  const upgrade = (given: SocketAcceptance): Response => {
-    acceptance = given;
-    given.open(end);
-    return new Response(null, { headers: { "x-accepted": "yes" } });
-  };
-  return { heard, closes, upgrade, leave: (close: SocketClose) => listener?.close(close), accepted: () => acceptance };
-}
-
-type Host = Pick<ReturnType<typeof createHost>, "upgrade">;
+type Host = Pick<SocketHost, "upgrade">;
 
 /** Requests a session. */
 function ask(query: string, headers: Record<string, string> = {}, host?: Host): Promise<Response> {
@@ -84,7 +55,7 @@ for (const [query, headers, path] of [
   ["?model=gpt-realtime", { "x-gateway-virtual-key": "main" }, "/v1/realtime?model=gpt-realtime"],
 ] as const) {
   test(`a stored provider is called with its own credential: ${query} ${JSON.stringify(headers)}`, async () => {
-    const host = createHost();
+    const host = createSocketHost();
     const response = await ask(query, { ...headers, authorization: "Bearer the-callers-own" }, host);
     assert.equal(response.headers.get("x-accepted"), "yes");
     const handshake = upstream.handshakes.at(-1);
@@ -99,15 +70,15 @@ for (const [query, headers, path] of [
 
 test("a forbidden model is 412, and so is a session without a model", async () => {
   const seen = upstream.handshakes.length;
-  assert.equal((await ask("?model=@main/closed", {}, createHost())).status, 412);
-  assert.equal((await ask("", { "x-gateway-provider": "@main" }, createHost())).status, 412);
+  assert.equal((await ask("?model=@main/closed", {}, createSocketHost())).status, 412);
+  assert.equal((await ask("", { "x-gateway-provider": "@main" }, createSocketHost())).status, 412);
   assert.equal(upstream.handshakes.length, seen);
 });
 
 test("a refusal that repeats the stored credential shows it masked", async () => {
   script.refuse = { status: 401, body: JSON.stringify({ error: { message: `Incorrect API key: ${providerKey}` } }) };
   try {
-    const response = await ask("?model=@main/gpt-realtime", {}, createHost());
+    const response = await ask("?model=@main/gpt-realtime", {}, createSocketHost());
     assert.equal(response.status, 401);
     const text = await response.text();
     assert.match(text, /Incorrect API key/);
@@ -134,7 +105,7 @@ test("a host whose client left closes the upstream and leaves a row", async () =
 });
 
 test("the host receives headers, subprotocol and the largest message", async () => {
-  const host = createHost();
+  const host = createSocketHost();
   await ask("?model=@main/gpt-realtime", { "sec-websocket-protocol": "other, realtime" }, host);
   const { headers, protocol, maxMessageBytes } = host.accepted() ?? assert.fail();
   assert.equal(protocol, "other", "the one the upstream chose");
@@ -152,7 +123,7 @@ for (const [close, code] of [
   [{ code: 4000, reason: "own" }, "close_4000"],
 ] as const) {
   test(`the row of a session the client closed with ${close.code} has the error ${code}`, async () => {
-    const host = createHost();
+    const host = createSocketHost();
     const traceId = `trace-of-close-${close.code}`;
     await ask("?model=@main/gpt-realtime", { "x-gateway-trace-id": traceId }, host);
     host.leave(close);
@@ -163,19 +134,19 @@ for (const [close, code] of [
 }
 
 test("an origin is allowed when the operator listed it, whatever its case", async () => {
-  const host = createHost();
+  const host = createSocketHost();
   const listed = await ask("?model=@main/gpt-realtime", { origin: "https://APP.example.com" }, host);
   assert.equal(listed.headers.get("x-accepted"), "yes");
   host.leave({ code: 1000, reason: "" });
   for (const origin of ["https://app.example.com.evil.example", "http://app.example.com", "null"]) {
-    const refused = await ask("?model=@main/gpt-realtime", { origin }, createHost());
+    const refused = await ask("?model=@main/gpt-realtime", { origin }, createSocketHost());
     assert.deepEqual(await refusalOf(refused), [403, "origin_not_allowed"]);
   }
 });
 
 test("a drain closes sessions with 1001", async () => {
   const other = await createTestGateway();
-  const host = createHost();
+  const host = createSocketHost();
   const headers = {
     ...handshakeHeaders,
     "x-gateway-api-key": workspaceKey,

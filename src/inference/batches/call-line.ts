@@ -2,6 +2,7 @@ import type { ConnectionInfo, HandleRequest, SettledRequest } from "../../contex
 import { readBytes } from "../../lib/body.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
+import { toLoggedUsage } from "../../logs/usage.ts";
 import type { BatchRequest } from "./lines.ts";
 
 /** Largest response that is stored. */
@@ -44,23 +45,15 @@ interface LineCalls {
   wait(milliseconds: number): Promise<void>;
 }
 
-function count(holder: unknown, ...names: string[]): number {
-  if (!isObject(holder)) return 0;
-  const found = names.map((name) => holder[name]).find((value) => typeof value === "number");
-  return typeof found === "number" && Number.isSafeInteger(found) && found >= 0 ? found : 0;
-}
-
-/** Tokens a response reports. */
+/** Tokens a response reports. Input includes cached tokens, whatever the shape of the response. */
 export function tokensOf(body: unknown): TokenCounts {
-  const usage = isObject(body) ? body.usage : undefined;
-  if (!isObject(usage)) return noTokens;
-  const input = usage.prompt_tokens_details ?? usage.input_tokens_details;
-  const output = usage.completion_tokens_details ?? usage.output_tokens_details;
+  const usage = isObject(body) ? toLoggedUsage(body.usage) : null;
+  if (!usage) return noTokens;
   return {
-    input: count(usage, "prompt_tokens", "input_tokens"),
-    cached: count(input, "cached_tokens"),
-    output: count(usage, "completion_tokens", "output_tokens"),
-    reasoning: count(output, "reasoning_tokens"),
+    input: usage.input_tokens,
+    cached: usage.cached_tokens,
+    output: usage.output_tokens,
+    reasoning: usage.reasoning_tokens,
   };
 }
 

@@ -49,7 +49,7 @@ interface LinePrices {
 function costOf(body: unknown, target: LinePrices): number | null {
   if (!isObject(body)) return null;
   const answeredModel = stringOf(body.model) ?? null;
-  return costOfBatchLine(body.usage, { ...target, answeredModel }) ?? null;
+  return costOfBatchLine(body, { ...target, answeredModel }) ?? null;
 }
 
 /** What one step of reading results needs. */

@@ -1,10 +1,12 @@
 import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
-import { toLoggedUsage } from "../../logs/usage.ts";
+import { addUsage, noTokens } from "../../logs/usage.ts";
 import type { PriceList } from "../../pricing/own-prices.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import { costOfUsage, hasCounts } from "../../pricing/request-cost.ts";
+import type { LoggedUsage } from "../../schemas/logs.ts";
 import { isOperation, operationFacts } from "../facts/operation-facts.ts";
+import { countsOfBody } from "./usage-units.ts";
 
 /** Routes that are free at the provider: `POST /responses/input_tokens` is forwarded and is not an operation. */
 export function isFreeRoute(name: string): boolean {
@@ -23,27 +25,37 @@ type ResponseCost = Pick<CallRecord, "cost" | "priceSource" | "isAnswerNeeded">;
 const nothing: ResponseCost = { cost: 0, priceSource: null, isAnswerNeeded: false };
 const unknown: ResponseCost = { cost: null, priceSource: null, isAnswerNeeded: true };
 
+/** The cost of what was counted; undefined without a price. */
+function priceCounts(log: CallRecord, usage: LoggedUsage, find: PriceList): ResponseCost | undefined {
+  const { model, answeredModel, parts } = log;
+  const whole = costOfUsage({ model, answeredModel, usage }, find);
+  if (!whole) return undefined;
+  const { nanos, source, isOfAnswer } = whole;
+  const costOf = (part: LoggedUsage) => costOfUsage({ model, answeredModel, usage: part }, find)?.nanos ?? 0;
+  const cost = parts ? parts.reduce((sum, part) => sum + costOf(part), 0) : nanos;
+  // the cost of the sum would be another one, so the row cannot be priced again
+  return { cost, priceSource: cost === nanos ? source : null, isAnswerNeeded: isOfAnswer || source === "fallback" };
+}
+
 /**
  * What a request costs that ended with this status. The cost is null where something was counted that has no price, and
  * 0 where nothing was counted.
  */
 export function costOfRequest({ log, method, services }: RequestParts, status: number): ResponseCost {
   const { providers } = services;
-  const { provider, usage, prices, model, answeredModel } = log;
+  const { provider, prices } = log;
+  // a response that reported no counts can cost a fixed amount
+  const usage = log.usage ?? noTokens;
   const isAnswered = (status >= 200 && status <= 299) || status === socketOpened;
   // of a stream that broke off the provider may have reported nothing
-  const isPaid = isAnswered || (log.isCut && usage !== null);
+  const isPaid = isAnswered || (log.isCut && log.usage !== null);
   // a record that is read was paid for when it was made
   const isRead = method === "GET" && !isOperation(log.operation);
-  if (!isPaid || usage === null || log.isDenied || isRead || isFreeRoute(log.operation)) return nothing;
+  if (!isPaid || log.isDenied || isRead || isFreeRoute(log.operation)) return nothing;
   if (provider !== null && providers.get(provider)?.isFree) return nothing;
-  const found =
-    provider === null
-      ? undefined
-      : costOfUsage({ model, answeredModel, usage }, prices ?? ((name) => findPriceTiers(provider, name)));
-  if (!found) return hasCounts(usage) ? unknown : nothing;
-  const { nanos, source, isOfAnswer } = found;
-  return { cost: nanos, priceSource: source, isAnswerNeeded: isOfAnswer || source === "fallback" };
+  const find: PriceList | undefined =
+    provider === null ? undefined : (prices ?? ((name) => findPriceTiers(provider, name)));
+  return (find && priceCounts(log, usage, find)) ?? (hasCounts(usage) ? unknown : nothing);
 }
 
 /** Records the cost of a request that ended with this status, including responses that were discarded. */
@@ -63,6 +75,21 @@ export function noteDiscarded(context: RequestParts): void {
   if (cost === null) services.unpriced.note(log.provider ?? "", log.model ?? log.answeredModel);
   log.spent += cost ?? 0;
   log.spentTokens += log.usage?.total_tokens ?? 0;
+  log.isCut = false;
+}
+
+/** Records the counts of the calls that make up a response. */
+export function noteParts({ log }: Pick<RequestParts, "log">, usages: readonly (LoggedUsage | null)[]): void {
+  const parts = usages.filter((usage) => usage !== null);
+  log.usage = parts.reduce<LoggedUsage | null>(addUsage, null);
+  log.parts = parts.length > 1 ? parts : null;
+}
+
+/** Records that calls whose responses were to be one are discarded, because another of them failed. */
+export function discardParts(context: RequestParts, usages: readonly (LoggedUsage | null)[]): void {
+  if (usages.length === 0) return;
+  noteParts(context, usages);
+  noteDiscarded(context);
 }
 
 /** Where a batch ran. */
@@ -79,13 +106,13 @@ interface BatchTarget {
 /**
  * Nano-dollars of a line of a provider's own batch, at the batch price; undefined where unknown.
  *
- * @param usage The `usage` field of the line's response, in the provider's shape.
+ * @param body The line's response, in the provider's shape.
  */
 export function costOfBatchLine(
-  usage: unknown,
+  body: object,
   { provider, model, answeredModel, prices }: BatchTarget,
 ): number | undefined {
-  const counts = toLoggedUsage(usage);
+  const counts = countsOfBody(body);
   const find: PriceList = prices ?? ((name) => findPriceTiers(provider, name));
   return counts ? costOfUsage({ model, answeredModel, usage: counts, batch: true }, find)?.nanos : undefined;
 }

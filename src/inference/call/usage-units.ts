@@ -1,7 +1,9 @@
 import type { CallerContext } from "../../context.ts";
+import { fromUsageMetadata } from "../../dialects/gemini/candidates.ts";
 import { finiteNumber, isObject, nonEmptyString, objectsIn, stringOf } from "../../lib/json.ts";
 import { type FurtherCounts, toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
+import type { LoggedUsage } from "../../schemas/logs.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
 
 /** What is counted from: the request as it was sent, and the response where it was read. */
@@ -54,7 +56,7 @@ function isCharged(item: Record<string, unknown>, type: string): boolean {
  * Calls of the provider's own tools; of a code interpreter, its containers
  * (https://platform.openai.com/docs/pricing#built-in-tools).
  */
-const readTools: Reader = ({ answer }) => {
+function toolsOf(answer: unknown): FurtherCounts {
   const items = objectsIn(member(answer, "output"));
   const callsOf = (type: string) => items.filter((item) => isCharged(item, type));
   const containers = new Set(callsOf("code_interpreter_call").map((item) => item.container_id ?? item.id));
@@ -65,7 +67,7 @@ const readTools: Reader = ({ answer }) => {
   };
   const units = Object.entries(counts).filter(([, count]) => count > 0);
   return units.length === 0 ? {} : { units: Object.fromEntries(units) };
-};
+}
 
 /** How units other than tokens are read. */
 const readers: Readonly<Record<CountedUnit, Reader>> = {
@@ -74,7 +76,7 @@ const readers: Readonly<Record<CountedUnit, Reader>> = {
   search_units: ({ answer }) => unit("search_units", numberOf(member(member(answer, "usage"), "search_units"))),
   seconds: readSeconds,
   images: readImages,
-  tools: readTools,
+  tools: ({ answer }) => toolsOf(answer),
   characters: ({ request }) => unit("characters", numberOf([...(stringOf(member(request, "input")) ?? "")].length)),
 };
 
@@ -91,9 +93,21 @@ export function readFurtherCounts<Name extends OperationName>(call: CountedCall<
   return readers[operationFacts[call.name].counted](call);
 }
 
+/** Counts of a response whose operation is not known: its tokens, its service tier and the calls of its provider's tools. */
+export function countsOfBody(body: object): LoggedUsage | null {
+  const usage = toLoggedUsage(member(body, "usage") ?? fromUsageMetadata(body));
+  return withTier(withUnits(usage, toolsOf(body)), member(body, "service_tier"));
+}
+
+/** The model a response names. */
+export function modelOfBody(body: object | undefined): string | null {
+  return stringOf(member(body, "model")) ?? stringOf(member(body, "modelVersion")) ?? null;
+}
+
 /** Records the counts of a response and the model it names. */
 export function noteCounts({ log }: CallerContext, operation: Counting, answer: object | undefined): void {
   const usage = answer === undefined ? null : toLoggedUsage(operation.usageOf(answer));
+  log.parts = null;
   log.usage = withTier(withUnits(usage, operation.furtherCountsOf(answer)), member(answer, "service_tier"));
-  log.answeredModel = stringOf(member(answer, "model")) ?? stringOf(member(answer, "modelVersion")) ?? null;
+  log.answeredModel = modelOfBody(answer);
 }

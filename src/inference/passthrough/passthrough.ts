@@ -6,18 +6,18 @@ import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../
 import { answerHeaders, passthroughRequestHeaders } from "../../lib/headers.ts";
 import { decodeUtf8, hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { boundaryOf } from "../../lib/multipart.ts";
-import type { Reply } from "../../lib/reply.ts";
+import type { Ending, Reply } from "../../lib/reply.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
 import type { Timers } from "../../lib/timers.ts";
 import { turns } from "../../lib/turns.ts";
 import { isSocketHandshake } from "../../lib/websocket.ts";
-import { maxLoggedBody } from "../../logs/body.ts";
-import { toLoggedUsage } from "../../logs/usage.ts";
+import { maxLoggedBody, textOfBody } from "../../logs/body.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { NamedModels } from "../../providers/core/model-names.ts";
 import { type Attempt, type AttemptTimes, endCall, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
 import { callUpstream, type PreparedCall, type UpstreamResponse } from "../call/call-upstream.ts";
 import { routingHeaders } from "../call/provider-response.ts";
+import { countsOfBody, modelOfBody } from "../call/usage-units.ts";
 import { forwardedKind } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { RequestGuard, statusAfterHooks, type TargetGuard } from "../guard/request-guard.ts";
@@ -129,13 +129,24 @@ async function readUpload(context: CallerContext, isRead: boolean): Promise<Uplo
   }
 }
 
-/** Records the counts of a small JSON response. */
-function noteAnswer(context: CallerContext, bytes: Uint8Array): void {
-  context.log.responseBody = bytes;
-  const body = parseJson(textOf(bytes));
+/** Records the counts of a small JSON response, and the model and service tier it names. */
+function noteAnswer({ log }: CallerContext, text: string): void {
+  const body = parseJson(text);
   if (!isObject(body)) return;
-  context.log.usage = toLoggedUsage(body.usage);
-  context.log.answeredModel = stringOf(body.model) ?? null;
+  log.usage = countsOfBody(body);
+  log.answeredModel = modelOfBody(body);
+}
+
+/** The ending of a forwarded response, which also records the counts of a small one: its length was not known before. */
+function withCounts({ note, ...ending }: Ending, context: CallerContext): Ending {
+  return {
+    ...ending,
+    note() {
+      void note?.();
+      const { responseBody } = context.log;
+      if (responseBody && responseBody.length <= smallBodyBytes) noteAnswer(context, textOfBody(responseBody));
+    },
+  };
 }
 
 async function answerUpstream(upstream: Response, attempt: Attempt, context: CallerContext): Promise<Reply> {
@@ -153,12 +164,17 @@ async function answerUpstream(upstream: Response, attempt: Attempt, context: Cal
   if (length <= smallBodyBytes) {
     const bytes = await readHeld(upstream, { attempt, provider, timers: context.services.timers });
     endCall(attempt, context);
-    if (logsText) noteAnswer(context, bytes);
+    if (logsText) {
+      context.log.responseBody = bytes;
+      noteAnswer(context, textOf(bytes));
+    }
     return { status, headers, body: bytes.length === 0 ? null : bytes };
   }
   if (upstream.body === null) return { status, headers, body: null };
   if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
-  return forwardBody({ status, headers, body: upstream.body }, { attempt, provider, logsText }, context);
+  const reply = forwardBody({ status, headers, body: upstream.body }, { attempt, provider, logsText }, context);
+  const finished = reply.finished?.then((ending) => withCounts(ending, context));
+  return finished ? { ...reply, finished } : reply;
 }
 
 /** Reads a small response whole. */

@@ -38,8 +38,8 @@ export interface Caller<Value> {
   call(attempt: PlannedAttempt, timing: CallTiming): Promise<Value>;
   statusOf(value: Value): number;
   headersOf(value: Value): Headers | undefined;
-  /** Releases a response that is not delivered. */
-  discard(value: Value): void;
+  /** Releases a response that is not delivered. The next call waits for it. */
+  discard(value: Value): void | Promise<void>;
   /** False when the body can be sent only once. */
   canRepeat: boolean;
 }
@@ -98,7 +98,7 @@ class Execution<Value> {
       log.skipped = [...log.skipped, attempt.node.path];
       return this.#fail(brokenTarget(attempt), "left-out");
     }
-    this.#discard(this.#answer);
+    await this.#discard(this.#answer);
     log.label = attempt.node.path;
     log.retries = 0;
     log.retriesMade = 0;
@@ -123,8 +123,8 @@ class Execution<Value> {
     return ended;
   }
 
-  #discard(answer: Value | undefined): void {
-    if (answer !== undefined) this.#caller.discard(answer);
+  async #discard(answer: Value | undefined): Promise<void> {
+    if (answer !== undefined) await this.#caller.discard(answer);
   }
 
   /** Asks the circuit breaker; a target without one is always admitted. */
@@ -157,7 +157,7 @@ class Execution<Value> {
         this.#context.log.retries = -1;
         return ended;
       }
-      this.#discard(ended.value);
+      await this.#discard(ended.value);
       waitedMs += decision.waitMs;
       await this.#pause(decision.waitMs);
       if (this.#context.request.signal.aborted) {

@@ -103,6 +103,15 @@ interface TargetParts {
   operation: OperationName;
 }
 
+/** Ends a response that another call replaces, and records what it costs: a stream costs what came until then. */
+async function discardReply({ status, body, finished }: Reply, context: CallerContext): Promise<void> {
+  if (body instanceof ReadableStream) {
+    await body.cancel().catch(() => {});
+    await (await finished)?.note?.();
+  }
+  if (status >= 200 && status <= 299) noteDiscarded(context);
+}
+
 /** Makes the calls of a request. */
 function createCaller<Request extends Record<string, unknown>>(
   value: Request,
@@ -130,10 +139,7 @@ function createCaller<Request extends Record<string, unknown>>(
     },
     statusOf: ({ status }) => status,
     headersOf: () => undefined,
-    discard: ({ status, body }) => {
-      if (status >= 200 && status <= 299) noteDiscarded(context);
-      if (body instanceof ReadableStream) body.cancel().catch(() => {});
-    },
+    discard: (reply) => discardReply(reply, context),
     canRepeat,
   };
 }

@@ -7,6 +7,8 @@ import type { Destination } from "../../providers/core/call.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import type { OperationAdapter } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
+import type { LoggedUsage } from "../../schemas/logs.ts";
+import { discardParts, noteParts } from "../call/cost.ts";
 import { droppedHeader } from "../call/dropped-params.ts";
 import { readTimeout } from "../target/target.ts";
 
@@ -36,6 +38,12 @@ function deadlineOf({ settings, deadline }: SplitTarget, context: CallerContext)
   return Math.min(deadline ?? Number.POSITIVE_INFINITY, own);
 }
 
+/** The response to one part, and its body. */
+interface CalledPart {
+  reply: Reply;
+  body: Record<string, unknown>;
+}
+
 function bodyOf({ body }: Reply): Record<string, unknown> {
   const value = typeof body === "string" ? parseJson(body) : undefined;
   return isObject(value) ? value : {};
@@ -57,19 +65,28 @@ export function callSplit<Name extends OperationName>(
   const { log } = context;
   const whole = { ...target, deadline: deadlineOf(target, context) };
   const dropped = new Set<string>();
-  const call = (part: Request<Name>): Promise<Reply> => {
-    const reply = callOne(part, whole);
+  const usages: (LoggedUsage | null)[] = [];
+  const call = async (part: Request<Name>): Promise<CalledPart> => {
+    const calling = callOne(part, whole);
     // a call is converted before it waits: its dropped parameters stay in the log until the next one starts
     for (const member of log.dropped ?? []) dropped.add(member);
-    return reply;
+    const reply = await calling;
+    const body = bodyOf(reply);
+    usages.push(toLoggedUsage(body.usage));
+    return { reply, body };
   };
-  return mapParallel(parts, maxParallel, call).then((replies) => {
-    const [first = { status: 200, headers: {}, body: null }] = replies;
-    const bodies = replies.map(bodyOf);
+  const calls = mapParallel(parts, maxParallel, call).catch((cause: unknown) => {
+    // the others were made, and their provider charges for them
+    discardParts(context, usages);
+    throw cause;
+  });
+  return calls.then((called) => {
+    const { reply: first } = called[0] ?? { reply: { status: 200, headers: {}, body: null } };
+    const bodies = called.map(({ body }) => body);
     // each is a response of the operation: converted by its adapter, or in that shape already
     const answer: object = join(bodies as Operations[Name]["response"][], request);
     const text = JSON.stringify({ ...answer, provider: target.destination.provider.slug });
-    log.usage = toLoggedUsage(Reflect.get(answer, "usage"));
+    noteParts(context, usages);
     log.responseBody = text;
     log.dropped = dropped.size > 0 ? [...dropped] : null;
     return { ...first, headers: { ...first.headers, ...droppedHeader(log) }, body: text };

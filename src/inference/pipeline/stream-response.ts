@@ -72,6 +72,7 @@ function countsOf(usage: LoggedUsage | null, observer: StreamObserver, operation
 
 /** Records what a stream reported, once it is over. */
 function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }: CallerContext): void {
+  log.parts = null;
   log.usage = countsOf(toLoggedUsage(observer.usage()), observer, operation);
   log.answeredModel = observer.model?.() ?? null;
 }

@@ -14,11 +14,12 @@ import { GatewayError, UpstreamError } from "../../errors.ts";
 import { parseJson } from "../../lib/json.ts";
 import { mapParallel } from "../../lib/parallel.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { addUsage, toLoggedUsage } from "../../logs/usage.ts";
+import { toLoggedUsage, withTier } from "../../logs/usage.ts";
 import { requireOperation } from "../../providers/core/types.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { DecisionAnswer, DecisionsRequest } from "../../schemas/decisions.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
+import { discardParts, noteParts } from "../call/cost.ts";
 import { droppedHeader, noteDropped } from "../call/dropped-params.ts";
 import { callTarget, type Target } from "../pipeline/call-target.ts";
 import { runTargets } from "../pipeline/run.ts";
@@ -63,7 +64,8 @@ class ChatDecisions {
   readonly #answers = new Map<string, DecisionAnswer>();
   #input: number | undefined;
   #output: number | undefined;
-  #usage: LoggedUsage | null = null;
+  /** Counts of the chats that were answered. */
+  readonly #usages: (LoggedUsage | null)[] = [];
   #model: string | undefined;
   #headers: Record<string, string> | undefined;
 
@@ -78,13 +80,23 @@ class ChatDecisions {
     const { services } = this.#context;
     const questions = readQuestions(this.#request);
     const startedAt = services.clock.monotonic();
+    try {
+      await this.#ask(questions, method);
+    } catch (cause) {
+      // the chats before the failure were made, and their provider charges for them
+      discardParts(this.#context, this.#usages);
+      throw cause;
+    }
+    this.#context.log.callsFrom = startedAt;
+    return this.#reply(questions);
+  }
+
+  async #ask(questions: readonly Question[], method: DecisionMethod | undefined): Promise<void> {
     const byLabel = method === "logprobs" || (method === undefined && this.#target.destination.provider.hasLogprobs);
     const few = byLabel ? questions.filter(({ outcomes }) => outcomes.length <= maxLabels) : [];
     await mapParallel(few, maxParallel, (question) => this.#askLabel(question, method === "logprobs"));
     const open = questions.filter(({ name }) => !this.#answers.has(name));
     if (open.length > 0) await this.#askStructured(open);
-    this.#context.log.callsFrom = startedAt;
-    return this.#reply(questions);
   }
 
   /** By the probability of each label; a question for which the model reports no labels stays open. */
@@ -159,7 +171,7 @@ class ChatDecisions {
     if (!answer) return undefined;
     this.#model ??= answer.model ?? undefined;
     const { prompt_tokens: input, completion_tokens: output } = answer.usage ?? {};
-    this.#usage = addUsage(this.#usage, toLoggedUsage(answer.usage));
+    this.#usages.push(withTier(toLoggedUsage(answer.usage), answer.service_tier));
     if (isCount(input)) this.#input = (this.#input ?? 0) + input;
     if (isCount(output)) this.#output = (this.#output ?? 0) + output;
     return answer;
@@ -176,7 +188,7 @@ class ChatDecisions {
       ...(isCounted && { usage }),
       provider: provider.slug,
     });
-    log.usage = isCounted ? this.#usage : null;
+    noteParts(this.#context, isCounted ? this.#usages : []);
     log.responseBody = body;
     // parameters the chats dropped were the gateway's, not the caller's
     log.dropped = null;
