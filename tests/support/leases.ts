@@ -78,7 +78,7 @@ export async function openNode(
     calls,
     async write(increments) {
       const batch = { organisationId, workspaceId: null, firstId: "", lastId: "", details: "[]", content: "" };
-      if (increments.length > 0) await logs.append([{ ...batch, counted: JSON.stringify(increments) }]);
+      if (increments.length > 0) await logs.append([{ ...batch, charged: "", counted: JSON.stringify(increments) }]);
     },
     async close() {
       await store.close();
