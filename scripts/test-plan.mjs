@@ -21,6 +21,7 @@ const tiers = [
       "handler-fuzz",
       ...["lifecycle", "outbound", "realtime", "cli", "embed", "openai-sdk", "nodes"].map((name) => `runtimes/${name}`),
       ...["streams", "faults", "hardening", "multipart", "audio", "realtime"].map((name) => `inference/${name}`),
+      "policies/redis-outage",
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
     ],
   },

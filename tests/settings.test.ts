@@ -100,3 +100,19 @@ for (const [environment, named] of [
     );
   });
 }
+
+test("readSettings() reads the address of Redis, and how long requests wait for it", () => {
+  const url = "rediss://user:fake%2Fpassword@redis.example.com:6380/2";
+  assert.deepEqual(readSettings({ REDIS_URL: url }).gateway.redis, { url });
+  assert.deepEqual(readSettings({ REDIS_URL: url, REDIS_TIMEOUT_MS: "250" }).gateway.redis, { url, timeoutMs: 250 });
+  assert.equal(readSettings({ REDIS_TIMEOUT_MS: "250" }).gateway.redis, undefined);
+});
+
+for (const url of ["fake-password@redis:6379", "http://:fake-password@redis:6379", "redis:///fake-password", "redis"]) {
+  test(`readSettings() refuses the address of Redis ${url} without showing it`, () => {
+    assert.throws(
+      () => readSettings({ REDIS_URL: url }),
+      ({ message }: Error) => message.startsWith("Cannot use REDIS_URL") && !message.includes("fake-password"),
+    );
+  });
+}

@@ -40,7 +40,6 @@ export const connectRedis: ConnectRedis = async (url) => {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    enableAutoPipelining: true,
     retryStrategy: (attempt) =>
       Math.min(pauses.first * 2 ** Math.min(attempt, 10), pauses.most) * (0.5 + Math.random()),
   });

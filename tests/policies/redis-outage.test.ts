@@ -199,10 +199,10 @@ test("RedisLimitStore carries out resets that came while Redis was away", option
 });
 
 test("RedisLimitStore warns without the password, and refuses certificates it does not know", options, async () => {
-  const guarded = await startRedis(["--requirepass", "fake-password-of-redis"]);
+  const guarded = await startRedis({ password: "fake-password-of-redis" });
   const { host } = new URL(guarded.url);
   const limit = createLimit({ most: 1 });
-  const right = await startNode({ url: `redis://:fake-password-of-redis@${host}` }, installation);
+  const right = await startNode(guarded, installation);
   assert.ok(await book(right.store, claimOf(limit)));
   assert.deepEqual(right.warnings, []);
   for (const url of [`redis://:fake-wrong-password@${host}`, `rediss://user:fake-wrong-password@${host}`]) {

@@ -52,6 +52,7 @@ test(
     const installation = createInstallation();
     const { store, stored } = await startNode(redis, installation, { agreeEveryMs: 3_600_000 });
     const [budget, rate] = [createLimit({ most: 100 }), createLimit({ most: 1_000, window: "second" })];
+    assert.ok(await book(store, claimOf(budget)));
     await Promise.all(Array.from({ length: 20 }, () => book(store, claimOf(budget))));
     assert.equal(stored.reads, 1);
     const first = (await book(store, claimOf(rate)))?.states[0]?.span.start;

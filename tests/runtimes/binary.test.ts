@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { compileGateway } from "../support/binary.ts";
 import { requireCountedCut } from "../support/cut-stream.ts";
 import { createFolder, runCommand, runtime, waitFor, withGateway } from "../support/process.ts";
+import { hasRedis, startRedis } from "../support/redis.ts";
 
 /** Runs the command the banner shows, in the folder it is for. */
 function runShell(command: string, cwd: string): Promise<string> {
@@ -34,10 +35,14 @@ if (runtime === "bun" && process.platform !== "win32") {
     const rotated = await runCommand(["keys", "rotate"], { command: [program], cwd: folder });
     assert.deepEqual([rotated.code, rotated.stdout.split("\n")[0]], [0, "v2 wraps 1 record, 1 of them re-wrapped now"]);
     const [, key = ""] = /^workspace key: (\S+)$/m.exec(readFileSync(join(folder, "data/first-keys"), "utf8")) ?? [];
-    await withGateway({ command: [program], cwd: folder, env: keys }, async (gateway) => {
+    const redis = hasRedis ? await startRedis() : undefined;
+    await withGateway({ command: [program], cwd: folder, env: { ...keys, REDIS_URL: redis?.url } }, async (gateway) => {
+      const nodes = await redis?.send("KEYS", "gateway:*:nodes");
+      if (redis) assert.equal((nodes as unknown[]).length, 1, gateway.output()); // as the command says
       const logs = await fetch(`${gateway.url}/v1/logs`, { headers: { "x-gateway-api-key": key } });
       assert.equal((await logs.json()).data.length, 1, gateway.output());
       await requireCountedCut(gateway, key);
     });
+    await redis?.kill();
   });
 }

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { openDatabase } from "../../src/db/client.ts";
 import { toHex } from "../../src/lib/base64.ts";
 import { createLimit } from "../policies/store-conformance.ts";
+import { createCertificate } from "../support/certificate.ts";
 import { eventually } from "../support/eventually.ts";
 import { masterKeys } from "../support/gateway.ts";
 import {
@@ -56,6 +58,21 @@ test(`${processes} processes are granted what a limit allows, with ${seeds} seed
     });
   }
   await store.close();
+});
+
+test("a process counts in Redis over TLS, if it trusts the certificate", options, async () => {
+  const certificate = createCertificate();
+  const server = await startRedis({ password: "fake-password-of-redis", certificate });
+  const path = join(createFolder(), "authority.pem");
+  writeFileSync(path, certificate.authority);
+  const command = runtimeCommand("tests/support/limits-process.ts");
+  const args = [server.url, toHex(createInstallation().key), "1", "1"];
+  const env = { NODE_EXTRA_CA_CERTS: path, DENO_CERT: path };
+  const { code, stdout, output } = await runCommand(args, { command, env });
+  assert.equal(code, 0, output);
+  assert.equal(JSON.parse(stdout).requests, 100);
+  assert.ok(((await server.send("KEYS", "gateway:*")) as unknown[]).length > 0); // as the command says
+  await server.kill();
 });
 
 /** Requests a chat; resolves to the status. */

@@ -1,11 +1,21 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
 import process from "node:process";
 import { Redis } from "ioredis";
+import type { TestCertificate } from "./certificate.ts";
 import { createFolder, waitFor } from "./process.ts";
 
 /** Whether this machine has a server of Redis (Debian: `redis-server`). */
 export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0;
+
+/** How a server is started. */
+interface RedisSettings {
+  password?: string;
+  /** It then speaks TLS alone. */
+  certificate?: TestCertificate;
+}
 
 /** A server of Redis of its test alone, without persistence. */
 export interface RedisServer {
@@ -42,9 +52,25 @@ function findPort(): Promise<number> {
 }
 
 /** Starts a server and waits until it serves. Undefined if it ended, as when somebody took the port. */
-async function launch(port: number, options: readonly string[]): Promise<ChildProcess | undefined> {
-  const common = ["--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"];
-  const child = spawn("redis-server", [...common, "--dir", createFolder(), ...options], {
+async function launch(port: number, { password, certificate }: RedisSettings): Promise<ChildProcess | undefined> {
+  const folder = createFolder();
+  const common = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folder];
+  const files = ["cert", "key"].map((name) => join(folder, name));
+  if (certificate)
+    for (const [index, text] of [certificate.cert, certificate.key].entries()) writeFileSync(files[index] ?? "", text);
+  const [certFile = "", keyFile = ""] = files;
+  const tls = [
+    "--tls-port",
+    String(port),
+    "--tls-cert-file",
+    certFile,
+    "--tls-key-file",
+    keyFile,
+    "--tls-auth-clients",
+    "no",
+  ];
+  const place = certificate ? ["--port", "0", ...tls] : ["--port", String(port)];
+  const child = spawn("redis-server", [...common, ...place, ...(password ? ["--requirepass", password] : [])], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   servers.add(child);
@@ -57,8 +83,8 @@ async function launch(port: number, options: readonly string[]): Promise<ChildPr
   return undefined;
 }
 
-/** Starts a server. @param options Further arguments of `redis-server`. */
-export async function startRedis(options: readonly string[] = []): Promise<RedisServer> {
+/** Starts a server. */
+export async function startRedis(options: RedisSettings = {}): Promise<RedisServer> {
   let port = 0;
   let child: ChildProcess | undefined;
   for (let attempt = 0; attempt < 5 && !child; attempt++) {
@@ -66,7 +92,8 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
     child = await launch(port, options);
   }
   if (!child) throw new Error("Cannot start redis-server");
-  const url = `redis://127.0.0.1:${port}`;
+  const { password, certificate } = options;
+  const url = `${certificate ? "rediss" : "redis"}://${password ? `:${password}@` : ""}127.0.0.1:${port}`;
   const signal = (name: NodeJS.Signals) => {
     if (child?.pid !== undefined) process.kill(child.pid, name);
   };
@@ -80,7 +107,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
     child = undefined;
   };
   const send: RedisServer["send"] = async (command, ...args) => {
-    const client = new Redis(url, { lazyConnect: true });
+    const client = new Redis(url, { lazyConnect: true, ...(certificate && { tls: { ca: certificate.authority } }) });
     try {
       await client.connect();
       return await client.call(command, ...args);

@@ -39,7 +39,7 @@ export interface SharedUse {
 /** What Redis makes of claims. The indexes are those of the claims. */
 type ReserveReply =
   | { readonly kind: "booked"; readonly booked: readonly (SharedUse & { readonly amount: string })[] }
-  | { readonly kind: "refused"; readonly index: number; readonly use: SharedUse }
+  | { readonly kind: "refused"; readonly index: number; readonly uses: readonly SharedUse[] }
   /** Buckets that Redis does not have must be read from the stored counters. */
   | { readonly kind: "missing"; readonly indexes: readonly number[] }
   /** Limits have no room for another bucket. */
@@ -149,7 +149,14 @@ export class RedisCounters {
           })),
         };
       case "refused":
-        return { kind, index: Number(rest[0]) - 1, use: { used: Number(rest[1]), reserved: Number(rest[2]) } };
+        return {
+          kind,
+          index: Number(rest[0]) - 1,
+          uses: groupsOf(rest.slice(1), 2).map(([used, reserved]) => ({
+            used: Number(used),
+            reserved: Number(reserved),
+          })),
+        };
       case "missing":
       case "full":
         return { kind, indexes: rest.map((index) => Number(index) - 1) };

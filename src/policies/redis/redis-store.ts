@@ -288,7 +288,7 @@ export class RedisLimitStore implements LimitStore {
       const asked = request.asked.map((one, index) => this.#toSharedClaim(one, request.first.get(index), now));
       const reply = await this.#counters.reserve(asked, { id, lifeKey, life: life?.life ?? "", deadline });
       if (reply.kind === "booked") return this.#toReservation(request, reply.booked);
-      if (reply.kind === "refused") return this.#toRefusal(request, reply.index, reply.use);
+      if (reply.kind === "refused") return this.#toRefusal(request, reply.index, reply.uses);
       if (reply.kind === "missing") await this.#readFirst(request, reply.indexes);
       if (reply.kind === "full") await this.#shareOverflow(request, reply.indexes);
       if (reply.kind === "life") {
@@ -349,11 +349,20 @@ export class RedisLimitStore implements LimitStore {
     }
   }
 
-  #toRefusal({ asked }: Request, index: number, { used, reserved }: SharedUse): Refusal {
-    const one = asked[index];
-    if (!one) throw new TypeError("Redis failed: it refused a claim that was not made");
-    one.bucket.heard = { start: startOf(one.span), used, reserved };
-    return { claim: one.claim, resetsAt: one.span.end };
+  #toRefusal({ asked }: Request, index: number, uses: readonly SharedUse[]): Refusal {
+    const states = asked.map(({ bucket, span }, place): BucketState => {
+      const { used = 0, reserved = 0 } = uses[place] ?? {};
+      bucket.heard = { start: startOf(span), used, reserved };
+      return { used, reserved, span };
+    });
+    const [one, state] = [asked[index], states[index]];
+    if (!one || !state) throw new TypeError("Redis failed: it refused a claim that was not made");
+    const { claim, bucket, span } = one;
+    const { used } = state;
+    if (used >= claim.limit.most) {
+      this.#options.onUsed?.({ limit: claim.limit, bucket: bucket.name, span, before: used, after: used });
+    }
+    return { claim, resetsAt: span.end, states };
   }
 
   #toReservation({ asked, id }: Request, booked: readonly (SharedUse & { amount: string })[]): Reservation {

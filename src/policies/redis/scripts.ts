@@ -54,7 +54,7 @@ const reserveArguments = { common: 6, ofClaim: 8 } as const;
  * many, and until when Redis keeps the bucket.
  *
  * Returns its outcome, the time, and: the life (`life`), claims by number (`missing`: read them, `full`: use the overflow),
- * the claim without room (`refused`), or used, reserved and the amount of each (`booked`). `time`: the windows are not those
+ * the claim without room and used and reserved of each (`refused`), or used, reserved and the amount of each (`booked`). `time`: the windows are not those
  * of now.
  */
 export const reserveScript = `${helpers}
@@ -103,7 +103,12 @@ for index, claim in ipairs(claims) do
   end
   -- a bucket that is used up admits nothing, not even what needs nothing of it
   if left <= 0 or claim.least > left then
-    return {'refused', text(now), index, text(claim.used), text(claim.reserved)}
+    local reply = {'refused', text(now), index}
+    for _, one in ipairs(claims) do
+      reply[#reply + 1] = text(one.used or tonumber(one.first))
+      reply[#reply + 1] = text(one.reserved)
+    end
+    return reply
   end
   claim.amount = claim.least + math.min(claim.beyond, left - claim.least)
 end
