@@ -108,7 +108,6 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   await open.services.limitAlerts.close(alertsCloseMs);
   await open.services.guardrails.close(hooksCloseMs);
   await open.services.control.writeRefusals({ all: true }).catch(() => {});
-  await open.services.limitStore.close();
   await open.closeQueue();
   await open.writer.close();
   await open.services.limitStore.close();
