@@ -1,5 +1,6 @@
 import type { ConfigParsesResult } from "./config-parsing.ts";
 import type { ScenarioResult } from "./load.ts";
+import { type PoliciesResult, policySides } from "./policies.ts";
 import type { SentRequests, StoredRows } from "./rows.ts";
 import type { SoakResult } from "./soak.ts";
 import type { StartupResult } from "./startup.ts";
@@ -40,6 +41,7 @@ export interface Report {
   setting: Setting;
   scenarios: ScenarioResult[];
   rows: RowsResult[];
+  policies?: PoliciesResult;
   configs?: ConfigParsesResult;
   soak?: SoakResult;
   startup: StartupResult[];
@@ -133,6 +135,34 @@ function rowsTable(rows: readonly RowsResult[]): string {
   );
 }
 
+const policyTitles = {
+  none: "no policies",
+  unmatched: "1,000 policies, none applies",
+  matched: "1,000 policies, 3 apply",
+  control: "no policies, once more",
+};
+
+function policiesTable({ sides }: PoliciesResult): string {
+  const rows = policySides.map((side) => {
+    const { cpuMicroseconds, ratio, spread } = sides[side];
+    const [least, most] = spread;
+    return [policyTitles[side], fixed(cpuMicroseconds, 1), fixed(ratio, 3), `${fixed(least, 3)} to ${fixed(most, 3)}`];
+  });
+  return table(["small chat", "CPU us/request", "ratio", "middle half of the rounds"], rows);
+}
+
+function policyGoals({ sides }: PoliciesResult): Goal[] {
+  const most = [
+    ["unmatched", 1.02],
+    ["matched", 1.08],
+  ] as const;
+  return most.map(([side, limit]) => {
+    const { ratio } = sides[side];
+    const name = `${policyTitles[side]}, CPU per request`;
+    return { name, wanted: `<= ${fixed(limit, 2)} of without`, found: fixed(ratio, 3), met: ratio <= limit };
+  });
+}
+
 function soakTable({ slices, peakRssMegabytes, rising }: SoakResult): string {
   const head = ["soak: requests sent", "RSS MB", "requests/s", "CPU us/request"];
   const rows = slices.map((slice) => [
@@ -214,8 +244,9 @@ function rowsGoals(rows: readonly RowsResult[]): Goal[] {
 }
 
 /** What was wanted and what was found, for the parts that ran. */
-export function judge({ scenarios, rows, configs, soak, startup }: Omit<Report, "goals">): Goal[] {
+export function judge({ scenarios, rows, policies, configs, soak, startup }: Omit<Report, "goals">): Goal[] {
   const goals = scenarioGoals(scenarios);
+  if (policies) goals.push(...policyGoals(policies));
   if (configs) {
     const name = `${configs.configs} configs in ${configs.requests} requests`;
     goals.push({
@@ -249,12 +280,13 @@ export function judge({ scenarios, rows, configs, soak, startup }: Omit<Report, 
 }
 
 /** The report as text; its tables are Markdown. */
-export function toText({ setting, scenarios, rows, soak, startup, goals }: Report): string {
+export function toText({ setting, scenarios, policies, rows, soak, startup, goals }: Report): string {
   const versions = Object.entries(setting.versions).map(([name, version]) => `${name} ${version}`);
   const parts = [
     `${setting.cpu}, ${setting.cores} cores; gateway ${setting.commit} on ${setting.runtime}; ` +
       `upstream ${setting.upstream}; ${versions.join(", ")}; ${setting.rounds} rounds of ${setting.seconds} s`,
     ...(scenarios.length > 0 ? [scenarioTable(scenarios)] : []),
+    ...(policies ? [policiesTable(policies)] : []),
     ...(soak ? [soakTable(soak)] : []),
     ...(startup.length > 0 ? [startupTable(startup)] : []),
     ...(rows.length > 0 ? [rowsTable(rows)] : []),

@@ -1,9 +1,9 @@
 // npm run bench [-- options]: the gateway against a bare proxy, in the same run. See docs/performance.md.
 //   --only LIST      scenarios (small-1, small-32, config-32, saved-32, stored-32, small-128, prompt-10k,
-//                    prompt-100k, stream-32, anthropic-stream-32, passthrough-32, or the part before the hyphen) and the parts "configs", "soak" and "startup"; default: all
+//                    prompt-100k, stream-32, anthropic-stream-32, passthrough-32, or the part before the hyphen) and the parts "policies", "configs", "soak" and "startup"; default: all
 //   --rounds N       pairs of runs of each scenario (3)
 //   --seconds N      length of a run (4)
-//   --configs, --soak, --startup, and --no-configs and so on   add or leave out a part
+//   --policies, --configs, --soak, --startup, and --no-configs and so on   add or leave out a part
 //   --runtime NAME   what runs the gateway: bun, deno or node (bun)
 //   --json FILE      where the figures go (bench/results/latest.json)
 // Ends with 1 when a request failed or a row is missing, never because of a time.
@@ -17,6 +17,7 @@ import { parseArgs } from "node:util";
 import { countConfigParses } from "./config-parsing.ts";
 import { type LoadOptions, runScenario, type ScenarioResult, type Stage } from "./load.ts";
 import { canMeasure, cpuModel } from "./measure.ts";
+import { runPolicies } from "./policies.ts";
 import {
   cleanUp,
   createFolder,
@@ -40,6 +41,7 @@ import { ensureWrk } from "./wrk.ts";
 
 interface Options extends LoadOptions {
   scenarios: Scenario[];
+  policies: boolean;
   configs: boolean;
   soak: boolean;
   startup: boolean;
@@ -60,6 +62,7 @@ function readOptions(): Options {
       only: { type: "string" },
       rounds: { type: "string", default: "3" },
       seconds: { type: "string", default: "4" },
+      policies: { type: "boolean" },
       configs: { type: "boolean" },
       soak: { type: "boolean" },
       startup: { type: "boolean" },
@@ -70,9 +73,10 @@ function readOptions(): Options {
   const runtime = runtimes.find((name) => name === values.runtime);
   if (runtime === undefined) throw new TypeError(`Cannot use --runtime: it must be one of ${runtimes.join(", ")}`);
   const names = values.only?.split(",").map((name) => name.trim());
-  const loads = names?.filter((name) => !["configs", "soak", "startup"].includes(name));
+  const loads = names?.filter((name) => !["policies", "configs", "soak", "startup"].includes(name));
   return {
     scenarios: loads?.length === 0 ? [] : selectScenarios(loads?.join(",")),
+    policies: values.policies ?? names?.includes("policies") ?? true,
     configs: values.configs ?? names?.includes("configs") ?? true,
     soak: values.soak ?? names?.includes("soak") ?? true,
     startup: values.startup ?? names?.includes("startup") ?? true,
@@ -179,6 +183,14 @@ async function measureLoads(options: Options, report: Omit<Report, "goals">): Pr
     await events?.bare.stop();
     await events?.upstream.stop();
   }
+  if (options.policies) {
+    const lengths = { rounds: options.rounds * policyRounds, seconds: 1 };
+    const { result, rows } = await withGateway("policies", shared, options.runtime, (stage) =>
+      runPolicies(stage, lengths, (line) => console.error(`policies: ${line}`)),
+    );
+    report.policies = result;
+    report.rows.push(rows);
+  }
   if (options.soak) {
     const { result, rows } = await withGateway<SoakResult>("soak", shared, options.runtime, (stage) =>
       runSoak(stage, (slice) => {
@@ -192,6 +204,9 @@ async function measureLoads(options: Options, report: Omit<Report, "goals">): Pr
   await upstream.stop();
 }
 
+/** Rounds of the policies for each of the others: they are short, and what they look for is small. */
+const policyRounds = 8;
+
 async function measureStartups(runtime: Runtime): Promise<StartupResult[]> {
   const results = [await measureStartup(runtime)];
   const reason = ensureBinary();
@@ -200,8 +215,9 @@ async function measureStartups(runtime: Runtime): Promise<StartupResult[]> {
   return results;
 }
 
-function failuresOf({ scenarios, soak, rows }: Omit<Report, "goals">): string[] {
-  const failed = scenarios.reduce((sum, scenario) => sum + scenario.failures, soak?.failures ?? 0);
+function failuresOf({ scenarios, policies, soak, rows }: Omit<Report, "goals">): string[] {
+  const others = (policies?.failures ?? 0) + (soak?.failures ?? 0);
+  const failed = scenarios.reduce((sum, scenario) => sum + scenario.failures, others);
   return [
     ...(failed > 0 ? [`${failed} requests failed`] : []),
     ...rows.flatMap(({ part, complete, stored, sent }) =>
@@ -216,7 +232,7 @@ function failuresOf({ scenarios, soak, rows }: Omit<Report, "goals">): string[] 
 async function main(): Promise<number> {
   const options = readOptions();
   if (!canMeasure()) throw new Error("Cannot measure here: CPU time and memory are read from Linux's /proc");
-  const needsLoad = options.scenarios.length > 0 || options.soak;
+  const needsLoad = options.scenarios.length > 0 || options.policies || options.soak;
   if (needsLoad) ensureWrk();
   const report: Omit<Report, "goals"> = {
     setting: describeSetting(options, "nginx"),

@@ -111,6 +111,8 @@ export type HandleRequest = (request: Request, connection: ConnectionInfo) => Pr
 /** Objects that live as long as the gateway. Only endpoint handlers see all of them. */
 export interface Services {
   readonly clock: Clock;
+  /** Unix milliseconds for periods and retention: a jump of the clock moves it only if it lasts. */
+  readonly steadyTime: () => number;
   readonly timers: Timers;
   readonly limits: Limits;
   /** Limits on concurrent requests. */

@@ -30,10 +30,13 @@ export interface UpstreamCall {
   error: string | null;
 }
 
+/** A target: its label, the slugs of its provider and of the stored one, and its model. */
+export type BookedPlace = readonly [string, string, string | undefined, string | null];
+
 /** What a request has reserved of limits at one target. */
 interface Booking {
   /** The target: a retry of it uses the same booking. */
-  readonly place: string;
+  readonly place: BookedPlace;
   readonly reservation: Reservation;
   /** Cost and tokens of responses that were thrown away before it. */
   readonly spentBefore: number;

@@ -2,23 +2,16 @@ import type { ControlStores } from "../db/stores/control.ts";
 import type { RateLimitPolicyRow, UsageLimitPolicyRow } from "../db/tables/policies.ts";
 import { readTogether, type Tenant } from "../db/tenant-store.ts";
 import { type StoredRateLimit, type StoredUsageLimit, toRateLimit, toUsageLimit } from "../policies/applied.ts";
-import { type Condition, type Conditional, ConditionIndex } from "../policies/conditions.ts";
+import type { Condition, GroupBy } from "../policies/conditions.ts";
 import type { Limit } from "../policies/limit-store.ts";
-
-/** A policy as requests meet it. */
-export interface ActivePolicy extends Conditional {
-  readonly id: string;
-  readonly kind: "usage" | "rate";
-  readonly limit: Limit;
-  readonly groupBy: readonly { readonly key: string }[];
-}
+import { type ActivePolicy, PolicySet } from "../policies/policy-set.ts";
 
 /** The policies of a workspace. Undefined where it has none, so that requests need not look. */
-export type PolicyLibrary = ConditionIndex<ActivePolicy> | undefined;
+export type PolicyLibrary = PolicySet | undefined;
 
 /** Lists are written checked, in this shape. */
 function readLists({ conditions, groupBy }: Pick<UsageLimitPolicyRow, "conditions" | "groupBy">) {
-  return { conditions: conditions as unknown as Condition[], groupBy: groupBy as unknown as { key: string }[] };
+  return { conditions: conditions as unknown as Condition[], groupBy: groupBy as unknown as GroupBy };
 }
 
 /** The limit of a usage policy. */
@@ -57,5 +50,5 @@ export async function readPolicies(
     rateLimitPolicies.query(tenant, { where: { status: "active", target: "llm" } }),
   ]);
   const policies = [...usage.map(toUsagePolicy), ...rates.map(toRatePolicy)];
-  return policies.length === 0 ? undefined : new ConditionIndex(policies);
+  return policies.length === 0 ? undefined : new PolicySet(policies);
 }

@@ -5,6 +5,7 @@ import { createLimitCounterStore, type LimitCounterStore } from "../db/stores/li
 import { createLimitLeaseStore } from "../db/stores/limit-leases.ts";
 import type { Clock } from "../lib/clock.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
+import { createSteadyTime } from "../lib/steady-clock.ts";
 import { createLeaseStore } from "../policies/lease-store.ts";
 import { Ledger } from "../policies/ledger.ts";
 import type { LimitStore, LimitUseObserver } from "../policies/limit-store.ts";
@@ -76,31 +77,32 @@ function createAlerts(
 }
 
 /**
- * Counters of limits, with what earlier processes counted, and alerts of what they reach. With Redis all processes share
- * them there. Without it, processes that share a database lease parts of each limit.
+ * Counters of limits and the time of their windows, with what earlier processes counted, and alerts of what they reach.
+ * With Redis all processes share them there. Without it, processes that share a database lease parts of each limit.
  */
 export async function createLimits(
   options: GatewayOptions,
   parts: LimitParts,
   services: Pick<Services, "control" | "outbound" | "limits">,
-): Promise<Pick<Services, "limitAlerts" | "limitStore" | "limitCounters">> {
+): Promise<Pick<Services, "limitAlerts" | "limitStore" | "limitCounters" | "steadyTime">> {
   const { clock, database } = parts;
   const limitAlerts = createAlerts(options, parts, services);
   const limitCounters = createLimitCounterStore(database);
   const onUsed = limitAlerts.observe;
+  const steadyTime = createSteadyTime(clock);
   const { redis } = options;
   if (redis) {
     const shared = { stored: limitCounters, limits: services.limits, onUsed };
     const limitStore = await createShared({ ...options, redis }, parts, shared);
-    return { limitAlerts, limitStore, limitCounters };
+    return { limitAlerts, limitStore, limitCounters, steadyTime };
   }
   if (isShared(options, database)) {
     const leases = createLimitLeaseStore(database);
     const createId = () => crypto.randomUUID();
     const limitStore = await createLeaseStore({ database: leases, clock, createId, warn: warnOf(options), onUsed });
-    return { limitAlerts, limitStore, limitCounters };
+    return { limitAlerts, limitStore, limitCounters, steadyTime };
   }
-  const limitStore = new Ledger({ now: clock.now, onUsed });
-  limitStore.restore(await limitCounters.readLive(clock.now()));
-  return { limitAlerts, limitStore, limitCounters };
+  const limitStore = new Ledger({ now: steadyTime, onUsed });
+  limitStore.restore(await limitCounters.readLive(steadyTime()));
+  return { limitAlerts, limitStore, limitCounters, steadyTime };
 }

@@ -15,20 +15,21 @@ export function startTimers(
   options: GatewayOptions,
 ): () => void {
   const warn = warnOf(options);
-  const streams = setInterval(() => {
+  const everySecond = setInterval(() => {
+    services.steadyTime(); // it notices jumps of the clock when it is read
     if (services.streams.size === 0) return;
     const now = services.clock.monotonic();
     for (const stream of [...services.streams]) stream.tick(now);
   }, 1_000);
   const keepMs = (options.logRetentionDays ?? 30) * dayMs;
   const purgeOld = async () => {
-    const time = services.clock.now() - keepMs;
+    const time = services.steadyTime() - keepMs;
     while ((await writer.purge(time, purgeBatches)) === purgeBatches);
   };
   const purge = setInterval(() => {
     purgeOld().catch((error) => warn("Cannot remove old log rows", error));
     services.limitCounters
-      .purge(services.clock.now() - dayMs)
+      .purge(services.steadyTime() - dayMs)
       .catch((error) => warn("Cannot remove old counters of limits", error));
     services.limitAlerts
       .purge(services.clock.now() - dayMs)
@@ -52,7 +53,7 @@ export function startTimers(
   const stopHeadLog = startAuditHeadLog(services.control.stores, { log: logOf(options), warn });
   return () => {
     stopHeadLog();
-    clearInterval(streams);
+    clearInterval(everySecond);
     clearInterval(purge);
     clearInterval(follow);
     services.timers.close();

@@ -90,16 +90,32 @@ const noSecrets: readonly string[] = [];
 const noIncrements: readonly LimitIncrement[] = [];
 const noCounters: readonly LimitCounter[] = [];
 
+/** What some rows add to one counter. */
+type CounterSum = { -readonly [Name in keyof LimitIncrement]: LimitIncrement[Name] };
+
 /** The sum of what rows add to each counter, as JSON. */
 function sumIncrements(rows: readonly Row[]): string {
-  if (rows.every(({ counted }) => counted.length === 0)) return "";
-  const sums = new Map<string, LimitIncrement>();
-  for (const increment of rows.flatMap(({ counted }) => counted)) {
-    const { limitId, bucket, windowStart, used, lease } = increment;
-    const name = JSON.stringify([limitId, bucket, windowStart, lease]);
-    sums.set(name, { ...increment, used: used + (sums.get(name)?.used ?? 0) });
+  const sums: CounterSum[] = [];
+  /** By limit: the sums of its buckets and windows. */
+  const known = new Map<string, CounterSum[]>();
+  for (const { counted } of rows) {
+    for (const increment of counted) {
+      const { limitId, bucket, windowStart, used, lease } = increment;
+      const ofLimit = known.get(limitId) ?? [];
+      if (ofLimit.length === 0) known.set(limitId, ofLimit);
+      const isSame = (one: CounterSum) =>
+        one.bucket === bucket && one.windowStart === windowStart && one.lease === lease;
+      const sum = ofLimit.find(isSame);
+      if (sum) {
+        sum.used += used;
+        continue;
+      }
+      const made = { ...increment };
+      sums.push(made);
+      ofLimit.push(made);
+    }
   }
-  return JSON.stringify([...sums.values()]);
+  return sums.length === 0 ? "" : JSON.stringify(sums);
 }
 
 /** The counters of money of each row, as JSON. */

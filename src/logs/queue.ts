@@ -44,11 +44,21 @@ export interface LogQueue {
   close(): Promise<void>;
 }
 
-/** Size of a record without bodies and headers, roughly. */
+/** Size of a record without bodies, headers and counters, roughly. */
 const plainSize = 1024;
 
+/** Size of what a record adds to one counter without the name of its bucket, roughly. */
+const incrementSize = 256;
+
 function sizeOf(entry: LogRecord): number {
-  return plainSize + contentSizeOf(entry);
+  return plainSize + countedSizeOf(entry) + contentSizeOf(entry);
+}
+
+function countedSizeOf({ counted }: LogRecord): number {
+  if (!counted) return 0;
+  let size = 0;
+  for (const { bucket } of counted) size += incrementSize + bucket.length;
+  return size;
 }
 
 function contentSizeOf({ content }: LogRecord): number {

@@ -1,5 +1,7 @@
 import { memoizeText } from "../lib/bounded-map.ts";
 import { foldName } from "../lib/fold-name.ts";
+import { overflowBucket } from "./limit-store.ts";
+import { Pattern } from "./wildcards.ts";
 
 /** What conditions know of a request at the target it is about to call. */
 export interface Subject {
@@ -30,11 +32,13 @@ export interface Condition {
 }
 
 /** The values that a key has in a request, each with its spellings. */
-type Values = readonly (readonly string[])[];
+type Spellings = readonly (readonly string[])[];
 
-const metadataPrefix = "metadata.";
-const modelKey = "model";
-const noValues: Values = [];
+/** What keys of metadata begin with. */
+export const metadataPrefix = "metadata.";
+/** The key of the models that a request names. */
+export const modelKey = "model";
+const noValues: Spellings = [];
 
 const foldModel = memoizeText(4_096, foldName, 256);
 
@@ -44,12 +48,15 @@ function plain(key: string, text: string): string {
   return key === modelKey ? foldModel(text) : text.normalize("NFC");
 }
 
-const one = (...spellings: readonly (string | null)[]): Values => {
+const one = (...spellings: readonly (string | null)[]): Spellings => {
   const given = spellings.filter((text) => text !== null).filter((text) => text !== "");
   return given.length === 0 ? noValues : [given];
 };
 
-const readers: Readonly<Record<string, (subject: Subject) => Values>> = {
+/** Reads the values a request has for one key, the one that names it in buckets first. */
+export type Reader = (subject: Subject) => Spellings;
+
+const readers: Readonly<Record<string, Reader>> = {
   organisation_id: ({ organisationId }) => one(organisationId),
   workspace_id: ({ workspaceId, workspaceSlug }) => one(workspaceId, workspaceSlug),
   api_key: ({ apiKey }) => one(apiKey),
@@ -69,148 +76,138 @@ function readMetadata(metadata: Subject["metadata"], wanted: string): string | n
   return found?.[1] ?? null;
 }
 
-/** Values a request has for a key of a condition, the one that names it in buckets first. Empty where it has no value. */
-function valuesOf(key: string, subject: Subject): Values {
-  const isMetadata = key.startsWith(metadataPrefix);
-  const wanted = key.slice(metadataPrefix.length).normalize("NFC");
-  const read = Object.hasOwn(readers, key) ? readers[key] : undefined;
-  const found = isMetadata ? one(readMetadata(subject.metadata, wanted)) : (read?.(subject) ?? noValues);
-  return found.map((spellings) => spellings.map((text) => plain(key, text)));
+/** Name of a key of metadata as it is compared. Undefined for other keys. */
+export function metadataNameOf(key: string): string | undefined {
+  return key.startsWith(metadataPrefix) ? key.slice(metadataPrefix.length).normalize("NFC") : undefined;
+}
+
+/** The reader of a key. Unknown keys have no values. */
+export function readerOf(key: string): Reader {
+  const name = metadataNameOf(key);
+  const known = Object.hasOwn(readers, key) ? readers[key] : undefined;
+  const read: Reader =
+    name === undefined ? (known ?? (() => noValues)) : ({ metadata }) => one(readMetadata(metadata, name));
+  return (subject) => read(subject).map((spellings) => spellings.map((text) => plain(key, text)));
 }
 
 const toList = (value: string | readonly string[]): readonly string[] => (typeof value === "string" ? [value] : value);
 
-/** Whether a value fits a pattern in which each `*` stands for any text. Takes time linear in the length of both. */
-export function fits(pattern: string, value: string): boolean {
-  const parts = pattern.split("*");
-  const first = parts[0] ?? "";
-  if (parts.length === 1) return value === pattern;
-  const last = parts.at(-1) ?? "";
-  if (value.length < first.length + last.length || !value.startsWith(first) || !value.endsWith(last)) return false;
-  let from = first.length;
-  const until = value.length - last.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = value.indexOf(part, from);
-    if (found < 0 || found + part.length > until) return false;
-    from = found + part.length;
+/** Values of one request, each read once. */
+export class Values {
+  readonly #subject: Subject;
+  readonly #readers: readonly Reader[];
+  readonly #known: (Spellings | undefined)[] = [];
+
+  constructor(subject: Subject, all: readonly Reader[]) {
+    this.#subject = subject;
+    this.#readers = all;
   }
-  return true;
+
+  /** Whether the request may name any model. */
+  get mayNameAnyModel(): boolean {
+    return this.#subject.models === undefined;
+  }
+
+  /** @param slot Index of the key. */
+  of(slot: number): Spellings {
+    const known = this.#known[slot];
+    if (known) return known;
+    const read = this.#readers[slot]?.(this.#subject) ?? noValues;
+    this.#known[slot] = read;
+    return read;
+  }
 }
 
 /** A condition that was read once. */
-interface CompiledCondition {
+export interface ReadCondition {
   readonly key: string;
-  /** Values that are compared whole. */
-  readonly exact: ReadonlySet<string>;
-  readonly patterns: readonly string[];
-  readonly excluded: readonly string[];
+  readonly patterns: readonly Pattern[];
+  readonly excluded: readonly Pattern[];
 }
 
-function compile({ key, value, excludes }: Condition): CompiledCondition {
-  const values = toList(value).map((text) => plain(key, text));
-  return {
-    key,
-    exact: new Set(values.filter((text) => !text.includes("*"))),
-    patterns: values.filter((text) => text.includes("*")),
-    excluded: excludes == null ? [] : toList(excludes).map((text) => plain(key, text)),
+/** Reads a condition. */
+export function readCondition({ key, value, excludes }: Condition): ReadCondition {
+  const toPatterns = (list: string | readonly string[]) => toList(list).map((text) => new Pattern(plain(key, text)));
+  return { key, patterns: toPatterns(value), excluded: excludes == null ? [] : toPatterns(excludes) };
+}
+
+/** A condition as requests are compared with it. */
+export interface CompiledCondition {
+  /** Index of its key. */
+  readonly slot: number;
+  readonly isOfModel: boolean;
+  /** Values that are compared whole. */
+  readonly exact: ReadonlySet<string>;
+  readonly patterns: readonly Pattern[];
+  readonly excluded: readonly Pattern[];
+}
+
+/** @param slot Index of its key in `Values`. */
+export function compile({ key, patterns, excluded }: ReadCondition, slot: number): CompiledCondition {
+  const whole = patterns.filter(({ last }) => last === undefined);
+  const others = patterns.filter(({ last }) => last !== undefined);
+  const exact = new Set(whole.map(({ text }) => text));
+  return { slot, isOfModel: key === modelKey, exact, patterns: others, excluded };
+}
+
+function fitsOne(patterns: readonly Pattern[], value: string): boolean {
+  for (const pattern of patterns) if (pattern.fits(value)) return true;
+  return false;
+}
+
+/** Whether a value of the request fits, and none of its spellings is excluded. */
+export function holds({ slot, isOfModel, exact, patterns, excluded }: CompiledCondition, values: Values): boolean {
+  if (isOfModel && values.mayNameAnyModel) return true;
+  for (const spellings of values.of(slot)) {
+    const isFit = spellings.some((text) => exact.has(text) || fitsOne(patterns, text));
+    if (isFit && !spellings.some((text) => fitsOne(excluded, text))) return true;
+  }
+  return false;
+}
+
+/** Longest name of a bucket: names lie in memory, in log rows and in counters. */
+const maxName = 2_048;
+
+/** Whether the database stores a name as it is: it cuts text at NUL and replaces halves of surrogate pairs. */
+const isStorable = (name: string): boolean => name.length <= maxName && !name.includes("\0") && name.isWellFormed();
+
+/** Keys whose values decide which bucket of a policy a request counts in: at least one, each once. */
+export type GroupBy = readonly { readonly key: string }[];
+
+/** Names the bucket of a request. Undefined where the request lacks one of the keys: the policy does not apply to it. */
+export type BucketNamer = (subject: Subject) => string | undefined;
+
+/**
+ * Names buckets: `key:value` pairs joined by `-`, as the API shows them. Different values always have different names:
+ * where values contain such a pair themselves, their lengths follow, as in `a:x-b:y-b:z#5,1`. All values that cannot be
+ * stored share one bucket.
+ */
+export function createBucketNamer(groupBy: GroupBy): BucketNamer {
+  const read = groupBy.map(({ key }) => readerOf(key));
+  const separators = groupBy.map(({ key }, index) => (index === 0 ? `${key}:` : `-${key}:`));
+  // other values could have the same name if it has the beginning of a pair twice
+  const isAmbiguous = (name: string) =>
+    separators.some((separator, index) => index > 0 && name.indexOf(separator) !== name.lastIndexOf(separator));
+  return (subject) => {
+    let name = "";
+    const lengths: number[] = [];
+    for (const [index, separator] of separators.entries()) {
+      const value = read[index]?.(subject)[0]?.[0];
+      if (value === undefined) return undefined;
+      name += separator + value;
+      lengths.push(value.length);
+    }
+    if (!isStorable(name)) return overflowBucket;
+    return isAmbiguous(name) ? `${name}#${lengths}` : name;
   };
 }
 
-/** Whether a condition asks for the model of a request that may name any. */
-const isOpen = (key: string, { models }: Subject): boolean => key === modelKey && models === undefined;
-
-/** Whether a value of the request fits, and none of its spellings is excluded. */
-function holds({ key, exact, patterns, excluded }: CompiledCondition, subject: Subject): boolean {
-  if (isOpen(key, subject)) return true;
-  const isFit = (text: string) => exact.has(text) || patterns.some((pattern) => fits(pattern, text));
-  const isExcluded = (text: string) => excluded.some((pattern) => fits(pattern, text));
-  return valuesOf(key, subject).some((spellings) => spellings.some(isFit) && !spellings.some(isExcluded));
+/** As `createBucketNamer`, for one request. */
+export function bucketOf(groupBy: GroupBy, subject: Subject): string | undefined {
+  return createBucketNamer(groupBy)(subject);
 }
 
-/** Something that applies where all its conditions hold. */
-export interface Conditional {
-  readonly conditions: readonly Condition[];
-  /** Keys whose values distinguish its buckets. */
-  readonly groupBy?: readonly { readonly key: string }[];
-}
-
-/** Whether something applies, or counts, by the model of a request. */
-export function looksAtModel({ conditions, groupBy = [] }: Conditional): boolean {
-  return [...conditions, ...groupBy].some(({ key }) => key === modelKey);
-}
-
-/** One entry of an index with its conditions read. */
-interface Indexed<Entry> {
-  readonly entry: Entry;
-  readonly conditions: readonly CompiledCondition[];
-}
-
-/**
- * Finds the entries whose conditions all hold. Each entry lies under the values of one of its conditions, so that a
- * request looks only at those that share a value with it.
- */
-export class ConditionIndex<Entry extends Conditional> {
-  /** By key of a condition, then by value. */
-  readonly #byValue = new Map<string, Map<string, Indexed<Entry>[]>>();
-  /** Entries all of whose conditions have patterns. */
-  readonly #others: Indexed<Entry>[] = [];
-  /** Whether an entry applies, or counts, by the model of a request. */
-  readonly looksAtModels: boolean;
-
-  constructor(entries: Iterable<Entry>) {
-    let looksAtModels = false;
-    for (const entry of entries) {
-      this.#add({ entry, conditions: entry.conditions.map(compile) });
-      looksAtModels ||= looksAtModel(entry);
-    }
-    this.looksAtModels = looksAtModels;
-  }
-
-  #add(indexed: Indexed<Entry>): void {
-    const exact = indexed.conditions.filter(({ patterns }) => patterns.length === 0);
-    // keys and metadata distinguish requests better than the workspace, which most of them share
-    const chosen = exact.find(({ key }) => !["workspace_id", "organisation_id"].includes(key)) ?? exact[0];
-    if (!chosen) {
-      this.#others.push(indexed);
-      return;
-    }
-    const byValue = this.#byValue.get(chosen.key) ?? new Map<string, Indexed<Entry>[]>();
-    this.#byValue.set(chosen.key, byValue);
-    for (const value of chosen.exact) {
-      const listed = byValue.get(value);
-      if (listed) listed.push(indexed);
-      else byValue.set(value, [indexed]);
-    }
-  }
-
-  /** Entries that apply to a request, or may apply to one that may name any model, each once. */
-  find(subject: Subject): Entry[] {
-    const found = new Set<Entry>();
-    const look = (listed: readonly Indexed<Entry>[]) => {
-      for (const { entry, conditions } of listed) {
-        if (conditions.every((condition) => holds(condition, subject))) found.add(entry);
-      }
-    };
-    for (const [key, byValue] of this.#byValue) {
-      if (isOpen(key, subject)) for (const listed of byValue.values()) look(listed);
-      else for (const value of valuesOf(key, subject).flat()) look(byValue.get(value) ?? []);
-    }
-    look(this.#others);
-    return [...found];
-  }
-}
-
-/**
- * Name of the bucket a request counts in: `key:value` pairs joined by `-`, as the API shows it.
- *
- * @returns Undefined where the request lacks one of the keys: the policy does not apply to it then.
- */
-export function bucketOf(groupBy: readonly { readonly key: string }[], subject: Subject): string | undefined {
-  const parts: string[] = [];
-  for (const { key } of groupBy) {
-    const value = valuesOf(key, subject)[0]?.[0];
-    if (value === undefined) return undefined;
-    parts.push(`${key}:${value}`);
-  }
-  return parts.join("-");
+/** The value of a request for a key that names it in buckets; undefined where it has none. */
+export function firstValue(key: string, subject: Subject): string | undefined {
+  return readerOf(key)(subject)[0]?.[0];
 }

@@ -1,4 +1,5 @@
-import { bucketOf, type Condition, ConditionIndex, type Subject } from "./conditions.ts";
+import { ConditionIndex } from "./condition-index.ts";
+import { bucketOf, type Condition, firstValue, type Subject } from "./conditions.ts";
 
 /** Whether a policy applies to a request, and why. */
 export interface Verdict {
@@ -15,9 +16,8 @@ const holds = (condition: Condition, subject: Subject): boolean =>
 function findProblem(condition: Condition, subject: Subject): string | undefined {
   if (holds(condition, subject)) return undefined;
   const { key, excludes } = condition;
-  const pair = bucketOf([{ key }], subject);
-  if (pair === undefined) return `The request has no value for the condition ${key}`;
-  const value = pair.slice(key.length + 1);
+  const value = firstValue(key, subject);
+  if (value === undefined) return `The request has no value for the condition ${key}`;
   const isExcluded = excludes != null && holds({ ...condition, excludes: null }, subject);
   if (isExcluded) return `The condition ${key} excludes ${value}`;
   return `The condition ${key} asks for another value than ${value}`;
@@ -35,6 +35,6 @@ export function explainPolicy(
   }
   const bucket = bucketOf(policy.groupBy, subject);
   if (bucket !== undefined) return { applies: true, why: "All conditions hold", bucket };
-  const missing = policy.groupBy.find((group) => bucketOf([group], subject) === undefined);
+  const missing = policy.groupBy.find((group) => firstValue(group.key, subject) === undefined);
   return no(`The request has no value for ${missing?.key}, by which the policy groups`);
 }

@@ -15,12 +15,33 @@ import {
 import { type Span, spanOf, startOf } from "./windows.ts";
 
 interface Bucket {
+  /** Its own, or that of the bucket which values beyond the bound share. */
   readonly name: string;
   used: number;
   reserved: number;
   span: Span;
   /** What was used already when the window began here. */
   usedBefore: number;
+  /** Grows with each window that begins with nothing used. Less than 0 once the bucket was forgotten. */
+  turn: number;
+  /** The window before this one: a clock that is put back may return to it. */
+  former: { readonly start: number; readonly used: number } | undefined;
+  /** What stored counters gain because a corrected clock moved the bucket to another window. */
+  owed: LimitIncrement[] | undefined;
+}
+
+/** Use of windows by their begin. */
+type UseByStart = Map<number, number>;
+
+const lastStart = (counted: UseByStart): number => Math.max(...counted.keys());
+
+/** The buckets of one limit. */
+interface Buckets {
+  readonly live: Map<string, Bucket>;
+  /** Counters of an earlier process, until their bucket is needed. */
+  readonly stored: Map<string, UseByStart>;
+  /** No bucket ends before this time. */
+  endsFrom: number;
 }
 
 /** One booked claim. */
@@ -28,15 +49,34 @@ interface Booking {
   readonly claim: Claim;
   readonly bucket: Bucket;
   readonly reserved: number;
-  /** Begin of the window it was booked in. */
-  readonly start: number;
+  /** Turn of the bucket in which it was booked. */
+  readonly turn: number;
 }
 
 const toState = ({ used, reserved, span }: Bucket): BucketState => ({ used, reserved, span });
 
+/** Adds what was used of a window that has not begun to the current one, and makes stored counters follow. */
+function move(bucket: Bucket, limit: Limit, from: Span, used: number): void {
+  bucket.used += used;
+  // what was used before is stored by others
+  const own = used - bucket.usedBefore;
+  if (own === 0) return;
+  const { name, span } = bucket;
+  bucket.owed ??= [];
+  bucket.owed.push(toIncrement(limit, name, from, -own), toIncrement(limit, name, span, own));
+}
+
+function forgetEnded(live: Map<string, Bucket>, time: number): void {
+  for (const [name, bucket] of live) {
+    if (time < bucket.span.end) continue;
+    bucket.turn = -1;
+    live.delete(name);
+  }
+}
+
 /** Settings of a ledger. */
 export interface LedgerOptions {
-  /** Unix milliseconds. */
+  /** Unix milliseconds. It may go back only where the clock of the machine was corrected. */
   now: () => number;
   onUsed?: LimitUseObserver | undefined;
   /** What is used of a bucket already when one of its windows begins here. Default: nothing. */
@@ -45,79 +85,108 @@ export interface LedgerOptions {
   mostHere?: ((most: number, usedBefore: number) => number) | undefined;
 }
 
+/** Limits from which on those without a live bucket are forgotten. */
+const manyLimits = 1_000;
+
 /** Buckets of all limits, in memory: the store of a process that shares its counters with no other. */
 export class Ledger implements LimitStore {
-  readonly #limits = new Map<string, Map<string, Bucket>>();
+  readonly #limits = new Map<string, Buckets>();
   readonly #now: () => number;
   readonly #onUsed: LimitUseObserver | undefined;
   readonly #usedBefore: NonNullable<LedgerOptions["usedBefore"]>;
   readonly #mostHere: NonNullable<LedgerOptions["mostHere"]>;
-  /** The latest time that was seen: a clock that goes back reopens no window. */
-  #latest: number;
-  /** Counters of an earlier process by limit, bucket and begin of the window, until the bucket is needed. */
-  readonly #stored = new Map<string, Map<string, Map<number, number>>>();
+  /** Number of limits at which ended buckets are forgotten. */
+  #sweepAt = manyLimits;
 
   constructor({ now, onUsed, usedBefore = () => 0, mostHere = (most) => most }: LedgerOptions) {
     this.#now = now;
     this.#onUsed = onUsed;
     this.#usedBefore = usedBefore;
     this.#mostHere = mostHere;
-    this.#latest = now();
   }
 
-  #time(): number {
-    this.#latest = Math.max(this.#latest, this.#now());
-    return this.#latest;
+  #bucketsOf(limitId: string): Buckets {
+    const found = this.#limits.get(limitId);
+    if (found) return found;
+    const made: Buckets = { live: new Map(), stored: new Map(), endsFrom: 0 };
+    this.#limits.set(limitId, made);
+    return made;
   }
 
   /** The bucket of a claim in the window of now. */
   #bucketOf({ limit, bucket: name }: Pick<Claim, "limit" | "bucket">, time: number): Bucket {
-    let buckets = this.#limits.get(limit.id);
-    if (!buckets) {
-      buckets = new Map();
-      this.#limits.set(limit.id, buckets);
+    const known = this.#limits.get(limit.id);
+    if (!known) this.#sweep(time);
+    const buckets = known ?? this.#bucketsOf(limit.id);
+    const { live, stored } = buckets;
+    const found = live.get(name);
+    if (found) {
+      this.#bring(found, limit, time);
+      return found;
     }
-    let bucket = buckets.get(name);
-    if (!bucket && buckets.size >= maxBuckets) {
-      this.#dropEnded(buckets, time);
-      if (buckets.size >= maxBuckets) {
-        if (name !== overflowBucket) return this.#bucketOf({ limit, bucket: overflowBucket }, time);
-      }
+    const counted = stored.get(name);
+    if (!counted && name !== overflowBucket && isFull(buckets, limit, time)) {
+      return this.#bucketOf({ limit, bucket: overflowBucket }, time);
     }
-    if (!bucket) {
-      const span = spanOf(limit.window, time);
-      const stored = this.#stored.get(limit.id);
-      const usedBefore = this.#usedBefore(limit, name, span);
-      bucket = { name, used: stored?.get(name)?.get(startOf(span)) ?? usedBefore, reserved: 0, span, usedBefore };
-      stored?.delete(name);
-      buckets.set(name, bucket);
-    }
-    if (time >= bucket.span.end) {
-      bucket.span = spanOf(limit.window, time);
-      bucket.usedBefore = this.#usedBefore(limit, name, bucket.span);
+    stored.delete(name);
+    const bucket = this.#open(limit, name, counted, time);
+    live.set(name, bucket);
+    return bucket;
+  }
+
+  /** A bucket with what an earlier process counted. If its clock was ahead, the bucket goes on where that one was. */
+  #open(limit: Limit, name: string, counted: UseByStart | undefined, time: number): Bucket {
+    const span = spanOf(limit.window, time);
+    const usedBefore = this.#usedBefore(limit, name, span);
+    const used = counted?.get(startOf(span)) ?? usedBefore;
+    const bucket: Bucket = { name, used, reserved: 0, span, usedBefore, turn: 0, former: undefined, owed: undefined };
+    const last = counted ? lastStart(counted) : 0;
+    if (last > startOf(span)) move(bucket, limit, spanOf(limit.window, last), counted?.get(last) ?? 0);
+    return bucket;
+  }
+
+  /**
+   * Brings a bucket to the window of a time. In a later window nothing is used yet. If the clock was put back, the bucket
+   * goes on in the earlier window with everything it holds: no window opens twice, and none stays closed beyond its end.
+   */
+  #bring(bucket: Bucket, limit: Limit, time: number): void {
+    const { span, used, former } = bucket;
+    if (time < span.end && time >= span.start) return;
+    bucket.span = spanOf(limit.window, time);
+    if (time >= span.end) {
+      bucket.former = { start: span.start, used };
+      bucket.usedBefore = this.#usedBefore(limit, bucket.name, bucket.span);
       bucket.used = bucket.usedBefore;
       bucket.reserved = 0;
+      bucket.turn++;
+      return;
     }
-    return bucket;
+    bucket.former = undefined;
+    bucket.used = former?.start === bucket.span.start ? former.used : 0;
+    move(bucket, limit, span, used);
+  }
+
+  /** Forgets ended buckets of all limits when there are many: limits end with their records, and periods are limits. */
+  #sweep(time: number): void {
+    if (this.#limits.size < this.#sweepAt) return;
+    for (const [id, { live, stored }] of this.#limits) {
+      forgetEnded(live, time);
+      if (live.size === 0 && stored.size === 0) this.#limits.delete(id);
+    }
+    this.#sweepAt = Math.max(manyLimits, 2 * this.#limits.size);
   }
 
   /** Takes over the counters of an earlier process. Call it before the first request. */
   restore(counters: Iterable<Omit<LimitIncrement, "windowEnd">>): void {
     for (const { limitId, bucket, windowStart, used } of counters) {
-      const ofLimit = this.#stored.get(limitId) ?? new Map<string, Map<number, number>>();
-      this.#stored.set(limitId, ofLimit);
-      const ofBucket = ofLimit.get(bucket) ?? new Map<number, number>();
-      ofLimit.set(bucket, ofBucket.set(windowStart, used));
+      const { stored } = this.#bucketsOf(limitId);
+      const counted: UseByStart = stored.get(bucket) ?? new Map();
+      stored.set(bucket, counted.set(windowStart, used));
     }
   }
 
-  /** Forgets buckets whose window is over. */
-  #dropEnded(buckets: Map<string, Bucket>, time: number): void {
-    for (const [name, { span }] of buckets) if (time >= span.end) buckets.delete(name);
-  }
-
   reserve(claims: readonly Claim[]): Reservation | Refusal {
-    const time = this.#time();
+    const time = this.#now();
     const bookings: Booking[] = [];
     for (const claim of claims) {
       const bucket = this.#bucketOf(claim, time);
@@ -131,7 +200,7 @@ export class Ledger implements LimitStore {
         return { claim, resetsAt: span.end };
       }
       const reserved = claim.least + Math.min(claim.beyond, left - claim.least);
-      bookings.push({ claim, bucket, reserved, start: bucket.span.start });
+      bookings.push({ claim, bucket, reserved, turn: bucket.turn });
     }
     for (const { bucket, reserved } of bookings) bucket.reserved += reserved;
     return this.#toReservation(bookings);
@@ -140,56 +209,73 @@ export class Ledger implements LimitStore {
   #toReservation(bookings: readonly Booking[]): Reservation {
     let isOpen = true;
     const close = (used: Readonly<Record<Counted, number>> | undefined): LimitIncrement[] => {
-      if (!isOpen) return [];
+      const gains: LimitIncrement[] = [];
+      if (!isOpen) return gains;
       isOpen = false;
-      const time = this.#time();
-      return bookings.flatMap((booking) => this.#close(booking, used?.[booking.claim.limit.counts] ?? 0, time));
+      const time = this.#now();
+      for (const booking of bookings) this.#close(booking, used?.[booking.claim.limit.counts], { time, gains });
+      return gains;
     };
     const states = bookings.map(({ bucket }) => toState(bucket));
     return { states, settle: close, release: () => void close(undefined) };
   }
 
-  #close({ claim, bucket, reserved, start }: Booking, used: number, time: number): LimitIncrement[] {
-    const current = this.#bucketOf(claim, time);
-    const isSameWindow = current === bucket && current.span.start === start;
+  /**
+   * @param used Undefined where the reservation is given back.
+   * @param gains Receives what counters gain.
+   */
+  #close(
+    { claim, bucket, reserved, turn }: Booking,
+    used: number | undefined,
+    { time, gains }: { time: number; gains: LimitIncrement[] },
+  ): void {
+    const { limit } = claim;
+    const isCurrent = bucket.turn === turn && time < bucket.span.end && time >= bucket.span.start;
+    const current = isCurrent ? bucket : this.#bucketOf(claim, time);
+    const isSameWindow = current === bucket && current.turn === turn;
     if (isSameWindow) current.reserved -= reserved;
+    if (used === undefined) return;
+    if (current.owed) gains.push(...current.owed);
+    current.owed = undefined;
     // a request belongs to the window it came in, tokens and money to the one in which they are known
-    if (used === 0 || (!isSameWindow && claim.limit.counts === "requests")) return [];
-    return [this.#use(claim.limit, current, used)];
+    if (used === 0 || (!isSameWindow && limit.counts === "requests")) return;
+    gains.push(this.#use(limit, current, used));
   }
 
   /** Counts a use in a bucket. */
   #use(limit: Limit, bucket: Bucket, used: number): LimitIncrement {
-    const before = bucket.used;
+    const { name, span, used: before } = bucket;
     bucket.used += used;
-    const { name, span } = bucket;
     this.#onUsed?.({ limit, bucket: name, span, before, after: bucket.used });
     return toIncrement(limit, name, span, used);
   }
 
   add(limit: Limit, bucket: string, used: number): LimitIncrement | undefined {
     if (used === 0) return undefined;
-    return this.#use(limit, this.#bucketOf({ limit, bucket }, this.#time()), used);
+    return this.#use(limit, this.#bucketOf({ limit, bucket }, this.#now()), used);
   }
 
-  /** What a bucket holds in the window of now. Undefined where it holds nothing. */
-  #find(limit: Limit, bucket: string): BucketState | undefined {
-    const time = this.#time();
-    const found = this.#limits.get(limit.id)?.get(bucket);
-    if (found) return time < found.span.end ? toState(found) : undefined;
-    const span = spanOf(limit.window, time);
-    const used = this.#stored.get(limit.id)?.get(bucket)?.get(startOf(span));
-    return used === undefined ? undefined : { used, reserved: 0, span };
+  /** What a bucket holds in the window of now. Undefined where nothing was counted in it. */
+  #find(limit: Limit, name: string): BucketState | undefined {
+    const buckets = this.#limits.get(limit.id);
+    const time = this.#now();
+    const found = buckets?.live.get(name);
+    if (found && time >= found.span.end) return undefined;
+    if (found) this.#bring(found, limit, time);
+    const counted = buckets?.stored.get(name);
+    const isCounted = counted && lastStart(counted) >= startOf(spanOf(limit.window, time));
+    const bucket = found ?? (isCounted ? this.#open(limit, name, counted, time) : undefined);
+    return bucket && toState(bucket);
   }
 
   read(limit: Limit, bucket: string): BucketState {
-    return this.#find(limit, bucket) ?? { used: 0, reserved: 0, span: spanOf(limit.window, this.#time()) };
+    return this.#find(limit, bucket) ?? { used: 0, reserved: 0, span: spanOf(limit.window, this.#now()) };
   }
 
   reset(limit: Limit, bucket: string): LimitIncrement | undefined {
     const state = this.#find(limit, bucket);
     if (!state || state.used === 0) return undefined;
-    const current = this.#bucketOf({ limit, bucket }, this.#time());
+    const current = this.#bucketOf({ limit, bucket }, this.#now());
     current.used = 0;
     current.usedBefore = 0;
     return toIncrement(limit, bucket, state.span, -state.used);
@@ -200,13 +286,23 @@ export class Ledger implements LimitStore {
   }
 
   list(limit: Limit): [bucket: string, state: BucketState][] {
-    const names = new Set([
-      ...(this.#limits.get(limit.id)?.keys() ?? []),
-      ...(this.#stored.get(limit.id)?.keys() ?? []),
-    ]);
+    const buckets = this.#limits.get(limit.id);
+    const names = new Set([...(buckets?.live.keys() ?? []), ...(buckets?.stored.keys() ?? [])]);
     return [...names].flatMap((name): [string, BucketState][] => {
       const state = this.#find(limit, name);
       return state ? [[name, state]] : [];
     });
   }
+}
+
+/** Whether a limit has as many buckets as it may. Those that ended are forgotten first, once in each window. */
+function isFull(buckets: Buckets, { window }: Limit, time: number): boolean {
+  const { live, stored } = buckets;
+  if (live.size + stored.size < maxBuckets) return false;
+  if (time < buckets.endsFrom) return true;
+  const span = spanOf(window, time);
+  forgetEnded(live, time);
+  for (const [name, counted] of stored) if (lastStart(counted) < startOf(span)) stored.delete(name);
+  buckets.endsFrom = span.end;
+  return live.size + stored.size >= maxBuckets;
 }

@@ -331,6 +331,26 @@ export function costAt(counts: Counts, priceTiers: PriceTiers | undefined, optio
   return price && costOf(counts, price, options);
 }
 
+const nanosOf = ({ nanos, parts }: Rate = noSum): number => nanos + parts / partsOfNano;
+
+/**
+ * Nano-dollars of a prompt and of its output, each rounded up; 0 without a price. An estimate: all input and output is
+ * text, and nothing is cached.
+ */
+export function estimateAt(
+  { prompt, output }: { prompt: number; output: number },
+  priceTiers: PriceTiers | undefined,
+): { prompt: number; output: number } {
+  const price = priceTiers && priceAt(priceTiers, prompt);
+  if (!price) return { prompt: 0, output: 0 };
+  const rates = ratesOf(price, callMode);
+  const fixed = rates.fixed.reduce((sum, rate) => sum + nanosOf(rate), 0);
+  return {
+    prompt: Math.ceil(prompt * nanosOf(rates.input) + fixed),
+    output: Math.ceil(output * nanosOf(rates.output)),
+  };
+}
+
 const nanosOfCent = 10_000_000;
 
 /** Nano-dollars as US cents, to the nano-dollar. */

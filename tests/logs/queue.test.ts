@@ -53,6 +53,20 @@ test("L1: rows are stored in order, in batches of at most 64, each once", async 
   await queue.close();
 });
 
+test("L1: rows that count in many limits weigh more", () => {
+  const { queue } = setUp();
+  const sizeOf = (row: LogRecord) => {
+    const before = queue.state().bytes;
+    queue.add(row);
+    return queue.state().bytes - before;
+  };
+  const increment = { limitId: "l", bucket: "b".repeat(1_000), windowStart: 0, windowEnd: null, used: 1 };
+  const plain = sizeOf(logRecord("plain"));
+  const counting = sizeOf({ ...logRecord("counting"), counted: Array.from({ length: 100 }, () => increment) });
+  assert.ok(counting - plain > 100_000, `${plain} and ${counting} bytes`);
+  return queue.close();
+});
+
 test("L1: a batch holds at most a megabyte unless one row is larger", async () => {
   const { queue, batches, stored } = setUp();
   for (let index = 0; index < 6; index++) queue.add(logRecord(`row-${index}`, { responseBody: "x".repeat(400_000) }));

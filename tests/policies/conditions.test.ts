@@ -1,14 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import {
-  bucketOf,
-  type Condition,
-  type Conditional,
-  ConditionIndex,
-  fits,
-  type Subject,
-} from "../../src/policies/conditions.ts";
+import { type Conditional, ConditionIndex } from "../../src/policies/condition-index.ts";
+import { bucketOf, type Condition, type Subject } from "../../src/policies/conditions.ts";
+import { overflowBucket } from "../../src/policies/limit-store.ts";
+import { Pattern } from "../../src/policies/wildcards.ts";
 
 const subject: Subject = {
   organisationId: "org-1",
@@ -38,15 +34,30 @@ for (const [pattern, value, wanted] of [
   ["*gpt*", "openai/gpt-4o", true],
   ["a**c", "abc", true],
 ] as const) {
-  test(`fits() says ${wanted} of ${value} and the pattern ${pattern}`, () =>
-    assert.equal(fits(pattern, value), wanted));
+  test(`Pattern.fits() says ${wanted} of ${value} and the pattern ${pattern}`, () =>
+    assert.equal(new Pattern(pattern).fits(value), wanted));
 }
 
-test("fits() agrees with a regular expression on random patterns", () => {
-  const letters = (text: string) => fc.string({ unit: fc.constantFrom(...text), maxLength: 8 });
+/** Whether a value fits a pattern, by a regular expression. */
+function fitsRegex(pattern: string, value: string): boolean {
+  const parts = pattern.split(/\*+/).map((part) => part.replaceAll(/[^\w]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join("[^]*")}$`).test(value);
+}
+
+test("Pattern.fits() agrees with a regular expression on random patterns", () => {
+  const letters = (text: string, maxLength: number) => fc.string({ unit: fc.constantFrom(...text), maxLength });
   fc.assert(
-    fc.property(letters("ab*"), letters("ab"), (pattern, value) => {
-      assert.equal(fits(pattern, value), new RegExp(`^${pattern.replaceAll("*", ".*")}$`).test(value));
+    fc.property(letters("ab*", 8), letters("ab", 8), (pattern, value) => {
+      assert.equal(new Pattern(pattern).fits(value), fitsRegex(pattern, value));
+    }),
+  );
+  // long parts are searched in another way
+  const long = fc.tuple(letters("ab", 3), letters("ab", 3), fc.nat(40)).map(([one, two, n]) => one.repeat(n) + two);
+  fc.assert(
+    fc.property(fc.array(long, { maxLength: 4 }), fc.array(long, { maxLength: 4 }), (parts, pieces) => {
+      const [pattern, value] = [parts.join("*"), pieces.join("")];
+      assert.equal(new Pattern(pattern).fits(value), fitsRegex(pattern, value));
+      assert.ok(new Pattern(`*${parts.join("*")}*`).fits(parts.join("b")));
     }),
   );
 });
@@ -127,28 +138,101 @@ test("ConditionIndex finds what may apply to a request that may name any model",
   );
 });
 
-test("ConditionIndex finds what a look at every entry finds", () => {
-  const value = fc.constantFrom("a", "b", "a*", "*");
+const toList = (value: string | readonly string[]) => (typeof value === "string" ? [value] : value);
+
+/** Whether a condition on one of these keys holds, without an index. */
+function holds({ key, value, excludes }: Condition, { provider, models, virtualKey, metadata }: Subject): boolean {
+  if (key === "model" && models === undefined) return true;
+  const named = (models ?? []).map((names) =>
+    names.flatMap((name) => (virtualKey === null ? [name] : [name, `@${virtualKey}/${name}`])),
+  );
+  const ofMetadata = metadata.x === undefined ? [] : [[metadata.x]];
+  const values = { provider: [[provider]], model: named, "metadata.x": ofMetadata }[key] ?? [];
+  const isOneOf = (patterns: string | readonly string[]) => (text: string) =>
+    toList(patterns).some((pattern) => fitsRegex(pattern, text));
+  const excluded = excludes == null ? () => false : isOneOf(excludes);
+  return values.some((spellings) => spellings.some(isOneOf(value)) && !spellings.some(excluded));
+}
+
+test("ConditionIndex finds what a look at every entry finds, and again for the same request", () => {
+  const value = fc.constantFrom("a", "b", "a*", "*a", "*", "a*b", "*b*", "ab*a", "@v/a*", "*/b");
+  const values = fc.oneof(value, fc.array(value, { minLength: 1, maxLength: 3 }));
   const condition = fc.record({
-    key: fc.constantFrom("api_key", "provider", "workspace_id", "metadata.x"),
-    value: fc.oneof(value, fc.array(value, { minLength: 1, maxLength: 3 })),
-    excludes: fc.option(value, { nil: null }),
+    key: fc.constantFrom("provider", "model", "metadata.x"),
+    value: values,
+    excludes: fc.option(values, { nil: null, freq: 3 }),
   });
   const entry = fc.record({ conditions: fc.array(condition, { minLength: 1, maxLength: 3 }) });
-  const letter = fc.constantFrom("a", "b", "ab", "c");
+  const text = fc.constantFrom("a", "b", "ab", "aab", "abab", "c");
+  const request = fc.record({
+    provider: text,
+    models: fc.option(fc.array(fc.array(text, { minLength: 1, maxLength: 2 }), { maxLength: 2 }), { nil: undefined }),
+    virtualKey: fc.constantFrom("v", null),
+    metadata: fc.oneof(fc.constant({}), fc.record({ x: text })),
+  });
   fc.assert(
-    fc.property(fc.array(entry, { maxLength: 20 }), letter, letter, letter, (entries, apiKey, provider, x) => {
-      const one: Subject = { ...subject, apiKey, provider, metadata: { x } };
-      const alone = entries.filter(({ conditions }) => applies(conditions, one));
-      const found = new ConditionIndex<Conditional>(entries).find(one);
-      assert.deepEqual(new Set(found), new Set(alone));
-      assert.equal(found.length, alone.length);
+    fc.property(fc.array(entry, { maxLength: 40 }), fc.array(request, { maxLength: 8 }), (entries, requests) => {
+      const index = new ConditionIndex<Conditional>(entries);
+      for (const one of [...requests, ...requests]) {
+        const asked: Subject = { ...subject, ...one };
+        const found = index.find(asked);
+        const wanted = entries.filter(({ conditions }) => conditions.every((each) => holds(each, asked)));
+        assert.deepEqual(new Set(found), new Set(wanted));
+        assert.equal(found.length, wanted.length);
+      }
     }),
+    { numRuns: 300 },
   );
 });
 
-test("bucketOf() joins the values of a request as the API shows them", () => {
+test("bucketOf() joins the values of a request as the API shows it", () => {
   assert.equal(bucketOf([{ key: "metadata._user" }], subject), "metadata._user:alice");
   assert.equal(bucketOf([{ key: "api_key" }, { key: "model" }], subject), "api_key:key-1-model:gpt-4o");
   assert.equal(bucketOf([{ key: "api_key" }, { key: "prompt" }], subject), undefined);
+  const values = { a: "x-y:z#1,2", b: "-metadata.c:-" };
+  const shown = "metadata.a:x-y:z#1,2-metadata.b:-metadata.c:-";
+  assert.equal(bucketOf([{ key: "metadata.a" }, { key: "metadata.b" }], { ...subject, metadata: values }), shown);
 });
+
+test("bucketOf() never gives two different combinations of values one name", () => {
+  const groupBy = [{ key: "metadata.a" }, { key: "metadata.b" }, { key: "metadata.b:-metadata.b" }];
+  const piece = fc.constantFrom(
+    "x",
+    "-",
+    ":",
+    "#",
+    "1",
+    ",",
+    "metadata.",
+    "a",
+    "b",
+    "-metadata.b:",
+    "#1,1,1",
+    "#14,1,1",
+  );
+  const value = fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => pieces.join(""));
+  const known = new Map<string, string>();
+  const check = (a: string, b: string, c: string) => {
+    const metadata = { a, b, "b:-metadata.b": c };
+    const name = bucketOf(groupBy, { ...subject, metadata }) ?? assert.fail();
+    const values = JSON.stringify([a, b, c]);
+    assert.equal(known.get(name) ?? values, values, name);
+    known.set(name, values);
+  };
+  fc.assert(fc.property(value, value, value, check), { numRuns: 5_000 });
+  check("x-metadata.b:y", "z", "1");
+  check("x", "y-metadata.b:z", "1");
+  assert.ok(known.size > 1_000);
+});
+
+for (const [what, user] of [
+  ["a NUL", "alice\0"],
+  ["half of a surrogate pair", "alice\ud83d"],
+  ["more than 2,048 characters", "x".repeat(2_049)],
+] as const) {
+  test(`bucketOf() puts a value with ${what} into the shared bucket`, () => {
+    const asked = { ...subject, metadata: { user } };
+    assert.equal(bucketOf([{ key: "metadata.user" }], asked), overflowBucket);
+    assert.equal(bucketOf([{ key: "api_key" }, { key: "metadata.user" }], asked), overflowBucket);
+  });
+}

@@ -1,7 +1,7 @@
 import { toPrincipal } from "../../auth/authenticate.ts";
 import { noDefaults, type Principal } from "../../auth/principal.ts";
 import { holderOfAccess, holderOfKey, holderOfProvider, holderOfWorkspace } from "../../control/limit-holders.ts";
-import { type ActivePolicy, toRatePolicy, toUsagePolicy } from "../../control/policy-library.ts";
+import { toRatePolicy, toUsagePolicy } from "../../control/policy-library.ts";
 import type { StoredProvider } from "../../control/provider-library.ts";
 import { mergeMetadata } from "../../control/request-metadata.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
@@ -14,6 +14,7 @@ import { type AppliedLimit, type LimitHolder, limitsOf, toShownUse } from "../..
 import type { Subject } from "../../policies/conditions.ts";
 import { explainPolicy, type Verdict } from "../../policies/explain.ts";
 import type { Limit, LimitStore } from "../../policies/limit-store.ts";
+import type { ActivePolicy } from "../../policies/policy-set.ts";
 import { PolicyPlan } from "../../schemas/policies.ts";
 import { type AdminCall, defineRead } from "../core/endpoint.ts";
 import {

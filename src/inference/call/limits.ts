@@ -1,15 +1,15 @@
 import type { Principal } from "../../auth/principal.ts";
-import type { CallRecord } from "../../context/call-record.ts";
+import type { BookedPlace, CallRecord } from "../../context/call-record.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import { holderOfKey, holderOfWorkspace } from "../../control/limit-holders.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import { BudgetError, InvalidRequestError, RateLimitError } from "../../errors.ts";
 import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
-import { bucketOf, looksAtModel, type Subject } from "../../policies/conditions.ts";
+import type { Subject } from "../../policies/conditions.ts";
 import type { Claim, Counted, Refusal, Reservation } from "../../policies/limit-store.ts";
-import { costAt } from "../../pricing/cost.ts";
-import { findPriceTiers } from "../../pricing/prices.ts";
+import { estimateAt } from "../../pricing/cost.ts";
+import { findPriceTiers, type PriceTiers } from "../../pricing/prices.ts";
 import type { ProviderCall } from "../../providers/core/call.ts";
 import type { LimitIncrement } from "../../schemas/logs.ts";
 import { isOperation } from "../facts/operation-facts.ts";
@@ -61,8 +61,6 @@ function limitsOfWorkspace(row: WorkspaceRow): readonly AppliedLimit[] {
   return made;
 }
 
-const policyCodes = { usage: "usage_limits_policy_exhaust_error", rate: "rate_limits_policy_exhaust_error" };
-
 const noModels: Subject["models"] = [];
 
 /** What the conditions of policies ask of a call. */
@@ -93,15 +91,11 @@ function refuseUnclear(): never {
 }
 
 function limitsOfPolicies(call: NamedCall, view: WorkspaceView, context: CallerContext): readonly AppliedLimit[] {
-  if (!view.policies) return noLimits;
+  const { policies } = view;
+  if (!policies) return noLimits;
   const subject = subjectOf(call, view, context);
-  const policies = view.policies.find(subject);
-  if (subject.models === undefined && policies.some(looksAtModel)) refuseUnclear();
-  return policies.flatMap(({ id, kind, limit, groupBy }): AppliedLimit[] => {
-    const bucket = bucketOf(groupBy, subject);
-    if (bucket === undefined) return [];
-    return [{ limit, bucket, kind, holder: `policy ${id} for ${bucket}`, code: policyCodes[kind] }];
-  });
+  if (subject.models === undefined && policies.dependOnModel(subject)) refuseUnclear();
+  return policies.limitsOf(subject);
 }
 
 /** Every limit that applies to a call. */
@@ -118,6 +112,9 @@ function findLimits(call: NamedCall, view: WorkspaceView | undefined, context: C
 interface Estimate {
   readonly prompt: number;
   readonly output: number;
+  /** Nano-dollars of each; 0 where no limit counts money. */
+  readonly promptCost: number;
+  readonly outputCost: number;
 }
 
 /** Bytes of a token, at least: an estimate that is too high refuses no more than a prompt would. */
@@ -125,38 +122,49 @@ const bytesOfToken = 3;
 /** Most output tokens that are reserved. What a response uses beyond them is counted when it ends. */
 const mostReserved = 1_024;
 
-const outputFields = ["max_completion_tokens", "max_tokens", "max_output_tokens"];
+const outputFields = ["max_completion_tokens", "max_tokens", "max_output_tokens"].map((name) => `"${name}":`);
+/** Characters at each end of a body in which a bound on the output is looked for. */
+const endOfBody = 2_048;
 
-function estimate({ body }: LimitedCall): Estimate {
+/** What a call is expected to use of the limits that apply to it. Limits on requests need no estimate. */
+function estimate({ body }: LimitedCall, applied: readonly AppliedLimit[], log: CallRecord): Estimate {
+  if (applied.every(({ limit }) => limit.counts === "requests")) return nothing;
   const length = typeof body === "string" ? body.length : 0;
   const asked = typeof body === "string" ? readOutputBound(body) : undefined;
-  return { prompt: Math.ceil(length / bytesOfToken), output: Math.min(asked ?? mostReserved, mostReserved) };
+  const prompt = Math.ceil(length / bytesOfToken);
+  const output = Math.min(asked ?? mostReserved, mostReserved);
+  if (applied.every(({ limit }) => limit.counts !== "cost")) return { ...nothing, prompt, output };
+  const cost = estimateAt({ prompt, output }, pricesOf(log));
+  return { prompt, output, promptCost: cost.prompt, outputCost: cost.output };
 }
 
-/** The bound on output tokens in a request body, where it is written in one of the usual fields. */
+/** Prices of the model that is called. */
+function pricesOf({ provider, model, prices }: CallRecord): PriceTiers | undefined {
+  if (provider === null || model === null) return undefined;
+  return prices ? prices(model) : findPriceTiers(provider, model);
+}
+
+const nothing: Estimate = { prompt: 0, output: 0, promptCost: 0, outputCost: 0 };
+
+/** The bound on output tokens in a request body, where it is written in one of the usual fields near one of its ends. */
 function readOutputBound(body: string): number | undefined {
-  for (const name of outputFields) {
-    const at = body.indexOf(`"${name}":`);
+  const isLong = body.length > 2 * endOfBody;
+  const ends = isLong ? `${body.slice(0, endOfBody)}${body.slice(-endOfBody)}` : body;
+  for (const field of outputFields) {
+    const at = ends.indexOf(field);
     if (at < 0) continue;
-    const value = Number.parseInt(body.slice(at + name.length + 3, at + name.length + 23), 10);
+    const start = at + field.length;
+    const value = Number.parseInt(ends.slice(start, start + 20), 10);
     if (value >= 0) return value;
   }
   return undefined;
 }
 
-/** Nano-dollars of some tokens of the model that is called; 0 where it has no price. */
-function priceOf(tokens: { input_tokens?: number; output_tokens?: number }, log: CallRecord): number {
-  const { provider, model, prices } = log;
-  if (provider === null || model === null) return 0;
-  return costAt(tokens, prices ? prices(model) : findPriceTiers(provider, model)) ?? 0;
-}
-
 /** What a request asks of one limit. */
-function toClaim({ limit, bucket }: AppliedLimit, { prompt, output }: Estimate, log: CallRecord): Claim {
+function toClaim({ limit, bucket }: AppliedLimit, expected: Estimate): Claim {
   if (limit.counts === "requests") return { limit, bucket, least: 1, beyond: 0 };
-  if (limit.counts === "tokens") return { limit, bucket, least: prompt, beyond: output };
-  const least = priceOf({ input_tokens: prompt }, log);
-  return { limit, bucket, least, beyond: priceOf({ output_tokens: output }, log) };
+  if (limit.counts === "tokens") return { limit, bucket, least: expected.prompt, beyond: expected.output };
+  return { limit, bucket, least: expected.promptCost, beyond: expected.outputCost };
 }
 
 /** Refuses a request for which a limit has no room. */
@@ -217,17 +225,17 @@ function admit(call: LimitedCall, view: WorkspaceView | undefined, context: Call
 /** @returns A promise only where processes share the counters. */
 function book(call: LimitedCall, applied: readonly AppliedLimit[], context: CallerContext): void | Promise<void> {
   const { log, services } = context;
-  const place = JSON.stringify([log.label, call.provider.slug, log.stored?.slug, log.model]);
-  if (log.booking?.place === place) return;
+  const place: BookedPlace = [log.label, call.provider.slug, log.stored?.slug, log.model];
+  if (log.booking?.place.every((part, index) => part === place[index])) return;
   settleBooking(log, log.spent);
   if (applied.length === 0) return;
-  const expected = estimate(call);
-  const claims = applied.map((one) => toClaim(one, expected, log));
+  const expected = estimate(call, applied, log);
+  const claims = applied.map((one) => toClaim(one, expected));
   const note = (outcome: Reservation | Refusal) => {
     if ("claim" in outcome) {
       const refused = applied[claims.indexOf(outcome.claim)];
       const noted = noteRates({ applied, states: outcome.states }, context);
-      const end = () => refused && refuse(refused, outcome.resetsAt, services.clock.now());
+      const end = () => refused && refuse(refused, outcome.resetsAt, services.steadyTime());
       return noted ? noted.then(end) : end();
     }
     // the request ended while it waited

@@ -60,7 +60,7 @@ export function addRateHeaders(
     if (!nearest) continue;
     headers[names.limit] = String(Math.floor(nearest.most));
     headers[names.remaining] = String(Math.floor(nearest.left));
-    headers[names.reset] = toDuration(secondsUntil(nearest.end, services.clock.now()));
+    headers[names.reset] = toDuration(secondsUntil(nearest.end, services.steadyTime()));
   }
 }
 
