@@ -27,9 +27,8 @@ async function findRow(url: string, key: string): Promise<EstimatedRow> {
 export async function requireCountedCut(gateway: { url: string }, key: string): Promise<void> {
   const upstream = await startServer((request, response) => {
     request.resume();
-    response.on("error", () => {});
     response.writeHead(200, { "content-type": "text/event-stream" });
-    response.write(dataEvents(chatChunk("Half a "), chatChunk("sentence")), () => response.destroy());
+    response.end(dataEvents(chatChunk("Half a "), chatChunk("sentence")));
   });
   try {
     const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
