@@ -24,14 +24,21 @@ export function modelsOfCall(
 ): Subject["models"] {
   const further = names?.();
   if (further?.isUnclear) return undefined;
-  const given = [model, requestedModel, ...(further?.names ?? [])].filter((name) => name !== null);
-  if (given.length > maxModels || given.some((name) => name.length > maxLength)) return undefined;
+  const given: string[] = [];
+  for (const name of [model, requestedModel, ...(further?.names ?? [])]) {
+    // most calls name one model, in several places
+    if (name === null || name === given[0]) continue;
+    if (given.push(name) > maxModels || name.length > maxLength) return undefined;
+  }
   const prefix = stored ? `@${stored.slug}/` : "";
-  const found = new Map<string, Set<string>>();
-  for (const name of given.filter((one) => one !== "")) {
+  const found: [canonical: string, ...string[]][] = [];
+  for (const name of given) {
+    if (name === "") continue;
     const plain = name.startsWith(prefix) ? name.slice(prefix.length) : name;
     const canonical = models.canonical(plain);
-    found.set(canonical, (found.get(canonical) ?? new Set([canonical])).add(plain));
+    const known = found.find(([one]) => one === canonical);
+    if (!known) found.push(plain === canonical ? [canonical] : [canonical, plain]);
+    else if (!known.includes(plain)) known.push(plain);
   }
-  return [...found.values()].map((spellings) => [...spellings]);
+  return found;
 }

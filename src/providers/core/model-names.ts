@@ -1,3 +1,4 @@
+import { memoizeText } from "../../lib/bounded-map.ts";
 import { isObject } from "../../lib/json.ts";
 import { readSegments } from "../../lib/path.ts";
 import { FormRequest } from "./operations.ts";
@@ -77,12 +78,15 @@ function isContent(folded: string): boolean {
 }
 
 /** A field's name as lenient parsers see it: without case and word separators. */
-export function foldMember(name: string): string {
-  return name
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/[-_\s]/g, "");
-}
+export const foldMember: (name: string) => string = memoizeText(
+  4_096,
+  (name) =>
+    name
+      .normalize("NFKC")
+      .toLowerCase()
+      .replace(/[-_\s]/g, ""),
+  64,
+);
 
 /** Limits: how many names are checked, and how deep. */
 const maxNames = 10_000;
