@@ -1,11 +1,13 @@
 import { type Clock, startTimer } from "../lib/clock.ts";
-import type { HeldLease, LeaseExchange, LeaseRequest, LeaseState } from "../schemas/limit-leases.ts";
+import { giveWay } from "../lib/pace.ts";
+import type { HeldLease, LeaseState } from "../schemas/limit-leases.ts";
 import type { LimitIncrement } from "../schemas/logs.ts";
 import { Buckets } from "./buckets.ts";
 import { fullOf, Lease } from "./lease.ts";
 import type { LeaseDatabase } from "./lease-database.ts";
 import { beatEveryMs, LeaseNode } from "./lease-node.ts";
 import { LeaseOutage } from "./lease-outage.ts";
+import { addWish, type Round, toExchange } from "./lease-round.ts";
 import type {
   BucketState,
   Claim,
@@ -58,37 +60,6 @@ interface Booking {
   readonly claim: Claim;
   readonly lease: Lease;
   readonly reserved: number;
-}
-
-/** What goes to the database in one transaction, and whose it is. */
-interface Round {
-  readonly asked: Map<Lease, LeaseRequest>;
-  readonly trimmed: Lease[];
-  readonly looked: Lease[];
-  readonly held: HeldLease[];
-  readonly closed: readonly HeldLease[];
-}
-
-/** What the claims of some requests want of one lease. */
-function addWish(round: Round, lease: Lease, claim: Claim): void {
-  const { committed, limit } = lease;
-  const known = round.asked.get(lease);
-  const least = committed + Math.max(1, claim.least);
-  round.asked.set(lease, {
-    ...lease.key,
-    most: limit.most,
-    least: Math.min(known?.least ?? Number.POSITIVE_INFINITY, least),
-    wanted: (known?.wanted ?? committed) + fullOf(claim),
-  });
-}
-
-function toExchange({ asked, looked, held, closed }: Round): LeaseExchange {
-  return {
-    held,
-    closed,
-    asked: [...asked.values()],
-    looked: looked.map((lease) => ({ ...lease.key, most: lease.limit.most })),
-  };
 }
 
 /** Each process leases a part of what is left of a limit, and admits requests from it without asking. */
@@ -165,7 +136,7 @@ class LeaseLimitStore implements LeaseStore {
 
   /** What requests may use of a lease now. */
   #leftOf(lease: Lease): number {
-    return lease.isLocal || this.#node.isTrusted ? lease.left : 0;
+    return lease.isLocal || this.#node.isTrusted ? Math.min(lease.left, lease.leftOfLimit) : 0;
   }
 
   #mayAsk(lease: Lease, claim: Claim): boolean {
@@ -209,7 +180,10 @@ class LeaseLimitStore implements LeaseStore {
   }
 
   #refuse(claim: Claim, lease: Lease, leases: readonly Lease[]): Refusal {
-    const { end } = lease.span;
+    const { limit, bucket, span, state } = lease;
+    const { end } = span;
+    const { used } = state;
+    if (used >= limit.most) this.#options.onUsed?.({ limit, bucket, span, before: used, after: used });
     return {
       claim,
       // what others hold and do not use comes back before the window ends
@@ -307,7 +281,12 @@ class LeaseLimitStore implements LeaseStore {
       this.#outage.begin(askedAt, error);
       this.#serve();
     };
-    const cancel = startTimer(replyWithinMs, () => lose(new Error("Cannot wait any longer: the database is silent")));
+    let isOver = false;
+    const cancel = startTimer(replyWithinMs, async () => {
+      // the reply may wait behind what blocked the event loop
+      await giveWay();
+      if (!isOver) lose(new Error("Cannot wait any longer: the database is silent"));
+    });
     try {
       await this.#exchange();
       this.#recover();
@@ -315,6 +294,7 @@ class LeaseLimitStore implements LeaseStore {
     } catch (error) {
       lose(error);
     } finally {
+      isOver = true;
       cancel();
     }
   }
@@ -457,14 +437,18 @@ class LeaseLimitStore implements LeaseStore {
     const [found] = await this.#count(limit, bucket);
     const [name, { used, span }] = found ?? [bucket, { used: 0, span: undefined }];
     if (!span || used === 0) return undefined;
-    return this.add(limit, name, -used);
+    const lease = this.#leaseOf(limit, name, this.#node.time());
+    lease.add(-used);
+    return lease.toIncrement(-used);
   }
 
   add(limit: Limit, bucket: string, used: number): LimitIncrement | undefined {
     if (used === 0) return undefined;
     const lease = this.#leaseOf(limit, bucket, this.#node.time());
+    const before = lease.state.used;
     lease.add(used);
-    this.#report(lease);
+    const { used: after, span } = lease.state;
+    if (after !== before) this.#options.onUsed?.({ limit, bucket: lease.bucket, span, before, after });
     return lease.toIncrement(used);
   }
 

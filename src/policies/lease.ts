@@ -1,6 +1,6 @@
 import type { LeaseKey, LeaseState } from "../schemas/limit-leases.ts";
 import type { LimitIncrement } from "../schemas/logs.ts";
-import type { BucketState, Claim, Limit } from "./limit-store.ts";
+import { type BucketState, type Claim, type Limit, toIncrement } from "./limit-store.ts";
 import { endOf, type Span, startOf } from "./windows.ts";
 
 /** How long a node does not ask again after the database had too little, in milliseconds. */
@@ -54,6 +54,11 @@ export class Lease {
     return this.granted - this.used - this.reserved;
   }
 
+  /** What this node knows to be left of the limit itself. */
+  get leftOfLimit(): number {
+    return this.limit.most - this.others - this.committed;
+  }
+
   /** What the node is committed to. */
   get committed(): number {
     return this.used + this.reserved;
@@ -77,14 +82,13 @@ export class Lease {
 
   /** Whether a claim would fit in if other nodes held nothing. */
   hasRoomElsewhere({ least }: Claim): boolean {
-    return this.others + this.committed + Math.max(1, least) <= this.limit.most;
+    return Math.max(1, least) <= this.leftOfLimit;
   }
 
   /** What a counter gains. */
   toIncrement(used: number, nodeId?: string): LimitIncrement {
-    const { limitId, bucket, windowStart, windowEnd, number } = this.key;
-    const increment = { limitId, bucket, windowStart, windowEnd, used };
-    return nodeId === undefined ? increment : { ...increment, lease: { nodeId, number } };
+    const increment = toIncrement(this.limit, this.bucket, this.span, used);
+    return nodeId === undefined ? increment : { ...increment, lease: { nodeId, number: this.number } };
   }
 
   /** Whether the database may have enough for a claim. */
@@ -111,16 +115,15 @@ export class Lease {
   grant(state: LeaseState, { wanted, nodes, time }: { wanted: number; nodes: number; time: number }): void {
     // what was used beyond a lease is held, too
     this.granted = Math.max(state.granted, state.written);
-    if (state.granted < wanted) this.askFrom = time + pauseMs;
+    if (state.granted < wanted || state.free <= 0) this.askFrom = time + pauseMs;
     this.refresh(state, nodes);
   }
 
   /** Counts what is used without a lease; negative where it is taken back. What is leased stays. */
   add(used: number): void {
     this.others += used;
-    if (used > 0) return;
-    this.askFrom = Number.NEGATIVE_INFINITY;
     this.reported = this.state.used;
+    if (used < 0) this.askFrom = Number.NEGATIVE_INFINITY;
   }
 
   /** Forgets what the database no longer knows: the node was removed. What runs stays reserved. */

@@ -169,7 +169,7 @@ function createSwitch() {
 
 test("without its database a node admits what it has leased, and warns once a minute", async () => {
   const { wrap, turn } = createSwitch();
-  const node = await openNode(newFile(), wrap);
+  const node = await openNode(newFile(), { wrap });
   const other = await openNode(node.url);
   await pass(node, 10_000);
   const limit = limitOf(80);
@@ -191,7 +191,7 @@ test("without its database a node admits what it has leased, and warns once a mi
 
 test("a node whose heartbeat fails for 20 seconds uses nothing that it leased", async () => {
   const { wrap, turn } = createSwitch();
-  const node = await openNode(newFile(), wrap);
+  const node = await openNode(newFile(), { wrap });
   const limit = limitOf(80);
   await countAdmitted(node, limit, 1);
   turn(true);
@@ -209,7 +209,7 @@ test("windows that begin while the database is away are divided; afterwards all 
   const url = newFile();
   const switches = [createSwitch(), createSwitch(), createSwitch()];
   const nodes: LeaseNode[] = [];
-  for (const { wrap } of switches) nodes.push(await openNode(url, wrap));
+  for (const { wrap } of switches) nodes.push(await openNode(url, { wrap }));
   for (const node of nodes) await pass(node, 10_000);
   const limit = limitOf(100, { window: "hour" });
   for (const node of nodes) await countAdmitted(node, limit, 1);
@@ -254,7 +254,7 @@ test("answers that are lost, delays and pauses never lead beyond a limit, and no
     const url = newFile();
     const open = async (): Promise<LeaseNode> => {
       for (;;) {
-        const opened = await openNode(url, wrap).catch(() => undefined);
+        const opened = await openNode(url, { wrap }).catch(() => undefined);
         if (opened) return opened;
       }
     };

@@ -303,5 +303,11 @@ test("the observer of one node sees the use of all of them, and no use twice", a
       assert.equal(uses.at(-1)?.after, 30);
       for (const [index, { before }] of uses.entries()) assert.equal(before, uses[index - 1]?.after ?? before);
     }
+    one.uses.length = 0;
+    assert.equal(await reserve(one, claimOf({ ...limit, most: 30 })), undefined);
+    assert.deepEqual(
+      one.uses.map(({ before, after }) => [before, after]),
+      [[30, 30]],
+    );
   });
 });

@@ -3,9 +3,10 @@ import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { createLimitLeaseStore } from "../../src/db/stores/limit-leases.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
+import type { Clock } from "../../src/lib/clock.ts";
 import type { LeaseDatabase } from "../../src/policies/lease-database.ts";
 import { createLeaseStore, type LeaseStore } from "../../src/policies/lease-store.ts";
-import type { Claim, Limit, LimitUse, Reservation } from "../../src/policies/limit-store.ts";
+import type { Claim, Limit, LimitUse, LimitUseObserver, Reservation } from "../../src/policies/limit-store.ts";
 import type { LimitIncrement } from "../../src/schemas/logs.ts";
 import { createRandom, createTestClock, type TestClock } from "./gateway.ts";
 import { createFolder } from "./process.ts";
@@ -38,17 +39,26 @@ export interface LeaseNode {
   /** Calls of the database: names of functions. */
   readonly calls: string[];
   /** Stores increments as the log does. */
-  write(increments: readonly LimitIncrement[]): Promise<void>;
+  write(increments: readonly LimitIncrement[], organisationId?: string): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Organisation of the limits. */
 const organisationId = "organisation-1";
 
+/** How a node differs from others. */
+interface NodeOptions {
+  /** Stands between the store and its database. */
+  wrap?: (leases: LeaseDatabase) => LeaseDatabase;
+  /** Instead of the clock of the node, which stands still. */
+  storeClock?: Clock;
+  onUsed?: LimitUseObserver | undefined;
+}
+
 /** Opens the database at an address and adds a node to it. */
 export async function openNode(
   url: string,
-  wrap: (leases: LeaseDatabase) => LeaseDatabase = (leases) => leases,
+  { wrap = (leases) => leases, storeClock, onUsed }: NodeOptions = {},
 ): Promise<LeaseNode> {
   const database = await openDatabase({ url });
   await migrate(database);
@@ -62,10 +72,10 @@ export async function openNode(
   });
   const store = await createLeaseStore({
     database: wrap(noted),
-    clock,
+    clock: storeClock ?? clock,
     createId: () => crypto.randomUUID(),
     warn: (message) => void warnings.push(message),
-    onUsed: (use) => void uses.push(use),
+    onUsed: onUsed ?? ((use) => void uses.push(use)),
   });
   const logs = createLogStore(database);
   return {
@@ -76,9 +86,17 @@ export async function openNode(
     warnings,
     uses,
     calls,
-    async write(increments) {
-      const batch = { organisationId, workspaceId: null, firstId: "", lastId: "", details: "[]", content: "" };
-      if (increments.length > 0) await logs.append([{ ...batch, charged: "", counted: JSON.stringify(increments) }]);
+    async write(increments, organisation = organisationId) {
+      const batch = {
+        organisationId: organisation,
+        workspaceId: null,
+        firstId: "",
+        lastId: "",
+        details: "[]",
+        charged: "",
+        content: "",
+      };
+      if (increments.length > 0) await logs.append([{ ...batch, counted: JSON.stringify(increments) }]);
     },
     async close() {
       await store.close();

@@ -61,6 +61,7 @@ export async function startLibsqlServer(): Promise<LibsqlServer> {
     child = undefined;
     if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
     const ended = new Promise((resolve) => ending.once("exit", resolve));
+    ending.ref();
     ending.kill("SIGKILL");
     await ended;
   };
@@ -69,6 +70,8 @@ export async function startLibsqlServer(): Promise<LibsqlServer> {
     const args = ["--db-path", join(folder, "data"), "--http-listen-addr", `127.0.0.1:${port}`, "--no-welcome"];
     const started = spawn(program, args, { cwd: folder, env: { PATH, RUST_LOG: "error" }, stdio: "ignore" });
     child = started;
+    // a test that failed does not wait for it
+    started.unref();
     let isReady = false;
     const looking = (async () => {
       while (child === started && !isReady) {
