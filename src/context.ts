@@ -12,7 +12,9 @@ import type { FileStorage } from "./control/files/storage.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { LimitCounterStore } from "./db/stores/limit-counters.ts";
+import type { LogSegmentStore } from "./db/stores/log-segments.ts";
 import type { LogStore } from "./db/stores/logs.ts";
+import type { LogIndex } from "./log-index/log-index.ts";
 import { InvalidRequestError } from "./errors.ts";
 import type { Guardrails } from "./guardrails/state.ts";
 import type { AddressGuard } from "./lib/address.ts";
@@ -133,6 +135,9 @@ export interface Services {
   readonly authenticator: Authenticator;
   readonly scimAuthenticator: ScimAuthenticator;
   readonly logStore: LogStore;
+  /** The index over the log, and its rows. */
+  readonly logIndex: LogIndex;
+  readonly logSegments: LogSegmentStore;
   readonly control: ControlPlane;
   readonly providerRules: ProviderRules;
   /** Which fields of saved contents are secret. */

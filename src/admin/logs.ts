@@ -1,44 +1,23 @@
 import type { CallerContext } from "../context.ts";
-import type { LogFilter, LogScope, StoredLog } from "../db/stores/logs.ts";
+import type { LogScope } from "../db/stores/log-scope.ts";
+import type { StoredLog } from "../db/stores/logs.ts";
 import { readLogSight } from "../endpoint/role.ts";
 import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
-import { InvalidRequestError, NotFoundError, PermissionError } from "../errors.ts";
+import { NotFoundError, PermissionError } from "../errors.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
 import { runPaced } from "../lib/pace.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
+import type { Condition } from "../log-index/conditions.ts";
+import { findRows } from "../log-index/find-rows.ts";
 import { assembleStream } from "../logs/assemble.ts";
 import type { Redactor } from "../logs/redact.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
-import { LogDetail, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
-import { readParameter, requireKnownQuery } from "./core/request.ts";
-
-const defaultLimit = 50;
-const maxLimit = 100;
-
-function refuse(name: string, wanted: string): never {
-  throw new InvalidRequestError(`Cannot use ${name}: it must be ${wanted}`, { param: name, code: "AB01" });
-}
-
-function readInteger(query: URLSearchParams, name: string, bounds: { min: number; max: number }): number | undefined {
-  const text = readParameter(query, name);
-  if (text === null) return undefined;
-  const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= bounds.min && value <= bounds.max)) refuse(name, `a whole number from ${bounds.min} to ${bounds.max}`);
-  return value;
-}
-
-const timeForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
-
-function readTime(query: URLSearchParams, name: string): number | undefined {
-  const text = readParameter(query, name);
-  if (text === null) return undefined;
-  const time = timeForm.test(text) ? Date.parse(text) : Number.NaN;
-  if (!(time >= 0)) refuse(name, "a time as ISO 8601, for example 2026-01-31T12:00:00Z");
-  return time;
-}
+import { LogDetail, type LogDetails, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
+import { readParameter } from "./core/request.ts";
+import { logFilters, readLogFilter, refuse } from "./log-filter.ts";
 
 function scopeOf(context: CallerContext): LogScope {
   return { organisationId: context.principal.organisationId, workspaceId: context.principal.workspaceId };
@@ -57,32 +36,8 @@ async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac
   return refuse("cursor", "the next_cursor of the previous page");
 }
 
-async function readFilter(context: CallerContext): Promise<LogFilter> {
-  const query = context.url.searchParams;
-  const before = await readCursor(query, scopeOf(context), context.services.stateMac);
-  const from = readTime(query, "from");
-  const to = readTime(query, "to");
-  if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
-  const status = readInteger(query, "status", { min: 0, max: 999 });
-  const model = readParameter(query, "model");
-  const provider = readParameter(query, "provider");
-  const traceId = readParameter(query, "trace_id");
-  const apiKeyId = readParameter(query, "api_key_id");
-  return {
-    limit: readInteger(query, "limit", { min: 1, max: maxLimit }) ?? defaultLimit,
-    ...(before !== undefined && { before }),
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-    ...(status !== undefined && { status }),
-    ...(model !== null && { model }),
-    ...(provider !== null && { provider }),
-    ...(traceId !== null && { traceId }),
-    ...(apiKeyId !== null && { apiKeyId }),
-  };
-}
-
 /** A stored row as the API shows it. */
-function toRow({ details }: StoredLog): LogRow {
+function toRow(details: LogDetails): LogRow {
   // rows of earlier versions do not say whether they are priced, or have no cost
   const { id, usage, cost = null, priced = cost !== null, ...others } = details;
   const created_at = new Date(timeOfId(id)).toISOString();
@@ -120,7 +75,7 @@ function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
 async function toDetail(stored: StoredLog, late: readonly HookResults[], redactor: Redactor): Promise<LogDetail> {
   const { request, response } = stored.content ?? { request: emptySide, response: emptySide };
   return {
-    ...withHooks(toRow(stored), late),
+    ...withHooks(toRow(stored.details), late),
     request: await toSide(request, redactor),
     response: await toSide(response, redactor),
   };
@@ -151,17 +106,25 @@ function withoutContents(row: LogRow): LogRow {
 }
 
 async function listLogs(context: CallerContext): Promise<Reply> {
-  requireKnownQuery(context.url.searchParams, filters);
+  const { logIndex, logSegments, stateMac } = context.services;
+  const { searchParams } = context.url;
   const scope = scopeOf(context);
   const { content, ofKeys } = await requireLogAccess(context);
-  const filter = { ...(await readFilter(context)), ...(ofKeys && { ofKeys }) };
-  const { rows, stoppedAt } = await context.services.logStore.list(scope, { ...filter, limit: filter.limit + 1 });
-  const page = rows.slice(0, filter.limit);
-  // a search that stopped continues where it did; one that found more than a page continues after the page
-  const next = rows.length > filter.limit ? (page.at(-1)?.details.id ?? null) : stoppedAt;
-  const next_cursor = next === null ? null : `${next}.${await context.services.stateMac(cursorText(scope, next))}`;
-  const shown = page.map(toRow);
-  const data = content ? shown : shown.map(withoutContents);
+  const before = await readCursor(searchParams, scope, stateMac);
+  const { traceId, limit, conditions, ...range } = readLogFilter(searchParams, before);
+  const ownConditions: Condition[] = ofKeys ? [{ field: "apiKey", oneOf: ofKeys }] : [];
+  const query = { ...range, conditions: [...conditions, ...ownConditions] };
+  const found = await findRows(logIndex, scope, { ...query, limit: limit + 1 });
+  const page = found.slice(0, limit);
+  const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
+  const stored = await logSegments.readRows(scope, page);
+  const data = page
+    // a row that was removed meanwhile is left out, and one whose trace has the same digest
+    .flatMap(({ id }) => stored.get(id) ?? [])
+    .filter((row) => traceId === null || row.trace_id === traceId)
+    .map(toRow)
+    .map((row) => (content ? row : withoutContents(row)));
+  const next_cursor = next === null ? null : `${next}.${await stateMac(cursorText(scope, next))}`;
   return jsonReply({ object: "list", data, has_more: next !== null, next_cursor });
 }
 
@@ -181,19 +144,6 @@ async function readLog(context: CallerContext): Promise<Reply> {
   return jsonReply(await toDetail(stored, late, redactor));
 }
 
-/** Query parameters of the list. */
-const filters = [
-  { name: "limit", description: `Rows per page, at most ${maxLimit}, default ${defaultLimit}` },
-  { name: "cursor", description: "next_cursor of the previous page" },
-  { name: "from", description: "Start time, ISO 8601, inclusive" },
-  { name: "to", description: "End time, ISO 8601, exclusive; after `from`" },
-  { name: "status", description: "Status of the response" },
-  { name: "model", description: "Requested model" },
-  { name: "provider", description: "Called provider" },
-  { name: "trace_id", description: "Trace of the request" },
-  { name: "api_key_id", description: "Key of the request" },
-];
-
 /** Endpoints of the log API. */
 export const logEndpoints: readonly Endpoint[] = [
   defineKeyEndpoint({
@@ -202,7 +152,7 @@ export const logEndpoints: readonly Endpoint[] = [
     tag: "Logs",
     summary: "List requests, newest first",
     access: { keys: "any", scopes: ["logs.list", "logs.view"] },
-    query: filters,
+    query: logFilters,
     response: LogList,
     handle: listLogs,
   }),

@@ -18,7 +18,9 @@ import { createApiKeyStore } from "../db/stores/api-keys.ts";
 import { anyResource, type Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
-import { createLogStore, type LogStore } from "../db/stores/logs.ts";
+import { createLogSealingStore } from "../db/stores/log-sealing.ts";
+import { createLogSegmentStore } from "../db/stores/log-segments.ts";
+import { createLogStore } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createChecks } from "../guardrails/registry.ts";
@@ -38,6 +40,8 @@ import { createIdFactory } from "../lib/ids.ts";
 import { createOutbound, createSocketOutbound, webTransport } from "../lib/outbound.ts";
 import { createTimers } from "../lib/timers.ts";
 import { countTokens } from "../lib/token-count.ts";
+import { createIndexedLog } from "../log-index/indexed-log.ts";
+import { LogIndex } from "../log-index/log-index.ts";
 import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
@@ -94,10 +98,13 @@ function redactionOf(
   };
 }
 
+/** Most bytes of the log's index that stay in memory. */
+const indexCacheBytes = 64 * 2 ** 20;
+
 /** The writer the host offers for files, else one that shares the gateway's connection. */
 function createWriter(
   options: GatewayOptions,
-  store: LogStore,
+  store: Parameters<typeof createLogWriter>[0],
   { redaction, redactor }: { redaction: RedactionSettings; redactor: Redactor },
 ): LogWriter {
   const url = options.database ?? ":memory:";
@@ -114,7 +121,9 @@ function createLog(
   const logStore = createLogStore(parts.database, options.logCodec);
   const redaction = redactionOf(options, parts, providers);
   const redactor = createRedactor({ ...redaction, mac: (options.createMac ?? webMac)(redaction.key) });
-  const writer = createWriter(options, logStore, { redaction, redactor });
+  const logSegments = createLogSegmentStore(parts.database);
+  const log = createIndexedLog(logStore, createLogSealingStore(parts.database), parts.clock.now);
+  const writer = createWriter(options, log, { redaction, redactor });
   const queue: LogQueue = createLogQueue({
     store: (records) => writer.append(records),
     batchBytes: writer.batchBytes,
@@ -123,7 +132,7 @@ function createLog(
     isPermanent: isRefusedStatement,
     warn: warnOf(options),
   });
-  return { logStore, redactor, writer, queue };
+  return { logStore, logIndex: new LogIndex(logSegments, indexCacheBytes), logSegments, redactor, writer, queue };
 }
 
 /** Kinds of record on which it depends whom a token stands for. Keys depend on their own rows alone. */
@@ -285,7 +294,7 @@ export async function createServices(
   const headerPrefixes = headerPrefixesOf(options);
   const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
-  const { logStore, redactor, writer, queue } = createLog(options, parts, { providers, createId });
+  const { logStore, logIndex, logSegments, redactor, writer, queue } = createLog(options, parts, { providers, createId });
   const guard = createAddressGuard({
     trustedHosts: options.trustedHosts ?? [],
     warn: (message) => warnOf(options)(message),
@@ -315,6 +324,8 @@ export async function createServices(
     openSocket: createSocketOutbound({ transport, guard }),
     realtimeOrigins: new Set(options.realtimeOrigins),
     logStore,
+    logIndex,
+    logSegments,
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],

@@ -8,6 +8,33 @@ import { type GatewayOptions, logOf, warnOf } from "./options.ts";
 /** How often old log rows are removed, and how many at a time. */
 const purgeEveryMs = 60_000;
 const purgeBatches = 16;
+/** How often it is looked whether rows can be indexed. */
+const indexEveryMs = 1_000;
+
+/** Looks regularly whether rows can be indexed; after a burst goes on as fast as it can. The result stops it. */
+function startIndexing(writer: LogWriter, warn: (message: string, error: unknown) => void): () => void {
+  let [isRunning, isStopped, isFailing] = [false, false, false];
+  const indexAll = async () => {
+    while (!isStopped && (await writer.index()));
+    isFailing = false;
+  };
+  const timer = setInterval(() => {
+    if (isRunning) return;
+    isRunning = true;
+    indexAll()
+      .catch((error) => {
+        if (!isFailing) warn("Cannot index log rows: lists become slower", error);
+        isFailing = true;
+      })
+      .finally(() => {
+        isRunning = false;
+      });
+  }, indexEveryMs);
+  return () => {
+    isStopped = true;
+    clearInterval(timer);
+  };
+}
 
 /** Starts periodic work: idle streams, old rows, other nodes' changes. The result stops it. */
 export function startTimers(
@@ -26,6 +53,7 @@ export function startTimers(
     const time = services.steadyTime() - keepMs;
     while ((await writer.purge(time, purgeBatches)) === purgeBatches);
   };
+  const stopIndexing = startIndexing(writer, warn);
   const purge = setInterval(() => {
     purgeOld().catch((error) => warn("Cannot remove old log rows", error));
     services.limitCounters
@@ -54,6 +82,7 @@ export function startTimers(
   return () => {
     stopHeadLog();
     clearInterval(everySecond);
+    stopIndexing();
     clearInterval(purge);
     clearInterval(follow);
     services.timers.close();

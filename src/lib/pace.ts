@@ -39,3 +39,17 @@ export function giveWay(): Promise<void> {
     startTimer(0, resolve);
   });
 }
+
+/** Time on the event loop before other work runs, in milliseconds. */
+const sliceMs = 4;
+
+/** For work of unknown cost: what it returns is called often, and gives a promise to await when it is time to yield. */
+export function createPause(): () => Promise<void> | undefined {
+  let since = performance.now();
+  return () => {
+    if (performance.now() - since < sliceMs) return undefined;
+    return giveWay().then(() => {
+      since = performance.now();
+    });
+  };
+}

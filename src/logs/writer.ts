@@ -11,6 +11,9 @@ export interface LogWriter {
   append(records: readonly LogRecord[]): Promise<void>;
   /** Removes at most `limit` batches made before `time` (Unix milliseconds); returns how many were removed. */
   purge(time: number, limit: number): Promise<number>;
+  /** Adds rows to the index if enough have come since the last time; returns whether there may be more. */
+  index(): Promise<boolean>;
+  /** Ends what runs; rows that `append` was given are stored. */
   close(): Promise<void>;
   /** Preferred bytes per write, where that differs from the queue's default. */
   readonly batchBytes?: number;
@@ -18,7 +21,7 @@ export interface LogWriter {
 
 /** A writer that runs on the calling thread. */
 export function createLogWriter(
-  store: { append(batches: readonly LogBatch[]): Promise<void>; purge: LogWriter["purge"] },
+  store: Pick<LogWriter, "purge" | "index" | "close"> & { append(batches: readonly LogBatch[]): Promise<void> },
   redactor: Redactor,
 ): LogWriter {
   return {
@@ -33,6 +36,7 @@ export function createLogWriter(
       await store.append(sealed);
     },
     purge: store.purge,
-    close: async () => {},
+    index: store.index,
+    close: store.close,
   };
 }

@@ -79,6 +79,8 @@ export const LogRow = v.object({
   status: v.number(),
   provider: v.nullable(v.string()),
   model: v.nullable(v.string()),
+  /** Slug of the stored provider; absent where the request names a provider itself. */
+  virtual_key: v.optional(v.string()),
   trace_id: v.string(),
   span_id: v.nullable(v.string()),
   parent_span_id: v.nullable(v.string()),

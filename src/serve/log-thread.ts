@@ -16,6 +16,7 @@ export interface WorkerSettings {
 export type WorkerRequest =
   | { id: number; kind: "append"; batches: readonly PackedBatch[] }
   | { id: number; kind: "purge"; time: number; limit: number }
+  | { id: number; kind: "index" }
   | { id: number; kind: "close" };
 
 /**
@@ -47,6 +48,7 @@ export function createLogThread(location: DatabaseLocation, redaction: Redaction
       const memory = batches.map(({ bodies }) => bodies.buffer);
       await running().ask({ kind: "append", batches }, memory);
     },
+    index: async () => (await running().ask({ kind: "index" })) > 0,
     purge: (time, limit) => running().ask({ kind: "purge", time, limit }),
     async close() {
       if (!thread.ended) await thread.ask({ kind: "close" });

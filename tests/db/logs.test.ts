@@ -3,8 +3,11 @@ import { test } from "node:test";
 import type { InStatement } from "@libsql/client";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
-import { createLogStore, type LogFilter, type LogScope, type LogStore } from "../../src/db/stores/logs.ts";
-import { createIdFactory } from "../../src/lib/ids.ts";
+import type { LogScope } from "../../src/db/stores/log-scope.ts";
+import { createLogStore, type LogStore } from "../../src/db/stores/logs.ts";
+import { createIdFactory, firstIdOf } from "../../src/lib/ids.ts";
+import type { Condition } from "../../src/log-index/conditions.ts";
+import { digestOfId, metadataField } from "../../src/log-index/fields.ts";
 import { maxLoggedBody } from "../../src/logs/body.ts";
 import { packRecords } from "../../src/logs/pack.ts";
 import type { LogRecord } from "../../src/logs/record.ts";
@@ -12,6 +15,7 @@ import { createRedactor } from "../../src/logs/redact.ts";
 import { sealBatch } from "../../src/logs/seal.ts";
 import type { LogBatch, LogDetails } from "../../src/schemas/logs.ts";
 import { zstdCodec } from "../../src/serve/text-codec.ts";
+import { createLogReader, sealAll } from "../support/log-lists.ts";
 
 const details: LogDetails = {
   id: "",
@@ -83,91 +87,122 @@ async function open() {
       return database.read(statement);
     },
   };
-  return { database, store: createLogStore(recording), reads };
+  return { database, store: createLogStore(recording), reader: createLogReader(recording), reads };
 }
 
+/** Where the rows of a list come from: from batches, or from a segment of the index. */
+const places: readonly [name: string, settle: (database: Database) => Promise<void>][] = [
+  ["batches", async () => {}],
+  ["a segment", (database) => sealAll(database)],
+];
+
 const mine: LogScope = { organisationId: "o1", workspaceId: "w1" };
-const filters = { status: 200, model: "m", provider: "echo", traceId: "t", apiKeyId: "k", from: 0, to: 2 ** 47 };
+const conditions: readonly Condition[] = [
+  { field: "status", oneOf: new Set([200]) },
+  { field: "model", oneOf: new Set(["m"]) },
+  { field: "provider", oneOf: new Set(["echo"]) },
+  { field: "trace", oneOf: new Set([digestOfId("t")]) },
+  { field: "apiKey", oneOf: new Set(["k"]) },
+];
+/** What reads no row, and the columns of a segment, which is found by its tenant. */
+const withoutTenant = [/^SELECT count\(\*\) AS segments/, /^SELECT \(SELECT data FROM log_columns WHERE segment_id/];
 
-test("N2: every reading statement of the log store names the tenant", async () => {
-  const { database, store, reads } = await open();
-  for (const scope of [mine, { ...mine, workspaceId: null }]) {
-    await store.list(scope, { limit: 10 });
-    await store.list(scope, { limit: 10, before: createId(), ...filters });
-    await store.find(scope, createId());
-    for (const sql of reads.splice(0)) {
-      assert.match(sql, /WHERE organisation_id = \?/, sql);
-      if (scope.workspaceId !== null) assert.match(sql, /organisation_id = \? AND workspace_id = \?/, sql);
-      assert.doesNotMatch(sql, /\bOR\b/i, sql);
-    }
-  }
-  await database.close();
-});
-
-test("D1: the log store binds every value", async () => {
-  const { database, store, reads } = await open();
-  const evil = "' OR 1=1 --";
-  const scope = { organisationId: evil, workspaceId: evil };
-  const filter = { limit: 10, model: evil, provider: evil, traceId: evil, apiKeyId: evil };
-  assert.deepEqual((await store.list(scope, filter)).rows, []);
-  for (const sql of reads) assert.equal(sql.includes("1=1"), false);
-  await database.close();
-});
-
-for (const [name, scope, wanted] of [
-  ["a workspace", mine, ["w1"]],
-  ["another workspace of the organisation", { organisationId: "o1", workspaceId: "w2" }, ["w2"]],
-  ["the organisation", { organisationId: "o1", workspaceId: null }, ["none", "w2", "w1"]],
-  ["another organisation", { organisationId: "o2", workspaceId: null }, ["foreign"]],
-  ["a workspace under a foreign organisation", { organisationId: "o2", workspaceId: "w1" }, []],
-  ["nobody", { organisationId: "", workspaceId: null }, []],
-] as const) {
-  test(`N2: the log store shows ${name} its own rows`, async () => {
-    const { database, store } = await open();
-    const entries = [
-      entry({ trace_id: "w1" }),
-      entry({ trace_id: "w2", workspace_id: "w2" }),
-      entry({ trace_id: "none", workspace_id: null }),
-      entry({ trace_id: "foreign", organisation_id: "o2", workspace_id: "w3" }),
-    ];
-    await append(store, entries);
-    const { rows } = await store.list(scope, { limit: 10 });
-    assert.deepEqual(
-      rows.map((row) => row.details.trace_id),
-      wanted,
-    );
-    for (const { details: row } of entries) {
-      const found = await store.find(scope, row.id);
-      assert.equal(
-        found !== undefined,
-        wanted.some((trace) => trace === row.trace_id),
-      );
+for (const [place, settle] of places) {
+  test(`N2: every statement that reads rows of the log from ${place} names the tenant`, async () => {
+    const { database, store, reader, reads } = await open();
+    await append(store, [entry(), entry({ workspace_id: "w2" })]);
+    await settle(database);
+    for (const scope of [mine, { ...mine, workspaceId: null }]) {
+      assert.equal((await reader.list(scope, { limit: 10 })).length, scope.workspaceId === null ? 2 : 1);
+      await reader.list(scope, { limit: 10, lower: firstIdOf(0), upper: createId(), conditions });
+      await store.find(scope, createId());
+      const ofRows = reads.splice(0).filter((sql) => !withoutTenant.some((form) => form.test(sql)));
+      assert.ok(ofRows.length >= 4);
+      for (const sql of ofRows) {
+        assert.match(sql, /WHERE organisation_id = \?/, sql);
+        if (scope.workspaceId !== null) assert.match(sql, /organisation_id = \? AND workspace_id = \?/, sql);
+        assert.doesNotMatch(sql, /\bOR\b/i, sql);
+      }
     }
     await database.close();
   });
 }
 
+test("D1: lists of the log bind every value", async () => {
+  const { database, store, reader, reads } = await open();
+  const evil = "' OR 1=1 --";
+  const scope = { organisationId: evil, workspaceId: evil };
+  const own: Condition[] = [
+    { field: "model", oneOf: new Set([evil]) },
+    { field: metadataField(evil), oneOf: new Set([evil]) },
+  ];
+  const ofScope = { organisation_id: evil, workspace_id: evil, model: evil, metadata: { [evil]: evil } };
+  await append(store, [entry(), entry(ofScope)]);
+  await sealAll(database);
+  assert.equal((await reader.list(scope, { limit: 10, conditions: own })).length, 1);
+  assert.deepEqual(await reader.list(scope, { limit: 10, lower: evil, upper: evil, conditions: own }), []);
+  assert.equal(await store.find(scope, createId()), undefined);
+  for (const sql of reads) assert.equal(sql.includes("1=1"), false);
+  await database.close();
+});
+
+for (const [place, settle] of places) {
+  for (const [name, scope, wanted] of [
+    ["a workspace", mine, ["w1"]],
+    ["another workspace of the organisation", { organisationId: "o1", workspaceId: "w2" }, ["w2"]],
+    ["the organisation", { organisationId: "o1", workspaceId: null }, ["none", "w2", "w1"]],
+    ["another organisation", { organisationId: "o2", workspaceId: null }, ["foreign"]],
+    ["a workspace under a foreign organisation", { organisationId: "o2", workspaceId: "w1" }, []],
+    ["nobody", { organisationId: "", workspaceId: null }, []],
+  ] as const) {
+    test(`N2: the log shows ${name} its own rows from ${place}`, async () => {
+      const { database, store, reader } = await open();
+      const entries = [
+        entry({ trace_id: "w1" }),
+        entry({ trace_id: "w2", workspace_id: "w2" }),
+        entry({ trace_id: "none", workspace_id: null }),
+        entry({ trace_id: "foreign", organisation_id: "o2", workspace_id: "w3" }),
+      ];
+      await append(store, entries);
+      await settle(database);
+      const rows = await reader.list(scope, { limit: 10 });
+      assert.deepEqual(
+        rows.map(({ trace_id }) => trace_id),
+        wanted,
+      );
+      for (const { details: row } of entries) {
+        const found = await store.find(scope, row.id);
+        assert.equal(
+          found !== undefined,
+          wanted.some((trace) => trace === row.trace_id),
+        );
+      }
+      await database.close();
+    });
+  }
+}
+
 for (const count of [1, 2, 63, 64, 200]) {
   test(`append() of ${count} rows keeps each row with its own content`, async () => {
-    const { database, store } = await open();
+    const { database, store, reader } = await open();
     await append(store, [entry({}, "earlier")]);
     const entries = Array.from({ length: count }, (_, index) => entry({}, index % 3 === 0 ? null : `content ${index}`));
     await append(store, entries);
     for (const [index, row] of entries.entries()) {
       assert.equal(await bodyOf(store, row), index % 3 === 0 ? null : `content ${index}`);
     }
-    assert.equal((await store.list(mine, { limit: 1_000 })).rows.length, count + 1);
+    assert.equal((await reader.list(mine, { limit: 1_000 })).length, count + 1);
     await database.close();
   });
 }
 
 test("append() stores all rows or none", async () => {
-  const { database, store } = await open();
+  const { database, store, reader } = await open();
   const [whole, other] = await toBatches([entry(), entry({ workspace_id: "w2" })]);
   assert.ok(whole && other);
   const broken = { ...other, details: null as unknown as string }; // what no type allows, so that the database refuses it
   await assert.rejects(store.append([whole, broken]));
-  assert.deepEqual((await store.list(mine, { limit: 10 })).rows, []);
+  assert.deepEqual(await reader.list(mine, { limit: 10 }), []);
   const { rows } = await database.read("SELECT count(*) AS n FROM log_bodies");
   assert.equal(Number(rows[0]?.n), 0);
   await database.close();
@@ -198,13 +233,13 @@ test("find() asks the database for ids alone", async () => {
 });
 
 test("purge() removes rows older than a time with their contents, oldest first, no more than its limit", async () => {
-  const { database, store } = await open();
+  const { database, store, reader } = await open();
   const start = now;
   for (let day = 0; day < 10; day++) {
     now = start + day * 86_400_000;
     await append(store, [entry({ trace_id: `day ${day}` })]);
   }
-  const traces = async () => (await store.list(mine, { limit: 100 })).rows.map((row) => row.details.trace_id).reverse();
+  const traces = async () => (await reader.list(mine, { limit: 100 })).map(({ trace_id }) => trace_id).reverse();
   const contents = async () => Number((await database.read("SELECT count(*) AS n FROM log_bodies")).rows[0]?.n);
   assert.equal(await store.purge(start + 4 * 86_400_000, 3), 3);
   assert.equal((await traces())[0], "day 3");
@@ -214,8 +249,8 @@ test("purge() removes rows older than a time with their contents, oldest first, 
   assert.equal(await store.purge(start + 4 * 86_400_000, 3), 0);
   assert.equal(await store.purge(0, 100), 0);
   await append(store, [entry({ trace_id: "later" }, "content of later")]);
-  const [newest] = (await store.list(mine, { limit: 1 })).rows;
-  const found = await store.find(mine, newest?.details.id ?? "");
+  const [newest] = await reader.list(mine, { limit: 1 });
+  const found = await store.find(mine, newest?.id ?? "");
   assert.equal(found?.content?.response.body, "content of later");
   await database.close();
 });
@@ -249,59 +284,45 @@ test("find() returns compressed contents, and uncompressed ones of earlier versi
   await database.close();
 });
 
-/** Every row a filter finds, list by list, and how many lists it takes. */
-async function listAll(store: LogStore, filter: Omit<LogFilter, "before">) {
-  const ids: string[] = [];
-  let before: string | undefined;
-  for (let lists = 1; lists <= 10_000; lists++) {
-    const { rows, stoppedAt } = await store.list(mine, { ...filter, ...(before !== undefined && { before }) });
-    ids.push(...rows.map((row) => row.details.id));
-    const next = rows.length === filter.limit ? rows.at(-1)?.details.id : (stoppedAt ?? undefined);
-    if (next === undefined) return { ids, lists };
-    assert.ok(before === undefined || next < before, "each list goes on further back");
-    before = next;
-  }
-  throw new Error("The list does not end");
+for (const [place, settle] of places) {
+  test(`one list finds the few rows that match among many in ${place}`, async () => {
+    const { database, store, reader } = await open();
+    const rows = Array.from({ length: 5_000 }, (_, index) =>
+      entry({ model: index % 2_400 === 100 ? "rare" : "m" }, null),
+    );
+    const batches = await Promise.all(rows.map((row) => toBatches([row])));
+    await store.append(batches.flat());
+    await settle(database);
+    const ofModel = (model: string): Condition[] => [{ field: "model", oneOf: new Set([model]) }];
+    assert.deepEqual(await reader.list(mine, { limit: 10, conditions: ofModel("none") }), []);
+    const rare = await reader.list(mine, { limit: 10, conditions: ofModel("rare") });
+    assert.deepEqual(
+      rare.map(({ id }) => id),
+      rows
+        .filter(({ details: { model } }) => model === "rare")
+        .map((row) => row.details.id)
+        .reverse(),
+    );
+    await database.close();
+  });
+
+  test(`lists and look-ups find every row of ${place} where batches overlap in time`, async () => {
+    const { database, store, reader, reads } = await open();
+    const rows = Array.from({ length: 600 }, () => entry({}, null));
+    // each batch holds a row of long ago, as streams that took long leave them
+    const batches = await Promise.all(rows.slice(300).map((row, index) => toBatches([row, rows[299 - index] ?? row])));
+    await store.append(batches.flat());
+    await settle(database);
+    const all = rows.map((row) => row.details.id).reverse();
+    assert.deepEqual(await reader.listAll(mine, { limit: 50 }), all);
+    assert.deepEqual(await reader.listAll(mine, { limit: 7, conditions }), all);
+    for (const index of [0, 1, 150, 299, 300, 450, 599]) {
+      reads.length = 0;
+      const id = rows[index]?.details.id ?? "";
+      assert.equal((await store.find(mine, id))?.details.id, id);
+      assert.ok(reads.length <= 300 / 8 + 2, `${reads.length} reads`);
+    }
+    assert.equal(await store.find(mine, createId()), undefined);
+    await database.close();
+  });
 }
-
-test("a list with few matches reads a limited number of batches and continues at its cursor", async () => {
-  const { database, store, reads } = await open();
-  const rows = Array.from({ length: 5_000 }, (_, index) =>
-    entry({ model: index % 2_400 === 100 ? "rare" : "m" }, null),
-  );
-  const batches = await Promise.all(rows.map((row) => toBatches([row])));
-  await store.append(batches.flat());
-  const { stoppedAt } = await store.list(mine, { limit: 10, model: "none" });
-  assert.ok(stoppedAt);
-  assert.ok(reads.length < 300, `${reads.length} reads`);
-  const none = await listAll(store, { limit: 10, model: "none" });
-  assert.deepEqual([none.ids, none.lists], [[], 3]);
-  const rare = await listAll(store, { limit: 10, model: "rare" });
-  assert.deepEqual(
-    rare.ids,
-    rows
-      .filter(({ details: { model } }) => model === "rare")
-      .map((row) => row.details.id)
-      .reverse(),
-  );
-  await database.close();
-});
-
-test("lists and look-ups find every row of batches that overlap in time, each batch read once", async () => {
-  const { database, store, reads } = await open();
-  const rows = Array.from({ length: 600 }, () => entry({}, null));
-  // each batch holds a row of long ago, as streams that took long leave them
-  const batches = await Promise.all(rows.slice(300).map((row, index) => toBatches([row, rows[299 - index] ?? row])));
-  await store.append(batches.flat());
-  const all = rows.map((row) => row.details.id).reverse();
-  assert.deepEqual((await listAll(store, { limit: 50 })).ids, all);
-  assert.deepEqual((await listAll(store, { limit: 7, model: "m" })).ids, all);
-  for (const index of [0, 1, 150, 299, 300, 450, 599]) {
-    reads.length = 0;
-    const id = rows[index]?.details.id ?? "";
-    assert.equal((await store.find(mine, id))?.details.id, id);
-    assert.ok(reads.length <= 300 / 8 + 2, `${reads.length} reads`);
-  }
-  assert.equal(await store.find(mine, createId()), undefined);
-  await database.close();
-});

@@ -7,7 +7,7 @@ const layers = [
   "lib",
   "errors schemas",
   "db providers routing guardrails cache pricing policies logs dialects observability prompts",
-  "auth",
+  "auth log-index",
   "control",
   "context",
   "endpoint",

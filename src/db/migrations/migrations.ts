@@ -253,4 +253,16 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `limit_leases_by_end` ON `limit_leases` (`window_end`);",
     ],
   },
+  {
+    id: "0017_log_index",
+    statements: [
+      "CREATE TABLE `log_changes` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`seq` integer NOT NULL\n);",
+      "CREATE TABLE `log_columns` (\n\t`segment_id` integer NOT NULL,\n\t`field` text NOT NULL,\n\t`data` blob NOT NULL,\n\tPRIMARY KEY(`segment_id`, `field`)\n);",
+      "CREATE TABLE `log_segments` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`first_seq` integer NOT NULL,\n\t`last_seq` integer NOT NULL,\n\t`rows` integer NOT NULL,\n\t`change` integer NOT NULL,\n\t`replaces` integer,\n\t`state` text NOT NULL,\n\t`state_at` integer NOT NULL\n);",
+      "CREATE INDEX `log_segments_by_state` ON `log_segments` (`state`,`last_seq`);",
+      "CREATE TABLE `log_slices` (\n\t`segment_id` integer NOT NULL,\n\t`first_row` integer NOT NULL,\n\t`end_row` integer NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`first_id` text NOT NULL,\n\t`last_id` text NOT NULL,\n\tPRIMARY KEY(`segment_id`, `first_row`)\n);",
+      "CREATE INDEX `log_slices_by_tenant` ON `log_slices` (`organisation_id`,`segment_id`);",
+      "CREATE TRIGGER `log_batches_changed` AFTER UPDATE OF `details` ON `log_batches` BEGIN INSERT INTO `log_changes` (`seq`) VALUES (NEW.`seq`); END;",
+    ],
+  },
 ];

@@ -1,47 +1,17 @@
 import type { InStatement } from "@libsql/client";
 import { firstIdOf, isId } from "../../lib/ids.ts";
-import { parseJson } from "../../lib/json.ts";
+import { giveWay } from "../../lib/pace.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
 import type { LogBatch, LogContent, LogDetails } from "../../schemas/logs.ts";
 import type { Database, Statement } from "../client.ts";
+import { readDetails } from "./log-batches.ts";
 import { openContents } from "./log-content.ts";
+import { type LogScope, scopeCondition } from "./log-scope.ts";
 
-/** Which tenant's rows are read: one workspace, or a whole organisation. */
-export interface LogScope {
-  organisationId: string;
-  /** Null: rows of every workspace, and those without a workspace. */
-  workspaceId: string | null;
-}
-
-/** Filters and limits of a list, which is newest first. */
-export interface LogFilter {
-  /** Rows older than this id. */
-  before?: string;
-  /** Unix milliseconds, inclusive. */
-  from?: number;
-  /** Unix milliseconds, exclusive. */
-  to?: number;
-  status?: number;
-  model?: string;
-  provider?: string;
-  traceId?: string;
-  apiKeyId?: string;
-  /** Only rows of these keys. */
-  ofKeys?: ReadonlySet<string>;
-  limit: number;
-}
-
-/** A stored row; the content is null in lists and where it was not stored. */
+/** A stored row; the content is null where it was not stored. */
 export interface StoredLog {
   details: LogDetails;
   content: LogContent | null;
-}
-
-/** Result of a list. */
-interface LogPage {
-  rows: StoredLog[];
-  /** Where to continue the search: rows older than this id. Null when the page is full or there are no more rows. */
-  stoppedAt: string | null;
 }
 
 /** Results of the hooks that ran after a response. */
@@ -59,8 +29,6 @@ export interface LogStore {
   append(batches: readonly LogBatch[]): Promise<void>;
   /** The statements of `append`, for rows that are stored together with something else. */
   toStatements(batches: readonly LogBatch[]): InStatement[];
-  /** Rows without bodies, newest first. It searches a limited number of rows and returns where it stopped. */
-  list(scope: LogScope, filter: LogFilter): Promise<LogPage>;
   /** One row with its bodies. */
   find(scope: LogScope, id: string): Promise<StoredLog | undefined>;
   /** Stores results of hooks that ran after their request. */
@@ -71,7 +39,7 @@ export interface LogStore {
   purge(time: number, limit: number): Promise<number>;
 }
 
-/** Compresses text for storage. */
+/** Compresses the contents that the log stores. */
 export interface TextCodec {
   compress(text: string): Uint8Array;
   expand(bytes: Uint8Array): string;
@@ -120,149 +88,41 @@ function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[]
   return inserts;
 }
 
-/** The condition of every statement, so that no row of another tenant can be read. */
-function scopeCondition(scope: LogScope): { sql: string; args: string[] } {
-  return scope.workspaceId === null
-    ? { sql: "organisation_id = ?", args: [scope.organisationId] }
-    : { sql: "organisation_id = ? AND workspace_id = ?", args: [scope.organisationId, scope.workspaceId] };
-}
-
-/** Rows of a stored batch. Rows that do not parse were not written by this program and are left out. */
-function readDetails(text: string): LogDetails[] {
-  const value: unknown = parseJson(text);
-  // only `toBatch` writes this column
-  return Array.isArray(value) ? (value as LogDetails[]) : [];
-}
-
 /** The contents of a batch; undefined when they were not stored or cannot be decoded here. */
 export function readContents(stored: unknown, codec: TextCodec | undefined): string | undefined {
   if (typeof stored === "string") return stored;
   return stored instanceof ArrayBuffer ? codec?.expand(new Uint8Array(stored)) : undefined;
 }
 
-/** Fields a filter compares, by their names in a row. */
-function wantedOf({ status, model, provider, traceId, apiKeyId }: LogFilter): [keyof LogDetails, unknown][] {
-  const wanted: [keyof LogDetails, unknown][] = [
-    ["trace_id", traceId],
-    ["api_key_id", apiKeyId],
-    ["model", model],
-    ["provider", provider],
-    ["status", status],
-  ];
-  return wanted.filter(([, value]) => value !== undefined);
-}
+/** Batches read at a time. */
+const pageBatches = 8;
 
-/** Range of ids in a list: `lower` inclusive, `upper` exclusive. */
-function idBounds({ before, from, to }: LogFilter): { lower: string; upper: string } {
-  const end = to === undefined ? lastPossibleId : firstIdOf(to);
-  return {
-    lower: from === undefined ? "" : firstIdOf(from),
-    upper: before !== undefined && before < end ? before : end,
-  };
-}
-
-/** Greater than any ULID. */
-const lastPossibleId = "~";
-/** Batches read at a time, and roughly how many characters; other requests run between two such reads. */
-const pageBatches = { least: 8, most: 64 };
-const pageLength = 256 * 1024;
-/** Limits of one list: characters of rows, and batches. */
-const listLength = 16 * 1024 * 1024;
-const listBatches = 2_048;
-
-/** Number of batches to read after those of this length: fewer when they are large. */
-function nextSize(length: number, batches: number): number {
-  const fitting = Math.floor((pageLength * batches) / Math.max(length, 1));
-  return Math.min(pageBatches.most, Math.max(pageBatches.least, fitting));
-}
-
-/** Lets other requests run: a local database responds without leaving the event loop. */
-const giveWay = () => new Promise((resolve) => setTimeout(resolve, 0));
-
-/** A batch during a search. */
-interface BatchText {
-  seq: number;
-  lastId: string;
-  details: string;
-}
-
-/** Batches that may hold rows between two ids, ordered by last id, page by page. */
+/** Batches of a scope that may hold a row, page by page: other requests run between them. */
 async function* readPages(
   database: Database,
   scope: LogScope,
-  { lower, upper, newestFirst }: { lower: string; upper: string; newestFirst: boolean },
-): AsyncGenerator<BatchText[]> {
+  id: string,
+): AsyncGenerator<{ seq: number; details: string }[]> {
   const condition = scopeCondition(scope);
-  const [sign, order] = newestFirst ? ["<", "DESC"] : [">", "ASC"];
   const sql = `SELECT seq, last_id, details FROM log_batches WHERE ${condition.sql}
-    AND first_id < ? AND last_id >= ? AND (last_id, seq) ${sign} (?, ?)
-    ORDER BY last_id ${order}, seq ${order} LIMIT ?`;
-  let [lastId, seq] = [newestFirst ? lastPossibleId : "", 0];
-  for (let size = pageBatches.least; ; ) {
-    const { rows } = await database.read({ sql, args: [...condition.args, upper, lower, lastId, seq, size] });
-    const batches = rows.map((row) => ({
-      seq: Number(row.seq),
-      lastId: String(row.last_id),
-      details: String(row.details),
-    }));
-    const last = batches.at(-1);
+    AND first_id <= ? AND last_id >= ? AND (last_id, seq) > (?, ?) ORDER BY last_id, seq LIMIT ?`;
+  let [lastId, seq] = ["", 0];
+  for (;;) {
+    const { rows } = await database.read({ sql, args: [...condition.args, id, id, lastId, seq, pageBatches] });
+    const last = rows.at(-1);
     if (!last) return;
-    ({ lastId, seq } = last);
-    yield batches;
-    if (rows.length < size) return;
-    size = nextSize(lengthOf(batches), batches.length);
+    yield rows.map((row) => ({ seq: Number(row.seq), details: String(row.details) }));
+    if (rows.length < pageBatches) return;
+    [lastId, seq] = [String(last.last_id), Number(last.seq)];
     await giveWay();
   }
-}
-
-const lengthOf = (batches: readonly BatchText[]): number =>
-  batches.reduce((sum, { details }) => sum + details.length, 0);
-
-async function listRows(database: Database, scope: LogScope, filter: LogFilter): Promise<LogPage> {
-  const bounds = idBounds(filter);
-  const wanted = wantedOf(filter);
-  // much cheaper than parsing a batch without any match
-  const texts = wanted.map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
-  const { ofKeys } = filter;
-  const isWanted = (details: LogDetails) =>
-    wanted.every(([name, value]) => details[name] === value) &&
-    (ofKeys === undefined || ofKeys.has(details.api_key_id));
-  const toPage = (found: readonly LogDetails[], stoppedAt: string | null): LogPage => ({
-    rows: found.map((details) => ({ details, content: null })),
-    stoppedAt,
-  });
-  let found: LogDetails[] = [];
-  let [length, count] = [0, 0];
-  for await (const batches of readPages(database, scope, { ...bounds, newestFirst: true })) {
-    for (const { details: text } of batches) {
-      if (!texts.every((one) => text.includes(one))) continue;
-      for (const details of readDetails(text)) {
-        if (details.id >= bounds.lower && details.id < bounds.upper && isWanted(details)) found.push(details);
-      }
-    }
-    found = found.sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, filter.limit);
-    // batches overlap in time, but no later one holds an id above this one
-    const lastId = batches.at(-1)?.lastId ?? "";
-    if (found.length === filter.limit && (found.at(-1)?.id ?? "") >= lastId) return toPage(found, null);
-    length += lengthOf(batches);
-    count += batches.length;
-    const isEnough = length > listLength || count >= listBatches;
-    // the next list must start at an older row than this one
-    if (isEnough && lastId < bounds.upper)
-      return toPage(
-        found.filter(({ id }) => id >= lastId),
-        lastId,
-      );
-  }
-  return toPage(found, null);
 }
 
 async function findRow({ database, codec }: StoreParts, scope: LogScope, id: string): Promise<StoredLog | undefined> {
   const condition = scopeCondition(scope);
   const quoted = JSON.stringify(id);
   const sql = `SELECT content FROM log_batches LEFT JOIN log_bodies USING (seq) WHERE ${condition.sql} AND seq = ?`;
-  // `first_id` is at most this id, which is below all later ids
-  for await (const batches of readPages(database, scope, { lower: id, upper: `${id}~`, newestFirst: false })) {
+  for await (const batches of readPages(database, scope, id)) {
     for (const { seq, details: text } of batches) {
       if (!text.includes(quoted)) continue;
       const batch = readDetails(text);
@@ -301,14 +161,13 @@ export function createLogStore(database: Database, codec?: TextCodec): LogStore 
       // only `addHooks` writes this column
       return rows.map((row) => JSON.parse(String(row.results)) as HookResults);
     },
-    list: (scope, filter) => listRows(database, scope, filter),
     async find(scope, id) {
       return isId(id) ? findRow(parts, scope, id) : undefined;
     },
     async purge(time, limit) {
-      // the numbers roughly follow time, so the oldest rows are found without an index on time
-      const old =
-        "SELECT seq FROM log_batches WHERE seq IN (SELECT seq FROM log_batches ORDER BY seq LIMIT ?) AND last_id < ?";
+      // numbers roughly follow time. A batch goes after those before it: the index knows which one is the oldest
+      const old = `SELECT seq FROM (SELECT seq, max(last_id) OVER (ORDER BY seq) AS newest_id
+        FROM (SELECT seq, last_id FROM log_batches ORDER BY seq LIMIT ?)) WHERE newest_id < ?`;
       const args = [limit, firstIdOf(time)];
       const [, removed] = await database.write([
         { sql: `DELETE FROM log_bodies WHERE seq IN (${old})`, args },

@@ -83,7 +83,7 @@ function toLoggedCall({ provider, model, url, status, error, ...times }: Upstrea
 /** Fields only some requests have. Spreading them into the others would slow all of them. */
 function addRareDetails(
   details: LogDetails,
-  { attempts, configSlug, skipped, prompt, dropped, hooks, isEstimated }: CallerContext["log"],
+  { attempts, configSlug, skipped, prompt, stored, dropped, hooks, isEstimated }: CallerContext["log"],
 ): void {
   if (isEstimated) details.estimated = true;
   if (attempts.length > 0) Object.assign(details, { config: configSlug, attempts, skipped: [...skipped] });
@@ -91,6 +91,7 @@ function addRareDetails(
     const { id, slug, versionId } = prompt;
     Object.assign(details, { prompt_id: id, prompt_slug: slug, prompt_version_id: versionId });
   }
+  if (stored) details.virtual_key = stored.slug;
   if (dropped) details.dropped_params = dropped;
   if (hooks && hooks.before.length + hooks.after.length > 0) {
     details.hook_results = { before_request_hooks: [...hooks.before], after_request_hooks: [...hooks.after] };

@@ -1,0 +1,232 @@
+// Times lists of the log: seeds a database file with rows, makes the index, and asks for pages with each filter and pair.
+// Usage: node scripts/run.mjs bun bench/logs.ts [--rows 1000000] [--folder kept-folder]
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { createGateway, type Gateway } from "../mod.ts";
+import { type Database, openDatabase } from "../src/db/client.ts";
+import { createLogSealingStore } from "../src/db/stores/log-sealing.ts";
+import { createLogStore } from "../src/db/stores/logs.ts";
+import { createIdFactory } from "../src/lib/ids.ts";
+import { LogSealer } from "../src/log-index/sealer.ts";
+import type { LogBatch, LogDetails } from "../src/schemas/logs.ts";
+import { median } from "./measure.ts";
+import { createFolder, removeFolder } from "./processes.ts";
+
+const adminKey = "bench-admin-key-00000000000";
+/** Not secret: the same for a folder that is kept. */
+const masterKeys = `v1:${Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7 + 3)).toString("base64url")}`;
+const days = 90;
+const batchRows = 64;
+const warmLists = 7;
+
+const draw = (count: number): number => Math.floor(Math.random() * count);
+const some = (count: number, of: (index: number) => string): readonly string[] => Array.from({ length: count }, (_, index) => of(index));
+const pick = (values: readonly string[]): string => values[draw(values.length)] ?? "";
+const thousandths = (most: number): number => draw(most * 100) / 100;
+
+const models = some(30, (index) => `model-${index}`);
+const apiKeys = some(500, () => crypto.randomUUID());
+const workspaces = some(5, () => crypto.randomUUID());
+const providers = ["openai", "anthropic", "google"];
+const failures = [400, 429, 500, 503];
+
+function createDetails(id: string, organisationId: string, workspaceId: string): LogDetails {
+  const [input, output] = [draw(5_000), draw(1_000)];
+  const status = draw(20) > 0 ? 200 : (failures[draw(failures.length)] ?? 500);
+  const metadata = { _user: `user-${draw(3_000)}@example.com`, team: `team-${draw(20)}`, session: `session-${draw(100_000)}` };
+  const details: LogDetails = {
+    id,
+    organisation_id: organisationId,
+    workspace_id: workspaceId,
+    api_key_id: pick(apiKeys),
+    status,
+    provider: pick(providers),
+    model: pick(models),
+    trace_id: crypto.randomUUID(),
+    method: "POST",
+    path: "/v1/chat/completions",
+    operation: draw(10) > 0 ? "chatComplete" : "embed",
+    span_id: null,
+    parent_span_id: null,
+    span_name: null,
+    metadata,
+    stream: draw(2) === 0,
+    duration_ms: thousandths(5_000),
+    first_byte_ms: thousandths(500),
+    upstream_ms: thousandths(4_000),
+    upstream_url: "https://api.openai.com/v1/chat/completions",
+    upstream_calls: 1,
+    usage: {
+      input_tokens: input,
+      output_tokens: output,
+      total_tokens: input + output,
+      cached_tokens: 0,
+      reasoning_tokens: 0,
+      cache_write_tokens: 0,
+      audio_input_tokens: 0,
+      audio_output_tokens: 0,
+    },
+    cost: draw(10_000_000) / 10_000_000,
+    cost_currency: "USD",
+    priced: true,
+    price_source: "list",
+    error: status === 200 ? null : { type: "upstream_error", code: `status_${status}`, message: "The provider failed" },
+  };
+  if (draw(3) === 0) details.virtual_key = `provider-${draw(10)}`;
+  if (draw(4) === 0) details.config = `config-${draw(12)}`;
+  if (draw(10) === 0) details.prompt_slug = `prompt-${draw(40)}`;
+  if (draw(2) === 0) details.user_id = `user-id-${draw(200)}`;
+  return details;
+}
+
+/** Stores rows of one organisation over the days before now. */
+async function seed(database: Database, organisationId: string, rows: number): Promise<void> {
+  let at = Date.now() - days * 86_400_000;
+  const createId = createIdFactory(() => at);
+  const gapMs = (days * 86_400_000) / rows;
+  const store = createLogStore(database);
+  for (let stored = 0; stored < rows; stored += batchRows) {
+    const workspaceId = pick(workspaces);
+    const list = Array.from({ length: Math.min(batchRows, rows - stored) }, () => {
+      at += draw(2 * gapMs);
+      return createDetails(createId(), organisationId, workspaceId);
+    });
+    const batch: LogBatch = {
+      organisationId,
+      workspaceId,
+      firstId: list[0]?.id ?? "",
+      lastId: list.at(-1)?.id ?? "",
+      details: JSON.stringify(list),
+      counted: "",
+      charged: "",
+      content: "[]\n[]\n",
+    };
+      await store.append([batch]);
+  }
+}
+
+/** The longest time in which a timer did not fire. */
+function watchLoop(): () => number {
+  let [last, longest] = [performance.now(), 0];
+  const timer = setInterval(() => {
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }, 1);
+  return () => {
+    clearInterval(timer);
+    return longest;
+  };
+}
+
+async function seal(database: Database, rows: number): Promise<void> {
+  const sealer = new LogSealer(createLogSealingStore(database), Date.now);
+  const [cpu, startedAt, stopWatch] = [process.cpuUsage(), performance.now(), watchLoop()];
+  let segments = 0;
+  while (await sealer.run()) segments++;
+  const elapsed = performance.now() - startedAt;
+  const { user, system } = process.cpuUsage(cpu);
+  const { rows: sizes } = await database.read(
+    "SELECT (SELECT sum(length(data)) FROM log_columns) AS bytes, (SELECT sum(rows) FROM log_segments WHERE state = 'live') AS rows",
+  );
+  const sealed = Number(sizes[0]?.rows);
+  console.log(
+    `${segments} segments of ${sealed} of ${rows} rows in ${Math.round(elapsed)} ms:`,
+    `${((user + system) / sealed).toFixed(1)} us of CPU and ${(Number(sizes[0]?.bytes) / sealed).toFixed(0)} bytes a row,`,
+    `at most ${stopWatch().toFixed(0)} ms without a turn of the event loop`,
+  );
+}
+
+async function list(gateway: Gateway, query: string): Promise<{ ms: number; rows: number }> {
+  const startedAt = performance.now();
+  const request = new Request(`http://gateway.test/v1/logs?limit=50${query}`, { headers: { "x-gateway-api-key": adminKey } });
+  const response = await gateway.fetch(request);
+  const text = await response.text();
+  const ms = performance.now() - startedAt;
+  if (response.status !== 200) throw new Error(text);
+  return { ms, rows: JSON.parse(text).data.length };
+}
+
+async function start(url: string): Promise<Gateway> {
+  const gateway = createGateway({ database: url, masterKeys, bootstrap: { adminKey } });
+  await gateway.start();
+  return gateway;
+}
+
+/** The first list of a process, and the median of later ones. */
+async function time(url: string, query: string): Promise<{ coldMs: number; warmMs: number; rows: number }> {
+  const gateway = await start(url);
+  const { ms: coldMs, rows } = await list(gateway, query);
+  const warmMs: number[] = [];
+  for (let count = 0; count < warmLists; count++) warmMs.push((await list(gateway, query)).ms);
+  await gateway.close();
+  return { coldMs, warmMs: median(warmMs), rows };
+}
+
+const filters: readonly string[] = [
+  "model=model-3",
+  "model=absent",
+  "provider=openai",
+  "status=503",
+  "status=418",
+  "stream=true",
+  "operation=embed",
+  "virtual_key=provider-3",
+  "user_id=user-id-7",
+  "config=config-3",
+  "prompt_slug=prompt-3",
+  "error=status_429",
+  "error=absent",
+  `api_key_id=${crypto.randomUUID()}`,
+  "trace_id=absent",
+  "metadata._user=user-7@example.com",
+  "metadata.team=team-7",
+  "metadata.session=session-7",
+  "metadata.absent=1",
+  `from=${new Date(Date.now() - 60 * 86_400_000).toISOString()}&to=${new Date(Date.now() - 59 * 86_400_000).toISOString()}`,
+];
+
+async function timeAll(url: string): Promise<void> {
+  console.log("\n| filter | rows | first list ms | later lists ms |\n|---|--:|--:|--:|");
+  for (const query of ["", ...filters.map((filter) => `&${filter}`)]) {
+    const { coldMs, warmMs, rows } = await time(url, query);
+    const shown = query.slice(1).replace(/[0-9a-f-]{36}/, "absent") || "none";
+    console.log(`| \`${shown}\` | ${rows} | ${coldMs.toFixed(0)} | ${warmMs.toFixed(1)} |`);
+  }
+  const gateway = await start(url);
+  const pairs = filters.flatMap((one, index) => filters.slice(index + 1).map((other) => [one, other] as const));
+  const times: { query: string; ms: number }[] = [];
+  for (const [one, other] of pairs) {
+    if (one.split("=")[0] === other.split("=")[0]) continue;
+    const query = `&${one}&${other}`;
+    const found: number[] = [];
+    for (let count = 0; count < 4; count++) found.push((await list(gateway, query)).ms);
+    times.push({ query, ms: median(found.slice(1)) });
+  }
+  times.sort((a, b) => b.ms - a.ms);
+  const slow = times.slice(0, 5).map(({ query, ms }) => `${query.slice(1)} (${ms.toFixed(0)} ms)`);
+  console.log(`\n${times.length} pairs: median ${median(times.map(({ ms }) => ms)).toFixed(1)} ms. Slowest: ${slow.join(", ")}`);
+  console.log(`memory: ${Math.round(process.memoryUsage.rss() / 1e6)} MB`);
+  await gateway.close();
+}
+
+const { values } = parseArgs({ options: { rows: { type: "string", default: "1000000" }, folder: { type: "string" } } });
+const rows = Number(values.rows);
+const folder = values.folder === undefined ? createFolder("logs") : resolve(values.folder);
+mkdirSync(folder, { recursive: true });
+const url = `file:${join(folder, "logs.db")}`;
+const isSeeded = existsSync(join(folder, "seeded"));
+await (await start(url)).close();
+const database = await openDatabase({ url });
+if (!isSeeded) {
+  const { rows: organisations } = await database.read("SELECT id FROM organisations LIMIT 1");
+  await seed(database, String(organisations[0]?.id), rows);
+  writeFileSync(join(folder, "seeded"), "");
+}
+await seal(database, rows);
+await database.close();
+await timeAll(url);
+if (values.folder === undefined) removeFolder(folder);
+process.exit(0);

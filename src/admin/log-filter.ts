@@ -1,0 +1,131 @@
+import { InvalidRequestError } from "../errors.ts";
+import { firstIdOf } from "../lib/ids.ts";
+import type { Condition } from "../log-index/conditions.ts";
+import { digestOfId, metadataField, type StringFieldName } from "../log-index/fields.ts";
+import type { RowQuery } from "../log-index/find-rows.ts";
+import { readParameter, requireKnownQuery } from "./core/request.ts";
+
+const defaultLimit = 50;
+const maxLimit = 100;
+/** Greater than any ULID. */
+const lastPossibleId = "~";
+
+/** @throws {InvalidRequestError} AB01, naming the parameter. */
+export function refuse(name: string, wanted: string): never {
+  throw new InvalidRequestError(`Cannot use ${name}: it must be ${wanted}`, { param: name, code: "AB01" });
+}
+
+function readInteger(query: URLSearchParams, name: string, bounds: { min: number; max: number }): number | undefined {
+  const text = readParameter(query, name);
+  if (text === null) return undefined;
+  const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= bounds.min && value <= bounds.max)) refuse(name, `a whole number from ${bounds.min} to ${bounds.max}`);
+  return value;
+}
+
+const timeForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+
+function readTime(query: URLSearchParams, name: string): number | undefined {
+  const text = readParameter(query, name);
+  if (text === null) return undefined;
+  const time = timeForm.test(text) ? Date.parse(text) : Number.NaN;
+  if (!(time >= 0)) refuse(name, "a time as ISO 8601, for example 2026-01-31T12:00:00Z");
+  return time;
+}
+
+/** Parameters that compare a string, and the field of the index that each compares. */
+const textFilters: readonly { name: string; field: StringFieldName; description: string }[] = [
+  { name: "model", field: "model", description: "Requested model" },
+  { name: "provider", field: "provider", description: "Called provider" },
+  { name: "virtual_key", field: "virtualKey", description: "Slug of the stored provider" },
+  { name: "api_key_id", field: "apiKey", description: "Key of the request" },
+  { name: "user_id", field: "user", description: "User of the key or token" },
+  { name: "operation", field: "operation", description: "Operation, as the row shows it" },
+  { name: "config", field: "config", description: "Slug of the saved config" },
+  { name: "prompt_slug", field: "prompt", description: "Slug of the saved prompt" },
+  { name: "error", field: "error", description: "Code of the failure, or its type where it has no code" },
+];
+
+const metadataStart = "metadata.";
+/** Most keys of the metadata in one list. */
+const maxMetadataFilters = 8;
+
+/** Query parameters of the list. */
+export const logFilters = [
+  { name: "limit", description: `Rows per page, at most ${maxLimit}, default ${defaultLimit}` },
+  { name: "cursor", description: "next_cursor of the previous page" },
+  { name: "from", description: "Start time, ISO 8601, inclusive" },
+  { name: "to", description: "End time, ISO 8601, exclusive; after `from`" },
+  { name: "status", description: "Status of the response" },
+  { name: "stream", description: "Whether the request asked for a stream: true or false" },
+  { name: "trace_id", description: "Trace of the request" },
+  ...textFilters.map(({ name, description }) => ({ name, description })),
+  {
+    name: `${metadataStart}KEY`,
+    description: `Value of a key of the metadata, for example \`metadata.team\`. At most ${maxMetadataFilters} keys`,
+  },
+];
+
+/** What the query of a list asks for. */
+export interface LogFilter extends RowQuery {
+  readonly limit: number;
+  /** The trace itself: conditions compare its digest. */
+  readonly traceId: string | null;
+}
+
+/** Conditions on the metadata, and the query without them. */
+function readMetadata(query: URLSearchParams): { conditions: Condition[]; others: URLSearchParams } {
+  const values = new Map<string, string>();
+  const others = new URLSearchParams();
+  for (const [name, value] of query) {
+    if (!name.startsWith(metadataStart)) others.append(name, value);
+    else if (values.has(name)) refuse(name, "given once");
+    else values.set(name, value);
+    if (values.size > maxMetadataFilters) refuse(name, `one of at most ${maxMetadataFilters} keys of the metadata`);
+  }
+  const conditions = [...values].map(
+    ([name, value]): Condition => ({
+      field: metadataField(name.slice(metadataStart.length)),
+      oneOf: new Set([value]),
+    }),
+  );
+  return { conditions, others };
+}
+
+function readConditions(query: URLSearchParams, traceId: string | null): Condition[] {
+  const status = readInteger(query, "status", { min: 0, max: 999 });
+  const stream = readParameter(query, "stream");
+  if (stream !== null && stream !== "true" && stream !== "false") refuse("stream", "true or false");
+  const conditions: Condition[] = [];
+  if (traceId !== null) conditions.push({ field: "trace", oneOf: new Set([digestOfId(traceId)]) });
+  for (const { name, field } of textFilters) {
+    const value = readParameter(query, name);
+    if (value !== null) conditions.push({ field, oneOf: new Set([value]) });
+  }
+  if (status !== undefined) conditions.push({ field: "status", oneOf: new Set([status]) });
+  if (stream !== null) conditions.push({ field: "stream", oneOf: new Set([Number(stream === "true")]) });
+  return conditions;
+}
+
+/**
+ * What the query of a list asks for.
+ *
+ * @param before Id of the last row that was shown, if the query continues a list.
+ * @throws {InvalidRequestError} AB01, naming the parameter.
+ */
+export function readLogFilter(query: URLSearchParams, before: string | undefined): LogFilter {
+  const { conditions, others } = readMetadata(query);
+  requireKnownQuery(others, logFilters);
+  const from = readTime(query, "from");
+  const to = readTime(query, "to");
+  if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
+  const end = to === undefined ? lastPossibleId : firstIdOf(to);
+  const traceId = readParameter(query, "trace_id");
+  return {
+    limit: readInteger(query, "limit", { min: 1, max: maxLimit }) ?? defaultLimit,
+    lower: from === undefined ? "" : firstIdOf(from),
+    upper: before !== undefined && before < end ? before : end,
+    traceId,
+    conditions: [...readConditions(query, traceId), ...conditions],
+  };
+}

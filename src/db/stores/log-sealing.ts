@@ -1,0 +1,133 @@
+import type { BatchRange, BatchSize, IndexState, LoggedBatch, Slice } from "../../schemas/log-segments.ts";
+import type { Database } from "../client.ts";
+import { ofAllTenants, readBatches, readIndexState, readSizes } from "./log-batches.ts";
+
+/** A segment that is to be made. */
+interface Draft extends BatchRange {
+  /** `IndexState.change` before its batches were read. */
+  readonly change: number;
+  /** The segment whose place it takes; null for batches that have none. */
+  readonly replaces: number | null;
+}
+
+/**
+ * What makes segments of the log's index, of the rows of all tenants. A segment is written piece by piece, and becomes
+ * visible in one statement.
+ */
+export interface LogSealingStore {
+  readState(): Promise<IndexState>;
+  /** Batches with a larger number, in order, at most `limit`. */
+  readSizes(afterSeq: number, limit: number): Promise<BatchSize[]>;
+  /** Batches with their rows, in order. */
+  readBatches(range: BatchRange): Promise<LoggedBatch[]>;
+  /** A segment with a batch whose rows were changed since they were read. */
+  findStale(): Promise<(BatchRange & { id: number }) | undefined>;
+  /**
+   * Begins a segment.
+   *
+   * @param now Unix milliseconds.
+   * @returns Its id; undefined if another process makes one of the same batches, or made one.
+   */
+  begin(draft: Draft, now: number): Promise<number | undefined>;
+  addColumn(id: number, field: string, data: Uint8Array): Promise<void>;
+  addSlices(id: number, slices: readonly Slice[]): Promise<void>;
+  /** Makes a segment visible, and removes the one it replaces. False, and nothing changes, if another was faster. */
+  publish(id: number, rows: number, now: number): Promise<boolean>;
+  /** Removes segments without batches, those that no reader can need, and those whose process ended. */
+  cleanUp(now: number): Promise<void>;
+}
+
+/** How long a process may take for a segment before another one makes it too. */
+const leaseMs = 30_000;
+/** How long readers that know a removed segment can read it: longer than any request. */
+const graceMs = 10 * 60_000;
+/** Segments that one clean-up deletes. */
+const deletedAtOnce = 8;
+
+const overlap = "other.first_seq <= draft.last_seq AND other.last_seq >= draft.first_seq";
+
+/** The draft is in the way of no live segment, besides the one it replaces, which is still live. */
+const isFree = `NOT EXISTS (SELECT 1 FROM log_segments AS other
+    WHERE other.state = 'live' AND ${overlap} AND other.id IS NOT draft.replaces)
+  AND (draft.replaces IS NULL
+    OR EXISTS (SELECT 1 FROM log_segments AS other WHERE other.state = 'live' AND other.id = draft.replaces))`;
+
+const beginSql = `INSERT INTO log_segments (first_seq, last_seq, rows, change, replaces, state, state_at)
+  SELECT first_seq, last_seq, 0, change, replaces, 'building', now
+  FROM (SELECT ? AS first_seq, ? AS last_seq, ? AS change, ? AS replaces, ? AS now) AS draft
+  WHERE ${isFree} AND NOT EXISTS (SELECT 1 FROM log_segments AS other
+    WHERE other.state = 'building' AND abs(draft.now - other.state_at) < ${leaseMs} AND ${overlap})
+  RETURNING id`;
+
+// what was cleaned up meanwhile gets no columns
+const columnSql = `INSERT INTO log_columns (segment_id, field, data)
+  SELECT id, ?, ? FROM log_segments WHERE id = ? AND state = 'building'`;
+
+const slicesSql = `INSERT INTO log_slices
+    (segment_id, first_row, end_row, organisation_id, workspace_id, first_id, last_id)
+  SELECT log_segments.id, value ->> 'start', value ->> 'end', value ->> 'organisationId', value ->> 'workspaceId',
+    value ->> 'firstId', value ->> 'lastId'
+  FROM log_segments, json_each(?) WHERE log_segments.id = ? AND state = 'building'`;
+
+const publishSql = `UPDATE log_segments AS draft SET state = 'live', rows = ?, state_at = ?
+  WHERE id = ? AND state = 'building' AND ${isFree}`;
+
+const removeReplacedSql = `UPDATE log_segments SET state = 'removed', state_at = ?
+  WHERE state = 'live' AND id = (SELECT replaces FROM log_segments WHERE id = ? AND state = 'live')`;
+
+const removeEmptySql = `UPDATE log_segments SET state = 'removed', state_at = ?
+  WHERE state = 'live' AND last_seq < coalesce((SELECT min(seq) FROM log_batches), last_seq + 1)`;
+
+const staleSql = `SELECT log_segments.id, first_seq, last_seq FROM log_changes
+  JOIN log_segments ON state = 'live' AND seq BETWEEN first_seq AND last_seq AND log_changes.id > change LIMIT 1`;
+
+/** Changes of batches that are gone, or that a segment has. */
+const forgetChangesSql = `DELETE FROM log_changes
+  WHERE seq < coalesce((SELECT min(seq) FROM log_batches), seq + 1) OR EXISTS (SELECT 1 FROM log_segments
+    WHERE state = 'live' AND log_changes.seq BETWEEN first_seq AND last_seq AND change >= log_changes.id)`;
+
+// a clock may be set back
+const unneeded = `SELECT id FROM log_segments WHERE state IN ('building', 'removed') AND abs(? - state_at) > ${graceMs}
+  ORDER BY id LIMIT ${deletedAtOnce}`;
+
+/** The store over libSQL. */
+export function createLogSealingStore(database: Database): LogSealingStore {
+  return {
+    readState: () => readIndexState(database),
+    readSizes: (afterSeq, limit) => readSizes(database, ofAllTenants, { afterSeq, limit }),
+    readBatches: (range) => readBatches(database, ofAllTenants, range),
+    async findStale() {
+      const { rows } = await database.read(staleSql);
+      const [found] = rows;
+      return found && { id: Number(found.id), firstSeq: Number(found.first_seq), lastSeq: Number(found.last_seq) };
+    },
+    async begin({ firstSeq, lastSeq, change, replaces }, now) {
+      const [result] = await database.write([{ sql: beginSql, args: [firstSeq, lastSeq, change, replaces, now] }]);
+      const id = result?.rows[0]?.id;
+      return id === undefined ? undefined : Number(id);
+    },
+    async addColumn(id, field, data) {
+      await database.write([{ sql: columnSql, args: [field, data, id] }]);
+    },
+    async addSlices(id, slices) {
+      await database.write([{ sql: slicesSql, args: [JSON.stringify(slices), id] }]);
+    },
+    async publish(id, rows, now) {
+      const [published] = await database.write([
+        { sql: publishSql, args: [rows, now, id] },
+        { sql: removeReplacedSql, args: [now, id] },
+      ]);
+      return published?.rowsAffected === 1;
+    },
+    async cleanUp(now) {
+      const args = [now];
+      await database.write([
+        { sql: removeEmptySql, args: [now] },
+        forgetChangesSql,
+        { sql: `DELETE FROM log_columns WHERE segment_id IN (${unneeded})`, args },
+        { sql: `DELETE FROM log_slices WHERE segment_id IN (${unneeded})`, args },
+        { sql: `DELETE FROM log_segments WHERE id IN (${unneeded})`, args },
+      ]);
+    },
+  };
+}

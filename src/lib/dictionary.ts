@@ -1,0 +1,173 @@
+// The distinct strings of a column. Many strings are one text, in the order of a digest: as strings of their own they take
+// several times the memory, and one would be found by comparing all.
+
+import { joinBytes } from "./bytes.ts";
+
+/** Distinct strings, each with its place. */
+export interface Dictionary {
+  readonly size: number;
+  /** Bytes in memory, roughly. */
+  readonly bytes: number;
+  /** The string in a place; empty where there is none. */
+  at(place: number): string;
+  /** The place of a string; -1 without it. */
+  indexOf(text: string): number;
+  /** Places of the strings that pass a test. */
+  findAll(test: (text: string) => boolean): number[];
+}
+
+function findAll(dictionary: Dictionary, test: (text: string) => boolean): number[] {
+  const places: number[] = [];
+  for (let place = 0; place < dictionary.size; place++) if (test(dictionary.at(place))) places.push(place);
+  return places;
+}
+
+/** Few strings. */
+class ListDictionary implements Dictionary {
+  readonly #texts: readonly string[];
+  readonly size: number;
+  readonly bytes: number;
+
+  constructor(texts: readonly string[]) {
+    this.#texts = texts;
+    this.size = texts.length;
+    // at most two for each character, and their own object
+    this.bytes = texts.reduce((sum, text) => sum + 2 * text.length + 24, 0);
+  }
+
+  at(place: number): string {
+    return this.#texts[place] ?? "";
+  }
+
+  indexOf(text: string): number {
+    return this.#texts.indexOf(text);
+  }
+
+  findAll(test: (text: string) => boolean): number[] {
+    return findAll(this, test);
+  }
+}
+
+/** A digest of 32 bits (FNV-1a). */
+function digestOf(text: string): number {
+  let digest = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) digest = Math.imul(digest ^ text.charCodeAt(index), 0x01000193);
+  return digest >>> 0;
+}
+
+/** Many strings as one text, in the order of their digests. */
+class TextDictionary implements Dictionary {
+  readonly whole: string;
+  /** For each string where it ends. */
+  readonly ends: Uint32Array;
+  readonly size: number;
+  readonly bytes: number;
+
+  constructor(whole: string, ends: Uint32Array) {
+    this.whole = whole;
+    this.ends = ends;
+    this.size = ends.length;
+    this.bytes = whole.length * (/[^\0-\xff]/.test(whole) ? 2 : 1) + ends.byteLength;
+  }
+
+  at(place: number): string {
+    const start = place === 0 ? 0 : (this.ends[place - 1] ?? 0);
+    return this.whole.slice(start, this.ends[place] ?? 0);
+  }
+
+  indexOf(text: string): number {
+    const digest = digestOf(text);
+    let [place, end] = [0, this.size];
+    while (place < end) {
+      const middle = (place + end) >> 1;
+      if (digestOf(this.at(middle)) < digest) place = middle + 1;
+      else end = middle;
+    }
+    for (; place < this.size; place++) {
+      const found = this.at(place);
+      if (found === text) return place;
+      if (digestOf(found) !== digest) break;
+    }
+    return -1;
+  }
+
+  findAll(test: (text: string) => boolean): number[] {
+    return findAll(this, test);
+  }
+}
+
+/** Up to so many strings are a list. */
+const maxListed = 512;
+/** More strings than a column has. */
+const beyondPlaces = 2 ** 21;
+
+/** The numbers of strings in the order of their digests. */
+function sortByDigest(texts: readonly string[]): Uint32Array {
+  // both in one number, which typed arrays sort by themselves
+  const keys = Float64Array.from(texts, (text, index) => digestOf(text) * beyondPlaces + index).sort();
+  return Uint32Array.from(keys, (key) => key % beyondPlaces);
+}
+
+/**
+ * A dictionary of distinct strings.
+ *
+ * @returns Also the place of each string.
+ */
+export function toDictionary(texts: readonly string[]): { dictionary: Dictionary; places: Uint32Array } {
+  const places = Uint32Array.from(texts, (_, index) => index);
+  // half of a surrogate pair cannot be encoded
+  const isList = texts.length <= maxListed || texts.length >= beyondPlaces || !texts.every((text) => text.isWellFormed());
+  if (isList) return { dictionary: new ListDictionary(texts), places };
+  const order = sortByDigest(texts);
+  const ends = new Uint32Array(order.length);
+  let end = 0;
+  for (const [place, index] of order.entries()) {
+    end += texts[index]?.length ?? 0;
+    ends[place] = end;
+    places[index] = place;
+  }
+  const whole = Array.from(order, (index) => texts[index] ?? "").join("");
+  return { dictionary: new TextDictionary(whole, ends), places };
+}
+
+/** A dictionary without strings. */
+export const noStrings: Dictionary = new ListDictionary([]);
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+/** First byte of the forms: a list as JSON; a text after its number of strings and where they end. */
+const [listForm, textForm] = [0, 1];
+const headBytes = 8;
+
+/** A dictionary as bytes. */
+export function encodeDictionary(dictionary: Dictionary): Uint8Array {
+  if (!(dictionary instanceof TextDictionary)) {
+    const texts = Array.from({ length: dictionary.size }, (_, place) => dictionary.at(place));
+    return joinBytes([Uint8Array.of(listForm), encoder.encode(JSON.stringify(texts))]);
+  }
+  const { whole, ends } = dictionary;
+  const head = new Uint8Array(headBytes);
+  head[0] = textForm;
+  new DataView(head.buffer).setUint32(4, ends.length, true);
+  return joinBytes([head, new Uint8Array(ends.buffer, ends.byteOffset, ends.byteLength), encoder.encode(whole)]);
+}
+
+/**
+ * Reads what `encodeDictionary` wrote.
+ *
+ * @throws {RangeError} If the bytes are not a dictionary.
+ */
+export function decodeDictionary(bytes: Uint8Array): Dictionary {
+  if (bytes[0] === listForm) {
+    // as `encodeDictionary` wrote it
+    return new ListDictionary(JSON.parse(decoder.decode(bytes.subarray(1))) as string[]);
+  }
+  if (bytes[0] !== textForm) throw new RangeError("Cannot read a dictionary: its form is unknown");
+  const size = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getUint32(4, true);
+  const textStart = headBytes + size * Uint32Array.BYTES_PER_ELEMENT;
+  // a copy is aligned
+  const ends = new Uint32Array(bytes.slice(headBytes, textStart).buffer);
+  const whole = decoder.decode(bytes.subarray(textStart));
+  if ((ends.at(-1) ?? 0) !== whole.length) throw new RangeError("Cannot read a dictionary: it has another length");
+  return new TextDictionary(whole, ends);
+}

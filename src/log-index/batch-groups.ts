@@ -1,0 +1,31 @@
+import type { BatchRange, BatchSize } from "../schemas/log-segments.ts";
+
+/** Batches that are read together. */
+export interface BatchGroup extends BatchRange {
+  /** Smallest and largest id of their rows. */
+  readonly firstId: string;
+  readonly lastId: string;
+  /** Bytes of their rows. */
+  readonly bytes: number;
+}
+
+/** Bytes of a group, unless one batch has more: a few milliseconds to read. */
+const groupBytes = 256 * 1024;
+
+/** Adds batches that follow to the last group, and begins new ones. Groups are replaced and never changed. */
+export function addToGroups(groups: BatchGroup[], sizes: readonly BatchSize[]): void {
+  for (const { seq, firstId, lastId, bytes } of sizes) {
+    const last = groups.at(-1);
+    if (!last || last.bytes + bytes > groupBytes) {
+      groups.push({ firstSeq: seq, lastSeq: seq, firstId, lastId, bytes });
+      continue;
+    }
+    groups[groups.length - 1] = {
+      firstSeq: last.firstSeq,
+      lastSeq: seq,
+      firstId: firstId < last.firstId ? firstId : last.firstId,
+      lastId: lastId > last.lastId ? lastId : last.lastId,
+      bytes: last.bytes + bytes,
+    };
+  }
+}

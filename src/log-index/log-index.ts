@@ -1,0 +1,246 @@
+import type { LogScope } from "../db/stores/log-scope.ts";
+import type { LogSegmentStore } from "../db/stores/log-segments.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
+import { type Column, decodeColumn, StringCollector, type StringColumn } from "../lib/columns.ts";
+import { isObject, parseJson } from "../lib/json.ts";
+import { createPause } from "../lib/pace.ts";
+import { WeightedCache } from "../lib/weighted-cache.ts";
+import type { IndexState, ScopedSegment, Slice } from "../schemas/log-segments.ts";
+import { addToGroups, type BatchGroup } from "./batch-groups.ts";
+import type { Condition } from "./conditions.ts";
+import { createEmptyColumn, type FieldName, metadataKeyOf } from "./fields.ts";
+import { otherMetadata, RowTable, type StoredColumn } from "./row-table.ts";
+
+/** Whose rows are read: one workspace, or with null a whole organisation. */
+export type IndexScope = LogScope;
+
+/** Rows of a scope that lie together. */
+export interface RowView {
+  /** No row has a smaller or larger id. */
+  readonly firstId: string;
+  readonly lastId: string;
+  /** Rows that do not meet them are not part of the view. */
+  readonly conditions: readonly Condition[];
+  open(fields: Iterable<FieldName>): Promise<OpenView>;
+}
+
+/** A view in memory. */
+export interface OpenView {
+  /** The rows of each tenant, oldest first. */
+  readonly slices: readonly Slice[];
+  /** @throws {TypeError} For a field that was not asked for. */
+  columnOf(field: FieldName): Column;
+}
+
+/** What is known of a scope. */
+interface KnownScope {
+  readonly state: IndexState;
+  /** The newest first. */
+  readonly segments: readonly ScopedSegment[];
+  /** Batches that had no segment when they were read, up to `lastSeq`, the oldest first. */
+  readonly tail: readonly BatchGroup[];
+  readonly lastSeq: number;
+}
+
+/** Scopes that are known. */
+const maxScopes = 64;
+/** Batches whose sizes are read at a time. */
+const pageBatches = 1_024;
+
+/** Bytes of a column in memory, roughly. */
+function sizeOf(column: Column): number {
+  if (column.kind === "ids") return column.bytes.length;
+  return column.codes.byteLength + (column.kind === "strings" ? column.values.bytes : 0) + 64;
+}
+
+/** The values of one key, from a column of objects. */
+function pickKey({ codes, values }: StringColumn, key: string): StringColumn | undefined {
+  const order = Uint32Array.from(codes, (_, row) => row);
+  const textOf: (string | null)[] = [null];
+  for (let place = 0; place < values.size; place++) {
+    const object = parseJson(values.at(place));
+    const value = isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
+    textOf.push(typeof value === "string" ? value : null);
+  }
+  const picked = new StringCollector();
+  for (let row = 0; row < codes.length; row++) picked.set(row, textOf[codes[row] ?? 0] ?? null);
+  return picked.column(order);
+}
+
+function openView(slices: readonly Slice[], columns: ReadonlyMap<FieldName, Column>): OpenView {
+  return {
+    slices,
+    columnOf(field) {
+      const column = columns.get(field);
+      if (!column) throw new TypeError(`Cannot read the column ${field}: it was not asked for`);
+      return column;
+    },
+  };
+}
+
+const keyOf = ({ organisationId, workspaceId }: IndexScope): string => JSON.stringify([organisationId, workspaceId]);
+
+/** Whether the same segments are live: a segment that takes the place of another has a larger id. */
+function isSameIndex(one: IndexState, other: IndexState): boolean {
+  return one.segments === other.segments && one.idSum === other.idSum && one.sealed === other.sealed;
+}
+
+/** Rows of removed batches, and in the tail rows that have a segment by now, are not part of a view. */
+function sinceSeq(firstSeq: number, least: number): Condition[] {
+  return firstSeq < least ? [{ field: "seq", least }] : [];
+}
+
+function rangeOf(slices: readonly Slice[]): { firstId: string; lastId: string } {
+  let { firstId = "", lastId = "" } = slices[0] ?? {};
+  for (const slice of slices) {
+    if (slice.firstId < firstId) firstId = slice.firstId;
+    if (slice.lastId > lastId) lastId = slice.lastId;
+  }
+  return { firstId, lastId };
+}
+
+/** Rows of batches without a segment, in memory. */
+interface OpenGroup {
+  readonly rows: number;
+  readonly slices: readonly Slice[];
+  readonly columns: ReadonlyMap<StoredColumn, Column>;
+}
+
+/** A field of rows whose stored columns are known. */
+function fieldOf(field: FieldName, rows: number, columnOf: (name: StoredColumn) => Column | undefined): Column {
+  const column = columnOf(field);
+  if (column) return column;
+  const key = metadataKeyOf(field);
+  const others = key === undefined ? undefined : columnOf(otherMetadata);
+  const picked = key !== undefined && others?.kind === "strings" ? pickKey(others, key) : undefined;
+  return picked ?? createEmptyColumn(field, rows);
+}
+
+/**
+ * The index over the log: columns of all rows, in segments that never change, and behind them the batches that have no
+ * segment yet, which are read when they are needed. It follows from the batches alone and can be made anew at any time.
+ */
+export class LogIndex {
+  readonly #store: LogSegmentStore;
+  /** Columns of segments. */
+  readonly #columns: WeightedCache<Column>;
+  readonly #groups: WeightedCache<OpenGroup>;
+  readonly #scopes = new BoundedMap<string, KnownScope>(maxScopes);
+  readonly #pause = createPause();
+
+  /** @param maxBytes Most bytes of columns that stay in memory. */
+  constructor(store: LogSegmentStore, maxBytes: number) {
+    this.#store = store;
+    this.#columns = new WeightedCache(maxBytes * 0.75);
+    this.#groups = new WeightedCache(maxBytes * 0.25);
+  }
+
+  /** All rows of a scope, the newest batches first. */
+  async views(scope: IndexScope): Promise<RowView[]> {
+    const { state, segments, tail } = await this.#look(scope);
+    const { oldestSeq = Number.POSITIVE_INFINITY, sealed, change } = state;
+    const leastInTail = Math.max(oldestSeq, sealed + 1);
+    const inTail = tail.toReversed().map(
+      (group): RowView => ({
+        ...group,
+        conditions: sinceSeq(group.firstSeq, leastInTail),
+        open: (fields) => this.#openGroup(group, fields, { scope, change }),
+      }),
+    );
+    const inSegments = segments.map(
+      (segment): RowView & { lastSeq: number } => ({
+        ...rangeOf(segment.slices),
+        lastSeq: segment.lastSeq,
+        conditions: sinceSeq(segment.firstSeq, oldestSeq),
+        open: (fields) => this.#openSegment(segment, fields, scope),
+      }),
+    );
+    return [...inTail, ...inSegments.filter(({ lastSeq }) => lastSeq >= oldestSeq)];
+  }
+
+  /** Reads what has changed of a scope. */
+  async #look(scope: IndexScope): Promise<KnownScope> {
+    const state = await this.#store.readState();
+    const key = keyOf(scope);
+    const known = this.#scopes.get(key);
+    const segments =
+      known && isSameIndex(known.state, state) ? known.segments : await this.#store.readSegments(scope, state.sealed);
+    const looked = { state, segments, ...(await this.#readTail(scope, state, known)) };
+    this.#scopes.set(key, looked);
+    return looked;
+  }
+
+  async #readTail(
+    scope: IndexScope,
+    { sealed }: IndexState,
+    known: KnownScope | undefined,
+  ): Promise<Pick<KnownScope, "tail" | "lastSeq">> {
+    const isKnown = known !== undefined && known.state.sealed <= sealed;
+    const tail = isKnown ? known.tail.filter(({ lastSeq }) => lastSeq > sealed) : [];
+    let lastSeq = isKnown ? Math.max(known.lastSeq, sealed) : sealed;
+    for (;;) {
+      const sizes = await this.#store.readSizes(scope, lastSeq, pageBatches);
+      addToGroups(tail, sizes);
+      lastSeq = sizes.at(-1)?.seq ?? lastSeq;
+      if (sizes.length < pageBatches) return { tail, lastSeq };
+      await this.#pause();
+    }
+  }
+
+  async #openSegment(segment: ScopedSegment, fields: Iterable<FieldName>, scope: IndexScope): Promise<OpenView> {
+    const columns = new Map<FieldName, Column>();
+    for (const field of fields) {
+      if (!columns.has(field)) columns.set(field, await this.#readField(segment, field, scope));
+    }
+    return openView(segment.slices, columns);
+  }
+
+  async #readField(segment: ScopedSegment, field: FieldName, { organisationId: owner }: IndexScope): Promise<Column> {
+    const key = `${segment.id}:${field}`;
+    const known = this.#columns.get(key);
+    if (known) return known;
+    const stored = new Map<StoredColumn, Column | undefined>();
+    const names: StoredColumn[] = metadataKeyOf(field) === undefined ? [field] : [field, otherMetadata];
+    for (const name of names) {
+      const bytes = await this.#store.readColumn(segment.id, name);
+      if (bytes) stored.set(name, decodeColumn(bytes));
+      if (bytes) break;
+    }
+    const column = fieldOf(field, segment.rows, (name) => stored.get(name));
+    this.#columns.set(key, column, { owner, weight: sizeOf(column) });
+    await this.#pause();
+    return column;
+  }
+
+  async #openGroup(
+    group: BatchGroup,
+    fields: Iterable<FieldName>,
+    { scope, change }: { scope: IndexScope; change: number },
+  ): Promise<OpenView> {
+    // batches that are written later make another group, and so does a change of rows
+    const key = JSON.stringify([keyOf(scope), change, group.firstSeq, group.lastSeq]);
+    const open = this.#groups.get(key) ?? (await this.#readGroup(group, scope, key));
+    const columns = new Map<FieldName, Column>();
+    for (const field of fields) columns.set(field, fieldOf(field, open.rows, (name) => open.columns.get(name)));
+    return openView(open.slices, columns);
+  }
+
+  /** Reads all columns at once: if a batch is removed in between, they would differ in their rows. */
+  async #readGroup(group: BatchGroup, scope: IndexScope, key: string): Promise<OpenGroup> {
+    const table = new RowTable();
+    for (const batch of await this.#store.readBatches(scope, group)) table.add(batch);
+    const { rows, slices, names, column: columnOf } = table.finish();
+    const columns = new Map<StoredColumn, Column>();
+    let weight = 0;
+    for (const name of names) {
+      const column = columnOf(name);
+      if (!column) continue;
+      columns.set(name, column);
+      weight += sizeOf(column);
+    }
+    const open: OpenGroup = { rows, slices, columns };
+    this.#groups.set(key, open, { owner: scope.organisationId, weight });
+    await this.#pause();
+    return open;
+  }
+}

@@ -1,0 +1,149 @@
+import { type Column, IdCollector, NumberCollector, StringCollector } from "../lib/columns.ts";
+import { isId, timeOfId } from "../lib/ids.ts";
+import type { LoggedBatch, Slice } from "../schemas/log-segments.ts";
+import type { LogDetails } from "../schemas/logs.ts";
+import { endUserKey, type FieldName, indexedFields, metadataField } from "./fields.ts";
+
+/** A column as it is stored: a field, or the metadata without a column of its own. */
+export type StoredColumn = FieldName | typeof otherMetadata;
+
+/** JSON objects with the metadata of keys that have no column of their own. */
+export const otherMetadata = "metadata";
+
+/** Most keys of the metadata with a column of their own, those that come first. */
+const maxMetadataColumns = 64;
+
+/** Rows of a log in their order: by tenant, then by id. */
+export interface OrderedRows {
+  readonly rows: number;
+  readonly slices: readonly Slice[];
+  /** Columns that hold a value. */
+  readonly names: readonly StoredColumn[];
+  /** Undefined where no row has a value. */
+  column(name: StoredColumn): Column | undefined;
+}
+
+/** Whose rows they are. */
+type Tenant = Pick<Slice, "organisationId" | "workspaceId">;
+
+interface Collector {
+  column(order: Uint32Array): Column | undefined;
+}
+
+type AddField = (row: number, seq: number, details: LogDetails) => void;
+
+/** What collects a field, and what adds a row to it. */
+function collect(field: (typeof indexedFields)[keyof typeof indexedFields]): { collector: Collector; add: AddField } {
+  if (field.kind === "strings") {
+    const collector = new StringCollector();
+    return { collector, add: (row, _, details) => collector.set(row, field.of(details)) };
+  }
+  const collector = new NumberCollector();
+  return { collector, add: (row, seq, details) => collector.set(row, field.of(details, seq)) };
+}
+
+/** Collects the fields of log rows. It holds each string once, and not the rows. */
+export class RowTable {
+  #rows = 0;
+  readonly #collectors = new Map<StoredColumn, Collector>();
+  readonly #fields: AddField[] = [];
+  readonly #metadata = new Map<string, StringCollector>();
+  readonly #otherMetadata = new StringCollector();
+  readonly #ids = new IdCollector();
+  /** Unix milliseconds of each row. */
+  readonly #times: number[] = [];
+  readonly #tenants: Tenant[] = [];
+  readonly #tenantNumbers = new Map<string, number>();
+  /** Index of the tenant of each row. */
+  readonly #tenantOf: number[] = [];
+
+  constructor() {
+    this.#collectors.set("id", this.#ids);
+    for (const [name, field] of Object.entries(indexedFields)) {
+      const { collector, add } = collect(field);
+      this.#collectors.set(name as FieldName, collector); // a key of `indexedFields`
+      this.#fields.push(add);
+    }
+    this.#collectors.set(otherMetadata, this.#otherMetadata);
+  }
+
+  /** Adds the rows of a batch. Those without an id were not written by this program and are left out. */
+  add({ seq, organisationId, workspaceId, details: all }: LoggedBatch): void {
+    const tenant = this.#tenantNumber({ organisationId, workspaceId });
+    for (const details of all) {
+      if (!(typeof details?.id === "string" && isId(details.id))) continue;
+      const row = this.#rows++;
+      this.#ids.set(row, details.id);
+      this.#times.push(timeOfId(details.id));
+      this.#tenantOf.push(tenant);
+      for (const addField of this.#fields) addField(row, seq, details);
+      this.#addMetadata(row, details);
+    }
+  }
+
+  #tenantNumber(tenant: Tenant): number {
+    const name = JSON.stringify([tenant.organisationId, tenant.workspaceId]);
+    const number = this.#tenantNumbers.get(name) ?? this.#tenants.push(tenant) - 1;
+    this.#tenantNumbers.set(name, number);
+    return number;
+  }
+
+  #addMetadata(row: number, { metadata }: LogDetails): void {
+    let others: [string, string][] | undefined;
+    for (const key in metadata) {
+      const value = metadata[key];
+      if (key === endUserKey || typeof value !== "string") continue;
+      const collector = this.#metadataCollector(key);
+      if (collector) collector.set(row, value);
+      else others = [...(others ?? []), [key, value]];
+    }
+    if (others) this.#otherMetadata.set(row, JSON.stringify(Object.fromEntries(others)));
+  }
+
+  #metadataCollector(key: string): StringCollector | undefined {
+    const known = this.#metadata.get(key);
+    if (known || this.#metadata.size === maxMetadataColumns) return known;
+    const made = new StringCollector();
+    this.#metadata.set(key, made);
+    this.#collectors.set(metadataField(key), made);
+    return made;
+  }
+
+  /** The rows in order. Columns are made when they are asked for, and not kept. */
+  finish(): OrderedRows {
+    const order = this.#order();
+    return {
+      rows: order.length,
+      slices: this.#slices(order),
+      names: [...this.#collectors.keys()],
+      column: (name) => this.#collectors.get(name)?.column(order),
+    };
+  }
+
+  #order(): Uint32Array {
+    const order = Uint32Array.from({ length: this.#rows }, (_, row) => row);
+    const [tenantOf, times, ids] = [this.#tenantOf, this.#times, this.#ids];
+    const compare = (one: number, other: number): number =>
+      (tenantOf[one] ?? 0) - (tenantOf[other] ?? 0) || (times[one] ?? 0) - (times[other] ?? 0) || ids.compare(one, other);
+    // requests of a single tenant often end in the order they began in
+    const isOrdered = order.every((row) => row === 0 || compare(row - 1, row) <= 0);
+    return isOrdered ? order : order.sort(compare);
+  }
+
+  #slices(order: Uint32Array): Slice[] {
+    const slices: Slice[] = [];
+    let start = 0;
+    for (let end = 1; end <= order.length; end++) {
+      const number = this.#tenantOf[order[start] ?? 0] ?? 0;
+      if (end < order.length && this.#tenantOf[order[end] ?? 0] === number) continue;
+      const tenant = this.#tenants[number];
+      if (tenant) slices.push({ ...tenant, start, end, ...this.#idsBetween(order, start, end) });
+      start = end;
+    }
+    return slices;
+  }
+
+  #idsBetween(order: Uint32Array, start: number, end: number): Pick<Slice, "firstId" | "lastId"> {
+    return { firstId: this.#ids.at(order[start] ?? 0), lastId: this.#ids.at(order[end - 1] ?? 0) };
+  }
+}

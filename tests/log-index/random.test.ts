@@ -1,0 +1,253 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Database, openDatabase } from "../../src/db/client.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import type { LogScope } from "../../src/db/stores/log-scope.ts";
+import { createLogSealingStore } from "../../src/db/stores/log-sealing.ts";
+import { createLogStore } from "../../src/db/stores/logs.ts";
+import { createIdFactory, firstIdOf } from "../../src/lib/ids.ts";
+import type { Condition } from "../../src/log-index/conditions.ts";
+import { digestOfId, metadataField } from "../../src/log-index/fields.ts";
+import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
+import { LogSealer } from "../../src/log-index/sealer.ts";
+import { scanRows } from "../../src/log-index/scan-rows.ts";
+import type { LogDetails } from "../../src/schemas/logs.ts";
+import { createRandom } from "../support/gateway.ts";
+import { createLogReader } from "../support/log-lists.ts";
+import { plainDetails } from "../support/log-record.ts";
+import { rounds, sampleSeed } from "../support/sample.ts";
+
+/** A row as it is stored, with the number of its batch. */
+interface StoredRow {
+  seq: number;
+  details: LogDetails;
+}
+
+const dayMs = 86_400_000;
+const tenants = [
+  ["o1", "w1"],
+  ["o1", "w2"],
+  ["o1", null],
+  ["o2", "w3"],
+] as const;
+const scopes: readonly LogScope[] = [
+  { organisationId: "o1", workspaceId: null },
+  { organisationId: "o1", workspaceId: "w1" },
+  { organisationId: "o1", workspaceId: "w2" },
+  { organisationId: "o2", workspaceId: null },
+  { organisationId: "o2", workspaceId: "w1" },
+];
+
+/** A condition, and the same on a row. */
+interface Filter {
+  condition: Condition;
+  isMet(details: LogDetails): boolean;
+}
+
+/** Random rows and queries, the same for a seed. */
+class World {
+  readonly random: () => number;
+  now = Date.UTC(2026, 0, 1);
+  readonly createId: () => string;
+  readonly ids: string[] = [];
+
+  constructor(seed: number) {
+    this.random = createRandom(seed);
+    this.createId = createIdFactory(() => this.now);
+  }
+
+  below(count: number): number {
+    return Math.floor(this.random() * count);
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    return items[this.below(items.length)] as Item; // none of the lists is empty
+  }
+
+  /** Mostly a new id; sometimes one of long ago, as of a long stream, or one that exists. */
+  id(): string {
+    const kind = this.below(20);
+    const known = this.ids.length > 0 ? this.pick(this.ids) : undefined;
+    if (kind === 0 && known !== undefined) return known;
+    this.now += this.below(60_000);
+    const late = kind < 4 ? createIdFactory(() => this.now - this.below(20) * 600_000)() : this.createId();
+    this.ids.push(late);
+    return late;
+  }
+
+  details(organisationId: string, workspaceId: string | null): LogDetails {
+    const metadata: Record<string, string> = {};
+    if (this.below(2) === 0) metadata._user = `u${this.below(4)}`;
+    for (const key of ["team", "Ünit", "a.b"]) if (this.below(3) === 0) metadata[key] = `${key} ${this.below(3)}`;
+    // more keys than have columns of their own
+    if (this.below(4) === 0) metadata[`key-${this.below(200)}`] = `value ${this.below(2)}`;
+    const row: LogDetails = {
+      ...plainDetails,
+      id: this.id(),
+      organisation_id: organisationId,
+      workspace_id: workspaceId,
+      api_key_id: `k${this.below(5)}`,
+      status: this.pick([200, 200, 429, 500]),
+      provider: this.pick([null, "echo", "openai"]),
+      model: this.pick([null, "m1", "m2", 'm"3', "m\0"]),
+      trace_id: `t${this.below(30)}`,
+      stream: this.below(2) === 0,
+      metadata,
+      cost: this.pick([null, 0, 0.0000001, 12.5, 1e12]),
+      duration_ms: this.below(100_000) / 100,
+      error: this.pick([null, { type: "x", code: null, message: "m" }, { type: "x", code: "c", message: "m" }]),
+    };
+    // a few rows fill what is read together
+    if (this.below(20) === 0) row.upstream_url = `https://host.test/${"x".repeat(40_000)}`;
+    if (this.below(3) === 0) row.user_id = `user ${this.below(3)}`;
+    return row;
+  }
+
+  filter(): Filter {
+    const text = (field: Condition["field"], value: string, of: (row: LogDetails) => unknown): Filter => ({
+      condition: { field, oneOf: new Set([value]) } as Condition, // each of the fields has strings
+      isMet: (row) => of(row) === value,
+    });
+    const [status, trace, cost, duration] = [this.pick([200, 429, 418]), `t${this.below(31)}`, 12.5, this.below(1_000)];
+    const key = this.pick(["team", "Ünit", "a.b", "_user", `key-${this.below(200)}`, "absent"]);
+    const value = this.pick([`${key} ${this.below(3)}`, "u1", "value 1"]);
+    return this.pick<() => Filter>([
+      () => text("model", this.pick(["m1", 'm"3', "m\0", "m"]), ({ model }) => model),
+      () => text("provider", "echo", ({ provider }) => provider),
+      () => text("user", "user 1", (row) => row.user_id),
+      () => text("error", this.pick(["c", "x"]), ({ error }) => error && (error.code ?? error.type)),
+      () => text(metadataField(key), value, ({ metadata }) => metadata[key]),
+      () => ({
+        condition: { field: "apiKey", oneOf: new Set(["k1", "k2", "k9"]) },
+        isMet: (row) => ["k1", "k2", "k9"].includes(row.api_key_id),
+      }),
+      () => ({
+        condition: { field: "model", matches: (model) => model.endsWith("2") },
+        isMet: ({ model }) => model?.endsWith("2") ?? false,
+      }),
+      () => ({
+        condition: { field: "trace", oneOf: new Set([digestOfId(trace)]) },
+        isMet: (row) => row.trace_id === trace,
+      }),
+      () => ({
+        condition: { field: "status", oneOf: new Set([status, 500]) },
+        isMet: (row) => row.status === status || row.status === 500,
+      }),
+      () => ({ condition: { field: "stream", oneOf: new Set([1]) }, isMet: ({ stream }) => stream }),
+      () => ({
+        condition: { field: "cost", least: cost, most: 1e13 },
+        isMet: (row) => row.cost !== null && row.cost >= cost,
+      }),
+      () => ({
+        condition: { field: "duration", least: duration / 10, most: duration },
+        isMet: (row) => row.duration_ms >= duration / 10 && row.duration_ms <= duration,
+      }),
+    ])();
+  }
+}
+
+async function appendBatch(world: World, database: Database): Promise<void> {
+  const [organisationId, workspaceId] = world.pick(tenants);
+  const rows = Array.from({ length: 1 + world.below(12) }, () => world.details(organisationId, workspaceId));
+  const ids = rows.map(({ id }) => id).sort();
+  const [firstId = "", lastId = ""] = [ids[0], ids.at(-1)];
+  const batch = { organisationId, workspaceId, firstId, lastId, counted: "", charged: "", content: "[]\n[]\n" };
+  await createLogStore(database).append([{ ...batch, details: JSON.stringify(rows) }]);
+}
+
+/** A batch that another program damaged. */
+async function damageBatch(world: World, database: Database): Promise<void> {
+  await database.write([
+    {
+      sql: "UPDATE log_batches SET details = ? WHERE seq = (SELECT max(seq) FROM log_batches)",
+      args: [world.pick(["", "[", "{}", "[1,null,{}]", '[{"id":7}]', '[{"id":"short"}]'])],
+    },
+  ]);
+}
+
+/** Changes the cost of the rows of a batch. */
+async function changeBatch(world: World, database: Database): Promise<void> {
+  const rows = await readStored(database);
+  if (rows.length === 0) return;
+  const { seq } = world.pick(rows);
+  const changed = rows.filter((row) => row.seq === seq).map(({ details }) => ({ ...details, cost: 12.5 }));
+  await database.write([{ sql: "UPDATE log_batches SET details = ? WHERE seq = ?", args: [JSON.stringify(changed), seq] }]);
+}
+
+/** All rows of the log, read without its index. */
+async function readStored(database: Database): Promise<StoredRow[]> {
+  const { rows } = await database.read("SELECT seq, details FROM log_batches ORDER BY seq");
+  return rows.flatMap(({ seq, details }) => {
+    try {
+      const list: unknown = JSON.parse(String(details));
+      const all = Array.isArray(list) ? (list as (LogDetails | null)[]) : [];
+      return all.flatMap((row) => (row?.id?.length === 26 ? { seq: Number(seq), details: row } : []));
+    } catch {
+      return [];
+    }
+  });
+}
+
+function isOf({ organisationId, workspaceId }: LogScope, { details }: StoredRow): boolean {
+  return (
+    details.organisation_id === organisationId && (workspaceId === null || details.workspace_id === workspaceId)
+  );
+}
+
+/** Ids of the rows that a query wants, newest first. */
+function slowList(rows: readonly StoredRow[], scope: LogScope, filters: readonly Filter[]): string[] {
+  const wanted = rows.filter((row) => isOf(scope, row) && filters.every(({ isMet }) => isMet(row.details)));
+  return [...new Set(wanted.map(({ details }) => details.id))].sort().reverse();
+}
+
+/** Compares a random list of each reader with the slow one. */
+async function compareLists(
+  world: World,
+  stored: readonly StoredRow[],
+  readers: readonly ReturnType<typeof createLogReader>[],
+): Promise<void> {
+  const scope = world.pick(scopes);
+  const filters = Array.from({ length: world.pick([0, 0, 1, 1, 2]) }, () => world.filter());
+  const conditions = filters.map(({ condition }) => condition);
+  const lower = world.below(3) > 0 ? "" : firstIdOf(world.now - world.below(100) * 60_000);
+  const rows = stored.filter(({ details }) => details.id >= lower);
+  const query = { lower, conditions, limit: world.pick([2, 7, 20, 60]) };
+  for (const reader of readers) {
+    assert.deepEqual(await reader.listAll(scope, query), slowList(rows, scope, filters));
+    const scanned: number[] = [];
+    const wanted = rows.filter((row) => isOf(scope, row) && filters.every(({ isMet }) => isMet(row.details)));
+    const scan = { ...query, upper: "~", fields: ["cost", "duration"] } as const;
+    await scanRows(reader.index, scope, scan, (row) => scanned.push(row.number("duration") + (row.number("cost") || 0)));
+    const sums = wanted.map(({ details: { duration_ms, cost } }) => duration_ms + (cost ?? 0));
+    assert.deepEqual(scanned.sort(), sums.sort());
+  }
+}
+
+for (let round = 0; round < rounds(8); round++) {
+  const seed = sampleSeed * 1_000 + round;
+  test(`lists and scans through the index are those of a slow filter over all rows (seed ${seed})`, async () => {
+    const world = new World(seed);
+    const database = await openDatabase({ url: ":memory:" });
+    await migrate(database);
+    const sealing = createLogSealingStore(database);
+    let clock = Date.UTC(2026, 5, 1);
+    const sealer = new LogSealer(sealing, () => clock);
+    const log = createIndexedLog(createLogStore(database), sealing, () => clock);
+    // one that keeps nothing in memory, and one that keeps all
+    const readers = [createLogReader(database, 0), createLogReader(database, 2 ** 26)];
+    for (let step = 0; step < 50; step++) {
+      const action = world.below(20);
+      if (action < 11) await appendBatch(world, database);
+      else if (action < 15) await sealer.run(1);
+      else if (action === 15) await damageBatch(world, database);
+      else if (action < 18) await changeBatch(world, database);
+      else if (action === 18) await log.purge(world.now - world.below(200) * 60_000, 1 + world.below(4));
+      else clock += world.below(2) * dayMs;
+      // an index follows changes of rows when a segment is made anew
+      while (await sealer.run(Number.POSITIVE_INFINITY));
+      const stored = await readStored(database);
+      for (let list = 0; list < 2; list++) await compareLists(world, stored, readers);
+    }
+    await database.close();
+  });
+}

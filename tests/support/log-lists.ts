@@ -1,0 +1,49 @@
+import type { Database } from "../../src/db/client.ts";
+import type { LogScope } from "../../src/db/stores/log-scope.ts";
+import { createLogSealingStore, type LogSealingStore } from "../../src/db/stores/log-sealing.ts";
+import { createLogSegmentStore } from "../../src/db/stores/log-segments.ts";
+import { findRows, type RowQuery } from "../../src/log-index/find-rows.ts";
+import { LogIndex } from "../../src/log-index/log-index.ts";
+import { LogSealer } from "../../src/log-index/sealer.ts";
+import type { LogDetails } from "../../src/schemas/logs.ts";
+
+/** What a list asks for; by default all rows. */
+export interface ListQuery extends Partial<RowQuery> {
+  readonly limit: number;
+}
+
+/** Reads lists as `GET /v1/logs` does, from an index of its own. */
+export function createLogReader(database: Database, cacheBytes = 2 ** 20) {
+  const segments = createLogSegmentStore(database);
+  const index = new LogIndex(segments, cacheBytes);
+  const find = (scope: LogScope, { lower = "", upper = "~", conditions = [], limit }: ListQuery) =>
+    findRows(index, scope, { lower, upper, conditions, limit });
+  return {
+    index,
+    find,
+    /** The newest rows, newest first. */
+    async list(scope: LogScope, query: ListQuery): Promise<LogDetails[]> {
+      const found = await find(scope, query);
+      const rows = await segments.readRows(scope, found);
+      return found.flatMap(({ id }) => rows.get(id) ?? []);
+    },
+    /** The ids of all rows, page by page. */
+    async listAll(scope: LogScope, query: Omit<ListQuery, "upper">): Promise<string[]> {
+      const ids: string[] = [];
+      for (let upper = "~"; ; ) {
+        const page = await find(scope, { ...query, upper });
+        const rows = await segments.readRows(scope, page);
+        ids.push(...page.flatMap(({ id }) => (rows.has(id) ? [id] : [])));
+        const last = page.at(-1)?.id ?? "";
+        if (page.length < query.limit) return ids;
+        if (last >= upper) throw new Error("The list does not go further back");
+        upper = last;
+      }
+    },
+  };
+}
+
+/** Makes one segment of all batches that have none. */
+export async function sealAll(database: Database, store: LogSealingStore = createLogSealingStore(database)): Promise<void> {
+  await new LogSealer(store, Date.now).run(1);
+}
