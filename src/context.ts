@@ -11,10 +11,10 @@ import type { ControlPlane } from "./control/control-plane.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
+import type { FeedbackStore } from "./db/stores/feedback.ts";
 import type { LimitCounterStore } from "./db/stores/limit-counters.ts";
 import type { LogSegmentStore } from "./db/stores/log-segments.ts";
 import type { LogStore } from "./db/stores/logs.ts";
-import type { LogIndex } from "./log-index/log-index.ts";
 import { InvalidRequestError } from "./errors.ts";
 import type { Guardrails } from "./guardrails/state.ts";
 import type { AddressGuard } from "./lib/address.ts";
@@ -32,6 +32,7 @@ import { findPathProblem, isValidHost } from "./lib/path.ts";
 import type { Timers } from "./lib/timers.ts";
 import type { TokenCounter } from "./lib/token-count.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
+import type { LogIndex } from "./log-index/log-index.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { LimitStore } from "./policies/limit-store.ts";
@@ -138,6 +139,7 @@ export interface Services {
   /** The index over the log, and its rows. */
   readonly logIndex: LogIndex;
   readonly logSegments: LogSegmentStore;
+  readonly feedback: FeedbackStore;
   readonly control: ControlPlane;
   readonly providerRules: ProviderRules;
   /** Which fields of saved contents are secret. */

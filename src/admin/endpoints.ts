@@ -2,6 +2,7 @@ import type { Endpoint } from "../endpoint.ts";
 import { apiKeyEndpoints } from "./api-keys/api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
 import { configEndpoints } from "./configs.ts";
+import { feedbackEndpoints } from "./feedback.ts";
 import { exclusionEndpoints } from "./guardrails/exclusions.ts";
 import { guardrailEndpoints } from "./guardrails/guardrails.ts";
 import { integrationEndpoints } from "./integrations/integrations.ts";
@@ -33,6 +34,7 @@ import { userEndpoints } from "./users/users.ts";
 export const adminEndpoints: readonly Endpoint[] = [
   ...systemEndpoints,
   ...logEndpoints,
+  ...feedbackEndpoints,
   ...configEndpoints,
   ...guardrailEndpoints,
   ...collectionEndpoints,

@@ -18,6 +18,7 @@ import { createApiKeyStore } from "../db/stores/api-keys.ts";
 import { anyResource, type Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
+import { createFeedbackStore } from "../db/stores/feedback.ts";
 import { createLogSealingStore } from "../db/stores/log-sealing.ts";
 import { createLogSegmentStore } from "../db/stores/log-segments.ts";
 import { createLogStore } from "../db/stores/logs.ts";
@@ -294,7 +295,7 @@ export async function createServices(
   const headerPrefixes = headerPrefixesOf(options);
   const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
-  const { logStore, logIndex, logSegments, redactor, writer, queue } = createLog(options, parts, { providers, createId });
+  const { redactor, writer, queue, ...log } = createLog(options, parts, { providers, createId });
   const guard = createAddressGuard({
     trustedHosts: options.trustedHosts ?? [],
     warn: (message) => warnOf(options)(message),
@@ -323,9 +324,8 @@ export async function createServices(
     bodies: new ByteBudget(limits.heldBodyBytes, timers),
     openSocket: createSocketOutbound({ transport, guard }),
     realtimeOrigins: new Set(options.realtimeOrigins),
-    logStore,
-    logIndex,
-    logSegments,
+    ...log,
+    feedback: createFeedbackStore(parts.database),
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],

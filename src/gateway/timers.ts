@@ -8,6 +8,7 @@ import { type GatewayOptions, logOf, warnOf } from "./options.ts";
 /** How often old log rows are removed, and how many at a time. */
 const purgeEveryMs = 60_000;
 const purgeBatches = 16;
+const purgeRows = 1_000;
 /** How often it is looked whether rows can be indexed. */
 const indexEveryMs = 1_000;
 
@@ -52,6 +53,7 @@ export function startTimers(
   const purgeOld = async () => {
     const time = services.steadyTime() - keepMs;
     while ((await writer.purge(time, purgeBatches)) === purgeBatches);
+    while ((await services.feedback.purge(time, purgeRows)) === purgeRows);
   };
   const stopIndexing = startIndexing(writer, warn);
   const purge = setInterval(() => {

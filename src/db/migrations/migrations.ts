@@ -265,4 +265,12 @@ export const migrations: readonly Migration[] = [
       "CREATE TRIGGER `log_batches_changed` AFTER UPDATE OF `details` ON `log_batches` BEGIN INSERT INTO `log_changes` (`seq`) VALUES (NEW.`seq`); END;",
     ],
   },
+  {
+    id: "0018_feedback",
+    statements: [
+      "CREATE TABLE `feedback` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`api_key_id` text NOT NULL,\n\t`trace_id` text NOT NULL,\n\t`value` integer NOT NULL,\n\t`weight` real NOT NULL,\n\t`metadata` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL\n);",
+      "CREATE INDEX `feedback_by_workspace` ON `feedback` (`organisation_id`,`workspace_id`);",
+      "CREATE INDEX `feedback_by_time` ON `feedback` (`created_at`);",
+    ],
+  },
 ];

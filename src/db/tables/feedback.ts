@@ -1,0 +1,27 @@
+import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+
+/** Ratings of traces. A trace may have several, or no row in the log. */
+export const feedback = sqliteTable(
+  "feedback",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id").notNull(),
+    /** Key of the caller. */
+    apiKeyId: text("api_key_id").notNull(),
+    traceId: text("trace_id").notNull(),
+    /** A whole number from -10 to 10. */
+    value: integer("value").notNull(),
+    /** From 0 to 1. */
+    weight: real("weight").notNull(),
+    metadata: jsonColumn("metadata").notNull(),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [
+    index("feedback_by_workspace").on(table.organisationId, table.workspaceId),
+    index("feedback_by_time").on(table.createdAt),
+  ],
+);
+export type FeedbackRow = typeof feedback.$inferSelect;
