@@ -1,4 +1,5 @@
 import type { Endpoint } from "../endpoint.ts";
+import { analyticsEndpoints } from "./analytics/endpoints.ts";
 import { apiKeyEndpoints } from "./api-keys/api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
 import { configEndpoints } from "./configs.ts";
@@ -34,6 +35,7 @@ import { userEndpoints } from "./users/users.ts";
 export const adminEndpoints: readonly Endpoint[] = [
   ...systemEndpoints,
   ...logEndpoints,
+  ...analyticsEndpoints,
   ...feedbackEndpoints,
   ...configEndpoints,
   ...guardrailEndpoints,

@@ -16,6 +16,7 @@ import type { Redactor } from "../logs/redact.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogDetail, type LogDetails, LogList, type LogRow, type LogSide } from "../schemas/logs.ts";
+import { ownKeys } from "./core/own-keys.ts";
 import { readParameter } from "./core/request.ts";
 import { logFilters, readLogFilter, refuse } from "./log-filter.ts";
 
@@ -79,13 +80,6 @@ async function toDetail(stored: StoredLog, late: readonly HookResults[], redacto
     request: await toSide(request, redactor),
     response: await toSide(response, redactor),
   };
-}
-
-/** Keys of the user behind a call, revoked ones included, and the entry for their tokens. */
-async function ownKeys({ principal, services: { control } }: CallerContext): Promise<ReadonlySet<string>> {
-  const { organisationId, workspaceId, userId, keyId } = principal;
-  const rows = await control.stores.apiKeys.all({ organisationId, workspaceId }, { where: { userId } });
-  return new Set([keyId, ...rows.map(({ id }) => id)]);
 }
 
 /**

@@ -72,6 +72,7 @@ export const indexedFields = {
   seq: { kind: "numbers", of: (_, seq) => seq } satisfies NumberField,
   /** Unix milliseconds of the start. */
   time: numbers(({ id }) => timeOfId(id)),
+  workspace: strings((row) => row.workspace_id),
   apiKey: strings((row) => row.api_key_id),
   user: strings((row) => row.user_id),
   /** Slug of the stored provider. */
@@ -95,6 +96,8 @@ export const indexedFields = {
   outputTokens: numbers(({ usage }) => usage?.output_tokens),
   totalTokens: numbers(({ usage }) => usage?.total_tokens),
   cachedTokens: numbers(({ usage }) => usage?.cached_tokens),
+  /** 1 for a row that is a part of another: its usage and cost are not in the other row. */
+  part: numbers((row) => (row.part_of === undefined ? null : 1)),
   /** US cents. */
   cost: numbers(({ cost }) => cost),
   /** Milliseconds, as the next two. */

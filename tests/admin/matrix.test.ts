@@ -28,6 +28,18 @@ const keys = ["organisation_service_api_keys", "workspace_service_api_keys", "wo
 const ofKeys = (verb: string) => keys.map((family) => `${family}.${verb}`);
 const ofIntegrations = (verb: string) => integrations.map((family) => `${family}.${verb}`);
 
+const analytics = [
+  ...["requests", "cost", "latency", "tokens", "users", "users/requests", "requests/rescued"].map(
+    (name) => `graphs/${name}`,
+  ),
+  ...["errors", "errors/rate", "errors/stacks", "errors/status-codes"].map((name) => `graphs/${name}`),
+  ...["cache/hit-rate", "cache/latency"].map((name) => `graphs/${name}`),
+  ...["feedbacks", "feedbacks/scores", "feedbacks/weighted", "feedbacks/ai-models"].map((name) => `graphs/${name}`),
+  "summary/cache",
+  ...["users", "ai-models", "metadata/{key}", "provider", "ai_service", "model"].map((name) => `groups/${name}`),
+  ...["status_code", "api_key", "config", "prompt", "workspace", "workspaces"].map((name) => `groups/${name}`),
+];
+
 const rules: readonly Rule[] = [
   ...crud("/configs", "any", ["configs"], "{slug}"),
   ["GET /configs/{slug}/versions", "any", "configs.read"],
@@ -105,6 +117,7 @@ const rules: readonly Rule[] = [
   ...crud("/deployments", "admin", ["deployments"]),
   ["GET /deployments/{id}/ping", "admin", "deployments.read"],
   ["GET /audit-logs", "admin", "audit_logs.list"],
+  ...analytics.map((path): Rule => [`GET /analytics/${path}`, "any", "analytics.view"]),
 ];
 
 let gateway: TestGateway;

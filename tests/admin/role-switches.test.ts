@@ -71,6 +71,7 @@ const families: Readonly<Record<string, readonly string[]>> = {
   VirtualKeys: ["providers", "virtual_keys"],
   ApiKeys: ["workspace_user_api_keys", "workspace_service_api_keys"],
   LogMetadata: ["logs"],
+  Analytics: ["analytics"],
 };
 const viewing = ["read", "list", "view", "export", "render"];
 
@@ -95,6 +96,7 @@ for (const role of ["member", "manager"]) {
     ["View", "Guardrails"],
     ["View", "VirtualKeys"],
     ["View", "LogMetadata"],
+    ["View", "Analytics"],
     ["Write", "Configs"],
     ["Write", "Prompts"],
     ["Write", "Guardrails"],

@@ -83,7 +83,7 @@ const ownNames = [...inferenceEndpoints, ...adminEndpoints]
   .filter((row) => !("operation" in row) || row.operation === undefined)
   .filter(({ path }) => path.startsWith("/v1/"))
   .map(({ path }) => path.split("/")[2] ?? "");
-const plannedNames = ["analytics", "cache", "feedback", "mcp-integrations", "mcp-servers", "otel", "policies"];
+const plannedNames = ["cache", "mcp-integrations", "mcp-servers", "otel", "policies"];
 
 for (const name of new Set([...ownNames, ...plannedNames])) {
   test(`/v1/${name} never goes to a provider, and /v1/proxy/${name} does`, async () => {

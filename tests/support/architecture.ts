@@ -56,7 +56,7 @@ const folderOrders: Readonly<Record<string, readonly string[]>> = {
   inference: "facts target call stream adapt guard pipeline passthrough realtime files batches records routes".split(
     " ",
   ),
-  admin: "core guardrails integrations prompts policies api-keys users scim organisation".split(" "),
+  admin: "core analytics guardrails integrations prompts policies api-keys users scim organisation".split(" "),
   // every other folder is a provider's, which may build on another provider
   providers: "core auth shared openai-compatible".split(" "),
 };

@@ -1,0 +1,164 @@
+import * as v from "valibot";
+import { readLogSight } from "../../endpoint/role.ts";
+import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
+import { createPause } from "../../lib/pace.ts";
+import { type FieldName, metadataField } from "../../log-index/fields.ts";
+import { pointsBetween, startOfPoint, widthOf } from "../../log-index/measures.ts";
+import { type RowBlock, scanRows } from "../../log-index/scan-rows.ts";
+import { CacheSummary, type GraphName, graphResponses, groupResponse } from "../../schemas/analytics.ts";
+import { defineRead } from "../core/endpoint.ts";
+import { ownKeys } from "../core/own-keys.ts";
+import { readPage } from "../core/request.ts";
+import { type AnalyticsCall, commonParameters, readFeedbackBounds, readRequestFilter, readScope } from "./filters.ts";
+import { graphs } from "./graphs.ts";
+import { type Grouping, GroupRun, groupings, groupParameters, readGroupQuery } from "./groups.ts";
+import { visitParts } from "./sums.ts";
+import { type FeedbackIndex, feedbackTest, readFeedback } from "./trace-feedback.ts";
+
+/** What a call needs besides the requests it names. */
+interface Needs {
+  readonly widest?: "workspace" | "organisation";
+  readonly readsFeedback?: boolean | undefined;
+}
+
+/** The requests of a call, not yet read. */
+interface Requests {
+  readonly from: number;
+  readonly to: number;
+  readonly feedback: FeedbackIndex | undefined;
+  /** Visits them all, and rows that are parts of them. */
+  scan(fields: readonly FieldName[], visit: (block: RowBlock, isPart: boolean) => void): Promise<void>;
+}
+
+/**
+ * Reads which requests a call is about, and which of them the caller may see.
+ *
+ * @throws {InvalidRequestError} AB01, naming the parameter.
+ */
+async function readRequests(call: AnalyticsCall, needs: Needs): Promise<Requests> {
+  const { query, context } = call;
+  const { tests, testedFields, conditions, from, to, ...range } = readRequestFilter(query);
+  const bounds = readFeedbackBounds(query);
+  const scope = await readScope(call, needs.widest ?? "workspace");
+  const { others } = await readLogSight(context);
+  const own = others ? [] : [{ field: "apiKey", oneOf: await ownKeys(context) } as const];
+  const { services } = context;
+  const feedback = needs.readsFeedback || bounds ? await readFeedback(services.feedback, scope) : undefined;
+  const withBounds = bounds && feedback ? [...tests, feedbackTest(feedback, bounds)] : tests;
+  const forBounds: FieldName[] = bounds ? ["trace", "workspace"] : [];
+  return {
+    from,
+    to,
+    feedback,
+    scan: (fields, visit) =>
+      scanRows(
+        services.logIndex,
+        scope,
+        {
+          ...range,
+          conditions: [...conditions, ...own],
+          tests: withBounds,
+          fields: [...new Set<FieldName>(["part", ...fields, ...testedFields, ...forBounds])],
+        },
+        (block) => visitParts(block, visit),
+      ),
+  };
+}
+
+/** Computes a graph. */
+async function readGraph(call: AnalyticsCall, name: GraphName) {
+  const graph = graphs[name];
+  // graphs have no pages, but a wrong number is refused here too
+  readPage(call.query);
+  const requests = await readRequests(call, { readsFeedback: graph.readsFeedback });
+  const { from, to, feedback } = requests;
+  const width = widthOf(from, to);
+  const starts = pointsBetween(from, to, width);
+  const first = starts[0] ?? startOfPoint(from, width);
+  const pointOf = (time: number) => Math.floor((time - first) / width);
+  const run = graph.start({ points: starts.length, pointOf, feedback, pause: createPause() });
+  await requests.scan(["time", ...graph.fields], (block, isPart) => {
+    const times = block.numbers("time");
+    const places = new Uint32Array(times.length);
+    for (let row = 0; row < times.length; row++) places[row] = pointOf(times[row] ?? 0);
+    if (isPart) run.addParts?.(block, places);
+    else run.add(block, places);
+  });
+  const { summary, point, rows } = await run.finish();
+  const data_points = rows ?? starts.map((start, at) => ({ timestamp: new Date(start).toISOString(), ...point?.(at) }));
+  return { summary, data_points, object: "analytics-graph" };
+}
+
+async function readCacheSummary(call: AnalyticsCall) {
+  readPage(call.query);
+  const requests = await readRequests(call, {});
+  let total_requests = 0;
+  await requests.scan([], ({ length }, isPart) => {
+    if (!isPart) total_requests += length;
+  });
+  // no request has a cache status yet
+  return { summary: { hits: 0, avg_latency: 0, total_requests, cache_speedup: 0 }, object: "analytics-summary" };
+}
+
+/** Slugs of workspaces by their ids, deleted ones included. */
+async function workspaceNames({ stores, tenant }: AnalyticsCall): Promise<(id: string) => string> {
+  const rows = await stores.workspaces.all(tenant);
+  const slugs = new Map(rows.map(({ id, slug }) => [id, slug]));
+  return (id) => slugs.get(id) ?? id;
+}
+
+/** Computes groups. */
+async function readGroups(call: AnalyticsCall, grouping: Grouping) {
+  const query = readGroupQuery(call.query, grouping);
+  const requests = await readRequests(call, {
+    widest: grouping.isOrganisationWide ? "organisation" : "workspace",
+    readsFeedback: query.readsFeedback,
+  });
+  const used = query.readsFeedback ? requests.feedback : undefined;
+  const field = grouping.field ?? metadataField(call.params.metadataKey ?? "");
+  const nameOf = field === "workspace" ? await workspaceNames(call) : (value: string) => value;
+  const run = new GroupRun({ grouping, query, field, nameOf }, used, createPause());
+  await requests.scan(run.fields, (block, isPart) => run.add(block, isPart));
+  const { total, data } = await run.finish();
+  return { object: "list", ...(query.hasTotal && { total }), data };
+}
+
+const row = {
+  method: "GET",
+  tag: "Analytics",
+  access: { keys: "any", scopes: ["analytics.view"] },
+} as const;
+
+const withGroupParameters: readonly QueryParameter[] = [...commonParameters, ...groupParameters];
+
+/** Endpoints of analytics. */
+export const analyticsEndpoints: readonly AdminEndpoint[] = [
+  ...(Object.keys(graphs) as GraphName[]).map((name) =>
+    defineRead({
+      ...row,
+      path: `/v1/analytics/graphs/${name}`,
+      summary: graphs[name].summary,
+      query: commonParameters,
+      response: graphResponses[name],
+      handle: (call) => readGraph(call, name),
+    }),
+  ),
+  defineRead({
+    ...row,
+    path: "/v1/analytics/summary/cache",
+    summary: "What cached responses saved",
+    query: commonParameters,
+    response: CacheSummary,
+    handle: readCacheSummary,
+  }),
+  ...Object.entries(groupings).map(([name, grouping]) =>
+    defineRead({
+      ...row,
+      path: `/v1/analytics/groups/${name}`,
+      summary: grouping.summary,
+      query: withGroupParameters,
+      response: groupResponse(grouping.value, grouping.field === "status" ? v.number() : v.string()),
+      handle: (call) => readGroups(call, grouping),
+    }),
+  ),
+];

@@ -1,0 +1,210 @@
+import type { StringFieldName } from "../../log-index/fields.ts";
+import type { Pause } from "../../log-index/measures.ts";
+import type { RowBlock } from "../../log-index/scan-rows.ts";
+import { type Page, readChoice, readPage, refuseField } from "../core/request.ts";
+import { readItems } from "./filters.ts";
+import {
+  collectFigures,
+  createMeasures,
+  type Figure,
+  feedbackColumns,
+  figureOf,
+  type GroupColumnName,
+  groupColumns,
+  needFeedback,
+} from "./group-columns.ts";
+import { Interned, type Places } from "./sums.ts";
+import type { FeedbackIndex } from "./trace-feedback.ts";
+
+/** A field that requests are grouped by. */
+type GroupField = StringFieldName | "status";
+
+/** A way to group requests. */
+export interface Grouping {
+  readonly summary: string;
+  /** Name of the group's value in the response. */
+  readonly value: string;
+  /** Absent: the metadata key in the path. */
+  readonly field?: GroupField;
+  /** Columns without `columns` in the query. Default all but those of feedback. */
+  readonly columns?: readonly GroupColumnName[];
+  /** Figures that are strings in the response. */
+  readonly asStrings?: readonly string[];
+  /** An admin key that names no workspace sees the groups of all. */
+  readonly isOrganisationWide?: boolean;
+}
+
+const workspaces: Grouping = {
+  summary: "Requests by workspace",
+  value: "workspace",
+  field: "workspace",
+  isOrganisationWide: true,
+};
+
+/** Every way to group requests, by the end of its path. */
+export const groupings: Readonly<Record<string, Grouping>> = {
+  users: {
+    summary: "Requests by user",
+    value: "user",
+    field: "endUser",
+    columns: ["cost"],
+    asStrings: ["requests", "cost"],
+  },
+  "ai-models": {
+    summary: "Requests by model, counts only",
+    value: "ai_model",
+    field: "model",
+    columns: [],
+    asStrings: ["requests"],
+  },
+  "metadata/:metadataKey": {
+    summary: "Requests by the value of a metadata key",
+    value: "metadata_value",
+    columns: ["cost", "avg_tokens", "avg_weighted_feedback", "requests_with_feedback", "last_seen"],
+  },
+  provider: { summary: "Requests by stored provider", value: "provider", field: "virtualKey" },
+  ai_service: { summary: "Requests by provider", value: "ai_service", field: "provider" },
+  model: { summary: "Requests by model", value: "model", field: "model" },
+  status_code: { summary: "Requests by status", value: "status_code", field: "status" },
+  api_key: { summary: "Requests by API key", value: "api_key", field: "apiKey" },
+  config: { summary: "Requests by config", value: "config", field: "config" },
+  prompt: { summary: "Requests by prompt", value: "prompt", field: "prompt" },
+  workspace: workspaces,
+  workspaces,
+};
+
+const allColumns = Object.keys(groupColumns) as GroupColumnName[]; // its own keys
+
+const defaultColumns = allColumns.filter((name) => !feedbackColumns.includes(name));
+
+/** What a call wants of the groups. */
+interface GroupQuery {
+  readonly columns: readonly GroupColumnName[];
+  /** Undefined: by the group's value. */
+  readonly orderBy: GroupColumnName | "requests" | undefined;
+  readonly isAscending: boolean;
+  readonly hasTotal: boolean;
+  readonly page: Page;
+  readonly readsFeedback: boolean;
+}
+
+const isColumn = (name: string): name is GroupColumnName => Object.hasOwn(groupColumns, name);
+
+/** Query parameters of group endpoints. */
+export const groupParameters = [
+  { name: "columns", description: `Columns, separated by commas: ${allColumns.join(", ")}` },
+  { name: "order_by", description: "requests, a column or the name of the group's value; default requests" },
+  { name: "order_by_type", description: "asc or desc; default desc" },
+  { name: "include_total", description: "false leaves out the number of all groups; default true" },
+];
+
+/** Reads columns, order and page. */
+export function readGroupQuery(query: URLSearchParams, grouping: Grouping): GroupQuery {
+  const fixed = ["requests", grouping.value];
+  const asked = readItems(query, "columns")?.filter((name) => !fixed.includes(name));
+  const columns = (asked ?? grouping.columns ?? defaultColumns).map((name) =>
+    isColumn(name) ? name : refuseField("columns", `must be some of ${allColumns.join(", ")}`),
+  );
+  const orderBy = readChoice(query, "order_by", ["requests", grouping.value, ...allColumns]) ?? "requests";
+  const isOfValue = orderBy === grouping.value;
+  return {
+    columns,
+    orderBy: isOfValue ? undefined : isColumn(orderBy) ? orderBy : "requests",
+    isAscending: readChoice(query, "order_by_type", ["asc", "desc"]) === "asc",
+    hasTotal: readChoice(query, "include_total", ["true", "false", "1", "0"])?.match(/false|0/) == null,
+    page: readPage(query),
+    readsFeedback: needFeedback(isColumn(orderBy) ? [...columns, orderBy] : columns),
+  };
+}
+
+/** Most groups of a call: they stand in memory until they are sorted. */
+const maxGroups = 1_000_000;
+
+/** What groups are made by. */
+interface GroupRunOptions {
+  readonly grouping: Grouping;
+  readonly query: GroupQuery;
+  readonly field: GroupField;
+  /** What the response shows for the value of a group. */
+  nameOf(value: string): string;
+}
+
+/** Groups of requests while they are found. */
+export class GroupRun {
+  readonly #grouping: Grouping;
+  readonly #query: GroupQuery;
+  readonly #field: GroupField;
+  readonly #nameOf: (value: string) => string;
+  readonly #groups = new Interned();
+  readonly #measures: ReturnType<typeof createMeasures>;
+
+  constructor({ grouping, query, field, nameOf }: GroupRunOptions, feedback: FeedbackIndex | undefined, pause: Pause) {
+    this.#grouping = grouping;
+    this.#query = query;
+    this.#field = field;
+    this.#nameOf = nameOf;
+    const { columns, orderBy } = query;
+    const needed = orderBy === undefined || orderBy === "requests" ? columns : [...columns, orderBy];
+    this.#measures = createMeasures(needed, feedback, pause);
+  }
+
+  get fields() {
+    return [...this.#measures.fields, this.#field];
+  }
+
+  add(block: RowBlock, isPart: boolean): void {
+    const places = this.#placesOf(block);
+    const groups = this.#groups.values.length;
+    if (groups > maxGroups) refuseField("time_of_generation_min", `has more than ${maxGroups} groups: ask for less`);
+    this.#measures.add(block, { places, groups, isPart });
+  }
+
+  #placesOf(block: RowBlock): Places {
+    const field = this.#field;
+    if (field === "status") return this.#groups.placesOfNumbers(block.numbers(field));
+    return this.#groups.placesOf(block.strings(field));
+  }
+
+  /** Groups of the page, and how many there are. */
+  async finish(): Promise<{ total: number; data: Record<string, unknown>[] }> {
+    const { page } = this.#query;
+    await collectFigures(this.#measures.tallies, this.#groups.values.length);
+    const order = await this.#order();
+    const data: Record<string, unknown>[] = [];
+    for (const group of order.slice(page.offset, page.offset + page.limit)) data.push(await this.#toRow(group));
+    return { total: order.length, data };
+  }
+
+  /** Groups in the wanted order; those without a figure stand last. */
+  async #order(): Promise<number[]> {
+    const { orderBy, isAscending } = this.#query;
+    const { values } = this.#groups;
+    const figures: Figure[] = [];
+    for (let group = 0; group < values.length; group++) {
+      const figure = orderBy === undefined ? this.#valueOf(group) : figureOf(this.#measures.tallies, orderBy, group);
+      figures.push(figure instanceof Promise ? await figure : figure);
+    }
+    const sign = isAscending ? 1 : -1;
+    return Array.from(values.keys()).sort((a, b) => {
+      const [one = null, other = null] = [figures[a], figures[b]];
+      if (one === null || other === null) return Number(one === null) - Number(other === null) || a - b;
+      if (one !== other) return one < other ? -sign : sign;
+      return (values[a] ?? "") < (values[b] ?? "") ? -1 : 1;
+    });
+  }
+
+  #valueOf(group: number): string | number {
+    const value = this.#groups.values[group] ?? "";
+    return this.#field === "status" ? Number(value) : this.#nameOf(value);
+  }
+
+  async #toRow(group: number): Promise<Record<string, unknown>> {
+    const row: Record<string, unknown> = { [this.#grouping.value]: this.#valueOf(group) };
+    const { asStrings = [] } = this.#grouping;
+    for (const name of ["requests" as const, ...this.#query.columns]) {
+      const figure = await figureOf(this.#measures.tallies, name, group);
+      row[name] = asStrings.includes(name) ? String(figure) : figure;
+    }
+    return { ...row, object: "analytics-group" };
+  }
+}

@@ -1,0 +1,195 @@
+import type { RowBlock } from "../../log-index/scan-rows.ts";
+
+/** For each row of a block the place of what it counts for: a point of a graph, or a group. */
+export type Places = Uint32Array;
+
+/** A sum for each place, 0 at first; grows as places are added. */
+export class Sums {
+  #values: Float64Array;
+
+  /** @param places Places to start with. */
+  constructor(places = 64) {
+    this.#values = new Float64Array(Math.max(1, places));
+  }
+
+  /** Makes room for a number of places. */
+  reserve(places: number): void {
+    if (places <= this.#values.length) return;
+    const larger = new Float64Array(Math.max(places, this.#values.length * 2));
+    larger.set(this.#values);
+    this.#values = larger;
+  }
+
+  at(place: number): number {
+    return this.#values[place] ?? 0;
+  }
+
+  add(place: number, value: number): void {
+    this.#values[place] = (this.#values[place] ?? 0) + value;
+  }
+
+  /** Counts rows; with `which` those that have a 1 there. */
+  countRows(places: Places, which?: Uint8Array): void {
+    const values = this.#values;
+    for (let row = 0; row < places.length; row++) {
+      const place = places[row] ?? 0;
+      values[place] = (values[place] ?? 0) + (which === undefined ? 1 : (which[row] ?? 0));
+    }
+  }
+
+  /** Adds a number of each row. Rows with NaN have no number. */
+  addRows(places: Places, added: Float64Array): void {
+    const values = this.#values;
+    for (let row = 0; row < places.length; row++) {
+      const value = added[row] ?? 0;
+      const place = places[row] ?? 0;
+      if (!Number.isNaN(value)) values[place] = (values[place] ?? 0) + value;
+    }
+  }
+
+  /** Has the least number of the rows in each place, above 0. */
+  keepLeast(places: Places, numbers: Float64Array): void {
+    const values = this.#values;
+    for (let row = 0; row < places.length; row++) {
+      const place = places[row] ?? 0;
+      const known = values[place] ?? 0;
+      const number = numbers[row] ?? 0;
+      if (known === 0 || number < known) values[place] = number;
+    }
+  }
+
+  /** Has the greatest number of the rows in each place, above 0. */
+  keepMost(places: Places, numbers: Float64Array): void {
+    const values = this.#values;
+    for (let row = 0; row < places.length; row++) {
+      const place = places[row] ?? 0;
+      const number = numbers[row] ?? 0;
+      if (number > (values[place] ?? 0)) values[place] = number;
+    }
+  }
+
+  total(): number {
+    return this.#values.reduce((sum, value) => sum + value, 0);
+  }
+}
+
+/** US cents without the noise of sums of fractions: costs are whole nano-dollars. */
+export const toCents = (cost: number): number => Math.round(cost * 1e7) / 1e7;
+
+/** Calls for a block with the rows that are requests, and with those that are parts of other rows. */
+export function visitParts(block: RowBlock, visit: (block: RowBlock, isPart: boolean) => void): void {
+  const parts = block.numbers("part");
+  const isPart = (place: number) => parts[place] === 1;
+  if (!parts.includes(1)) {
+    visit(block, false);
+    return;
+  }
+  visit(block.pick(isPart), true);
+  const requests = block.pick((place) => !isPart(place));
+  if (requests.length > 0) visit(requests, false);
+}
+
+/** Status of an open realtime session, which is a success. */
+const sessionOpened = 101;
+
+/** Rows of a block that failed: 1 for those whose status is neither 2xx nor that of a session. */
+export function failuresOf(block: RowBlock): Uint8Array {
+  const statuses = block.numbers("status");
+  const failed = new Uint8Array(statuses.length);
+  for (let row = 0; row < statuses.length; row++) {
+    const status = statuses[row] ?? 0;
+    failed[row] = (status >= 200 && status <= 299) || status === sessionOpened ? 0 : 1;
+  }
+  return failed;
+}
+
+/** Numbers of strings, in the order in which they were first seen. */
+export class Interned {
+  readonly #places = new Map<string, number>();
+  readonly values: string[] = [];
+
+  placeOf(value: string): number {
+    const known = this.#places.get(value);
+    if (known !== undefined) return known;
+    const place = this.values.length;
+    this.#places.set(value, place);
+    this.values.push(value);
+    return place;
+  }
+
+  /** For each row the place of its number as a string. */
+  placesOfNumbers(numbers: Float64Array): Places {
+    const places = new Uint32Array(numbers.length);
+    const known = new Map<number, number>();
+    for (let row = 0; row < numbers.length; row++) {
+      const number = numbers[row] ?? 0;
+      let place = known.get(number);
+      if (place === undefined) {
+        place = this.placeOf(String(number));
+        known.set(number, place);
+      }
+      places[row] = place;
+    }
+    return places;
+  }
+
+  /** For each row the place of its string; rows without one have that of "". */
+  placesOf({ codes, values }: ReturnType<RowBlock["strings"]>): Places {
+    const places = new Uint32Array(codes.length);
+    const known = new Int32Array(values.size + 1).fill(-1);
+    for (let row = 0; row < codes.length; row++) {
+      const code = codes[row] ?? 0;
+      let place = known[code] ?? -1;
+      if (place < 0) {
+        place = this.placeOf(code === 0 ? "" : values.at(code - 1));
+        known[code] = place;
+      }
+      places[row] = place;
+    }
+    return places;
+  }
+}
+
+/** Sets of small whole numbers, one for each place. */
+export class NumberSets {
+  readonly #bits: Uint32Array[] = [];
+  readonly #sizes: number[] = [];
+
+  add(place: number, member: number): void {
+    const word = member >>> 5;
+    let bits = this.#bits[place];
+    if (!bits || word >= bits.length) {
+      const larger = new Uint32Array(Math.max(word + 1, 2 * (bits?.length ?? 4)));
+      if (bits) larger.set(bits);
+      this.#bits[place] = larger;
+      bits = larger;
+    }
+    const bit = 1 << (member & 31);
+    const before = bits[word] ?? 0;
+    if ((before & bit) !== 0) return;
+    bits[word] = before | bit;
+    this.#sizes[place] = (this.#sizes[place] ?? 0) + 1;
+  }
+
+  sizeOf(place: number): number {
+    return this.#sizes[place] ?? 0;
+  }
+}
+
+/** Counts by place and number. */
+export class CountsByNumber {
+  readonly #counts: (Map<number, number> | undefined)[] = [];
+  readonly total = new Map<number, number>();
+
+  add(place: number, number: number): void {
+    const counts = this.#counts[place] ?? new Map<number, number>();
+    this.#counts[place] = counts;
+    counts.set(number, (counts.get(number) ?? 0) + 1);
+    this.total.set(number, (this.total.get(number) ?? 0) + 1);
+  }
+
+  /** Numbers of a place with their counts, ascending. */
+  at(place: number): [number: number, count: number][] {
+    return [...(this.#counts[place] ?? [])].sort(([a], [b]) => a - b);
+  }
+}

@@ -1,0 +1,102 @@
+import * as v from "valibot";
+
+const number = v.number();
+const time = { timestamp: v.string() };
+
+function graph(summary: v.ObjectEntries, point: v.ObjectEntries) {
+  return v.object({
+    summary: v.object(summary),
+    data_points: v.array(v.object(point)),
+    object: v.literal("analytics-graph"),
+  });
+}
+
+const total = { total: number };
+const average = { total: number, avg: number };
+const latency = { avg: number, p50: number, p90: number, p99: number };
+
+/** Responses of the graphs, by the end of their paths. Points without a `timestamp` are not over time. */
+export const graphResponses = {
+  requests: graph(total, { ...time, ...total }),
+  cost: graph(average, { ...time, ...average }),
+  latency: graph(latency, { ...time, ...latency }),
+  tokens: graph(average, { ...time, ...average }),
+  users: graph(total, { ...time, ...total }),
+  "users/requests": graph({ total: number, unique: number, avg: number }, { ...time, avg: number }),
+  errors: graph(total, { ...time, ...total }),
+  "errors/rate": graph({ rate: number }, { ...time, rate: number }),
+  "errors/stacks": graph(total, {
+    ...time,
+    stats: v.array(v.object({ response_status_code: number, count: number })),
+  }),
+  "errors/status-codes": graph(
+    { total_errors: number, unique_error_codes: number },
+    { status_code: number, count: number },
+  ),
+  "requests/rescued": graph(
+    { retry: number, fallback: number },
+    { ...time, retry: v.array(v.object({ retry_success_count: number, count: number })), fallback: number },
+  ),
+  "cache/hit-rate": graph(
+    { total: number, rate: number },
+    {
+      ...time,
+      simple_hits: number,
+      semantic_hits: number,
+      rate: number,
+      cumulative_simple_cache_savings: number,
+      cumulative_semantic_cache_savings: number,
+    },
+  ),
+  "cache/latency": graph({}, { ...time, avg: number }),
+  feedbacks: graph(total, { ...time, ...total }),
+  "feedbacks/scores": graph(total, { score: number, total: number }),
+  "feedbacks/weighted": graph({ avg: number }, { ...time, avg: number }),
+  "feedbacks/ai-models": graph({}, { ai_model: v.string(), total: number, avg_weighted_feedback: number }),
+} as const;
+
+/** End of the path of a graph. */
+export type GraphName = keyof typeof graphResponses;
+
+/** Response of `GET /analytics/summary/cache`. Latencies in milliseconds. */
+export const CacheSummary = v.object({
+  summary: v.object({ hits: number, avg_latency: number, total_requests: number, cache_speedup: number }),
+  object: v.literal("analytics-summary"),
+});
+
+const text = v.string();
+/** Columns of groups that are asked for with `columns`; null where a group has nothing to compute them from. */
+const columns = {
+  cost: v.nullable(v.union([number, text])),
+  total_tokens: number,
+  avg_tokens: number,
+  avg_input_tokens: number,
+  avg_output_tokens: number,
+  avg_latency: number,
+  p95_latency: v.nullable(number),
+  p99_latency: v.nullable(number),
+  success_rate: number,
+  error_count: number,
+  cache_hit_rate: number,
+  first_seen: text,
+  last_seen: text,
+  avg_weighted_feedback: v.nullable(number),
+  requests_with_feedback: number,
+};
+
+/** Response of a group endpoint. */
+export function groupResponse(name: string, value: v.GenericSchema) {
+  return v.object({
+    object: v.literal("list"),
+    /** Groups on all pages; absent with `include_total=false`. */
+    total: v.optional(number),
+    data: v.array(
+      v.object({
+        [name]: value,
+        requests: v.union([number, text]),
+        ...v.partial(v.object(columns)).entries,
+        object: v.literal("analytics-group"),
+      }),
+    ),
+  });
+}

@@ -1,0 +1,400 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { scopesOfKind } from "../../src/auth/scopes.ts";
+import { createFeedbackStore } from "../../src/db/stores/feedback.ts";
+import { timeOfId } from "../../src/lib/ids.ts";
+import type { LogDetails } from "../../src/schemas/logs.ts";
+import {
+  graphNames,
+  pick,
+  type Rating,
+  type RowFilter,
+  randomRows,
+  recomputeGraph,
+  recomputeGroup,
+  storeRows,
+  whole,
+} from "../support/analytics.ts";
+import { call, createOrganisation, done } from "../support/control.ts";
+import { adminKey, createRandom, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import { addPerson } from "../support/people.ts";
+
+type Figures = Record<string, unknown>;
+
+const random = createRandom(20260131);
+const start = Date.UTC(2026, 0, 1);
+const ratings: Rating[] = [];
+let rows: LogDetails[] = [];
+/** Rows of another workspace of the organisation. */
+let siblings: LogDetails[] = [];
+let gateway: TestGateway;
+let own = { organisationId: "", workspaceId: "" };
+
+before(async () => {
+  gateway = await createTestGateway({ inFile: true });
+  const { data } = await done<{ data: { id: string; organisation_id: string }[] }>(
+    call(gateway, "GET /admin/workspaces"),
+  );
+  own = { organisationId: data[0]?.organisation_id ?? "", workspaceId: data[0]?.id ?? "" };
+  const database = await gateway.openFile();
+  const foreign = await createOrganisation(database, "other");
+  const sibling = await done<{ id: string }>(call(gateway, "POST /admin/workspaces", { body: { name: "Sibling" } }));
+  // the same time and the same traces: only the tenant differs
+  for (const tenant of [foreign, { ...own, workspaceId: sibling.id }]) {
+    siblings = randomRows(random, tenant, { count: 300, start, stepMs: 400_000 });
+    await storeRows(database, random, { tenant, rows: siblings, tail: 2 });
+  }
+  rows = randomRows(random, own, { count: 1_200, start, stepMs: 200_000 });
+  await storeRows(database, random, { tenant: own, rows, tail: 9 });
+  for (let index = 0; index < 150; index++) {
+    const weight = pick(random, [0, 0.25, 0.5, 1]);
+    ratings.push({ trace_id: `trace-${Math.floor(random() * 500)}`, value: Math.floor(random() * 21) - 10, weight });
+  }
+  const send = (body: unknown, key: string) => done(call(gateway, "POST /feedback", { key, body }));
+  for (let at = 0; at < ratings.length; at += 50) await send(ratings.slice(at, at + 50), workspaceKey);
+  const noise = Array.from({ length: 90 }, (_, index) => ({ trace_id: `trace-${index}`, value: 10 }));
+  const { organisationId, workspaceId } = foreign;
+  await createFeedbackStore(database).add(
+    { organisationId, workspaceId },
+    noise.map(({ trace_id, value }) => ({
+      id: crypto.randomUUID(),
+      organisationId,
+      workspaceId,
+      apiKeyId: "key-1",
+      traceId: trace_id,
+      value,
+      weight: 1,
+      metadata: {},
+      createdAt: start,
+      lastUpdatedAt: 0,
+    })),
+  );
+});
+after(() => gateway.close());
+
+const list = (text: string) => text.split(",");
+const within = (value: number | null | undefined, least: number, most: number) =>
+  value !== null && value !== undefined && value >= least && value <= most;
+const meanRating = (trace: string): number | undefined => {
+  const found = ratings.filter(({ trace_id }) => trace_id === trace);
+  const total = found.reduce((sum, { value, weight }) => sum + value * weight, 0);
+  return found.length === 0 ? undefined : total / found.length;
+};
+
+/** Every filter, with the rows it must find. */
+const filters: Readonly<Record<string, RowFilter>> = {
+  none: { query: {}, test: () => true },
+  total_units: {
+    query: { total_units_min: "1000", total_units_max: "4000" },
+    test: ({ usage }) => within(usage?.total_tokens, 1_000, 4_000),
+  },
+  prompt_token: { query: { prompt_token_max: "2500" }, test: ({ usage }) => within(usage?.input_tokens, 0, 2_500) },
+  completion_token: {
+    query: { completion_token_min: "400" },
+    test: ({ usage }) => within(usage?.output_tokens, 400, 1e9),
+  },
+  cost: { query: { cost_min: "0.25", cost_max: "0.75" }, test: ({ cost }) => within(cost, 0.25, 0.75) },
+  status_code: { query: { status_code: "429, 503" }, test: ({ status }) => [429, 503].includes(status) },
+  virtual_keys: { query: { virtual_keys: "main,other" }, test: (row) => row.virtual_key === "main" },
+  configs: { query: { configs: "pc-b" }, test: ({ config }) => config === "pc-b" },
+  prompt_slug: { query: { prompt_slug: "pp-a,pp-b" }, test: (row) => row.prompt_slug !== undefined },
+  trace_id: {
+    query: { trace_id: "trace-1,trace-2,trace-77" },
+    test: ({ trace_id }) => list("trace-1,trace-2,trace-77").includes(trace_id),
+  },
+  span_id: { query: { span_id: "span-3,span-4" }, test: ({ span_id }) => ["span-3", "span-4"].includes(span_id ?? "") },
+  api_key_ids: { query: { api_key_ids: "key-2" }, test: (row) => row.api_key_id === "key-2" },
+  metadata: {
+    query: { metadata: '{"team":"red","odd \\"key\\"":"x"}' },
+    test: ({ metadata }) => metadata.team === "red" && metadata['odd "key"'] === "x",
+  },
+  ai_org_model: {
+    query: { ai_org_model: "openai__m-1,anthropic__m__3" },
+    test: ({ provider, model }) => ["openai__m-1", "anthropic__m__3"].includes(`${provider}__${model}`),
+  },
+  weighted_feedback: {
+    query: { weighted_feedback_min: "-2", weighted_feedback_max: "3" },
+    test: ({ trace_id }) => within(meanRating(trace_id), -2, 3),
+  },
+  nothing: { query: { cache_status: "HIT" }, test: () => false },
+};
+
+const hour = 3_600_000;
+/** Periods with points of each width. */
+const periods = {
+  minutes: { from: start + 20 * hour + 1, to: start + 21 * hour },
+  hours: { from: start + 7.5 * hour, to: start + 31.5 * hour },
+  days: { from: start - 1, to: start + 60 * 24 * hour },
+  weeks: { from: start - 100 * 24 * hour, to: start + 60 * 24 * hour },
+};
+
+/** Numbers may differ where the order of additions does. */
+function assertClose(actual: unknown, wanted: unknown, path: string): void {
+  if (typeof actual === "number" && typeof wanted === "number") {
+    assert.ok(Math.abs(actual - wanted) <= 1e-9 * Math.max(1, Math.abs(wanted)), `${path}: ${actual}, not ${wanted}`);
+  } else if (typeof wanted === "object" && wanted !== null && typeof actual === "object" && actual !== null) {
+    assert.deepEqual(Object.keys(actual), Object.keys(wanted), path);
+    for (const [name, value] of Object.entries(wanted))
+      assertClose(Reflect.get(actual, name), value, `${path}.${name}`);
+  } else {
+    assert.equal(actual, wanted, path);
+  }
+}
+
+function toQuery({ from, to }: { from: number; to: number }, query: Readonly<Record<string, string>> = {}): string {
+  const times = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+  return `${new URLSearchParams({ time_of_generation_min: times.from, time_of_generation_max: times.to, ...query })}`;
+}
+
+const read = (path: string, key: string = workspaceKey) =>
+  done<Figures>(call(gateway, `GET /analytics/${path}`, { key }));
+
+function rowsOf({ from, to }: { from: number; to: number }, { test: isWanted }: RowFilter): LogDetails[] {
+  return rows.filter((row) => timeOfId(row.id) >= from && timeOfId(row.id) <= to && isWanted(row));
+}
+
+for (const name of graphNames) {
+  test(`graphs/${name} is what a slow computation from the rows gives, for every filter and width of points`, async () => {
+    for (const [filterName, filter] of Object.entries(filters)) {
+      const period = filterName === "none" ? Object.values(periods) : [periods.days];
+      for (const { from, to } of period) {
+        const shown = await read(`graphs/${name}?${toQuery({ from, to }, filter.query)}`);
+        const wanted = recomputeGraph(name, { all: rowsOf({ from, to }, filter), from, to, ratings });
+        assertClose(shown, wanted, `${name} ${filterName}`);
+      }
+    }
+  });
+}
+
+test("the filters of the tests find some rows, and not all", () => {
+  for (const [name, filter] of Object.entries(filters)) {
+    const { length } = rowsOf(periods.days, filter);
+    const isSpecial = name === "none" || name === "nothing";
+    assert.ok(isSpecial || (length > 0 && length < rows.length), `${name}: ${length}`);
+  }
+});
+
+test("summary/cache counts the requests", async () => {
+  const shown = await read(`summary/cache?${toQuery(periods.days)}`);
+  const summary = { hits: 0, avg_latency: 0, total_requests: whole(rows).length, cache_speedup: 0 };
+  assert.deepEqual(shown, { summary, object: "analytics-summary" });
+});
+
+const columns =
+  "cost,total_tokens,avg_tokens,avg_input_tokens,avg_output_tokens,avg_latency,p95_latency,p99_latency,success_rate,error_count,cache_hit_rate,first_seen,last_seen,avg_weighted_feedback,requests_with_feedback";
+
+/** Group endpoints: the name of the value, and the value of a row. */
+const groupings: Readonly<Record<string, readonly [value: string, of: (row: LogDetails) => string | number]>> = {
+  users: ["user", ({ metadata }) => metadata._user ?? ""],
+  "ai-models": ["ai_model", ({ model }) => model ?? ""],
+  "metadata/team": ["metadata_value", ({ metadata }) => metadata.team ?? ""],
+  "metadata/odd%20%22key%22": ["metadata_value", ({ metadata }) => metadata['odd "key"'] ?? ""],
+  provider: ["provider", (row) => row.virtual_key ?? ""],
+  ai_service: ["ai_service", ({ provider }) => provider ?? ""],
+  model: ["model", ({ model }) => model ?? ""],
+  status_code: ["status_code", ({ status }) => status],
+  api_key: ["api_key", (row) => row.api_key_id],
+  config: ["config", ({ config }) => config ?? ""],
+  prompt: ["prompt", (row) => row.prompt_slug ?? ""],
+};
+
+interface GroupList {
+  total: number;
+  data: Figures[];
+}
+
+for (const [name, [value, of]] of Object.entries(groupings)) {
+  test(`groups/${name} is what a slow computation from the rows gives, for every filter`, async () => {
+    for (const filter of Object.values(filters)) {
+      const found = rowsOf(periods.days, filter);
+      const query = toQuery(periods.days, { ...filter.query, columns });
+      const { total, data } = (await read(`groups/${name}?${query}`)) as unknown as GroupList; // the shape of groups
+      const values = [...new Set(found.map(of))];
+      assert.deepEqual([total, data.length], [values.length, values.length]);
+      for (const { [value]: shown, object, ...figures } of data) {
+        assert.equal(object, "analytics-group");
+        const wanted = recomputeGroup(
+          found.filter((row) => of(row) === shown),
+          ratings,
+        );
+        const numbers = ["users", "ai-models"].includes(name)
+          ? Object.keys(wanted).filter((one) => typeof figures[one] === "string" && !one.endsWith("_seen"))
+          : [];
+        for (const one of numbers) figures[one] = Number(figures[one]);
+        assertClose(
+          Object.fromEntries(Object.keys(wanted).map((one) => [one, figures[one]])),
+          wanted,
+          `${name} ${shown}`,
+        );
+        assert.equal(Object.keys(figures).length, Object.keys(wanted).length);
+      }
+      const counts = data.map(({ requests }) => Number(requests));
+      assert.deepEqual(
+        counts,
+        counts.toSorted((a, b) => b - a),
+      );
+    }
+  });
+}
+
+test("the rows lie in several segments and behind them", async () => {
+  const database = await gateway.openFile();
+  const { rows: found } = await database.read(
+    "SELECT (SELECT count(*) FROM log_segments) AS segments, (SELECT count(*) FROM log_batches WHERE seq > (SELECT max(last_seq) FROM log_segments)) AS tail",
+  );
+  assert.ok(Number(found[0]?.segments) > 3 && Number(found[0]?.tail) > 3, JSON.stringify(found));
+});
+
+test("groups are paged and ordered, with or without their number", async () => {
+  const page = async (query: Record<string, string>) =>
+    (await read(`groups/api_key?${toQuery(periods.days, query)}`)) as unknown as GroupList; // the shape of groups
+  const keys = ({ data }: GroupList) => data.map(({ api_key }) => api_key);
+  assert.deepEqual(keys(await page({ order_by: "api_key", order_by_type: "asc" })), ["key-1", "key-2", "key-3"]);
+  assert.deepEqual(keys(await page({ order_by: "api_key" })), ["key-3", "key-2", "key-1"]);
+  const second = await page({ order_by: "api_key", page_size: "2", current_page: "1" });
+  assert.deepEqual([keys(second), second.total], [["key-1"], 3]);
+  assert.deepEqual(keys(await page({ page_size: "2", current_page: "2" })), []);
+  assert.equal("total" in (await page({ include_total: "false" })), false);
+  for (const column of columns.split(",")) {
+    const { data } = await page({ columns: column, order_by: column, order_by_type: "asc" });
+    const figures = data.map((group) => group[column]);
+    assert.deepEqual(Object.keys(data[0] ?? {}), ["api_key", "requests", column, "object"]);
+    const sorted = figures.toSorted((a, b) => (String(a) === String(b) ? 0 : (a ?? 0) < (b ?? 0) ? -1 : 1));
+    assert.deepEqual(figures, sorted, column);
+  }
+});
+
+test("groups by workspace: an admin key sees all of its organisation's, a workspace key its own", async () => {
+  const groups = async (query: string, key?: string) => {
+    const { data } = (await read(`groups/workspaces?${query}`, key)) as unknown as GroupList; // the shape of groups
+    return data.map(({ workspace, requests }) => `${workspace} ${requests}`);
+  };
+  const [all, one] = [toQuery(periods.days), toQuery(periods.days, { workspace_slug: "default" })];
+  const seen = await groups(all, adminKey);
+  assert.deepEqual([seen.length, seen[0]], [2, `default ${whole(rows).length}`]);
+  assert.match(seen[1] ?? "", /^ws-siblin.* \d+$/);
+  assert.deepEqual(await groups(one, adminKey), [`default ${whole(rows).length}`]);
+  assert.deepEqual(await groups(all, workspaceKey), [`default ${whole(rows).length}`]);
+});
+
+const total = async (query: string, key: string) => {
+  const { summary } = await read(`graphs/requests?${query}`, key);
+  return Reflect.get(Object(summary), "total");
+};
+
+test("an admin key names a workspace by slug or id, else it is the default one; a workspace key stays in its own", async () => {
+  const { data } = await done<{ data: { id: string; slug: string }[] }>(call(gateway, "GET /admin/workspaces"));
+  const sibling = data.find(({ id }) => id !== own.workspaceId) ?? { id: "", slug: "" };
+  const of = (query: Record<string, string>) => toQuery(periods.days, query);
+  const inSibling = whole(siblings).length;
+  assert.equal(await total(of({}), adminKey), whole(rows).length);
+  for (const query of [
+    { workspace_slug: sibling.slug },
+    { workspace_slug: sibling.id },
+    { workspace_id: sibling.id },
+  ]) {
+    assert.equal(await total(of(query), adminKey), inSibling);
+    assert.equal(await total(of(query), workspaceKey), whole(rows).length);
+  }
+});
+
+test("a workspace of another organisation is refused like one that does not exist", async () => {
+  const database = await gateway.openFile();
+  const { rows: found } = await database.read({
+    sql: "SELECT id FROM workspaces WHERE organisation_id <> ?",
+    args: [own.organisationId],
+  });
+  for (const workspace_slug of [String(found[0]?.id), "nowhere"]) {
+    const query = toQuery(periods.days, { workspace_slug });
+    const { status, body } = await call(gateway, `GET /analytics/graphs/requests?${query}`);
+    assert.deepEqual([status, Reflect.get(Object(body.error), "param")], [403, "workspace_slug"]);
+  }
+});
+
+test("a role without membersViewAllData sees figures of rows by its keys, without membersViewAnalytics none", async () => {
+  const member = await addPerson(gateway, "member@example.test", {
+    workspaces: [{ id: "default", role: "member" }],
+    scopes: scopesOfKind("workspace-user"),
+  });
+  const database = await gateway.openFile();
+  const mine = randomRows(random, own, { count: 20, start: periods.weeks.from, stepMs: 1_000 }).map((row) => ({
+    ...row,
+    api_key_id: member.keyId,
+    metadata: { team: "mine" },
+  }));
+  await storeRows(database, random, { tenant: own, rows: mine, tail: 9 });
+  const query = toQuery(periods.weeks);
+  const set = (security_settings: Record<string, boolean>) =>
+    done(call(gateway, `PUT /organisations/${own.organisationId}`, { body: { security_settings } }));
+  assert.equal(await total(query, member.key), whole([...rows, ...mine]).length);
+  await set({ membersViewAllData: false });
+  assert.equal(await total(query, member.key), whole(mine).length);
+  const { data } = (await read(`groups/metadata/team?${query}`, member.key)) as unknown as GroupList; // the shape of groups
+  assert.deepEqual(
+    data.map(({ metadata_value, requests }) => [metadata_value, requests]),
+    [["mine", whole(mine).length]],
+  );
+  assert.equal(await total(query, workspaceKey), whole([...rows, ...mine]).length);
+  await set({ membersViewAllData: true, membersViewAnalytics: false });
+  assert.equal((await call(gateway, `GET /analytics/graphs/cost?${query}`, { key: member.key })).status, 403);
+  await set({ membersViewAnalytics: true });
+});
+
+const times = { time_of_generation_min: "2026-01-01T00:00:00Z", time_of_generation_max: "2026-01-02T00:00:00+01:00" };
+for (const [name, changes, param] of [
+  ["no start", { time_of_generation_min: "" }, "time_of_generation_min"],
+  ["no end", { time_of_generation_max: "" }, "time_of_generation_max"],
+  ["no time", { time_of_generation_min: "yesterday" }, "time_of_generation_min"],
+  ["a day that does not exist", { time_of_generation_max: "2026-13-01" }, "time_of_generation_max"],
+  ["an inverted period", { time_of_generation_max: "2025-12-31" }, "time_of_generation_max"],
+  ["a period of ages", { time_of_generation_max: "2999-01-01" }, "time_of_generation_max"],
+  ["an infinite number", { cost_max: "Infinity" }, "cost_max"],
+  ["a number beyond all", { cost_max: "1e999" }, "cost_max"],
+  ["a negative number", { total_units_min: "-1" }, "total_units_min"],
+  ["a fraction of a token", { prompt_token_min: "1.5" }, "prompt_token_min"],
+  ["inverted bounds", { cost_min: "2", cost_max: "1" }, "cost_max"],
+  ["no status", { status_code: "200,ok" }, "status_code"],
+  ["feedback out of bounds", { weighted_feedback_max: "11" }, "weighted_feedback_max"],
+  ["metadata that is no JSON", { metadata: "team=red" }, "metadata"],
+  ["metadata that is a list", { metadata: "[1]" }, "metadata"],
+  ["metadata with an object", { metadata: '{"a":{}}' }, "metadata"],
+  ["half a model", { ai_org_model: "openai" }, "ai_org_model"],
+  ["a page that is no number", { current_page: "x" }, "current_page"],
+  ["a page of nothing", { page_size: "0" }, "page_size"],
+  ["a page too large", { page_size: "1001" }, "page_size"],
+  ["a parameter that is not known", { modle: "m" }, "modle"],
+  ["a list too long", { configs: "a,".repeat(1_001) }, "configs"],
+] as const) {
+  test(`analytics refuse ${name}, and name it`, async () => {
+    for (const path of ["graphs/requests", "groups/users", "summary/cache"]) {
+      const query = new URLSearchParams({ ...times, ...changes });
+      const { status, body } = await call(gateway, `GET /analytics/${path}?${query}`);
+      assert.deepEqual([status, Reflect.get(Object(body.error), "param")], [400, param], path);
+    }
+  });
+}
+
+for (const [name, changes] of [
+  ["columns", { columns: "cost,nothing" }],
+  ["order_by", { order_by: "nothing" }],
+  ["order_by_type", { order_by_type: "up" }],
+  ["include_total", { include_total: "maybe" }],
+] as const) {
+  test(`groups refuse another ${name} than there is`, async () => {
+    const query = new URLSearchParams({ ...times, ...changes });
+    const { status, body } = await call(gateway, `GET /analytics/groups/users?${query}`);
+    assert.deepEqual([status, Reflect.get(Object(body.error), "param")], [400, name]);
+  });
+}
+
+test("a period without requests has zeros, and no groups", async () => {
+  const empty = toQuery({ from: 0, to: 3 * hour });
+  const { summary, data_points } = await read(`graphs/latency?${empty}`);
+  const zeros = { avg: 0, p50: 0, p90: 0, p99: 0 };
+  assert.deepEqual(summary, zeros);
+  assert.deepEqual(
+    data_points,
+    [0, 1, 2, 3].map((at) => ({ timestamp: new Date(at * hour).toISOString(), ...zeros })),
+  );
+  assert.deepEqual(await read(`groups/users?${empty}`), { object: "list", total: 0, data: [] });
+});
