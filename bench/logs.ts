@@ -1,5 +1,5 @@
 // Times lists of the log: seeds a database file with rows, makes the index, and asks for pages with each filter and pair.
-// Usage: node scripts/run.mjs bun bench/logs.ts [--rows 1000000] [--folder kept-folder]
+// Usage: node scripts/run.mjs bun bench/logs.ts [--rows 1000000] [--folder folder]
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -15,14 +15,15 @@ import { median } from "./measure.ts";
 import { createFolder, removeFolder } from "./processes.ts";
 
 const adminKey = "bench-admin-key-00000000000";
-/** Not secret: the same for a folder that is kept. */
+/** Not secret: the same for each run with one folder. */
 const masterKeys = `v1:${Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7 + 3)).toString("base64url")}`;
 const days = 90;
 const batchRows = 64;
 const warmLists = 7;
 
 const draw = (count: number): number => Math.floor(Math.random() * count);
-const some = (count: number, of: (index: number) => string): readonly string[] => Array.from({ length: count }, (_, index) => of(index));
+const some = (count: number, of: (index: number) => string): readonly string[] =>
+  Array.from({ length: count }, (_, index) => of(index));
 const pick = (values: readonly string[]): string => values[draw(values.length)] ?? "";
 const thousandths = (most: number): number => draw(most * 100) / 100;
 
@@ -35,7 +36,11 @@ const failures = [400, 429, 500, 503];
 function createDetails(id: string, organisationId: string, workspaceId: string): LogDetails {
   const [input, output] = [draw(5_000), draw(1_000)];
   const status = draw(20) > 0 ? 200 : (failures[draw(failures.length)] ?? 500);
-  const metadata = { _user: `user-${draw(3_000)}@example.com`, team: `team-${draw(20)}`, session: `session-${draw(100_000)}` };
+  const metadata = {
+    _user: `user-${draw(3_000)}@example.com`,
+    team: `team-${draw(20)}`,
+    session: `session-${draw(100_000)}`,
+  };
   const details: LogDetails = {
     id,
     organisation_id: organisationId,
@@ -103,7 +108,7 @@ async function seed(database: Database, organisationId: string, rows: number): P
       charged: "",
       content: "[]\n[]\n",
     };
-      await store.append([batch]);
+    await store.append([batch]);
   }
 }
 
@@ -141,7 +146,9 @@ async function seal(database: Database, rows: number): Promise<void> {
 
 async function list(gateway: Gateway, query: string): Promise<{ ms: number; rows: number }> {
   const startedAt = performance.now();
-  const request = new Request(`http://gateway.test/v1/logs?limit=50${query}`, { headers: { "x-gateway-api-key": adminKey } });
+  const request = new Request(`http://gateway.test/v1/logs?limit=50${query}`, {
+    headers: { "x-gateway-api-key": adminKey },
+  });
   const response = await gateway.fetch(request);
   const text = await response.text();
   const ms = performance.now() - startedAt;
@@ -207,7 +214,9 @@ async function timeAll(url: string): Promise<void> {
   }
   times.sort((a, b) => b.ms - a.ms);
   const slow = times.slice(0, 5).map(({ query, ms }) => `${query.slice(1)} (${ms.toFixed(0)} ms)`);
-  console.log(`\n${times.length} pairs: median ${median(times.map(({ ms }) => ms)).toFixed(1)} ms. Slowest: ${slow.join(", ")}`);
+  console.log(
+    `\n${times.length} pairs: median ${median(times.map(({ ms }) => ms)).toFixed(1)} ms. Slowest: ${slow.join(", ")}`,
+  );
   console.log(`memory: ${Math.round(process.memoryUsage.rss() / 1e6)} MB`);
   await gateway.close();
 }

@@ -67,7 +67,7 @@ export const logFilters = [
 ];
 
 /** What the query of a list asks for. */
-export interface LogFilter extends RowQuery {
+interface LogFilter extends RowQuery {
   readonly limit: number;
   /** The trace itself: conditions compare its digest. */
   readonly traceId: string | null;

@@ -27,7 +27,7 @@ export interface StringColumn {
 }
 
 /** A column of ids (ULID), in their packed form. */
-export interface IdColumn {
+interface IdColumn {
   readonly kind: "ids";
   readonly bytes: Uint8Array;
 }
@@ -89,7 +89,7 @@ function boundsOf(values: Float64Array, scale: number): { least: number; most: n
   let most = Number.NEGATIVE_INFINITY;
   for (let index = 0; index < values.length; index++) {
     const value = values[index] as number; // the index is in range
-    if (value !== value) continue;
+    if (Number.isNaN(value)) continue;
     const whole = Math.round(value * scale);
     if (!(Math.abs(whole) <= Number.MAX_SAFE_INTEGER) || whole / scale !== value) return undefined;
     if (whole < least) least = whole;
@@ -109,7 +109,7 @@ function toNumberColumn(values: Float64Array): NumberColumn {
     const codes = new arrays[widthFor(bounds.most - base)](values.length);
     for (let index = 0; index < values.length; index++) {
       const value = values[index] as number; // the index is in range
-      codes[index] = value !== value ? 0 : Math.round(value * scale) - base;
+      codes[index] = Number.isNaN(value) ? 0 : Math.round(value * scale) - base;
     }
     return { kind: "numbers", codes, base, scale };
   }

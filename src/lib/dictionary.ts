@@ -1,4 +1,4 @@
-// The distinct strings of a column. Many strings are one text, in the order of a digest: as strings of their own they take
+// The distinct strings of a column. Many strings are one text, in the order of a digest: as separate strings they take
 // several times the memory, and one would be found by comparing all.
 
 import { joinBytes } from "./bytes.ts";
@@ -8,7 +8,7 @@ export interface Dictionary {
   readonly size: number;
   /** Bytes in memory, roughly. */
   readonly bytes: number;
-  /** The string in a place; empty where there is none. */
+  /** The string in a place; empty where the dictionary has no string. */
   at(place: number): string;
   /** The place of a string; -1 without it. */
   indexOf(text: string): number;
@@ -116,7 +116,8 @@ function sortByDigest(texts: readonly string[]): Uint32Array {
 export function toDictionary(texts: readonly string[]): { dictionary: Dictionary; places: Uint32Array } {
   const places = Uint32Array.from(texts, (_, index) => index);
   // half of a surrogate pair cannot be encoded
-  const isList = texts.length <= maxListed || texts.length >= beyondPlaces || !texts.every((text) => text.isWellFormed());
+  const isList =
+    texts.length <= maxListed || texts.length >= beyondPlaces || !texts.every((text) => text.isWellFormed());
   if (isList) return { dictionary: new ListDictionary(texts), places };
   const order = sortByDigest(texts);
   const ends = new Uint32Array(order.length);

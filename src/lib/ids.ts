@@ -58,7 +58,8 @@ for (let value = 0; value < letters.length; value++) letterValues[letters.charCo
 /** Four letters of an id as 20 bits. */
 function bitsAt(id: string, position: number): number {
   let bits = 0;
-  for (let index = position; index < position + 4; index++) bits = (bits << 5) | (letterValues[id.charCodeAt(index)] ?? 0);
+  for (let index = position; index < position + 4; index++)
+    bits = (bits << 5) | (letterValues[id.charCodeAt(index)] ?? 0);
   return bits;
 }
 

@@ -12,6 +12,16 @@ export interface BatchGroup extends BatchRange {
 /** Bytes of a group, unless one batch has more: a few milliseconds to read. */
 const groupBytes = 256 * 1024;
 
+function minText(one: string, other: string): string {
+  if (one < other) return one;
+  return other;
+}
+
+function maxText(one: string, other: string): string {
+  if (one > other) return one;
+  return other;
+}
+
 /** Adds batches that follow to the last group, and begins new ones. Groups are replaced and never changed. */
 export function addToGroups(groups: BatchGroup[], sizes: readonly BatchSize[]): void {
   for (const { seq, firstId, lastId, bytes } of sizes) {
@@ -23,8 +33,8 @@ export function addToGroups(groups: BatchGroup[], sizes: readonly BatchSize[]): 
     groups[groups.length - 1] = {
       firstSeq: last.firstSeq,
       lastSeq: seq,
-      firstId: firstId < last.firstId ? firstId : last.firstId,
-      lastId: lastId > last.lastId ? lastId : last.lastId,
+      firstId: minText(firstId, last.firstId),
+      lastId: maxText(lastId, last.lastId),
       bytes: last.bytes + bytes,
     };
   }

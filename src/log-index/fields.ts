@@ -56,7 +56,7 @@ const digests = (of: (details: LogDetails) => unknown): NumberField =>
     return typeof id === "string" ? digestOfId(id) : null;
   });
 
-/** Key of the metadata with the end user that the request names. It has a field of its own. */
+/** Key of the metadata with the end user that the request names. It has a separate field. */
 export const endUserKey = "_user";
 
 /** Retries of the target that responded. */

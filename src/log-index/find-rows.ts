@@ -8,7 +8,7 @@ import type { IndexScope, LogIndex, RowView } from "./log-index.ts";
 export { createPause } from "../lib/pace.ts";
 
 /** Ids between which rows are wanted: `lower` inclusive, `upper` exclusive. */
-export interface IdRange {
+interface IdRange {
   readonly lower: string;
   readonly upper: string;
 }
@@ -19,7 +19,7 @@ export interface RowQuery extends IdRange {
 }
 
 /** A row that was found, and the number of its batch. */
-export interface FoundRow {
+interface FoundRow {
   readonly id: string;
   readonly seq: number;
 }

@@ -25,7 +25,7 @@ export interface RowView {
 }
 
 /** A view in memory. */
-export interface OpenView {
+interface OpenView {
   /** The rows of each tenant, oldest first. */
   readonly slices: readonly Slice[];
   /** @throws {TypeError} For a field that was not asked for. */
@@ -147,14 +147,12 @@ export class LogIndex {
         open: (fields) => this.#openGroup(group, fields, { scope, change }),
       }),
     );
-    const inSegments = segments.map(
-      (segment): RowView & { lastSeq: number } => ({
-        ...rangeOf(segment.slices),
-        lastSeq: segment.lastSeq,
-        conditions: sinceSeq(segment.firstSeq, oldestSeq),
-        open: (fields) => this.#openSegment(segment, fields, scope),
-      }),
-    );
+    const inSegments = segments.map((segment): RowView & { lastSeq: number } => ({
+      ...rangeOf(segment.slices),
+      lastSeq: segment.lastSeq,
+      conditions: sinceSeq(segment.firstSeq, oldestSeq),
+      open: (fields) => this.#openSegment(segment, fields, scope),
+    }));
     return [...inTail, ...inSegments.filter(({ lastSeq }) => lastSeq >= oldestSeq)];
   }
 
@@ -221,7 +219,11 @@ export class LogIndex {
     const key = JSON.stringify([keyOf(scope), change, group.firstSeq, group.lastSeq]);
     const open = this.#groups.get(key) ?? (await this.#readGroup(group, scope, key));
     const columns = new Map<FieldName, Column>();
-    for (const field of fields) columns.set(field, fieldOf(field, open.rows, (name) => open.columns.get(name)));
+    for (const field of fields)
+      columns.set(
+        field,
+        fieldOf(field, open.rows, (name) => open.columns.get(name)),
+      );
     return openView(open.slices, columns);
   }
 

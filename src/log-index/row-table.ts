@@ -4,13 +4,13 @@ import type { LoggedBatch, Slice } from "../schemas/log-segments.ts";
 import type { LogDetails } from "../schemas/logs.ts";
 import { endUserKey, type FieldName, indexedFields, metadataField } from "./fields.ts";
 
-/** A column as it is stored: a field, or the metadata without a column of its own. */
+/** A column as it is stored: a field, or the metadata of keys without a column. */
 export type StoredColumn = FieldName | typeof otherMetadata;
 
-/** JSON objects with the metadata of keys that have no column of their own. */
+/** JSON objects with the metadata of keys that have no column. */
 export const otherMetadata = "metadata";
 
-/** Most keys of the metadata with a column of their own, those that come first. */
+/** Most keys of the metadata with a column, those that come first. */
 const maxMetadataColumns = 64;
 
 /** Rows of a log in their order: by tenant, then by id. */
@@ -109,7 +109,7 @@ export class RowTable {
     return made;
   }
 
-  /** The rows in order. Columns are made when they are asked for, and not kept. */
+  /** The rows in order. Columns are made when they are asked for, and not stored. */
   finish(): OrderedRows {
     const order = this.#order();
     return {
@@ -124,7 +124,9 @@ export class RowTable {
     const order = Uint32Array.from({ length: this.#rows }, (_, row) => row);
     const [tenantOf, times, ids] = [this.#tenantOf, this.#times, this.#ids];
     const compare = (one: number, other: number): number =>
-      (tenantOf[one] ?? 0) - (tenantOf[other] ?? 0) || (times[one] ?? 0) - (times[other] ?? 0) || ids.compare(one, other);
+      (tenantOf[one] ?? 0) - (tenantOf[other] ?? 0) ||
+      (times[one] ?? 0) - (times[other] ?? 0) ||
+      ids.compare(one, other);
     // requests of a single tenant often end in the order they began in
     const isOrdered = order.every((row) => row === 0 || compare(row - 1, row) <= 0);
     return isOrdered ? order : order.sort(compare);

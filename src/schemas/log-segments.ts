@@ -37,7 +37,7 @@ export interface BatchSize {
 }
 
 /** A segment of the log's index, without its columns: rows of batches with consecutive numbers. */
-export interface SegmentHead extends BatchRange {
+interface SegmentHead extends BatchRange {
   readonly id: number;
   readonly rows: number;
 }
@@ -47,7 +47,7 @@ export interface ScopedSegment extends SegmentHead {
   readonly slices: readonly Slice[];
 }
 
-/** What tells whether the index or the log has changed. */
+/** Differs once the index or the log has changed. */
 export interface IndexState {
   /** How many segments there are, and the sum of their ids. */
   readonly segments: number;

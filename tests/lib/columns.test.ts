@@ -47,9 +47,9 @@ const numbers: Readonly<Record<string, fc.Arbitrary<number>>> = {
   "whole numbers of any size": fc.maxSafeInteger(),
   "numbers at the edges of a width": fc.constantFrom(0, 254, 255, 256, 65_534, 65_535, 65_536, 2 ** 32 - 2, 2 ** 32),
   "negative numbers": fc.integer({ max: -1 }),
-  "hundredths": fc.nat(10_000_000).map((value) => Math.round(value) / 100),
+  hundredths: fc.nat(10_000_000).map((value) => Math.round(value) / 100),
   "nano-dollars in cents": fc.nat().map((nanos) => nanos / 10_000_000),
-  "fractions": fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fractions: fc.double({ noNaN: true, noDefaultInfinity: true }),
 };
 
 for (const [name, number] of Object.entries(numbers)) {
@@ -108,7 +108,7 @@ test("columns are made in any order of their rows", () => {
   assert.deepEqual(readStored(storeStrings(["a", null, "c"], order), 3), ["c", "a", null]);
 });
 
-test("a column without any value is none", () => {
+test("a column without any value is not stored", () => {
   assert.equal(storeNumbers([null, Number.NaN]), undefined);
   assert.equal(storeStrings([null]), undefined);
 });

@@ -24,7 +24,10 @@ for (const [name, texts] of cases) {
       assert.equal(one.indexOf("absent"), -1);
       assert.equal(one.indexOf("text-"), -1);
       assert.deepEqual(
-        one.findAll((text) => text === "text-7" || text === "text-70").map((place) => one.at(place)).sort(),
+        one
+          .findAll((text) => text === "text-7" || text === "text-70")
+          .map((place) => one.at(place))
+          .sort(),
         texts.filter((text) => text === "text-7" || text === "text-70"),
       );
     }

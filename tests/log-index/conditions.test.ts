@@ -22,9 +22,9 @@ const match = (column: Column, rows: number, condition: Condition): number[] => 
 const numbers: Readonly<Record<string, fc.Arbitrary<number>>> = {
   "whole numbers": fc.integer({ min: -300, max: 300 }),
   "large whole numbers": fc.maxSafeInteger(),
-  "hundredths": fc.integer({ min: -100_000, max: 100_000 }).map((value) => value / 100),
+  hundredths: fc.integer({ min: -100_000, max: 100_000 }).map((value) => value / 100),
   "cents with seven decimals": fc.nat(1_000_000_000).map((nanos) => nanos / 10_000_000),
-  "fractions": fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fractions: fc.double({ noNaN: true, noDefaultInfinity: true }),
 };
 
 for (const [name, number] of Object.entries(numbers)) {
@@ -36,9 +36,16 @@ for (const [name, number] of Object.entries(numbers)) {
         if (!column) return;
         // bounds are often one of the values
         const value = list[place % list.length] ?? one;
-        for (const [least, most] of [[one, other], [value, value], [value, undefined], [undefined, value]] as const) {
+        for (const [least, most] of [
+          [one, other],
+          [value, value],
+          [value, undefined],
+          [undefined, value],
+        ] as const) {
           const wanted = list.flatMap((each, row) =>
-            each !== null && (least === undefined || each >= least) && (most === undefined || each <= most) ? [row] : [],
+            each !== null && (least === undefined || each >= least) && (most === undefined || each <= most)
+              ? [row]
+              : [],
           );
           assert.deepEqual(match(column, list.length, { field: "cost", least, most }), wanted);
         }
@@ -60,9 +67,18 @@ for (const size of [3, 40, 5_000]) {
     assert.ok(column);
     const rowsOf = (isWanted: (text: string) => boolean) =>
       values.flatMap((value, row) => (value !== null && isWanted(value) ? [row] : []));
-    for (const wanted of [[], ["absent"], ["text 1"], ["text 1", "text 2", "absent"], values.slice(0, 20).map(String)]) {
+    for (const wanted of [
+      [],
+      ["absent"],
+      ["text 1"],
+      ["text 1", "text 2", "absent"],
+      values.slice(0, 20).map(String),
+    ]) {
       const oneOf = new Set(wanted);
-      assert.deepEqual(match(column, values.length, { field: "model", oneOf }), rowsOf((text) => oneOf.has(text)));
+      assert.deepEqual(
+        match(column, values.length, { field: "model", oneOf }),
+        rowsOf((text) => oneOf.has(text)),
+      );
     }
     const matches = (text: string) => text.endsWith("2");
     assert.deepEqual(match(column, values.length, { field: "model", matches }), rowsOf(matches));

@@ -9,8 +9,8 @@ import { createIdFactory, firstIdOf } from "../../src/lib/ids.ts";
 import type { Condition } from "../../src/log-index/conditions.ts";
 import { digestOfId, metadataField } from "../../src/log-index/fields.ts";
 import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
-import { LogSealer } from "../../src/log-index/sealer.ts";
 import { scanRows } from "../../src/log-index/scan-rows.ts";
+import { LogSealer } from "../../src/log-index/sealer.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { createRandom } from "../support/gateway.ts";
 import { createLogReader } from "../support/log-lists.ts";
@@ -79,7 +79,7 @@ class World {
     const metadata: Record<string, string> = {};
     if (this.below(2) === 0) metadata._user = `u${this.below(4)}`;
     for (const key of ["team", "Ünit", "a.b"]) if (this.below(3) === 0) metadata[key] = `${key} ${this.below(3)}`;
-    // more keys than have columns of their own
+    // more keys than have a column
     if (this.below(4) === 0) metadata[`key-${this.below(200)}`] = `value ${this.below(2)}`;
     const row: LogDetails = {
       ...plainDetails,
@@ -171,7 +171,9 @@ async function changeBatch(world: World, database: Database): Promise<void> {
   if (rows.length === 0) return;
   const { seq } = world.pick(rows);
   const changed = rows.filter((row) => row.seq === seq).map(({ details }) => ({ ...details, cost: 12.5 }));
-  await database.write([{ sql: "UPDATE log_batches SET details = ? WHERE seq = ?", args: [JSON.stringify(changed), seq] }]);
+  await database.write([
+    { sql: "UPDATE log_batches SET details = ? WHERE seq = ?", args: [JSON.stringify(changed), seq] },
+  ]);
 }
 
 /** All rows of the log, read without its index. */
@@ -189,9 +191,7 @@ async function readStored(database: Database): Promise<StoredRow[]> {
 }
 
 function isOf({ organisationId, workspaceId }: LogScope, { details }: StoredRow): boolean {
-  return (
-    details.organisation_id === organisationId && (workspaceId === null || details.workspace_id === workspaceId)
-  );
+  return details.organisation_id === organisationId && (workspaceId === null || details.workspace_id === workspaceId);
 }
 
 /** Ids of the rows that a query wants, newest first. */
@@ -217,7 +217,11 @@ async function compareLists(
     const scanned: number[] = [];
     const wanted = rows.filter((row) => isOf(scope, row) && filters.every(({ isMet }) => isMet(row.details)));
     const scan = { ...query, upper: "~", fields: ["cost", "duration"] } as const;
-    await scanRows(reader.index, scope, scan, (row) => scanned.push(row.number("duration") + (row.number("cost") || 0)));
+    await scanRows(reader.index, scope, scan, ({ length, numbers }) => {
+      for (let place = 0; place < length; place++) {
+        scanned.push((numbers("duration")[place] ?? 0) + (numbers("cost")[place] || 0));
+      }
+    });
     const sums = wanted.map(({ details: { duration_ms, cost } }) => duration_ms + (cost ?? 0));
     assert.deepEqual(scanned.sort(), sums.sort());
   }

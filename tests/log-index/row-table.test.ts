@@ -47,7 +47,9 @@ test("rows of tenants that take turns lie together", () => {
 });
 
 test("many keys of the metadata share a column, and none is lost", () => {
-  const { table } = collect(Array.from({ length: 100 }, (_, index) => ({ metadata: { [`key-${index}`]: `${index}`, all: "x" } })));
+  const { table } = collect(
+    Array.from({ length: 100 }, (_, index) => ({ metadata: { [`key-${index}`]: `${index}`, all: "x" } })),
+  );
   const rows = table.finish();
   const own = rows.names.filter((name) => name.startsWith("metadata.")).length;
   assert.equal(own, 64);
@@ -74,7 +76,15 @@ test("a key of the metadata with the name of a member of every object is one lik
 });
 
 test("rows of other forms are left out, and fields of other forms have no value", () => {
-  const strange = { ...plainDetails, id: createId(), model: 7, status: "200", metadata: { team: 1 }, trace_id: null, usage: 3 };
+  const strange = {
+    ...plainDetails,
+    id: createId(),
+    model: 7,
+    status: "200",
+    metadata: { team: 1 },
+    trace_id: null,
+    usage: 3,
+  };
   const table = new RowTable();
   const details: unknown = [null, 7, {}, { id: "short" }, strange, { id: createId() }];
   table.add({ seq: 1, organisationId: "o", workspaceId: "w", details: details as LogDetails[] }); // what another program wrote

@@ -8,8 +8,8 @@ import { createLogSealingStore, type LogSealingStore } from "../../src/db/stores
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
 import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
-import { LogSealer } from "../../src/log-index/sealer.ts";
 import { scanRows } from "../../src/log-index/scan-rows.ts";
+import { LogSealer } from "../../src/log-index/sealer.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
 import { createLogReader, sealAll } from "../support/log-lists.ts";
@@ -49,7 +49,11 @@ async function open() {
   return { database, createDetails: createRows(), store: createLogSealingStore(database) };
 }
 
-const newestFirst = (rows: readonly LogDetails[]): string[] => rows.map(({ id }) => id).sort().reverse();
+const newestFirst = (rows: readonly LogDetails[]): string[] =>
+  rows
+    .map(({ id }) => id)
+    .sort()
+    .reverse();
 
 /** The ids that a reader which knows nothing lists, page by page. */
 const listFresh = (database: Database, scope = mine): Promise<string[]> =>
@@ -149,7 +153,10 @@ test("processes that make segments of one file at once lose and double no row", 
   const seal = async (database: Database, leaseIsShort: boolean) => {
     // each time is past the lease of the others, so that several make the same segment
     let now = start;
-    const sealer = new LogSealer(createLogSealingStore(database), () => (leaseIsShort ? (now += minuteMs) : start));
+    const sealer = new LogSealer(createLogSealingStore(database), () => {
+      if (leaseIsShort) now += minuteMs;
+      return leaseIsShort ? now : start;
+    });
     while (isWriting) {
       await sealer.run(1);
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -262,7 +269,7 @@ test("a list goes on while its segments are replaced and removed", async () => {
   const views = await reader.index.views(mine);
   const [view] = views;
   assert.ok(view && views.length === 1);
-  await database.write(["UPDATE log_batches SET details = replace(details, '\"model\":\"m\"', '\"model\":\"other\"')"]);
+  await database.write(['UPDATE log_batches SET details = replace(details, \'"model":"m"\', \'"model":"other"\')']);
   await sealer.run(1);
   await log.purge(start + 24 * 60 * minuteMs, 100);
   assert.deepEqual(
@@ -364,7 +371,7 @@ test("rows of removed batches are not listed, also while their segment has young
     assert.deepEqual(await one.find(mine, { limit: 26, upper: rows[16]?.id ?? "" }), [], "there is no further page");
     const times: number[] = [];
     const all = { lower: "", upper: "~", conditions: [], fields: ["time"] } as const;
-    await scanRows(one.index, mine, all, (row) => times.push(row.number("time")));
+    await scanRows(one.index, mine, all, ({ numbers }) => times.push(...numbers("time")));
     assert.equal(Math.min(...times), start + 17);
     assert.equal(times.length, 26);
   }
@@ -396,16 +403,26 @@ test("rows of segments without a column have no value in its field", async () =>
   }
   const seen: string[] = [];
   const all = { lower: "", upper: "~", conditions: [], fields: ["cost", "model", "metadata.team"] } as const;
-  await scanRows(reader.index, mine, all, (row) =>
-    seen.push(`${row.number("cost")} ${row.text("model")} ${row.text("metadata.team")}`),
-  );
+  await scanRows(reader.index, mine, all, ({ length, numbers, strings }) => {
+    const textAt = (field: "model" | "metadata.team", place: number): string | null => {
+      const { codes, values } = strings(field);
+      const code = codes[place] ?? 0;
+      return code === 0 ? null : values.at(code - 1);
+    };
+    for (let place = 0; place < length; place++) {
+      seen.push(`${numbers("cost")[place]} ${textAt("model", place)} ${textAt("metadata.team", place)}`);
+    }
+  });
   assert.deepEqual(seen.sort(), [...Array(2).fill("7 m1 t"), ...Array(5).fill("NaN null null")]);
   await database.close();
 });
 
 test("many tenants share a segment, and each sees its own rows", async () => {
   const { database, createDetails } = await open();
-  const tenants = Array.from({ length: 600 }, (_, index) => ({ organisation_id: `o${index % 300}`, workspace_id: `w${index}` }));
+  const tenants = Array.from({ length: 600 }, (_, index) => ({
+    organisation_id: `o${index % 300}`,
+    workspace_id: `w${index}`,
+  }));
   for (const tenant of tenants) await append(database, createDetails(2, tenant), 2);
   await sealAll(database);
   assert.equal((await readSegments(database))[0]?.rows, 1_200);

@@ -12,7 +12,7 @@ export interface ListQuery extends Partial<RowQuery> {
   readonly limit: number;
 }
 
-/** Reads lists as `GET /v1/logs` does, from an index of its own. */
+/** Reads lists as `GET /v1/logs` does, from a new index. */
 export function createLogReader(database: Database, cacheBytes = 2 ** 20) {
   const segments = createLogSegmentStore(database);
   const index = new LogIndex(segments, cacheBytes);
@@ -44,6 +44,9 @@ export function createLogReader(database: Database, cacheBytes = 2 ** 20) {
 }
 
 /** Makes one segment of all batches that have none. */
-export async function sealAll(database: Database, store: LogSealingStore = createLogSealingStore(database)): Promise<void> {
+export async function sealAll(
+  database: Database,
+  store: LogSealingStore = createLogSealingStore(database),
+): Promise<void> {
   await new LogSealer(store, Date.now).run(1);
 }

@@ -66,7 +66,7 @@ const stateSql = `SELECT count(*) AS segments, sum(id) AS id_sum, max(last_seq) 
   (SELECT min(seq) FROM log_batches) AS oldest, (SELECT max(id) FROM log_changes) AS change
   FROM log_segments WHERE state = 'live'`;
 
-/** What tells whether the index or the log has changed. */
+/** Differs once the index or the log has changed. */
 export async function readIndexState(database: Database): Promise<IndexState> {
   const { rows } = await database.read(stateSql);
   const [row] = rows;

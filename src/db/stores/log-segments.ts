@@ -1,6 +1,13 @@
 import type { Row } from "@libsql/client";
 import { isObject, parseJson } from "../../lib/json.ts";
-import type { BatchRange, BatchSize, IndexState, LoggedBatch, ScopedSegment, Slice } from "../../schemas/log-segments.ts";
+import type {
+  BatchRange,
+  BatchSize,
+  IndexState,
+  LoggedBatch,
+  ScopedSegment,
+  Slice,
+} from "../../schemas/log-segments.ts";
 import type { LogDetails } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
 import { readBatches, readDetails, readIndexState, readSizes } from "./log-batches.ts";
@@ -26,7 +33,7 @@ export interface LogSegmentStore {
 }
 
 /** Where a row is stored. */
-export interface RowPlace {
+interface RowPlace {
   /** Number of its batch. */
   readonly seq: number;
   readonly id: string;
