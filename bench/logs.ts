@@ -1,5 +1,6 @@
-// Times lists of the log: seeds a database file with rows, makes the index, and asks for pages with each filter and pair.
-// Usage: node scripts/run.mjs bun bench/logs.ts [--rows 1000000] [--folder folder]
+// Times lists of the log and analytics: seeds a database file with rows, makes the index, and asks for pages with each
+// filter and pair, and for all graphs and groups over 90 days.
+// Usage: node scripts/run.mjs bun bench/logs.ts [--rows 1000000] [--folder folder] [--only lists|analytics]
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -29,7 +30,6 @@ const thousandths = (most: number): number => draw(most * 100) / 100;
 
 const models = some(30, (index) => `model-${index}`);
 const apiKeys = some(500, () => crypto.randomUUID());
-const workspaces = some(5, () => crypto.randomUUID());
 const providers = ["openai", "anthropic", "google"];
 const failures = [400, 429, 500, 503];
 
@@ -86,14 +86,18 @@ function createDetails(id: string, organisationId: string, workspaceId: string):
   return details;
 }
 
-/** Stores rows of one organisation over the days before now. */
-async function seed(database: Database, organisationId: string, rows: number): Promise<void> {
+/** Stores rows of one workspace over the days before now. */
+async function seed(
+  database: Database,
+  tenant: { organisationId: string; workspaceId: string },
+  rows: number,
+): Promise<void> {
+  const { organisationId, workspaceId } = tenant;
   let at = Date.now() - days * 86_400_000;
   const createId = createIdFactory(() => at);
   const gapMs = (days * 86_400_000) / rows;
   const store = createLogStore(database);
   for (let stored = 0; stored < rows; stored += batchRows) {
-    const workspaceId = pick(workspaces);
     const list = Array.from({ length: Math.min(batchRows, rows - stored) }, () => {
       at += draw(2 * gapMs);
       return createDetails(createId(), organisationId, workspaceId);
@@ -144,15 +148,18 @@ async function seal(database: Database, rows: number): Promise<void> {
   );
 }
 
-async function list(gateway: Gateway, query: string): Promise<{ ms: number; rows: number }> {
+async function ask(gateway: Gateway, path: string): Promise<{ ms: number; text: string }> {
   const startedAt = performance.now();
-  const request = new Request(`http://gateway.test/v1/logs?limit=50${query}`, {
-    headers: { "x-gateway-api-key": adminKey },
-  });
-  const response = await gateway.fetch(request);
+  const headers = { "x-gateway-api-key": adminKey };
+  const response = await gateway.fetch(new Request(`http://gateway.test${path}`, { headers }));
   const text = await response.text();
   const ms = performance.now() - startedAt;
-  if (response.status !== 200) throw new Error(text);
+  if (response.status !== 200) throw new Error(`${path}: ${text}`);
+  return { ms, text };
+}
+
+async function list(gateway: Gateway, query: string): Promise<{ ms: number; rows: number }> {
+  const { ms, text } = await ask(gateway, `/v1/logs?limit=50${query}`);
   return { ms, rows: JSON.parse(text).data.length };
 }
 
@@ -221,7 +228,39 @@ async function timeAll(url: string): Promise<void> {
   await gateway.close();
 }
 
-const { values } = parseArgs({ options: { rows: { type: "string", default: "1000000" }, folder: { type: "string" } } });
+/** The largest range that analytics are asked for, and a filter that needs another column. */
+const analyticsFilters = [
+  "",
+  "&ai_org_model=openai__model-3",
+  "&metadata=%7B%22team%22%3A%22team-7%22%7D",
+  "&status_code=503",
+];
+
+async function timeAnalytics(url: string): Promise<void> {
+  const gateway = await start(url);
+  const spec = await (await gateway.fetch(new Request("http://gateway.test/openapi.json"))).json();
+  const [to, from] = [new Date(), new Date(Date.now() - days * 86_400_000)];
+  const range = `time_of_generation_min=${from.toISOString()}&time_of_generation_max=${to.toISOString()}`;
+  console.log("\n| analytics | first ms | later ms | with a filter, slowest ms |\n|---|--:|--:|--:|");
+  for (const path of Object.keys(spec.paths).filter((name) => name.startsWith("/v1/analytics"))) {
+    const query = `${path.replace("{metadataKey}", "session")}?${range}`;
+    const later: number[] = [];
+    let firstMs = Number.NaN;
+    for (const filter of analyticsFilters) {
+      const found: number[] = [];
+      for (let count = 0; count < 4; count++) found.push((await ask(gateway, query + filter)).ms);
+      later.push(median(found.slice(1)));
+      if (filter === "") firstMs = found[0] ?? Number.NaN;
+    }
+    const [plain = Number.NaN, ...filtered] = later;
+    console.log(`| \`${path}\` | ${firstMs.toFixed(0)} | ${plain.toFixed(0)} | ${Math.max(...filtered).toFixed(0)} |`);
+  }
+  await gateway.close();
+}
+
+const { values } = parseArgs({
+  options: { rows: { type: "string", default: "1000000" }, folder: { type: "string" }, only: { type: "string" } },
+});
 const rows = Number(values.rows);
 const folder = values.folder === undefined ? createFolder("logs") : resolve(values.folder);
 mkdirSync(folder, { recursive: true });
@@ -230,12 +269,18 @@ const isSeeded = existsSync(join(folder, "seeded"));
 await (await start(url)).close();
 const database = await openDatabase({ url });
 if (!isSeeded) {
-  const { rows: organisations } = await database.read("SELECT id FROM organisations LIMIT 1");
-  await seed(database, String(organisations[0]?.id), rows);
+  const { rows: workspaces } = await database.read("SELECT id, organisation_id FROM workspaces LIMIT 1");
+  const [workspace] = workspaces;
+  await seed(
+    database,
+    { organisationId: String(workspace?.organisation_id), workspaceId: String(workspace?.id) },
+    rows,
+  );
   writeFileSync(join(folder, "seeded"), "");
 }
 await seal(database, rows);
 await database.close();
-await timeAll(url);
+if (values.only !== "analytics") await timeAll(url);
+if (values.only !== "lists") await timeAnalytics(url);
 if (values.folder === undefined) removeFolder(folder);
 process.exit(0);
