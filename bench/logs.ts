@@ -242,8 +242,10 @@ async function timeAnalytics(url: string): Promise<void> {
   const [to, from] = [new Date(), new Date(Date.now() - days * 86_400_000)];
   const range = `time_of_generation_min=${from.toISOString()}&time_of_generation_max=${to.toISOString()}`;
   console.log("\n| analytics | first ms | later ms | with a filter, slowest ms |\n|---|--:|--:|--:|");
-  for (const path of Object.keys(spec.paths).filter((name) => name.startsWith("/v1/analytics"))) {
-    const query = `${path.replace("{metadataKey}", "session")}?${range}`;
+  for (const path of Object.keys(spec.paths)
+    .filter((name) => name.startsWith("/v1/analytics"))
+    .concat("/v1/analytics/groups/metadata/session")) {
+    const query = `${path.replace("{metadataKey}", "team")}?${range}`;
     const later: number[] = [];
     let firstMs = Number.NaN;
     for (const filter of analyticsFilters) {

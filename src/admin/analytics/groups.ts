@@ -129,6 +129,21 @@ interface GroupRunOptions {
   nameOf(value: string): string;
 }
 
+/** Groups among which the first are, not in order: few of many where the figures are numbers. */
+function findFirst(
+  figures: readonly Figure[],
+  { count, isAscending }: { count: number; isAscending: boolean },
+): number[] {
+  const groups = Array.from(figures.keys());
+  if (count >= figures.length || !figures.every((figure) => typeof figure === "number")) return groups;
+  const sorted = Float64Array.from(figures as readonly number[]).sort(); // checked in the line before
+  const last = sorted[isAscending ? count - 1 : sorted.length - count] ?? 0;
+  return groups.filter((group) => {
+    const figure = figures[group] ?? 0;
+    return isAscending ? figure <= last : figure >= last;
+  });
+}
+
 /** Groups of requests while they are found. */
 export class GroupRun {
   readonly #grouping: Grouping;
@@ -169,14 +184,15 @@ export class GroupRun {
   async finish(): Promise<{ total: number; data: Record<string, unknown>[] }> {
     const { page } = this.#query;
     await collectFigures(this.#measures.tallies, this.#groups.values.length);
-    const order = await this.#order();
+    const end = page.offset + page.limit;
+    const order = await this.#order(end);
     const data: Record<string, unknown>[] = [];
-    for (const group of order.slice(page.offset, page.offset + page.limit)) data.push(await this.#toRow(group));
-    return { total: order.length, data };
+    for (const group of order.slice(page.offset, end)) data.push(await this.#toRow(group));
+    return { total: this.#groups.values.length, data };
   }
 
-  /** Groups in the wanted order; those without a figure stand last. */
-  async #order(): Promise<number[]> {
+  /** At least the first groups in the wanted order; those without a figure stand last. */
+  async #order(count: number): Promise<number[]> {
     const { orderBy, isAscending } = this.#query;
     const { values } = this.#groups;
     const figures: Figure[] = [];
@@ -185,7 +201,7 @@ export class GroupRun {
       figures.push(figure instanceof Promise ? await figure : figure);
     }
     const sign = isAscending ? 1 : -1;
-    return Array.from(values.keys()).sort((a, b) => {
+    return findFirst(figures, { count, isAscending }).sort((a, b) => {
       const [one = null, other = null] = [figures[a], figures[b]];
       if (one === null || other === null) return Number(one === null) - Number(other === null) || a - b;
       if (one !== other) return one < other ? -sign : sign;
