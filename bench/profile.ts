@@ -1,5 +1,6 @@
 // npm run profile [-- options]: where the gateway's time goes under load, by its own functions. See docs/performance.md.
 //   --only NAME      the scenario (small-32)
+//   --policies SIDE  the small chat of a workspace of `--policies` of the benchmark: none, unmatched or matched
 //   --seconds N      how long samples are taken (5)
 //   --thread NAME    "bun": the one that answers; "Worker": the one that writes the log; others by the name `perf` gives (bun)
 //   --most N         functions to show (40)
@@ -12,6 +13,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { readJitDump, type SymbolFinder } from "./jit-symbols.ts";
 import { prepare, type Stage } from "./load.ts";
+import { policySides, prepareSide } from "./policies.ts";
 import {
   cleanUp,
   createFolder,
@@ -122,6 +124,7 @@ async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
       only: { type: "string", default: "small-32" },
+      policies: { type: "string" },
       seconds: { type: "string", default: "5" },
       thread: { type: "string", default: "bun" },
       most: { type: "string", default: "40" },
@@ -130,13 +133,16 @@ async function main(): Promise<void> {
   const seconds = Number(values.seconds);
   const [scenario] = selectScenarios(values.only);
   if (!scenario || !(seconds >= 1)) throw new TypeError("Cannot profile: name one scenario and seconds of at least 1");
+  const side = policySides.find((name) => name === values.policies);
+  if (values.policies !== undefined && !side)
+    throw new TypeError(`Cannot profile: there are no policies ${values.policies}`);
   ensureWrk();
   runPerf(["--version"]);
   const folder = createFolder("profile");
   const upstream = scenario.eventWise ? await startEventUpstream() : await startUpstream();
   const gateway = await startGateway("bun", { BUN_JSC_useJITDump: "1", BUN_JSC_jitDumpDirectory: folder });
   const stage: Stage = { upstream, gateway, bare: gateway, folder, sent: { completed: 0, abandoned: 0 } };
-  const { target, script } = await prepare(scenario, "gateway", stage);
+  const { target, script } = await (side ? prepareSide(side, stage) : prepare(scenario, "gateway", stage));
   await runWrk(target, script, warmupSeconds);
   const load = runWrk(target, script, seconds + 2);
   await wait(500);

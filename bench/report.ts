@@ -144,11 +144,10 @@ const policyTitles = {
 
 function policiesTable({ sides }: PoliciesResult): string {
   const rows = policySides.map((side) => {
-    const { cpuMicroseconds, ratio, spread } = sides[side];
-    const [least, most] = spread;
-    return [policyTitles[side], fixed(cpuMicroseconds, 1), fixed(ratio, 3), `${fixed(least, 3)} to ${fixed(most, 3)}`];
+    const { cpuMicroseconds, ratio, medianMicroseconds } = sides[side];
+    return [policyTitles[side], fixed(cpuMicroseconds, 1), fixed(ratio, 3), fixed(medianMicroseconds, 1)];
   });
-  return table(["small chat", "CPU us/request", "ratio", "middle half of the rounds"], rows);
+  return table(["small chat", "CPU us/request", "ratio", "median us"], rows);
 }
 
 function policyGoals({ sides }: PoliciesResult): Goal[] {

@@ -2,6 +2,7 @@ import type { ControlStores } from "../db/stores/control.ts";
 import type { PricedBatch, RepricingStore, RequestPeriod } from "../db/stores/repricing.ts";
 import { firstIdOf } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
+import { readCharged } from "../logs/charged.ts";
 import { withAllCounts } from "../logs/usage.ts";
 import { toCents, toNanos } from "../pricing/cost.ts";
 import { toFallbackTiers, withFallback } from "../pricing/fallback-price.ts";
@@ -167,11 +168,6 @@ class CounterChanges {
   list(): LimitIncrement[] {
     return [...this.#changes.values()].filter(({ used }) => used !== 0);
   }
-}
-
-/** Counters of each row. Only the log store writes this column. */
-function readCharged(charged: string | null): readonly (readonly LimitCounter[] | null)[] {
-  return charged === null ? [] : (JSON.parse(charged) as (LimitCounter[] | null)[]);
 }
 
 /** Rows of a stored batch. Rows that do not parse were not written by this program and are left out. */

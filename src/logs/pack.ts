@@ -1,5 +1,6 @@
 import type { LimitCounter, LimitIncrement, LogDetails } from "../schemas/logs.ts";
 import { type HeldBody, toBytes } from "./body.ts";
+import { packCharged } from "./charged.ts";
 import { cutsOf, type LogRecord, type RecordContent } from "./record.ts";
 import type { Redactor } from "./redact.ts";
 
@@ -17,7 +18,7 @@ export interface PackedBatch {
   details: string;
   /** JSON array of `LimitIncrement`, one for each counter; empty where the rows count in no limit. */
   counted: string;
-  /** JSON array with one entry for each row: its `LimitCounter`s of money, or null. Empty without any. */
+  /** The counters of money of each row, as `packCharged` writes them. */
   charged: string;
   /** JSON array of `ContentHead`, null for rows without content. */
   heads: string;
@@ -103,9 +104,10 @@ function sumIncrements(rows: readonly Row[]): string {
       const { limitId, bucket, windowStart, used, lease } = increment;
       const ofLimit = known.get(limitId) ?? [];
       if (ofLimit.length === 0) known.set(limitId, ofLimit);
-      const isSame = (one: CounterSum) =>
-        one.bucket === bucket && one.windowStart === windowStart && one.lease === lease;
-      const sum = ofLimit.find(isSame);
+      let sum: CounterSum | undefined;
+      for (const one of ofLimit) {
+        if (one.bucket === bucket && one.windowStart === windowStart && one.lease === lease) sum = one;
+      }
       if (sum) {
         sum.used += used;
         continue;
@@ -116,12 +118,6 @@ function sumIncrements(rows: readonly Row[]): string {
     }
   }
   return sums.length === 0 ? "" : JSON.stringify(sums);
-}
-
-/** The counters of money of each row, as JSON. */
-function packCounters(rows: readonly Row[]): string {
-  if (rows.every(({ charged }) => charged.length === 0)) return "";
-  return JSON.stringify(rows.map(({ charged }) => (charged.length === 0 ? null : charged)));
 }
 
 function packSecrets(rows: readonly Row[]): PackedSecrets {
@@ -177,7 +173,7 @@ function packTenant(rows: readonly Row[]): PackedBatch {
     lastId: ids.at(-1) ?? "",
     details: JSON.stringify(rows.map(({ details }) => details)),
     counted: sumIncrements(rows),
-    charged: packCounters(rows),
+    charged: packCharged(rows.map(({ charged }) => charged)),
     heads: JSON.stringify(rows.map(({ head }) => head)),
     lengths: JSON.stringify(lengths),
     bodies: join(bodies, length),

@@ -130,8 +130,10 @@ class WaitingRows {
     let bytes = 0;
     let count = 0;
     for (const entry of this.#rows) {
-      if (count === limit || (count > 0 && bytes + sizeOf(entry) > bytesLimit)) break;
-      bytes += sizeOf(entry);
+      if (count === limit) break;
+      const size = sizeOf(entry);
+      if (count > 0 && bytes + size > bytesLimit) break;
+      bytes += size;
       count++;
     }
     this.#bytes -= bytes;

@@ -17,18 +17,29 @@ const codes = { usage: "usage_limits_policy_exhaust_error", rate: "rate_limits_p
 /** Requests whose limits are remembered, the longest description of one, and most limits. */
 const remembered = { requests: 1_000, length: 1_024, limits: 32 };
 
-type Compared = string | null | readonly Compared[];
+/** A text in a description. Different lists have different descriptions. */
+const describeText = (text: string | null): string => (text === null ? "-" : `${text.length}:${text}`);
+
+function describeModels({ virtualKey, models }: Subject): string {
+  // with a stored provider they are also compared with its name
+  let description = describeText(virtualKey);
+  if (models === undefined) return `${description}?`;
+  for (const spellings of models) {
+    description += "[";
+    for (const text of spellings) description += describeText(text);
+  }
+  return `${description}]`;
+}
 
 /** What is compared of a request for each key but those of metadata. Requests of one workspace share the others. */
-const compared: Readonly<Record<string, (subject: Subject) => Compared>> = {
-  api_key: ({ apiKey }) => apiKey,
-  virtual_key: ({ virtualKey }) => virtualKey,
-  provider: ({ provider }) => provider,
-  config: ({ config }) => config,
-  prompt: ({ prompt }) => prompt,
-  endpoint_type: ({ endpointType }) => endpointType,
-  // with a stored provider they are also compared with its name
-  model: ({ virtualKey, models }) => [virtualKey, models ?? null],
+const compared: Readonly<Record<string, (subject: Subject) => string>> = {
+  api_key: ({ apiKey }) => describeText(apiKey),
+  virtual_key: ({ virtualKey }) => describeText(virtualKey),
+  provider: ({ provider }) => describeText(provider),
+  config: ({ config }) => describeText(config),
+  prompt: ({ prompt }) => describeText(prompt),
+  endpoint_type: ({ endpointType }) => describeText(endpointType),
+  model: describeModels,
 };
 
 /** Describes requests so that those with the same description meet the same policies in the same buckets. */
@@ -39,12 +50,14 @@ function createDescriber(keys: ReadonlySet<string>): (subject: Subject) => strin
   );
   return (subject) => {
     const { metadata } = subject;
-    const parts: Compared[] = [];
-    for (const read of readers) parts.push(read(subject));
+    let description = "";
+    for (const read of readers) description += read(subject);
     if (names.size > 0) {
-      for (const name of Object.keys(metadata)) if (names.has(name)) parts.push(name, metadata[name] ?? null);
+      for (const name of Object.keys(metadata)) {
+        if (names.has(name)) description += describeText(name) + describeText(metadata[name] ?? null);
+      }
     }
-    return JSON.stringify(parts);
+    return description;
   };
 }
 

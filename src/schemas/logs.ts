@@ -176,7 +176,7 @@ export interface LogBatch {
   details: string;
   /** JSON array of `LimitIncrement`, one for each counter; empty where the rows count in no limit. */
   counted: string;
-  /** JSON array with one entry for each row: its `LimitCounter`s of money, or null. Empty without any. */
+  /** The `LimitCounter`s of money of each row, `logs/charged.ts` has the format. Empty without any. */
   charged: string;
   /** Headers and bodies of all rows as one text, `db/stores/log-content.ts` reads the format. */
   content: string;

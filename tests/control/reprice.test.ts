@@ -9,6 +9,7 @@ import { createControlStores } from "../../src/db/stores/control.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createRepricingStore, type RepricingStore } from "../../src/db/stores/repricing.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
+import { packCharged } from "../../src/logs/charged.ts";
 import type { LimitCounter, LogDetails, LoggedUsage } from "../../src/schemas/logs.ts";
 import { call, done } from "../support/control.ts";
 import {
@@ -84,7 +85,7 @@ async function append(database: Database, rows: readonly Row[]): Promise<LogDeta
       lastId: ids.at(-1) ?? "",
       details: JSON.stringify(details),
       counted: sums.size === 0 ? "" : JSON.stringify([...sums.values()]),
-      charged: counted.length === 0 ? "" : JSON.stringify(rows.map(({ charged = null }) => charged)),
+      charged: packCharged(rows.map(({ charged = [] }) => charged)),
       content: "[]\n[]\n",
     },
   ]);

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
+import { packCharged } from "../../src/logs/charged.ts";
 import { createRandom } from "../support/gateway.ts";
 import { plainDetails } from "../support/log-record.ts";
 import { fakeWorkspaceKey, type GatewayProcess, runCommand, startCommand, withGateway } from "../support/process.ts";
@@ -38,7 +39,7 @@ async function seed(database: Database): Promise<void> {
       lastId: details.at(-1)?.id ?? "",
       details: JSON.stringify(details),
       counted: JSON.stringify([{ ...counter, used: ((rowsOfBatch - 1) * todaysNanos) / 10 }]),
-      charged: JSON.stringify(details.map(() => [counter])),
+      charged: packCharged(details.map(() => [counter])),
       content: "[]\n[]\n",
     };
   });

@@ -16,7 +16,7 @@ export const logBatches = sqliteTable(
     lastId: text("last_id").notNull(),
     /** JSON array of `LogDetails`, in order of writing. */
     details: text("details").notNull(),
-    /** JSON array with one entry for each request: the `LimitCounter`s of money it counts in, or null. Null: none. */
+    /** The `LimitCounter`s of money that each request counts in, `logs/charged.ts` has the format. Null: none. */
     charged: text("charged"),
   },
   (table) => [

@@ -104,8 +104,9 @@ function findLimits(call: NamedCall, view: WorkspaceView | undefined, context: C
   const ofWorkspace = view ? limitsOfWorkspace(view.workspace) : noLimits;
   const ofStored = context.log.stored?.limits ?? noLimits;
   const ofPolicies = view ? limitsOfPolicies(call, view, context) : noLimits;
-  const count = ofCredential.length + ofWorkspace.length + ofStored.length + ofPolicies.length;
-  return count === 0 ? noLimits : [...ofCredential, ...ofWorkspace, ...ofStored, ...ofPolicies];
+  const others = ofCredential.length + ofWorkspace.length + ofStored.length;
+  // most requests have none of the others
+  return others === 0 ? ofPolicies : [...ofCredential, ...ofWorkspace, ...ofStored, ...ofPolicies];
 }
 
 /** What a call is expected to use. */
@@ -128,12 +129,18 @@ const endOfBody = 2_048;
 
 /** What a call is expected to use of the limits that apply to it. Limits on requests need no estimate. */
 function estimate({ body }: LimitedCall, applied: readonly AppliedLimit[], log: CallRecord): Estimate {
-  if (applied.every(({ limit }) => limit.counts === "requests")) return nothing;
+  let needsTokens = false;
+  let needsCost = false;
+  for (const { limit } of applied) {
+    if (limit.counts === "tokens") needsTokens = true;
+    else if (limit.counts === "cost") needsCost = true;
+  }
+  if (!needsTokens && !needsCost) return nothing;
   const length = typeof body === "string" ? body.length : 0;
   const asked = typeof body === "string" ? readOutputBound(body) : undefined;
   const prompt = Math.ceil(length / bytesOfToken);
   const output = Math.min(asked ?? mostReserved, mostReserved);
-  if (applied.every(({ limit }) => limit.counts !== "cost")) return { ...nothing, prompt, output };
+  if (!needsCost) return { prompt, output, promptCost: 0, outputCost: 0 };
   const cost = estimateAt({ prompt, output }, pricesOf(log));
   return { prompt, output, promptCost: cost.prompt, outputCost: cost.output };
 }

@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import { spanOf } from "../../policies/windows.ts";
+import { endOf, spanOf, startOf } from "../../policies/windows.ts";
 import type { LimitCounter } from "../../schemas/logs.ts";
 
 const noCounters: readonly LimitCounter[] = [];
@@ -11,12 +11,12 @@ const noCounters: readonly LimitCounter[] = [];
 export function moneyCountersOf({ log, services }: CallerContext): readonly LimitCounter[] {
   const { moneyLimits, counted, cost, priceSource } = log;
   if (moneyLimits.length === 0 || (cost !== null && priceSource === null)) return noCounters;
-  const now = services.clock.now();
   return moneyLimits.map(({ limit, bucket }): LimitCounter => {
-    const added = counted.findLast((one) => one.limitId === limit.id && one.bucket === bucket);
-    if (added) return { limitId: limit.id, bucket, windowStart: added.windowStart, windowEnd: added.windowEnd };
-    const { start, end } = spanOf(limit.window, now);
-    const isEndless = !Number.isFinite(end);
-    return { limitId: limit.id, bucket, windowStart: isEndless ? 0 : start, windowEnd: isEndless ? null : end };
+    for (let index = counted.length - 1; index >= 0; index--) {
+      const added = counted[index];
+      if (added?.limitId === limit.id && added.bucket === bucket) return added;
+    }
+    const span = spanOf(limit.window, services.steadyTime());
+    return { limitId: limit.id, bucket, windowStart: startOf(span), windowEnd: endOf(span) };
   });
 }

@@ -10,6 +10,7 @@ export function secondsUntil(time: number, now: number): number {
 
 /** A time in seconds as OpenAI writes it in these headers: `1s`, `6m0s` (https://platform.openai.com/docs/guides/rate-limits). */
 function toDuration(seconds: number): string {
+  if (seconds < 60) return `${seconds}s`;
   const minutes = Math.floor(seconds / 60);
   const hours = Math.floor(minutes / 60);
   const rest = `${seconds % 60}s`;
@@ -35,13 +36,14 @@ interface Nearest {
 /** The rate limit of which the least is left; of several, the one that resets last. */
 function findNearest(counts: "requests" | "tokens", { applied, states }: MetRates): Nearest | undefined {
   let nearest: Nearest | undefined;
-  for (const [index, { kind, limit }] of applied.entries()) {
-    const state = states[index];
-    if (kind !== "rate" || limit.counts !== counts || !state) continue;
-    const left = Math.max(0, limit.most - state.used - state.reserved);
+  for (let index = 0; index < applied.length; index++) {
+    const [one, state] = [applied[index], states[index]];
+    if (one?.kind !== "rate" || one.limit.counts !== counts || !state) continue;
+    const { most } = one.limit;
+    const left = Math.max(0, most - state.used - state.reserved);
     const { end } = state.span;
     const isNearer = !nearest || left < nearest.left || (left === nearest.left && end > nearest.end);
-    if (isNearer) nearest = { most: limit.most, left, end };
+    if (isNearer) nearest = { most, left, end };
   }
   return nearest;
 }

@@ -78,13 +78,26 @@ function isContent(folded: string): boolean {
 }
 
 /** A field's name as lenient parsers see it: without case and word separators. */
-export const foldMember: (name: string) => string = memoizeText(
+export function foldMember(name: string): string {
+  return name
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[-_\s]/g, "");
+}
+
+/** What a field contains by its name. */
+interface MemberKind {
+  readonly folded: string;
+  readonly isContent: boolean;
+  readonly isModel: boolean;
+}
+
+const kindOf: (name: string) => MemberKind = memoizeText(
   4_096,
-  (name) =>
-    name
-      .normalize("NFKC")
-      .toLowerCase()
-      .replace(/[-_\s]/g, ""),
+  (name) => {
+    const folded = foldMember(name);
+    return { folded, isContent: isContent(folded), isModel: modelMembers.has(folded) };
+  },
   64,
 );
 
@@ -119,11 +132,14 @@ function walk(value: unknown, found: NamedModels, skipped: string | undefined, d
     for (const one of value) walk(one, found, undefined, depth + 1);
     return;
   }
-  for (const [name, member] of Object.entries(value)) {
-    const folded = foldMember(name);
-    if (folded === skipped || isContent(folded)) continue;
-    if (modelMembers.has(folded)) readNames(member, folded === "model", found);
-    walk(member, found, undefined, depth + 1);
+  const members = value as Readonly<Record<string, unknown>>; // it is an object, and its members are looked at
+  // an array of pairs would be made of each object of each request
+  for (const name of Object.keys(members)) {
+    const { folded, isContent, isModel } = kindOf(name);
+    if (folded === skipped || isContent) continue;
+    const member = members[name];
+    if (isModel) readNames(member, folded === "model", found);
+    if (typeof member === "object") walk(member, found, undefined, depth + 1);
   }
 }
 
