@@ -8,15 +8,16 @@ import type { LeaseDatabase } from "./lease-database.ts";
 import { beatEveryMs, LeaseNode } from "./lease-node.ts";
 import { LeaseOutage } from "./lease-outage.ts";
 import { addWish, type Round, toExchange } from "./lease-round.ts";
-import type {
-  BucketState,
-  Claim,
-  Counted,
-  Limit,
-  LimitStore,
-  LimitUseObserver,
-  Refusal,
-  Reservation,
+import {
+  amountOf,
+  type BucketState,
+  type Claim,
+  type Counted,
+  type Limit,
+  type LimitStore,
+  type LimitUseObserver,
+  type Refusal,
+  type Reservation,
 } from "./limit-store.ts";
 import { type Span, spanOf, startOf } from "./windows.ts";
 
@@ -172,7 +173,7 @@ class LeaseLimitStore implements LeaseStore {
       const left = this.#leftOf(lease);
       if (mayWait && (lease.waiting > 0 || (left < fullOf(claim) && this.#mayAsk(lease, claim)))) waits = true;
       else if (left <= 0 || claim.least > left) return this.#refuse(claim, lease, leases);
-      bookings.push({ claim, lease, reserved: claim.least + Math.min(claim.beyond, left - claim.least) });
+      bookings.push({ claim, lease, reserved: amountOf(claim) });
     }
     if (waits) return undefined;
     for (const { lease, reserved } of bookings) lease.reserved += reserved;

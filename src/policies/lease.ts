@@ -1,13 +1,13 @@
 import type { LeaseKey, LeaseState } from "../schemas/limit-leases.ts";
 import type { LimitIncrement } from "../schemas/logs.ts";
-import { type BucketState, type Claim, type Limit, toIncrement } from "./limit-store.ts";
+import { amountOf, type BucketState, type Claim, type Limit, toIncrement } from "./limit-store.ts";
 import { endOf, type Span, startOf } from "./windows.ts";
 
 /** How long a node does not ask again after the database had too little, in milliseconds. */
 const pauseMs = 200;
 
 /** What a claim takes where there is enough. A bucket that is used up admits nothing, so that it is never nothing. */
-export const fullOf = ({ least, beyond }: Claim): number => Math.max(1, least + beyond);
+export const fullOf = (claim: Claim): number => Math.max(1, amountOf(claim));
 
 /** What one node may use of a bucket in one window, and what it used. */
 export class Lease {

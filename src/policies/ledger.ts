@@ -1,5 +1,6 @@
 import type { LimitIncrement } from "../schemas/logs.ts";
 import {
+  amountOf,
   type BucketState,
   type Claim,
   type Counted,
@@ -199,8 +200,7 @@ export class Ledger implements LimitStore {
         }
         return { claim, resetsAt: span.end };
       }
-      const reserved = claim.least + Math.min(claim.beyond, left - claim.least);
-      bookings.push({ claim, bucket, reserved, turn: bucket.turn });
+      bookings.push({ claim, bucket, reserved: amountOf(claim), turn: bucket.turn });
     }
     for (const { bucket, reserved } of bookings) bucket.reserved += reserved;
     return this.#toReservation(bookings);

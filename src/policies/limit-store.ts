@@ -41,7 +41,7 @@ export interface Claim {
   readonly bucket: string;
   /** What it takes at least: 1 request, or the estimated prompt. */
   readonly least: number;
-  /** What it may take beyond that, as far as there is room: the estimated output. 0 for requests. */
+  /** What it may take beyond that: the estimated output, which need not have room. 0 for requests. */
   readonly beyond: number;
 }
 
@@ -127,6 +127,12 @@ export const maxBuckets = 10_000;
 
 /** Name of the bucket that values beyond `maxBuckets` share. */
 export const overflowBucket = "*";
+
+/**
+ * What a claim books, also where less is left. What others give back then goes to it first: if it were free for the next
+ * request, each of several could use more than it was granted, and a limit be overrun by all of them.
+ */
+export const amountOf = ({ least, beyond }: Claim): number => least + beyond;
 
 /** What a counter gains. A use that a reset takes away is negative. */
 export function toIncrement(limit: Pick<Limit, "id">, bucket: string, span: Span, used: number): LimitIncrement {

@@ -110,7 +110,8 @@ for index, claim in ipairs(claims) do
     end
     return reply
   end
-  claim.amount = claim.least + math.min(claim.beyond, left - claim.least)
+  -- also what has no room: what others give back then goes to it first
+  claim.amount = claim.least + claim.beyond
 end
 local reply = {'booked', text(now)}
 for index, claim in ipairs(claims) do
