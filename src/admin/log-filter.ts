@@ -25,7 +25,8 @@ function readInteger(query: URLSearchParams, name: string, bounds: { min: number
 
 const timeForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
-function readTime(query: URLSearchParams, name: string): number | undefined {
+/** A time of the query in Unix milliseconds. @throws {InvalidRequestError} AB01 */
+export function readTime(query: URLSearchParams, name: string): number | undefined {
   const text = readParameter(query, name);
   if (text === null) return undefined;
   const time = timeForm.test(text) ? Date.parse(text) : Number.NaN;

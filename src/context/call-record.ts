@@ -4,7 +4,7 @@ import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
 import type { NamedModels } from "../providers/core/model-names.ts";
 import type { HookResult } from "../schemas/hooks.ts";
-import type { AttemptLog, LimitIncrement, LoggedUsage, PriceSource } from "../schemas/logs.ts";
+import type { AttemptLog, CacheStatus, LimitIncrement, LoggedUsage, PriceSource } from "../schemas/logs.ts";
 
 /** Hooks of the last target. */
 export interface HookLog {
@@ -48,6 +48,16 @@ export interface MetRates {
   readonly applied: readonly AppliedLimit[];
   /** The state of each, with what the request reserved; as it was where the request was refused. */
   readonly states: readonly BucketState[];
+}
+
+/** A request as it was sent, and a response as it came, where the caller's differ. */
+interface CallPhases {
+  /** The request before its conversion, where its config or guardrails changed it. */
+  final: object | null;
+  /** What was sent. Its headers gain the credential when it leaves. */
+  sent: { readonly method: string; readonly headers: Readonly<Record<string, string>>; readonly body: HeldBody } | null;
+  /** The provider's response, where it was converted. */
+  original: HeldBody | null;
 }
 
 /** Facts collected during a request, for its log row. */
@@ -122,6 +132,16 @@ export interface CallRecord {
   hidden: { text: string; shown: string } | null;
   requestBody: HeldBody | null;
   responseBody: HeldBody | null;
+  /** The parsed request that `requestBody` shows; null where it is not JSON. */
+  given: object | null;
+  /** What became of request and response at the last target; null where both went through unchanged. */
+  phases: CallPhases | null;
+  /** The saved config that was used, by the ids of the config and its version. */
+  savedConfig: { readonly id: string; readonly versionId: string } | null;
+  /** How the root of the config chooses among its targets. */
+  mode: string;
+  /** Whether the response came from the cache; null where no cache was asked. */
+  cacheStatus: CacheStatus | null;
   /** The request has ended. */
   settled: boolean;
 }
@@ -171,6 +191,11 @@ export function createCallRecord(): CallRecord {
     hidden: null,
     requestBody: null,
     responseBody: null,
+    given: null,
+    phases: null,
+    savedConfig: null,
+    mode: "single",
+    cacheStatus: null,
     settled: false,
   };
 }

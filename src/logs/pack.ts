@@ -1,7 +1,7 @@
 import type { LimitCounter, LimitIncrement, LogDetails } from "../schemas/logs.ts";
-import { type HeldBody, toBytes } from "./body.ts";
+import { type HeldBody, isCut, toBytes } from "./body.ts";
 import { packCharged } from "./charged.ts";
-import { cutsOf, type LogRecord, type RecordContent } from "./record.ts";
+import { bodiesOf, type LogRecord, type RecordContent } from "./record.ts";
 import type { Redactor } from "./redact.ts";
 
 /**
@@ -36,15 +36,18 @@ interface PackedSecrets {
   rows: readonly number[];
 }
 
-/** Headers of a row, and which of its bodies were cut. */
+type Headers = Readonly<Record<string, string>>;
+
+/** Headers of a row, which of its bodies were cut, and method and headers of a request that was sent in another form. */
 type ContentHead = [
-  request: Readonly<Record<string, string>>,
-  response: Readonly<Record<string, string>>,
-  truncated: [boolean, boolean],
+  request: Headers,
+  response: Headers,
+  truncated: boolean[],
+  sent?: { method: string; headers: Headers },
 ];
 
-/** Lengths of request and response body; null without a body. */
-export type BodyLengths = [sent: number | null, answered: number | null];
+/** Lengths of the bodies, in the order of `bodiesOf`; null without a body. */
+export type BodyLengths = (number | null)[];
 
 /** A record with its content head. */
 interface Row {
@@ -71,20 +74,19 @@ function toRow(
   redactor: Redactor,
 ): Row | Promise<Row> {
   if (content === null) return { details, counted, charged, content, secrets, head: null };
-  const { sensitiveHeaders, requestHeaders, responseHeaders } = content;
+  const { sensitiveHeaders, requestHeaders, responseHeaders, phases } = content;
   const request = redactor.hide(requestHeaders, sensitiveHeaders);
   const response = redactor.hide(responseHeaders, sensitiveHeaders);
-  if (request instanceof Promise || response instanceof Promise) {
-    return Promise.all([request, response]).then((hidden) => ({
-      details,
-      counted,
-      charged,
-      content,
-      secrets,
-      head: [...hidden, cutsOf(content)],
-    }));
+  const sent = phases?.sent && redactor.hide(phases.sent.headers, sensitiveHeaders);
+  const toWhole = (hidden: [Headers, Headers], headers: Headers | null | undefined): Row => {
+    const head: ContentHead = [...hidden, bodiesOf(content).map(isCut)];
+    if (headers && phases?.sent) head.push({ method: phases.sent.method, headers });
+    return { details, counted, charged, content, secrets, head };
+  };
+  if (request instanceof Promise || response instanceof Promise || sent instanceof Promise) {
+    return Promise.all([request, response, sent]).then(([one, other, third]) => toWhole([one, other], third));
   }
-  return { details, counted, charged, content, secrets, head: [request, response, cutsOf(content)] };
+  return toWhole([request, response], sent);
 }
 
 const noSecrets: readonly string[] = [];
@@ -161,9 +163,7 @@ function packTenant(rows: readonly Row[]): PackedBatch {
     length += bytes.length;
     return bytes.length;
   };
-  const lengths = rows.map(
-    ({ content }): BodyLengths | null => content && [hold(content.requestBody), hold(content.responseBody)],
-  );
+  const lengths = rows.map(({ content }): BodyLengths | null => content && bodiesOf(content).map(hold));
   const ids = rows.map(({ details }) => details.id).sort();
   const [sample] = rows;
   return {

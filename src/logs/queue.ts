@@ -1,5 +1,5 @@
 import { startTimer } from "../lib/clock.ts";
-import type { LogRecord } from "./record.ts";
+import { bodiesOf, type LogRecord } from "./record.ts";
 
 /** Rows of one write, few enough not to block the event loop. */
 const batchRows = 64;
@@ -63,7 +63,9 @@ function countedSizeOf({ counted }: LogRecord): number {
 
 function contentSizeOf({ content }: LogRecord): number {
   if (content === null) return 0;
-  return plainSize + (content.requestBody?.length ?? 0) + (content.responseBody?.length ?? 0);
+  let size = plainSize + (content.requestBody?.length ?? 0) + (content.responseBody?.length ?? 0);
+  if (content.phases) for (const body of bodiesOf(content).slice(2)) size += body?.length ?? 0;
+  return size;
 }
 
 /** Waiting rows in order, with their size; drops bodies, then rows, when there are too many. */

@@ -1,5 +1,5 @@
 import type { LimitCounter, LimitIncrement, LogDetails } from "../schemas/logs.ts";
-import { type HeldBody, isCut } from "./body.ts";
+import type { HeldBody } from "./body.ts";
 
 /** A finished request, unredacted; secrets are removed before it is stored. */
 export interface LogRecord {
@@ -22,11 +22,24 @@ export interface RecordContent {
   responseHeaders: Readonly<Record<string, string>>;
   requestBody: HeldBody | null;
   responseBody: HeldBody | null;
+  /** Absent where the request was sent, and its response returned, as they came. */
+  phases?: RecordPhases;
 }
 
-/** Which bodies are cut when stored. */
-export function cutsOf({ requestBody, responseBody }: RecordContent): [boolean, boolean] {
-  return [isCut(requestBody), isCut(responseBody)];
+/** What became of a request and its response on their way. */
+export interface RecordPhases {
+  /** The request with the parameters of its config, as its guardrails left it; null where nothing changed it. */
+  finalBody: HeldBody | null;
+  /** The request as the provider received it; null where that is the caller's. */
+  sent: { method: string; headers: Readonly<Record<string, string>>; body: HeldBody } | null;
+  /** The provider's response; null where the caller got it as it came. */
+  originalBody: HeldBody | null;
+}
+
+/** The bodies of a row in the order in which they are stored. */
+export function bodiesOf({ requestBody, responseBody, phases }: RecordContent): (HeldBody | null)[] {
+  if (!phases) return [requestBody, responseBody];
+  return [requestBody, responseBody, phases.finalBody, phases.sent?.body ?? null, phases.originalBody];
 }
 
 /** A record that reports how many records of a tenant were lost. */

@@ -112,7 +112,7 @@ function readBodies(bodies: Uint8Array, lengths: string): BodyText {
   };
   // written by `packRecords`
   const rows = JSON.parse(lengths) as (BodyLengths | null)[];
-  return rows.map((row) => row && [read(row[0]), read(row[1])]);
+  return rows.map((row) => row?.map(read) ?? null);
 }
 
 function toLengths(texts: BodyText): string {

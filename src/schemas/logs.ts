@@ -61,6 +61,10 @@ export type CallLog = v.InferOutput<typeof CallLog>;
 /** Operation of the row of a batch that its provider ran. Its cost is a sum at prices of batches. */
 export const collectBatch = "collectBatch";
 
+/** How the cache served a request. */
+const CacheStatus = v.picklist(["HIT", "SEMANTIC HIT", "MISS", "SEMANTIC MISS", "DISABLED", "REFRESH"]);
+export type CacheStatus = v.InferOutput<typeof CacheStatus>;
+
 /** One log row without bodies. */
 export const LogRow = v.object({
   id: v.string(),
@@ -95,6 +99,12 @@ export const LogRow = v.object({
   /** Every call, in order; absent for a single call, which the fields above describe. */
   calls: v.optional(v.array(CallLog)),
   config: v.optional(v.nullable(v.string())),
+  /** Ids of the saved config and its version. */
+  config_id: v.optional(v.string()),
+  config_version_id: v.optional(v.string()),
+  /** How the root of the config chooses among its targets; `single` without targets. */
+  mode: v.optional(v.string()),
+  cache_status: v.optional(CacheStatus),
   attempts: v.optional(v.array(AttemptLog)),
   skipped: v.optional(v.array(v.string())),
   prompt_id: v.optional(v.string()),
@@ -103,6 +113,14 @@ export const LogRow = v.object({
   dropped_params: v.optional(v.array(v.string())),
   /** Results of hooks; those that ran after the response are only included when a single row is read. */
   hook_results: v.optional(HookResults),
+  /** Whether every check passed; absent where none ran before the response was sent. */
+  hook_verdict: v.optional(v.boolean()),
+  /** What the client's library says of itself. */
+  runtime: v.optional(v.string()),
+  runtime_version: v.optional(v.string()),
+  sdk_version: v.optional(v.string()),
+  /** Who made the row, where it was not the gateway: `custom` for `POST /logs`, `otel` for OpenTelemetry. */
+  source: v.optional(v.picklist(["custom", "otel"])),
   usage: v.nullable(LoggedUsage),
   /** Some counts are estimates, because a stream broke off before the provider reported them. */
   estimated: v.optional(v.literal(true)),
@@ -125,27 +143,139 @@ export const LogRow = v.object({
 });
 export type LogRow = v.InferOutput<typeof LogRow>;
 
-const Side = v.object({
+const sideMembers = {
   headers: v.record(v.string(), v.string()),
   body: v.unknown(),
   /** The stored body was cut; `body` is then a string. */
   truncated: v.boolean(),
+};
+
+/** What became of a request or a response on its way. */
+const Phase = v.object({
+  /** Without the query; null without a call. */
+  url: v.nullable(v.string()),
+  method: v.string(),
+  ...sideMembers,
 });
 
-/** One log row with its request and response. */
-export const LogDetail = v.object({ ...LogRow.entries, request: Side, response: Side });
+/** The row under the names of other gateways' logs. Times in milliseconds, the cost in US cents. */
+const LogMetrics = v.object({
+  id: v.string(),
+  organisation_id: v.string(),
+  organisation_name: v.nullable(v.string()),
+  workspace_slug: v.nullable(v.string()),
+  user_id: v.nullable(v.string()),
+  api_key_id: v.string(),
+  created_at: v.string(),
+  /** Until the caller had the response, or the first byte of a stream. */
+  response_time: v.number(),
+  upstream_response_time: v.nullable(v.number()),
+  /** What the provider did not take. */
+  gateway_processing_time: v.number(),
+  /** Until the last byte of a stream. */
+  ttlt: v.optional(v.number()),
+  request_url: v.string(),
+  request_method: v.string(),
+  is_proxy_call: v.boolean(),
+  mode: v.string(),
+  source: v.picklist(["gateway", "custom", "otel"]),
+  stream_mode: v.picklist([0, 1]),
+  runtime: v.nullable(v.string()),
+  runtime_version: v.nullable(v.string()),
+  sdk_version: v.nullable(v.string()),
+  ai_org: v.nullable(v.string()),
+  ai_model: v.nullable(v.string()),
+  virtual_key: v.nullable(v.string()),
+  config: v.nullable(v.string()),
+  config_id: v.nullable(v.string()),
+  config_version_id: v.nullable(v.string()),
+  prompt_id: v.nullable(v.string()),
+  prompt_slug: v.nullable(v.string()),
+  prompt_version_id: v.nullable(v.string()),
+  last_used_option_index: v.string(),
+  retry_success_count: v.number(),
+  cache_status: CacheStatus,
+  is_success: v.boolean(),
+  response_status_code: v.number(),
+  req_units: v.number(),
+  res_units: v.number(),
+  total_units: v.number(),
+  cost: v.nullable(v.number()),
+  cost_currency: v.literal("USD"),
+  trace_id: v.string(),
+  /** The same for all calls of a request. */
+  internal_trace_id: v.string(),
+  span_id: v.string(),
+  parent_span_id: v.nullable(v.string()),
+  span_name: v.string(),
+  "metadata.key": v.array(v.string()),
+  "metadata.value": v.array(v.string()),
+});
+export type LogMetrics = v.InferOutput<typeof LogMetrics>;
+
+/** One log row with its contents. */
+const LogDetail = v.object({
+  ...LogRow.entries,
+  _id: v.string(),
+  request: v.object({
+    url: v.string(),
+    method: v.string(),
+    ...sideMembers,
+    /** Headers for the gateway, by their names without prefix. */
+    gatewayHeaders: v.record(v.string(), v.string()),
+  }),
+  response: v.object({
+    status: v.number(),
+    ...sideMembers,
+    /** Milliseconds. */
+    responseTime: v.number(),
+    lastUsedOptionJsonPath: v.string(),
+  }),
+  /** The request with the parameters of its config, as its guardrails left it; absent where nothing changed it. */
+  finalUntransformedRequest: v.optional(Phase),
+  /** The request as the provider received it; absent where that is the caller's. */
+  transformedRequest: v.optional(Phase),
+  /** The response as the provider sent it; absent where the caller got it as it came. */
+  originalResponse: v.optional(Phase),
+  metrics: LogMetrics,
+  log_format: v.literal("v1"),
+});
 export type LogDetail = v.InferOutput<typeof LogDetail>;
+
+/** Guardrail results of one log row, those of async guardrails last. */
+const LogHooks = v.object({ id: v.string(), object: v.literal("log_hooks"), ...HookResults.entries });
+
+/** A row as it is shown: without members that the organisation denies. */
+const ShownRow = v.partial(LogRow);
+
+const phase = v.optional(v.partial(Phase));
+const { request, response } = LogDetail.entries;
+
+/** Response of `GET /logs/{id}`. */
+export const ShownLog = v.union([
+  v.object({
+    ...v.partial(LogDetail).entries,
+    object: v.literal("log"),
+    request: v.optional(v.partial(request)),
+    response: v.optional(v.partial(response)),
+    finalUntransformedRequest: phase,
+    transformedRequest: phase,
+    originalResponse: phase,
+    metrics: v.partial(LogMetrics),
+  }),
+  LogHooks,
+]);
 
 /** Response of `GET /logs`. */
 export const LogList = v.object({
   object: v.literal("list"),
-  data: v.array(LogRow),
+  data: v.array(ShownRow),
   has_more: v.boolean(),
   next_cursor: v.nullable(v.string()),
 });
 
 /** The stored fields of a row; others follow from its id. */
-export type LogDetails = Omit<LogRow, "object" | "created_at">;
+export type LogDetails = Omit<LogRow, "object" | "created_at" | "hook_verdict">;
 
 /** The counter of a limit in one window. */
 export interface LimitCounter {
@@ -186,7 +316,16 @@ export interface LogBatch {
 export interface LogContent {
   request: LogSide;
   response: LogSide;
+  /** The request before its conversion, where its config or guardrails changed it. */
+  final?: LogPhase;
+  /** The request as its provider received it, where it was converted. */
+  sent?: LogPhase & { method: string };
+  /** The response as its provider sent it, where it was converted. */
+  original?: LogPhase;
 }
+
+/** What became of a side on its way. */
+export type LogPhase = LogSide;
 
 /** One side of a logged request. */
 export interface LogSide {

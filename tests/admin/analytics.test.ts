@@ -320,6 +320,7 @@ test("a role without membersViewAllData sees figures of rows by its keys, withou
   const mine = randomRows(random, own, { count: 20, start: periods.weeks.from, stepMs: 1_000 }).map((row) => ({
     ...row,
     api_key_id: member.keyId,
+    user_id: member.id,
     metadata: { team: "mine" },
   }));
   await storeRows(database, random, { tenant: own, rows: mine, tail: 9 });

@@ -157,7 +157,8 @@ test("contents of the log are hidden from roles that may see only metadata", asy
     assert.deepEqual(whole.request.body, helloBody, role);
     await switchOff(name);
     const figures = await done<ShownLog>(call(gateway, `GET /logs/${id}`, { key: keyOf(role) }));
-    assert.deepEqual([figures.request, figures.response], Array(2).fill({ headers: {}, body: null, truncated: false }));
+    const shown = [figures.request, figures.response].map(({ headers, body, truncated }) => [headers, body, truncated]);
+    assert.deepEqual(shown, Array(2).fill([{}, null, false]));
     assert.equal(figures.status, 200);
     await switchOff(name.replace("Logs", "LogMetadata"));
     assert.equal((await call(gateway, "GET /logs", { key: keyOf(role) })).status, 403, role);

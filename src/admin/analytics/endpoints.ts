@@ -1,5 +1,4 @@
 import * as v from "valibot";
-import { readLogSight } from "../../endpoint/role.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { createPause } from "../../lib/pace.ts";
 import { type FieldName, metadataField } from "../../log-index/fields.ts";
@@ -7,7 +6,7 @@ import { pointsBetween, startOfPoint, widthOf } from "../../log-index/measures.t
 import { type RowBlock, scanRows } from "../../log-index/scan-rows.ts";
 import { CacheSummary, type GraphName, graphResponses, groupResponse } from "../../schemas/analytics.ts";
 import { defineRead } from "../core/endpoint.ts";
-import { ownKeys } from "../core/own-keys.ts";
+import { readOwnRows } from "../core/log-access.ts";
 import { readPage } from "../core/request.ts";
 import { type AnalyticsCall, commonParameters, readFeedbackBounds, readRequestFilter, readScope } from "./filters.ts";
 import { graphs } from "./graphs.ts";
@@ -40,8 +39,7 @@ async function readRequests(call: AnalyticsCall, needs: Needs): Promise<Requests
   const { tests, testedFields, conditions, from, to, ...range } = readRequestFilter(query);
   const bounds = readFeedbackBounds(query);
   const scope = await readScope(call, needs.widest ?? "workspace");
-  const { others } = await readLogSight(context);
-  const own = others ? [] : [{ field: "apiKey", oneOf: await ownKeys(context) } as const];
+  const own = await readOwnRows(context);
   const { services } = context;
   const feedback = needs.readsFeedback || bounds ? await readFeedback(services.feedback, scope) : undefined;
   const withBounds = bounds && feedback ? [...tests, feedbackTest(feedback, bounds)] : tests;

@@ -1,8 +1,9 @@
 import { isObject, parseJson } from "../../lib/json.ts";
-import type { LogContent, LogSide } from "../../schemas/logs.ts";
+import type { LogContent, LogPhase, LogSide } from "../../schemas/logs.ts";
 
-// The contents of a batch are one text: a JSON line with the lengths of each row's two bodies, a JSON line with each row's
-// headers and which bodies are cut, then the concatenated bodies. In batches of earlier versions the first line has one
+// The contents of a batch are one text: a JSON line with the lengths of each row's bodies, a JSON line with each row's
+// headers and which bodies are cut, then the concatenated bodies. A row has two bodies, those of request and response, or
+// three more: the request before and after its conversion, and the response before. In batches of earlier versions the first line has one
 // length per row, and each row has a JSON line before its bodies.
 
 /** A row without its bodies. */
@@ -10,30 +11,55 @@ interface Head {
   request: unknown;
   response: unknown;
   truncated: unknown;
+  /** Method and headers of a converted request. */
+  sent?: unknown;
 }
 
 /** Position of a body: its start, and its length if it exists. */
 type Place = [start: number, length: unknown];
 
-function readSide(headers: unknown, text: string, [start, length]: Place, truncated: unknown): LogSide {
-  const pairs = Object.entries(isObject(headers) ? headers : {}).map(([name, value]) => [name, String(value)]);
-  const body = typeof length === "number" ? text.slice(start, start + length) : null;
-  return { headers: Object.fromEntries(pairs), body, truncated: truncated === true };
+function readHeaders(headers: unknown): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(isObject(headers) ? headers : {}).map(([name, value]) => [name, String(value)]),
+  );
 }
 
-function readSides({ request, response, truncated }: Head, text: string, start: number, lengths: unknown): LogContent {
-  const [sent, answered]: unknown[] = Array.isArray(lengths) ? lengths : [];
-  const [sentCut, answeredCut]: unknown[] = Array.isArray(truncated) ? truncated : [];
-  return {
-    request: readSide(request, text, [start, sent], sentCut),
-    response: readSide(response, text, [start + toCount(sent), answered], answeredCut),
+function readSide(headers: unknown, text: string, [start, length]: Place, truncated: unknown): LogSide {
+  const body = typeof length === "number" ? text.slice(start, start + length) : null;
+  return { headers: readHeaders(headers), body, truncated: truncated === true };
+}
+
+/** A body that some rows have. */
+function readPhase(text: string, [start, length]: Place, truncated: unknown): LogPhase | null {
+  return typeof length === "number" ? readSide({}, text, [start, length], truncated) : null;
+}
+
+function readSides(head: Head, text: string, from: number, lengths: unknown): LogContent {
+  const sizes: unknown[] = Array.isArray(lengths) ? lengths : [];
+  const cuts: unknown[] = Array.isArray(head.truncated) ? head.truncated : [];
+  let start = from;
+  const [sent = [start, null], answered = [start, null], ...others] = sizes.map((length): Place => {
+    const place: Place = [start, length];
+    start += toCount(length);
+    return place;
+  });
+  const content: LogContent = {
+    request: readSide(head.request, text, sent, cuts[0]),
+    response: readSide(head.response, text, answered, cuts[1]),
   };
+  const [final, transformed, original] = others.map((place, index) => readPhase(text, place, cuts[index + 2]));
+  if (final) content.final = final;
+  if (original) content.original = original;
+  const { method, headers } = isObject(head.sent) ? head.sent : {};
+  if (transformed) content.sent = { ...transformed, method: String(method), headers: readHeaders(headers) };
+  return content;
 }
 
 const toCount = (length: unknown): number => (typeof length === "number" ? length : 0);
 
 /** Characters of the bodies of a row. */
-const sizeOf = (lengths: unknown): number => (Array.isArray(lengths) ? toCount(lengths[0]) + toCount(lengths[1]) : 0);
+const sizeOf = (lengths: unknown): number =>
+  Array.isArray(lengths) ? lengths.reduce<number>((sum, length) => sum + toCount(length), 0) : 0;
 
 /** Reads a row of an earlier version: a line of JSON, then its bodies. */
 function readOwnText(text: string): LogContent {
@@ -60,7 +86,7 @@ export function openContents(content: string | undefined): (index: number) => Lo
     if (typeof own === "number") return readOwnText(content.slice(start, start + own));
     if (own === null || own === undefined) return null;
     const head: unknown = Array.isArray(heads) ? heads[index] : undefined;
-    const [request, response, truncated]: unknown[] = Array.isArray(head) ? head : [];
-    return readSides({ request, response, truncated }, content, start, own);
+    const [request, response, truncated, sent]: unknown[] = Array.isArray(head) ? head : [];
+    return readSides({ request, response, truncated, sent }, content, start, own);
   };
 }

@@ -3,10 +3,13 @@ import type { CallerContext, FinishedCall } from "../../context.ts";
 import { toGatewayError } from "../../errors.ts";
 import { readNameList } from "../../lib/headers.ts";
 import { beginningOf } from "../../logs/body.ts";
+import type { RecordContent } from "../../logs/record.ts";
 import { toCents } from "../../pricing/cost.ts";
 import type { CallLog, LogDetails } from "../../schemas/logs.ts";
-import { storesContents, withoutQuotes } from "../facts/log-privacy.ts";
+import { depthOf, type LogDepth, withoutQuotes } from "../facts/log-privacy.ts";
+import { requestTypeOf } from "../facts/request-types.ts";
 import { runAsyncGuardrails } from "./async-guardrails.ts";
+import { phasesOf } from "./log-phases.ts";
 import { moneyCountersOf } from "./money-counters.ts";
 
 /** Most characters of an error message in a row. */
@@ -52,6 +55,7 @@ export function toDetails({ context, status, error, endedAt }: FinishedCall): Lo
   };
   if (principal.userId !== null) details.user_id = principal.userId;
   addPriceDetails(details, log);
+  addClientDetails(details, context);
   addRareDetails(details, log);
   if (calls.length > 1) details.calls = calls.map((call) => toLoggedCall(call, startedAt));
   return details;
@@ -64,6 +68,20 @@ function addPriceDetails(details: LogDetails, log: CallerContext["log"]): void {
   if (log.isAnswerNeeded && answeredModel !== null) details.answered_model = answeredModel;
   if (stored) details.integration_id = stored.integrationId;
   if (spent > 0) details.discarded_cost = toCents(spent);
+}
+
+/** Longest value of a client's facts about itself. */
+const maxClientFact = 128;
+
+/** What the client's library says of itself. */
+function addClientDetails(details: LogDetails, { headers, header }: CallerContext): void {
+  const runtime = headers.get("x-stainless-runtime") ?? header("runtime");
+  if (runtime === undefined || runtime === null) return;
+  details.runtime = runtime.slice(0, maxClientFact);
+  const runtimeVersion = headers.get("x-stainless-runtime-version") ?? header("runtime-version");
+  const sdkVersion = headers.get("x-stainless-package-version") ?? header("package-version");
+  if (runtimeVersion) details.runtime_version = runtimeVersion.slice(0, maxClientFact);
+  if (sdkVersion) details.sdk_version = sdkVersion.slice(0, maxClientFact);
 }
 
 /** One of several calls of a request. */
@@ -81,11 +99,13 @@ function toLoggedCall({ provider, model, url, status, error, ...times }: Upstrea
 }
 
 /** Fields only some requests have. Spreading them into the others would slow all of them. */
-function addRareDetails(
-  details: LogDetails,
-  { attempts, configSlug, skipped, prompt, stored, dropped, hooks, isEstimated }: CallerContext["log"],
-): void {
+function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
+  const { attempts, configSlug, skipped, prompt, stored, dropped, hooks, isEstimated } = log;
+  const { savedConfig, mode, cacheStatus } = log;
   if (isEstimated) details.estimated = true;
+  if (savedConfig) Object.assign(details, { config_id: savedConfig.id, config_version_id: savedConfig.versionId });
+  if (mode !== "single") details.mode = mode;
+  if (cacheStatus !== null) details.cache_status = cacheStatus;
   if (attempts.length > 0) Object.assign(details, { config: configSlug, attempts, skipped: [...skipped] });
   if (prompt) {
     const { id, slug, versionId } = prompt;
@@ -132,29 +152,77 @@ export function logSessionPart(context: CallerContext): void {
 export function logCall(call: FinishedCall): void {
   const { context } = call;
   const details = toDetails(call);
-  const stores = storesContents(context);
-  if (stores instanceof Promise) {
-    const waiting = stores.then((isOn) => write(details, isOn, call));
+  const depth = depthOf(context);
+  if (depth instanceof Promise) {
+    const waiting = depth.then((known) => write(details, known, call));
     context.connection.waitUntil?.(waiting);
-  } else write(details, stores, call);
+  } else write(details, depth, call);
 }
 
-/** Writes the row, and starts the guardrails nobody waits for. */
-function write(details: LogDetails, storesContents: boolean, { context, responseHeaders }: FinishedCall): void {
+/** Headers and bodies of a request with all of its contents. */
+function contentOf({ context, status, responseHeaders }: FinishedCall): RecordContent {
   const { log } = context;
-  const sensitive = context.header("sensitive-headers");
-  const content = storesContents && {
-    sensitiveHeaders: sensitive === null ? noNames : (readNameList(sensitive) ?? null),
+  // embeddings are long, and nobody reads them
+  if (status < 400 && requestTypeOf(log.operation) === "embed") {
+    log.responseBody = null;
+    if (log.phases) log.phases.original = null;
+  }
+  const content: RecordContent = {
+    sensitiveHeaders: sensitiveNames(context),
     requestHeaders: shownHeaders(context),
     responseHeaders,
     requestBody: beginningOf(log.requestBody),
     responseBody: beginningOf(log.responseBody),
   };
+  const phases = phasesOf(log, context);
+  if (phases) content.phases = phases;
+  return content;
+}
+
+/** Lower-case names of headers the caller wants hidden; null when the list is unreadable. */
+function sensitiveNames(context: CallerContext): readonly string[] | null {
+  const sensitive = context.header("sensitive-headers");
+  return sensitive === null ? noNames : (readNameList(sensitive) ?? null);
+}
+
+/** What is left of the contents of a request without them: its headers for the gateway, and the error it ended with. */
+function figuresOf(call: FinishedCall, details: LogDetails): RecordContent {
+  const { context, responseHeaders } = call;
+  const { log, services } = context;
+  const headers = Object.entries(shownHeaders(context)).filter(([name]) =>
+    services.headerPrefixes.some((prefix) => name.startsWith(prefix)),
+  );
+  // a stream that broke off holds what the model wrote, and guardrails quote what they refuse
+  const isError =
+    details.status >= 400 &&
+    details.status !== clientClosed &&
+    !details.hook_results &&
+    !responseHeaders["content-type"]?.startsWith("text/event-stream");
+  const originalBody = isError ? (log.phases?.original ?? null) : null;
+  return {
+    sensitiveHeaders: sensitiveNames(context),
+    requestHeaders: Object.fromEntries(headers),
+    responseHeaders: isError ? responseHeaders : {},
+    requestBody: null,
+    responseBody: isError ? beginningOf(log.responseBody) : null,
+    ...(originalBody && { phases: { finalBody: null, sent: null, originalBody } }),
+  };
+}
+
+/** Status of a request whose caller left. */
+const clientClosed = 499;
+
+/** Writes the row, and starts the guardrails nobody waits for. */
+function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
+  const { context } = call;
+  const { log } = context;
+  const storesContents = depth === "all";
   if (!storesContents && details.hook_results) {
     const { before_request_hooks: before, after_request_hooks: after } = details.hook_results;
     details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
   }
-  const row = { details, secrets: secretsOf(context), content: content || null };
+  const content = storesContents ? contentOf(call) : depth === "figures" ? figuresOf(call, details) : null;
+  const row = { details, secrets: secretsOf(context), content };
   const charged = moneyCountersOf(context);
   const counts = log.counted.length > 0 || charged.length > 0;
   context.services.record(counts ? { ...row, counted: log.counted, charged } : row);

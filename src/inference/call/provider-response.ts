@@ -7,12 +7,12 @@ import { withoutManagedSecrets } from "../target/managed-secrets.ts";
 import { droppedHeader } from "./dropped-params.ts";
 
 /** Headers that report how a request was served. */
-export function routingHeaders(provider: string, { label, retries }: CallRecord): Record<string, string> {
+export function routingHeaders(provider: string, { label, retries, cacheStatus }: CallRecord): Record<string, string> {
   return {
     "x-gateway-provider": provider,
     "x-gateway-last-used-option-index": label,
     "x-gateway-retry-attempt-count": retries === 0 ? "0" : String(retries),
-    "x-gateway-cache-status": "DISABLED",
+    "x-gateway-cache-status": cacheStatus ?? "DISABLED",
   };
 }
 

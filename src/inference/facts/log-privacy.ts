@@ -23,29 +23,35 @@ function ruleOf(view: WorkspaceView): ContentRule {
   return rule;
 }
 
-function decide(view: WorkspaceView | undefined, { header }: CallerContext): boolean {
+/**
+ * What is stored with a row. `all`: headers and bodies. `figures`: headers of the gateway, and the response of a failed
+ * request. `none`: nothing of it.
+ */
+export type LogDepth = "all" | "figures" | "none";
+
+function decide(view: WorkspaceView | undefined, { header }: CallerContext): LogDepth {
   // no setting allows storing them
-  if (!view) return false;
+  if (!view) return "none";
   const { isOn, isEnforced } = ruleOf(view);
-  if (isEnforced) return isOn;
-  if (header("ignore-service-log")?.toLowerCase() === "true") return false;
+  if (isEnforced) return isOn ? "all" : "figures";
+  if (header("ignore-service-log")?.toLowerCase() === "true") return "none";
   const asked = header("debug")?.toLowerCase();
-  return asked === "true" || (asked !== "false" && isOn);
+  return asked === "true" || (asked !== "false" && isOn) ? "all" : "figures";
 }
 
 /**
- * Whether the headers and bodies of a request are stored with its row: by the setting `debug_log`, which the request
- * may override by `x-gateway-debug` unless the organisation enforces it. Synchronous when the workspace is in memory.
+ * What is stored with the row of a request: by the setting `debug_log`, which the request may override by
+ * `x-gateway-debug` unless the organisation enforces it. Synchronous when the workspace is in memory.
  */
-export function storesContents(context: CallerContext): boolean | Promise<boolean> {
+export function depthOf(context: CallerContext): LogDepth | Promise<LogDepth> {
   const { control } = context.services;
   const { organisationId, workspaceId } = context.principal;
-  if (workspaceId === null) return false;
+  if (workspaceId === null) return "none";
   const view = control.directory.workspace({ organisationId, workspaceId });
   if (!(view instanceof Promise)) return decide(view, context);
   return view.then(
     (read) => decide(read, context),
-    () => false,
+    () => "none",
   );
 }
 

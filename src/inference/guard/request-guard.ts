@@ -100,7 +100,10 @@ export class TargetGuard {
     this.note();
     this.#unstored = undefined;
     // text removed from a request must not be logged either
-    if (this.#before.isTransformed) context.log.requestBody = JSON.stringify(this.request);
+    if (this.#before.isTransformed) {
+      context.log.requestBody = JSON.stringify(this.request);
+      context.log.given = this.request;
+    }
     if (!store) return;
     context.storeResponse = (answer) => {
       this.#unstored = answer;

@@ -16,6 +16,7 @@ import { type ServedOperation, serveOperation } from "../adapt/operation.ts";
 import { type Attempt, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
 import { callUpstream, type PreparedCall } from "../call/call-upstream.ts";
 import { noteDropped } from "../call/dropped-params.ts";
+import { noteOriginal, noteSent } from "../call/log-phases.ts";
 import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
 import { noteCounts } from "../call/usage-units.ts";
@@ -40,12 +41,12 @@ interface Run {
   strict: boolean;
 }
 
-/** The upstream's request, its headers built from nothing. */
+/** The upstream's request, its headers built from nothing, and the value of its JSON body. */
 function prepareCall(
   operation: ServedOperation,
   { destination, form }: Target,
   forwarded: Record<string, string>,
-): PreparedCall {
+): { call: PreparedCall; made?: unknown } {
   const { method, path, streamed, media } = operation;
   const headers = Object.assign(forwarded, operation.headers(forwarded));
   headers.accept = streamed ? "text/event-stream" : media.flows ? "*/*" : "application/json";
@@ -53,11 +54,11 @@ function prepareCall(
   headers["user-agent"] = productName;
   const { provider, customHost, credential } = destination;
   const call: PreparedCall = { provider, customHost, credential, method, path, headers, raw: false };
-  if (method === "GET") return call;
+  if (method === "GET") return { call };
   const encoded = encodeBody(operation, form);
   Object.assign(headers, encoded.headers);
   call.body = encoded.body;
-  return call;
+  return { call, made: encoded.made };
 }
 
 /** The client's response to an upstream response that is not a stream. */
@@ -71,7 +72,10 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
     const answer = convert(run, () => answerBytes(given)) ?? {};
     return answerWith(answer, upstream, { run, context });
   }
-  if (!isSuccess(upstream)) throw toProviderError(upstream, toFailureText(bytes), context);
+  if (!isSuccess(upstream)) {
+    noteOriginal(bytes, context, true);
+    throw toProviderError(upstream, toFailureText(bytes), context);
+  }
   const exact = readExactly(bytes, upstream, { run, context });
   const text = toText(exact?.bytes ?? bytes, slug);
   const body = parseAnswer(text, slug, media);
@@ -81,7 +85,10 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
     throw toProviderError({ status, headers: upstream.headers }, text, context);
   }
   const answer = convert(run, () => run.operation.answer(body));
-  if (answer !== undefined) return answerWith(answer, upstream, { run, context, numbers: exact?.numbers });
+  if (answer !== undefined) {
+    if (!media.isHeavy) noteOriginal(bytes, context);
+    return answerWith(answer, upstream, { run, context, numbers: exact?.numbers });
+  }
   noteCounts(context, run.operation, body);
   log.responseBody = media.isHeavy ? withoutMedia(body) : beginningOf(bytes);
   const headers = unifiedHeaders(upstream, slug, context);
@@ -234,7 +241,12 @@ export async function callTarget<Name extends OperationName>(
   if (adapter?.split) {
     const input = { adapter, request: asked, target, context };
     const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, context));
-    if (joined) return joined;
+    // what one part was converted to is not what became of the whole
+    if (joined) {
+      return joined.finally(() => {
+        log.phases = null;
+      });
+    }
   }
   // an operation without a model calls none
   if (managed && name !== "models") requireModel(destination, modelOf(asked));
@@ -248,7 +260,11 @@ export async function callTarget<Name extends OperationName>(
   const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
   let operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
   // a request that may be sent again gets its own copy of the headers for its credential
-  const prepare = () => prepareCall(operation, target, operation.repair ? { ...headers } : headers);
+  const prepare = () => {
+    const { call, made } = prepareCall(operation, target, operation.repair ? { ...headers } : headers);
+    noteSent({ request, made }, call, context);
+    return call;
+  };
   const repeat = async (refused: Response, attempt: Attempt) => {
     const failure = await readRefusal(refused, attempt, { target, context });
     const repaired = failure && operation.repair?.(failure);

@@ -74,11 +74,14 @@ function holdsFiles(body: unknown): boolean {
   );
 }
 
-/** The body of an upstream's request with its headers: the client's original form where nothing changed. */
+/**
+ * The body of an upstream's request with its headers: the client's original form where nothing changed. `made` is the
+ * value of a JSON body.
+ */
 export function encodeBody(
   operation: ServedOperation,
   form: SentForm | undefined,
-): { body: string | Uint8Array | ReadableStream<Uint8Array>; headers: Record<string, string> } {
+): { body: string | Uint8Array | ReadableStream<Uint8Array>; headers: Record<string, string>; made?: unknown } {
   if (isStreamedForm(form)) {
     const { contentType, length, stream } = form;
     const headers = { "content-type": contentType, ...(length !== undefined && { "content-length": length }) };
@@ -87,7 +90,7 @@ export function encodeBody(
   const made = operation.body();
   if (form && made === form.fields) return { body: form.bytes, headers: { "content-type": form.contentType } };
   const isForm = made instanceof FormRequest || operation.media.isForm || holdsFiles(made);
-  if (!isForm) return { body: JSON.stringify(made), headers: { "content-type": "application/json" } };
+  if (!isForm) return { body: JSON.stringify(made), headers: { "content-type": "application/json" }, made };
   const boundary = `form-${crypto.randomUUID()}`;
   const members = made instanceof FormRequest ? made.members : Object(made);
   return {

@@ -78,6 +78,8 @@ export async function runPlan<Value>(
   const { log } = context;
   log.configSlug = config.slug;
   log.skipped = plan.skipped;
+  log.savedConfig = config.saved ?? null;
+  log.mode = config.node.strategy?.mode ?? "single";
   try {
     return await executePlan(plan.root, caller, { context, config });
   } catch (error) {
@@ -162,6 +164,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const { context, streamed } = parts;
   const { log } = context;
   const model = modelOf(value);
+  log.given = value;
   log.model = model ?? null;
   log.requestedModel = log.model;
   log.stream = streamed ?? Reflect.get(value, "stream") === true;

@@ -16,6 +16,8 @@ export interface RequestConfig {
   id: string;
   /** Slug of a saved config; null for one in the request. */
   slug: string | null;
+  /** Ids of a saved config and its version. */
+  saved?: { readonly id: string; readonly versionId: string };
   view: WorkspaceView;
   /** There is no config: the request goes where its headers or its model say, once. */
   isImplied: boolean;
@@ -57,7 +59,8 @@ function readSaved(saved: StoredConfig, { routing }: Pick<Services, "routing">):
 
 function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Pick<Services, "routing">): RequestConfig {
   const node = requireConfig(readSaved(saved, services));
-  return { node, id: saved.row.versionId, slug: saved.row.slug, view, isImplied: false };
+  const { id, versionId, slug } = saved.row;
+  return { node, id: versionId, slug, saved: { id, versionId }, view, isImplied: false };
 }
 
 /** Whether a request's config is a saved one, whose content its caller need not know. */

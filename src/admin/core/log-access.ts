@@ -1,0 +1,64 @@
+import type { CallerContext } from "../../context.ts";
+import { type DeniedFields, deniedFieldsOf, deniedFilter } from "../../control/log-visibility.ts";
+import { readLogSight } from "../../endpoint/role.ts";
+import { PermissionError } from "../../errors.ts";
+import type { Condition } from "../../log-index/conditions.ts";
+
+/** What a caller may see of the log. */
+interface LogAccess {
+  /** Headers, bodies and guardrail results. */
+  readonly content: boolean;
+  /** Conditions on the rows the caller may see: none, or those of its own user. */
+  readonly own: readonly Condition[];
+  /** Null for callers who see the rows of others. */
+  readonly userId: string | null;
+  /** Fields that nobody in the organisation sees. */
+  readonly denied: DeniedFields;
+}
+
+/** Conditions on the rows that a caller may see. Rows of services have no user. */
+function ownRows(userId: string | null): Condition[] {
+  return userId === null ? [] : [{ field: "user", oneOf: new Set([userId]) }];
+}
+
+/** Rows that a caller may see in figures: with `*ViewAllData` off, those of its own user. */
+export async function readOwnRows(context: CallerContext): Promise<readonly Condition[]> {
+  const { others } = await readLogSight(context);
+  return ownRows(others ? null : context.principal.userId);
+}
+
+/** The fields that the caller's organisation denies. */
+async function readDenied({
+  principal: { organisationId },
+  services: { control },
+}: CallerContext): Promise<DeniedFields> {
+  const row = await control.stores.organisations.get(organisationId);
+  return row ? deniedFieldsOf(row) : new Set();
+}
+
+/**
+ * What a caller may see of the log.
+ *
+ * @throws {PermissionError} AB03 if the caller's role may see none.
+ */
+export async function requireLogAccess(context: CallerContext): Promise<LogAccess> {
+  const { metadata, content, others } = await readLogSight(context);
+  if (!metadata) throw new PermissionError("Forbidden! This role may not see logs", { code: "AB03" });
+  const userId = others ? null : context.principal.userId;
+  return { content, userId, own: ownRows(userId), denied: await readDenied(context) };
+}
+
+/**
+ * Refuses filters that would reveal a denied field.
+ *
+ * @throws {PermissionError} AB03, naming the field.
+ */
+export function requireSeenFilters(conditions: readonly Condition[], denied: DeniedFields): void {
+  if (denied.size === 0) return;
+  const name = conditions.map(({ field }) => deniedFilter(field, denied)).find((found) => found !== undefined);
+  if (name === undefined) return;
+  throw new PermissionError(`Forbidden! Your organisation does not show ${name} in logs`, {
+    code: "AB03",
+    param: name,
+  });
+}

@@ -1,0 +1,65 @@
+import type { CallRecord } from "../../context/call-record.ts";
+import type { CallerContext } from "../../context.ts";
+import { beginningOf, type HeldBody } from "../../logs/body.ts";
+import type { RecordPhases } from "../../logs/record.ts";
+import { depthOf } from "../facts/log-privacy.ts";
+import type { PreparedCall } from "./call-upstream.ts";
+
+/** Whether two objects have the same members: conversions keep what they do not change. */
+function isSame(one: object, other: object): boolean {
+  if (one === other) return true;
+  const [first, second] = [one, other] as Readonly<Record<string, unknown>>[];
+  for (const name in first) if (first[name] !== second?.[name]) return false;
+  for (const name in second) if (second[name] !== undefined && first?.[name] === undefined) return false;
+  return true;
+}
+
+/** A request before and after its conversion. */
+interface Conversion {
+  /** With the parameters of its config, as its guardrails left it. */
+  readonly request: object;
+  /** What the provider's request was made from. */
+  readonly made: unknown;
+}
+
+/** Records what is sent to a provider, where it differs from the caller's request and the row may show it. */
+export function noteSent({ request, made }: Conversion, call: PreparedCall, context: CallerContext): void {
+  const { log } = context;
+  log.phases = null;
+  const { given } = log;
+  if (given === null || typeof made !== "object" || made === null || typeof call.body !== "string") return;
+  if (isSame(given, made) || keepsNothing(context)) return;
+  const { method, headers, body } = call;
+  const isChanged = !isSame(given, request);
+  log.phases = {
+    final: isChanged ? request : null,
+    // what guardrails and overlays made of the request may be what was sent
+    sent: isChanged && isSame(request, made) ? null : { method, headers, body: beginningOf(body) },
+    original: null,
+  };
+}
+
+/** Records a provider's response that is converted. */
+export function noteOriginal(bytes: Uint8Array, context: CallerContext, isFailure = false): void {
+  const { log } = context;
+  if (!isFailure && keepsNothing(context)) return;
+  log.phases ??= { final: null, sent: null, original: null };
+  log.phases.original = beginningOf(bytes);
+}
+
+function keepsNothing(context: CallerContext): boolean {
+  const depth = depthOf(context);
+  return !(depth instanceof Promise) && depth !== "all";
+}
+
+/** The phases of a request as its row stores them; undefined without any. */
+export function phasesOf({ phases }: CallRecord, { numbers }: CallerContext): RecordPhases | undefined {
+  if (!phases) return undefined;
+  const { final, sent, original } = phases;
+  let finalBody: HeldBody | null = null;
+  if (final) {
+    const text = JSON.stringify(final);
+    finalBody = beginningOf(numbers ? numbers.restore(text) : text);
+  }
+  return { finalBody, sent, originalBody: original };
+}
