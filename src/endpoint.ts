@@ -297,9 +297,20 @@ export function readJsonBody(
   maxBytes: number,
   services: BodyServices,
 ): Promise<JsonBody<unknown>> {
-  const { headers } = context;
-  const type = headers.get("content-type");
+  const type = context.headers.get("content-type");
   if (type !== undefined && type !== "application/json" && !isJsonType(type)) refuseType("application/json");
+  return readPlainBody(context, maxBytes, services).then((bytes) =>
+    bytes.length < longBody ? parseBody(bytes, context) : turns.run(() => parseBody(bytes, context)),
+  );
+}
+
+/**
+ * Reads a body of any type, decoded.
+ *
+ * @throws {GatewayError} 408, 413 or 415, saying what to change.
+ */
+export function readPlainBody(context: RequestContext, maxBytes: number, services: BodyServices): Promise<Uint8Array> {
+  const { headers } = context;
   const { totalMs, silenceMs } = receiveTimes;
   const coding = (headers.get("content-encoding") ?? "identity").toLowerCase();
   const { timers } = services;
@@ -307,12 +318,9 @@ export function readJsonBody(
   const bounds: BodyBounds = { bytes: maxBytes, totalMs, silenceMs, timers, reserve };
   const received = readBytes(context.request, bounds);
   const decoded = coding === "identity" ? received : received.then((bytes) => decodeBody(bytes, coding, bounds));
-  return decoded.then(
-    (bytes) => (bytes.length < longBody ? parseBody(bytes, context) : turns.run(() => parseBody(bytes, context))),
-    (error) => {
-      throw toBodyError(error, maxBytes);
-    },
-  );
+  return decoded.catch((error: unknown) => {
+    throw toBodyError(error, maxBytes);
+  });
 }
 
 /** Whether a content type is JSON, whatever its parameters. */

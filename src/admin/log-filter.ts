@@ -80,6 +80,7 @@ function readMetadata(query: URLSearchParams): { conditions: Condition[]; others
   const others = new URLSearchParams();
   for (const [name, value] of query) {
     if (!name.startsWith(metadataStart)) others.append(name, value);
+    else if (name.endsWith("[]") || name === metadataStart) refuse(name, "one value of a key of the metadata");
     else if (values.has(name)) refuse(name, "given once");
     else values.set(name, value);
     if (values.size > maxMetadataFilters) refuse(name, `one of at most ${maxMetadataFilters} keys of the metadata`);

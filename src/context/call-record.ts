@@ -138,6 +138,8 @@ export interface CallRecord {
   phases: CallPhases | null;
   /** The saved config that was used, by the ids of the config and its version. */
   savedConfig: { readonly id: string; readonly versionId: string } | null;
+  /** Who reported the request, where the gateway did not make it. */
+  source: "custom" | "otel" | null;
   /** How the root of the config chooses among its targets. */
   mode: string;
   /** Whether the response came from the cache; null where no cache was asked. */
@@ -194,6 +196,7 @@ export function createCallRecord(): CallRecord {
     given: null,
     phases: null,
     savedConfig: null,
+    source: null,
     mode: "single",
     cacheStatus: null,
     settled: false,

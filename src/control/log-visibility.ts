@@ -21,8 +21,16 @@ const membersOf: Readonly<Record<string, readonly string[]>> = {
   cost: ["cost", "discarded_cost", "former_cost"],
   cost_currency: ["cost_currency"],
   response_time: [
-    ...["response_time", "responseTime", "duration_ms", "first_byte_ms", "upstream_ms", "ttlt", "attempts", "calls"],
-    ...["upstream_response_time", "gateway_processing_time"],
+    "response_time",
+    "responseTime",
+    "duration_ms",
+    "first_byte_ms",
+    "upstream_ms",
+    "ttlt",
+    "upstream_response_time",
+    "gateway_processing_time",
+    "attempts",
+    "calls",
   ],
   response_status_code: ["response_status_code", "status", "attempts", "calls"],
   mode: ["mode"],
@@ -52,7 +60,7 @@ export function deniedFieldsOf({ settings }: Pick<OrganisationRow, "settings">):
   return new Set(Array.isArray(deniedFields) ? deniedFields.map(String) : []);
 }
 
-/** The denied field that a filter on a field of the index would reveal; undefined if there is none. */
+/** The denied field that a filter on a field of the index would reveal; undefined for other filters. */
 export function deniedFilter(field: string, denied: DeniedFields): string | undefined {
   const name = field.startsWith("metadata.") ? "metadata" : fieldOfIndex[field];
   return name !== undefined && denied.has(name) ? name : undefined;
@@ -66,7 +74,7 @@ export function withoutDenied<Row extends object>(row: Row, denied: DeniedFields
     Object.fromEntries(
       Object.entries(value)
         .filter(([name]) => !hidden.has(name))
-        // contents and metrics have members of their own; bodies and headers are the caller's
+        // contents and metrics have such members too; bodies and headers are the caller's
         .map(([name, member]) => [
           name,
           depth === 0 && parts.has(name) && isObject(member) ? strip(member, 1) : member,
@@ -77,5 +85,10 @@ export function withoutDenied<Row extends object>(row: Row, denied: DeniedFields
 
 /** Members of a row that have members which may be denied. */
 const parts = new Set([
-  ...["request", "response", "finalUntransformedRequest", "transformedRequest", "originalResponse", "metrics"],
+  "request",
+  "response",
+  "finalUntransformedRequest",
+  "transformedRequest",
+  "originalResponse",
+  "metrics",
 ]);

@@ -48,6 +48,11 @@ export function createIdFactory(now: () => number): IdFactory {
   };
 }
 
+/** An id with another time, in Unix milliseconds: as unique as it was. */
+export function withTime(id: string, time: number): string {
+  return encodeTime(time, 10) + id.slice(10);
+}
+
 /** Bytes of a packed id. */
 export const packedIdBytes = 16;
 

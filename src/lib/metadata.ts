@@ -16,7 +16,11 @@ function parseLenient(text: string): unknown {
 /** Metadata from a header; undefined unless it is a JSON object of plain values. */
 export const readMetadata: (text: string) => Metadata | undefined = memoizeText(1_000, (text) => {
   const value = parseLenient(text);
-  if (!isObject(value)) return undefined;
+  return isObject(value) ? toMetadata(value) : undefined;
+});
+
+/** Metadata from an object; undefined if it has too many pairs, or values that are not plain. */
+export function toMetadata(value: Readonly<Record<string, unknown>>): Metadata | undefined {
   const pairs = Object.entries(value);
   if (pairs.length > maxPairs) return undefined;
   const metadata: Record<string, string> = Object.create(null);
@@ -26,7 +30,7 @@ export const readMetadata: (text: string) => Metadata | undefined = memoizeText(
     metadata[key.slice(0, maxLength)] = String(entry).slice(0, maxLength);
   }
   return metadata;
-});
+}
 
 /** Entries of a W3C `baggage` header; malformed ones are left out. */
 export function readBaggage(text: string): Metadata {

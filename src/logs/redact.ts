@@ -50,6 +50,8 @@ export interface Redactor {
   text(text: string): string;
   /** As `text`, for long strings on the request loop. */
   textSteps(text: string): Steps<string>;
+  /** Whether the value of a header is hidden, by its lower-case name. */
+  isSensitive(name: string): boolean;
   /** False where `text` would change nothing. */
   mayHoldSecret(text: string): boolean;
 }
@@ -151,6 +153,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     text,
     textSteps,
     mayHoldSecret,
+    isSensitive: (name) => kindOf(name) === "sensitive",
     headers: (headers, extra) =>
       hideNamed(headers, extra, (value) => (value.length < shortestSecret ? value : text(value))),
     hide: (headers, extra) => hideNamed(headers, extra, asIs),

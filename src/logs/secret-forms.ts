@@ -18,8 +18,9 @@ const forms: readonly RegExp[] = [
   'openai-insecure-api-key\\.[^\\s,"]+',
 ].map((form) => new RegExp(before + form, "g"));
 
+// in JSON inside of JSON, a line break has several backslashes
 const privateKey =
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]+|\\[nrt])*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g;
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]+|\\+[nrt])*(?:-----END [A-Z ]*PRIVATE KEY-----)?/g;
 
 /** A JWT from the beginning of its run of characters, which may be longer than its first part. */
 const jwt = /(?<![A-Za-z0-9_-])([A-Za-z0-9_-]{11,})\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*/g;

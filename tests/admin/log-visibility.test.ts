@@ -58,7 +58,7 @@ function setUp(off: readonly string[], deniedFields: readonly string[] = []) {
 interface Seen {
   /** Makers of the rows in the list. */
   listed: string;
-  /** Row of its own: contents, figures, or a status. */
+  /** The row it made: contents, figures, or a status. */
   own: string;
   /** Row of the service. */
   other: string;

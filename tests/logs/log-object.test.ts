@@ -143,7 +143,7 @@ test("x-gateway-ignore-service-log leaves the row without contents, also of a fa
   assert.deepEqual(row.request.headers, {});
 });
 
-test("metrics tell the figures of the row under their other names", async () => {
+test("metrics show the figures of the row under their other names", async () => {
   answer = { status: 200, body: completion };
   const row = await detailOf({
     ...upstreamHeaders(upstream),

@@ -53,9 +53,8 @@ export const layering: Rule = (files) =>
 
 /** Folders of a part of `src`, lowest first. A file imports from its own folder, from lower ones and from outside the part. */
 const folderOrders: Readonly<Record<string, readonly string[]>> = {
-  inference: "facts target call stream adapt guard pipeline passthrough realtime files batches records routes".split(
-    " ",
-  ),
+  inference:
+    "facts target call stream adapt guard pipeline passthrough realtime files batches records ingest routes".split(" "),
   admin: "core analytics guardrails integrations prompts policies api-keys users scim organisation".split(" "),
   // every other folder is a provider's, which may build on another provider
   providers: "core auth shared openai-compatible".split(" "),

@@ -8,7 +8,7 @@ import type { Condition } from "../../log-index/conditions.ts";
 interface LogAccess {
   /** Headers, bodies and guardrail results. */
   readonly content: boolean;
-  /** Conditions on the rows the caller may see: none, or those of its own user. */
+  /** Conditions on the rows the caller may see: those of its user, or none. */
   readonly own: readonly Condition[];
   /** Null for callers who see the rows of others. */
   readonly userId: string | null;
@@ -21,7 +21,7 @@ function ownRows(userId: string | null): Condition[] {
   return userId === null ? [] : [{ field: "user", oneOf: new Set([userId]) }];
 }
 
-/** Rows that a caller may see in figures: with `*ViewAllData` off, those of its own user. */
+/** Rows that a caller may see in figures: with `*ViewAllData` off, those of its user. */
 export async function readOwnRows(context: CallerContext): Promise<readonly Condition[]> {
   const { others } = await readLogSight(context);
   return ownRows(others ? null : context.principal.userId);

@@ -101,7 +101,8 @@ function toLoggedCall({ provider, model, url, status, error, ...times }: Upstrea
 /** Fields only some requests have. Spreading them into the others would slow all of them. */
 function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   const { attempts, configSlug, skipped, prompt, stored, dropped, hooks, isEstimated } = log;
-  const { savedConfig, mode, cacheStatus } = log;
+  const { savedConfig, mode, cacheStatus, source } = log;
+  if (source !== null) details.source = source;
   if (isEstimated) details.estimated = true;
   if (savedConfig) Object.assign(details, { config_id: savedConfig.id, config_version_id: savedConfig.versionId });
   if (mode !== "single") details.mode = mode;
@@ -130,8 +131,11 @@ function shownHeaders({ headers, log: { hidden } }: CallerContext): Readonly<Rec
 }
 
 /** Credentials the request came with and was sent with, each once. */
-function secretsOf({ gatewayKey, log: { secrets } }: CallerContext): readonly string[] {
-  return [...new Set([gatewayKey, ...secrets])];
+function secretsOf(context: CallerContext): readonly string[] {
+  const { gatewayKey, headers, log } = context;
+  // values of headers the caller wants hidden may come back in the response
+  const named = (sensitiveNames(context) ?? noNames).flatMap((name) => headers.get(name) ?? []);
+  return [...new Set([gatewayKey, ...log.secrets, ...named])];
 }
 
 /**

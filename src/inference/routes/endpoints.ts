@@ -21,6 +21,7 @@ import { ModelList } from "../../schemas/models.ts";
 import { ModerationRequest, ModerationResponse } from "../../schemas/moderations.ts";
 import { OcrRequest, OcrResponse } from "../../schemas/ocr.ts";
 import { RerankRequest, RerankResponse } from "../../schemas/rerank.ts";
+import { ingestEndpoints } from "../ingest/endpoints.ts";
 import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
 import { runRealtime } from "../realtime/realtime.ts";
@@ -285,6 +286,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
   ...promptEndpoints,
   ...nativeEndpoints,
   ...fileEndpoints,
+  ...ingestEndpoints,
 ];
 
 /** Endpoints that forward every other path under `/v1` to the provider. They come last. */

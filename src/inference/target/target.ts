@@ -2,6 +2,7 @@ import type { CallerContext } from "../../context.ts";
 import { joinStoredName, readStoredName, type StoredName } from "../../control/stored-name.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isHeaderValue, readNameList } from "../../lib/headers.ts";
+import { withoutScheme } from "../../lib/secret-values.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import { describeUnknownProvider } from "../../providers/registry.ts";
 import { readCallerSetting } from "./caller-setting.ts";
@@ -100,6 +101,8 @@ export function readForwardedHeaders(
     if (!isHeaderValue(value))
       refuse(`Cannot forward ${name}: its value holds control characters`, name, "invalid_header");
     forwarded[name] = value;
+    // the provider may repeat it
+    if (context.services.redactor.isSensitive(name)) context.log.secrets.push(withoutScheme(value));
   }
   return forwarded;
 }

@@ -1,0 +1,135 @@
+import { createCallRecord } from "../../context/call-record.ts";
+import type { CallerContext } from "../../context.ts";
+import { HeaderMap } from "../../lib/headers.ts";
+import { withTime } from "../../lib/ids.ts";
+import type { Metadata } from "../../lib/metadata.ts";
+import { isSecretHeader } from "../../lib/secret-names.ts";
+import { withoutScheme } from "../../lib/secret-values.ts";
+import type { LoggedUsage } from "../../schemas/logs.ts";
+import { costOfRequest } from "../call/cost.ts";
+import { countUse } from "../call/limits.ts";
+import { logCall } from "../call/log-sink.ts";
+
+/** A request that the gateway did not make, as its caller reports it. */
+export interface ReportedCall {
+  readonly source: "custom" | "otel";
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly method: string;
+  /** The address that was called. Credentials and query are not stored. */
+  readonly url: string;
+  /** Name of the operation, or of the source. */
+  readonly operation: string;
+  readonly status: number;
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly answeredModel: string | null;
+  readonly stream: boolean;
+  readonly usage: LoggedUsage | null;
+  /** Null: that of the reporting request. */
+  readonly traceId: string | null;
+  readonly spanId: string | null;
+  readonly parentSpanId: string | null;
+  readonly spanName: string | null;
+  readonly metadata: Metadata;
+  readonly request: ReportedSide;
+  readonly response: ReportedSide;
+  /** The failure, if it has one. */
+  readonly error?: Error | undefined;
+}
+
+interface ReportedSide {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null without a body. */
+  readonly body: string | null;
+}
+
+/** Longest stored address. */
+const maxUrl = 2_048;
+
+/** An address without credentials, query and fragment, and its path. Text that is no address counts as a path. */
+function readAddress(text: string): { url: URL; shown: string } {
+  const url = URL.canParse(text) ? new URL(text) : new URL("http://reported");
+  if (!URL.canParse(text)) url.pathname = text.replace(/[?#].*$/s, "").slice(0, maxUrl);
+  for (const part of ["username", "password", "search", "hash"] as const) url[part] = "";
+  return { url, shown: url.href.slice(0, maxUrl) };
+}
+
+/** An address as it is stored: without credentials, query and fragment. */
+export function withoutQuery(address: string): string {
+  return URL.canParse(address) ? readAddress(address).shown : address.replace(/[?#].*$/s, "");
+}
+
+/** The reported request in the place of the one that reports it. */
+function toContext(call: ReportedCall, reporting: CallerContext): CallerContext {
+  const { services } = reporting;
+  const { source, operation, provider, model, answeredModel, stream, usage, durationMs, status, method } = call;
+  const { url, shown } = readAddress(call.url);
+  const log = createCallRecord();
+  Object.assign(log, { source, operation, provider, model, requestedModel: model, answeredModel, stream, usage });
+  for (const [name, value] of Object.entries({ ...call.request.headers, ...call.response.headers })) {
+    if (isSecretHeader(name)) log.secrets.push(withoutScheme(value));
+  }
+  log.requestBody = call.request.body;
+  log.responseBody = call.response.body;
+  log.calls.push({
+    provider: provider ?? "",
+    model,
+    url: shown,
+    startedAt: 0,
+    firstByteAt: null,
+    endedAt: durationMs,
+    status,
+    error: null,
+  });
+  const id = withTime(services.createId(), call.startedAt);
+  // a request without an id of its trace starts one, and so does each row it reports
+  const traceId = reporting.traceId === reporting.id ? id : reporting.traceId;
+  return {
+    ...reporting,
+    id,
+    traceId: call.traceId ?? traceId,
+    spanId: call.spanId,
+    parentSpanId: call.parentSpanId,
+    spanName: call.spanName,
+    method,
+    url,
+    startedAt: 0,
+    headers: new HeaderMap(new Headers(call.request.headers)),
+    metadata: { ...call.metadata, ...reporting.metadata },
+    log,
+  };
+}
+
+/**
+ * Writes the row of a reported request. It counts toward limits only if the reporting request asks for it with
+ * `x-gateway-override-service-log-usage: true`.
+ *
+ * @returns The id of the row.
+ * @throws {InvalidRequestError} 400 if it counts, and a limit depends on a model that it does not name.
+ */
+export async function writeReported(call: ReportedCall, reporting: CallerContext): Promise<string> {
+  const context = toContext(call, reporting);
+  const { log } = context;
+  const { status } = call;
+  // a reported GET of an unknown operation would count as a record that is read
+  Object.assign(log, costOfRequest({ ...context, method: "POST" }, status));
+  if (reporting.header("override-service-log-usage")?.toLowerCase() === "true") {
+    const used = { requests: 1, tokens: log.usage?.total_tokens ?? 0, cost: log.cost ?? 0 };
+    const provider = { slug: call.provider ?? "", models: { canonical: (model: string) => model } };
+    const { counted } = await countUse({ provider }, used, context);
+    log.counted.push(...counted);
+  }
+  logCall({ context, status, responseHeaders: call.response.headers, endedAt: call.durationMs, error: call.error });
+  return context.id;
+}
+
+/** Rows may be reported this long after their request, and clocks may differ this much, in milliseconds. */
+const oldestMs = 7 * 86_400_000;
+const aheadMs = 5 * 60_000;
+
+/** The start of a reported request, or now where the reported time cannot be right. Unix milliseconds. */
+export function plausibleStart(time: number, now: number): number {
+  return time >= now - oldestMs && time <= now + aheadMs ? Math.floor(time) : now;
+}
