@@ -31,11 +31,13 @@ type Detail = ShownLog & {
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
 /** What the upstream answers with. */
-let answer: { status: number; body: object } = { status: 200, body: {} };
+let answer: { status: number; body: object | string } = { status: 200, body: {} };
 before(async () => {
   gateway = await createTestGateway({ inFile: true });
   upstream = await startRecordingUpstream((_, reply) => {
-    reply.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
+    const { status, body } = answer;
+    const type = typeof body === "string" ? "text/event-stream" : "application/json";
+    reply.writeHead(status, { "content-type": type }).end(typeof body === "string" ? body : JSON.stringify(body));
   });
 });
 after(async () => {
@@ -113,6 +115,43 @@ test("what an overlay made of a request and was sent as it is shows once", async
   const row = await detailOf(over("openai", { temperature: 0.25 }));
   assert.deepEqual(row.finalUntransformedRequest?.body, { ...helloBody, temperature: 0.25 });
   assert.equal(row.transformedRequest, undefined);
+});
+
+/** Events as Anthropic sends them. */
+const events = [
+  { type: "message_start", message: { ...message, content: [], stop_reason: null } },
+  { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+  { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Ahoy sailor" } },
+  { type: "content_block_stop", index: 0 },
+  { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 2 } },
+  { type: "message_stop" },
+];
+const chunks = [
+  {
+    id: "c",
+    object: "chat.completion.chunk",
+    created: 1,
+    model: "m",
+    choices: [{ index: 0, delta: { content: "Ahoy" }, finish_reason: "stop" }],
+  },
+];
+const toEvents = (list: readonly object[]) => list.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+
+test("a converted stream is shown as it came and as it was sent; one that goes through, once", async () => {
+  answer = { status: 200, body: toEvents(events) };
+  const asked = { ...helloBody, model: "claude-x", max_tokens: 7, stream: true };
+  const row = await detailOf(over("anthropic"), asked);
+  assert.match(JSON.stringify(row.originalResponse?.body), /Ahoy sailor/);
+  assert.doesNotMatch(JSON.stringify(row.originalResponse?.body), /chat\.completion/);
+  assert.match(JSON.stringify(row.response.body), /chat\.completion/);
+  answer = { status: 200, body: `${toEvents(chunks)}data: [DONE]\n\n` };
+  const plain = await detailOf(upstreamHeaders(upstream), {
+    ...helloBody,
+    stream: true,
+    stream_options: { include_usage: true },
+  });
+  assert.match(JSON.stringify(plain.response.body), /Ahoy/);
+  assert.equal(plain.originalResponse, undefined);
 });
 
 test("the error of a provider is shown as it came", async () => {

@@ -262,3 +262,29 @@ for (const bytes of [
     assert.equal(content.response.body, "answer");
   });
 }
+
+test("the phases of a row are stored behind its bodies, each cut and masked by itself", async () => {
+  const secret = `sk-proj-${"a1B2".repeat(8)}`;
+  const phases = {
+    finalBody: '{"π":1}',
+    sent: { method: "PUT", headers: { "x-api-key": "a-credential-1", "x-plain": "π" }, body: `{"say":"${secret}"}` },
+    originalBody: "ö".repeat(maxLoggedBody),
+  };
+  const { content, text } = await store({ requestBody: "é", responseBody: "ü", phases });
+  assert.deepEqual([content.request.body, content.response.body], ["é", "ü"]);
+  assert.deepEqual(content.final, { headers: {}, body: '{"π":1}', truncated: false });
+  assert.deepEqual(
+    [content.sent?.method, content.sent?.headers["x-plain"], content.sent?.truncated],
+    ["PUT", "π", false],
+  );
+  assert.match(content.sent?.headers["x-api-key"] ?? "", /^hmac:[0-9a-f]{12}$/);
+  assert.equal(content.sent?.body, '{"say":"[masked]"}');
+  assert.equal(content.original?.truncated, true);
+  assert.match(content.original?.body ?? "", /^ö+\uFFFD?$/);
+  assert.ok(!text.includes(secret) && !text.includes("a-credential-1"));
+});
+
+test("a row with one phase has no others", async () => {
+  const { content } = await store({ phases: { finalBody: null, sent: null, originalBody: "o" } });
+  assert.deepEqual([content.final, content.sent, content.original?.body], [undefined, undefined, "o"]);
+});

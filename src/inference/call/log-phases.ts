@@ -1,6 +1,6 @@
 import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
-import { beginningOf, type HeldBody } from "../../logs/body.ts";
+import { BodyPieces, beginningOf, type HeldBody } from "../../logs/body.ts";
 import type { RecordPhases } from "../../logs/record.ts";
 import { depthOf } from "../facts/log-privacy.ts";
 import type { PreparedCall } from "./call-upstream.ts";
@@ -45,6 +45,36 @@ export function noteOriginal(bytes: Uint8Array, context: CallerContext, isFailur
   if (!isFailure && keepsNothing(context)) return;
   log.phases ??= { final: null, sent: null, original: null };
   log.phases.original = beginningOf(bytes);
+}
+
+/** What sees the blocks of a stream, as observers of streams do. */
+interface BlockObserver {
+  observe(block: Uint8Array): Uint8Array | undefined;
+}
+
+/** Records the events of a provider's stream from now on, if the first of them is converted. */
+export function noteOriginalEvents(observer: BlockObserver, context: CallerContext): void {
+  if (keepsNothing(context)) return;
+  const observe = observer.observe.bind(observer);
+  let received: BodyPieces | undefined;
+  let isFirst = true;
+  observer.observe = (block) => {
+    // whoever cut the block may use its memory again
+    const copy = received || isFirst ? block.slice() : block;
+    const sent = observe(block);
+    if (isFirst && !isUnchanged(copy, sent)) {
+      received = new BodyPieces();
+      context.log.phases ??= { final: null, sent: null, original: null };
+      context.log.phases.original = received;
+    }
+    isFirst = false;
+    received?.add(copy);
+    return sent;
+  };
+}
+
+function isUnchanged(came: Uint8Array, sent: Uint8Array | undefined): boolean {
+  return sent !== undefined && sent.length === came.length && sent.every((byte, index) => byte === came[index]);
 }
 
 function keepsNothing(context: CallerContext): boolean {

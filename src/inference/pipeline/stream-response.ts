@@ -11,6 +11,7 @@ import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";
 import { noteDiscarded } from "../call/cost.ts";
 import { estimateUsage } from "../call/estimate-usage.ts";
+import { noteOriginalEvents } from "../call/log-phases.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
 import { relayEvents, type StreamEnd } from "../stream/event-relay.ts";
@@ -65,6 +66,13 @@ function relay(
   });
 }
 
+/** The observer of a stream; where it converts events of a text, the row has what came too. */
+function createObserver(operation: ServedOperation, context: CallerContext): StreamObserver {
+  const observer = operation.createObserver();
+  if (operation.framing === "sse" && !operation.media.isHeavy) noteOriginalEvents(observer, context);
+  return observer;
+}
+
 /** Token counts of a stream with what is counted besides, and its service tier. */
 function countsOf(usage: LoggedUsage | null, observer: StreamObserver, operation: ServedOperation): LoggedUsage | null {
   return withTier(withUnits(usage, operation.furtherCountsOf(observer.answer?.())), observer.tier?.());
@@ -110,7 +118,7 @@ async function noteCut(
 export async function answerStream(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const { operation, guard, strict } = call;
-  const observer = operation.createObserver();
+  const observer = createObserver(operation, context);
   const hooks = guard?.stream(strict);
   const headers = headersOf(upstream, call, context);
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
@@ -139,7 +147,7 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
  */
 export async function answerHeld(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { operation, guard, strict, destination } = call;
-  const observer = operation.createObserver();
+  const observer = createObserver(operation, context);
   let ended: StreamEnd | undefined;
   const onEnd = (end: StreamEnd) => {
     ended = end;
