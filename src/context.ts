@@ -33,6 +33,7 @@ import type { Timers } from "./lib/timers.ts";
 import type { TokenCounter } from "./lib/token-count.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogIndex } from "./log-index/log-index.ts";
+import type { LogTail } from "./log-tail/log-tail.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { LimitStore } from "./policies/limit-store.ts";
@@ -87,6 +88,10 @@ export interface ConnectionInfo {
   readonly models?: readonly string[];
   /** Called with the outcome of the request; for internal requests only. */
   onSettled?(settled: SettledRequest): void;
+  /** Id of the log row whose request this is, once more; for internal requests only. */
+  readonly replayOf?: string;
+  /** Called with the log row of the request; for internal requests only. */
+  onLogged?(record: LogRecord): void;
   /** Keeps the host alive until a promise settles. */
   waitUntil?(promise: Promise<unknown>): void;
   /** Adapts a response body to the host. Absent: the body is used as is. */
@@ -139,6 +144,8 @@ export interface Services {
   /** The index over the log, and its rows. */
   readonly logIndex: LogIndex;
   readonly logSegments: LogSegmentStore;
+  /** Those who follow the log. */
+  readonly logTail: LogTail;
   readonly feedback: FeedbackStore;
   readonly control: ControlPlane;
   readonly providerRules: ProviderRules;

@@ -101,6 +101,7 @@ const unknownConnection: ConnectionInfo = {};
 
 /** Ends everything of a running gateway, in the order in which one part needs another. */
 async function closeRunning(open: RunningGateway, activity: ReturnType<typeof createActivity>): Promise<void> {
+  open.services.logTail.close();
   // their rows are written before the log closes
   await endStreams(open.services.streams, activity);
   await open.batchRunner.stop(batchCloseMs);
@@ -170,6 +171,8 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     start: async () => (await ensureRunning()).firstKeys,
     async drain(timeoutMs) {
       draining = true;
+      // they never end by themselves
+      running?.services.logTail.close();
       const streams = running?.services.streams;
       await Promise.all([
         running?.batchRunner.stop(timeoutMs),

@@ -1,46 +1,10 @@
 import type { WorkspaceView } from "../control/resources.ts";
 import type { StoredLog } from "../db/stores/logs.ts";
-import { timeOfId } from "../lib/ids.ts";
-import { parseJson } from "../lib/json.ts";
-import { runPaced } from "../lib/pace.ts";
-import { assembleStream } from "../logs/assemble.ts";
 import type { Redactor } from "../logs/redact.ts";
-import { withAllCounts } from "../logs/usage.ts";
+import { toRow, verdictOf } from "../logs/row.ts";
+import { showBody } from "../logs/shown-body.ts";
 import type { HookResults } from "../schemas/hooks.ts";
-import type { LogDetail, LogDetails, LogMetrics, LogRow, LogSide } from "../schemas/logs.ts";
-
-/** Whether every check passed; undefined without results. */
-function verdictOf(hooks: HookResults | undefined): boolean | undefined {
-  const all = hooks && [...hooks.before_request_hooks, ...hooks.after_request_hooks];
-  return all && all.length > 0 ? all.every(({ verdict }) => verdict) : undefined;
-}
-
-/** A stored row as the API shows it. */
-export function toRow(details: LogDetails): LogRow {
-  // rows of earlier versions do not say whether they are priced, or have no cost
-  const { id, usage, cost = null, priced = cost !== null, ...others } = details;
-  const created_at = new Date(timeOfId(id)).toISOString();
-  const row: LogRow = {
-    id,
-    object: "log",
-    created_at,
-    mode: "single",
-    cache_status: "DISABLED",
-    ...others,
-    usage: withAllCounts(usage),
-    cost,
-    cost_currency: "USD",
-    priced,
-  };
-  const verdict = verdictOf(details.hook_results);
-  if (verdict !== undefined) row.hook_verdict = verdict;
-  return row;
-}
-
-/** A row without fields that show contents: guardrail results may quote them. */
-export function withoutContents<Row extends LogRow>({ hook_results: _, ...figures }: Row): Omit<Row, "hook_results"> {
-  return figures;
-}
+import type { LogDetail, LogMetrics, LogRow, LogSide } from "../schemas/logs.ts";
 
 /** Guardrail results of a row, those of async guardrails after the others. */
 export function allHooks(
@@ -63,18 +27,8 @@ function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
 /** A side that was not stored. */
 const emptySide: LogSide = { headers: {}, body: null, truncated: false };
 
-/** A body as a value where it is JSON or a stream of it, else as text. */
 async function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
-  const value = body === null || truncated ? body : ((await assembled(body, redactor)) ?? parseJson(body) ?? body);
-  return { headers, body: value, truncated };
-}
-
-/** The response a stored stream adds up to: a credential may be split over its chunks. */
-async function assembled(body: string, redactor: Redactor): Promise<unknown> {
-  const answer = assembleStream(body);
-  if (answer === undefined) return undefined;
-  const text = JSON.stringify(answer);
-  return redactor.mayHoldSecret(text) ? parseJson(await runPaced(redactor.textSteps(text))) : answer;
+  return { headers, body: body === null || truncated ? body : await showBody(body, redactor), truncated };
 }
 
 const isSuccess = (status: number): boolean => status >= 200 && status <= 299;

@@ -2,7 +2,7 @@ import { InvalidRequestError } from "../errors.ts";
 import { firstIdOf } from "../lib/ids.ts";
 import type { Condition } from "../log-index/conditions.ts";
 import { digestOfId, metadataField, type StringFieldName } from "../log-index/fields.ts";
-import type { RowQuery } from "../log-index/find-rows.ts";
+import type { RowFilter } from "../log-index/row-test.ts";
 import { readParameter, requireKnownQuery } from "./core/request.ts";
 
 const defaultLimit = 50;
@@ -51,10 +51,8 @@ const metadataStart = "metadata.";
 /** Most keys of the metadata in one list. */
 const maxMetadataFilters = 8;
 
-/** Query parameters of the list. */
-export const logFilters = [
-  { name: "limit", description: `Rows per page, at most ${maxLimit}, default ${defaultLimit}` },
-  { name: "cursor", description: "next_cursor of the previous page" },
+/** Query parameters that choose rows. */
+export const rowFilters = [
   { name: "from", description: "Start time, ISO 8601, inclusive" },
   { name: "to", description: "End time, ISO 8601, exclusive; after `from`" },
   { name: "status", description: "Status of the response" },
@@ -67,11 +65,16 @@ export const logFilters = [
   },
 ];
 
+/** Query parameters of the list. */
+export const logFilters = [
+  { name: "limit", description: `Rows per page, at most ${maxLimit}, default ${defaultLimit}` },
+  { name: "cursor", description: "next_cursor of the previous page" },
+  ...rowFilters,
+];
+
 /** What the query of a list asks for. */
-interface LogFilter extends RowQuery {
+interface LogFilter extends RowFilter {
   readonly limit: number;
-  /** The trace itself: conditions compare its digest. */
-  readonly traceId: string | null;
 }
 
 /** Conditions on the metadata, and the query without them. */
@@ -110,24 +113,34 @@ function readConditions(query: URLSearchParams, traceId: string | null): Conditi
 }
 
 /**
+ * Which rows a query chooses.
+ *
+ * @param known Parameters of the route.
+ * @throws {InvalidRequestError} AB01, naming the parameter.
+ */
+export function readRowFilter(query: URLSearchParams, known: readonly { name: string }[] = rowFilters): RowFilter {
+  const { conditions, others } = readMetadata(query);
+  requireKnownQuery(others, known);
+  const from = readTime(query, "from");
+  const to = readTime(query, "to");
+  if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
+  const traceId = readParameter(query, "trace_id");
+  return {
+    lower: from === undefined ? "" : firstIdOf(from),
+    upper: to === undefined ? lastPossibleId : firstIdOf(to),
+    traceId,
+    conditions: [...readConditions(query, traceId), ...conditions],
+  };
+}
+
+/**
  * What the query of a list asks for.
  *
  * @param before Id of the last row that was shown, if the query continues a list.
  * @throws {InvalidRequestError} AB01, naming the parameter.
  */
 export function readLogFilter(query: URLSearchParams, before: string | undefined): LogFilter {
-  const { conditions, others } = readMetadata(query);
-  requireKnownQuery(others, logFilters);
-  const from = readTime(query, "from");
-  const to = readTime(query, "to");
-  if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
-  const end = to === undefined ? lastPossibleId : firstIdOf(to);
-  const traceId = readParameter(query, "trace_id");
-  return {
-    limit: readInteger(query, "limit", { min: 1, max: maxLimit }) ?? defaultLimit,
-    lower: from === undefined ? "" : firstIdOf(from),
-    upper: before !== undefined && before < end ? before : end,
-    traceId,
-    conditions: [...readConditions(query, traceId), ...conditions],
-  };
+  const filter = readRowFilter(query, logFilters);
+  const limit = readInteger(query, "limit", { min: 1, max: maxLimit }) ?? defaultLimit;
+  return { ...filter, limit, upper: before !== undefined && before < filter.upper ? before : filter.upper };
 }

@@ -1,22 +1,20 @@
 import type { CallerContext } from "../context.ts";
-import { withoutDenied } from "../control/log-visibility.ts";
 import type { LogScope } from "../db/stores/log-scope.ts";
+import { listAccess, requireLogAccess, requireSeenFilters, scopeOf } from "../endpoint/log-access.ts";
 import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { NotFoundError } from "../errors.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isId } from "../lib/ids.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { findRows } from "../log-index/find-rows.ts";
+import { withoutDenied } from "../logs/denied-fields.ts";
+import { toRow, withoutContents } from "../logs/row.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogList, ShownLog } from "../schemas/logs.ts";
-import { requireLogAccess, requireSeenFilters } from "./core/log-access.ts";
 import { readChoice, readParameter, requireKnownQuery } from "./core/request.ts";
-import { allHooks, toDetail, toRow, withoutContents } from "./log-detail.ts";
-import { logFilters, readLogFilter, readTime, refuse } from "./log-filter.ts";
-
-function scopeOf(context: CallerContext): LogScope {
-  return { organisationId: context.principal.organisationId, workspaceId: context.principal.workspaceId };
-}
+import { allHooks, toDetail } from "./log-detail.ts";
+import { logFilters, readLogFilter, readTime, refuse, rowFilters } from "./log-filter.ts";
+import { tailLogs } from "./log-tail.ts";
 
 /** The string a cursor's digest covers: cursors of another tenant do not match. */
 function cursorText(scope: LogScope, id: string): string {
@@ -54,7 +52,7 @@ async function listLogs(context: CallerContext): Promise<Reply> {
   return jsonReply({ object: "list", data, has_more: next !== null, next_cursor });
 }
 
-/** Paths that clients of other gateways request here: not found, and not the id of a row. */
+/** Names that are not ids of rows: of a route here, and of one that clients of other gateways request. */
 const otherPaths = ["exports", "tail"];
 
 const detailQuery = [
@@ -102,10 +100,19 @@ export const logEndpoints: readonly Endpoint[] = [
     path: "/v1/logs",
     tag: "Logs",
     summary: "List requests, newest first",
-    access: { keys: "any", scopes: ["logs.list", "logs.view"] },
+    access: listAccess,
     query: logFilters,
     response: LogList,
     handle: listLogs,
+  }),
+  defineKeyEndpoint({
+    method: "GET",
+    path: "/v1/logs/tail",
+    tag: "Logs",
+    summary: "Follow requests as they end, as server-sent events; Last-Event-ID resumes",
+    access: listAccess,
+    query: rowFilters,
+    handle: tailLogs,
   }),
   defineKeyEndpoint({
     method: "GET",

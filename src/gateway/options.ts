@@ -12,6 +12,8 @@ import type { MacFactory } from "../lib/hash.ts";
 import type { Transport } from "../lib/outbound.ts";
 import type { ConnectRedis } from "../lib/redis.ts";
 import type { TokenCounter } from "../lib/token-count.ts";
+import type { FollowerLimits } from "../log-tail/log-tail.ts";
+import type { TailReader } from "../log-tail/page.ts";
 import type { RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { Provider } from "../providers/core/types.ts";
@@ -47,8 +49,8 @@ export interface GatewayOptions {
   connectRedis?: ConnectRedis;
   /** Synchronous digests, if the host has them. */
   createMac?: MacFactory;
-  /** Writes log rows of a file database off the request loop. */
-  createLogWriter?: (location: DatabaseLocation, redaction: RedactionSettings) => LogWriter;
+  /** Writes log rows of a file database off the request loop, and reads them for those who follow the log. */
+  createLogWriter?: (location: DatabaseLocation, redaction: RedactionSettings) => LogWriter & Partial<TailReader>;
   /** Counts tokens off the request loop. Default: on it, where the first count holds it for 200 to 500 milliseconds. */
   countTokens?: TokenCounter;
   /** Compresses logged bodies; without it they are stored uncompressed, and compressed ones cannot be read. */
@@ -68,6 +70,8 @@ export interface GatewayOptions {
   logRetentionDays?: number;
   /** Longest time a log row waits for others, in milliseconds. Default 250. */
   logFlushMs?: number;
+  /** Most followers of the log. */
+  logFollowers?: Partial<FollowerLimits>;
   /** Days to store responses for providers that do not. Default 30. */
   responseRetentionDays?: number;
   authFailuresPerMinute?: number;

@@ -21,6 +21,7 @@ import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createFeedbackStore } from "../db/stores/feedback.ts";
 import { createLogSealingStore } from "../db/stores/log-sealing.ts";
 import { createLogSegmentStore } from "../db/stores/log-segments.ts";
+import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore } from "../db/stores/logs.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
@@ -43,6 +44,8 @@ import { createTimers } from "../lib/timers.ts";
 import { countTokens } from "../lib/token-count.ts";
 import { createIndexedLog } from "../log-index/indexed-log.ts";
 import { LogIndex } from "../log-index/log-index.ts";
+import { LogTail } from "../log-tail/log-tail.ts";
+import { readTailPage, type TailReader } from "../log-tail/page.ts";
 import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
@@ -107,7 +110,7 @@ function createWriter(
   options: GatewayOptions,
   store: Parameters<typeof createLogWriter>[0],
   { redaction, redactor }: { redaction: RedactionSettings; redactor: Redactor },
-): LogWriter {
+): LogWriter & Partial<TailReader> {
   const url = options.database ?? ":memory:";
   if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url }, redaction);
   return createLogWriter(store, redactor);
@@ -125,15 +128,28 @@ function createLog(
   const logSegments = createLogSegmentStore(parts.database);
   const log = createIndexedLog(logStore, createLogSealingStore(parts.database), parts.clock.now);
   const writer = createWriter(options, log, { redaction, redactor });
+  const stateMac = (options.createMac ?? webMac)(parts.installation.keys.state);
+  const tailStore = createLogTailStore(parts.database);
+  const logTail = new LogTail({
+    readTail: writer.readTail ?? ((request) => readTailPage(tailStore, request)),
+    newest: tailStore.newest,
+    mac: stateMac,
+    limits: options.logFollowers,
+    warn: warnOf(options),
+  });
   const queue: LogQueue = createLogQueue({
-    store: (records) => writer.append(records),
+    async store(records) {
+      await writer.append(records);
+      logTail.wake();
+    },
     batchBytes: writer.batchBytes,
     flushAfterMs: options.logFlushMs,
     describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
     isPermanent: isRefusedStatement,
     warn: warnOf(options),
   });
-  return { logStore, logIndex: new LogIndex(logSegments, indexCacheBytes), logSegments, redactor, writer, queue };
+  const logIndex = new LogIndex(logSegments, indexCacheBytes);
+  return { logStore, logIndex, logSegments, logTail, stateMac, redactor, writer, queue };
 }
 
 /** Kinds of record on which it depends whom a token stands for. Keys depend on their own rows alone. */
@@ -291,7 +307,7 @@ export async function createServices(
   options: GatewayOptions,
   parts: ServiceParts,
 ): Promise<{ services: Services; writer: LogWriter; closeQueue(): Promise<void> }> {
-  const { clock, installation, isReady, handle } = parts;
+  const { clock, isReady, handle } = parts;
   const headerPrefixes = headerPrefixesOf(options);
   const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
@@ -339,7 +355,6 @@ export async function createServices(
     savedOnly: options.savedOnly ?? false,
     routing: createRouting(options, { providers, guardrails }, clock),
     authTools: await createAuthTools(options, identity.control, { outbound, clock }),
-    stateMac: (options.createMac ?? webMac)(installation.keys.state),
     headerPrefixes,
     headerRules: createHeaderRules(headerPrefixes),
     serverTiming: options.serverTiming ?? false,

@@ -1,10 +1,11 @@
 import { isObject } from "../lib/json.ts";
 import { createValueMask, type ValueMask } from "../lib/secret-values.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
-import type { LogBatch } from "../schemas/logs.ts";
+import type { LogBatch, LogDetails } from "../schemas/logs.ts";
 import { textOfBody } from "./body.ts";
 import type { BodyLengths, PackedBatch } from "./pack.ts";
 import { isEventText, maskAcrossPieces } from "./pieces.ts";
+import type { LogRecord } from "./record.ts";
 import type { Redactor } from "./redact.ts";
 import { masked } from "./secret-members.ts";
 
@@ -62,6 +63,15 @@ function* sealRows(text: string, { redactor, values, rows }: Masks): Steps<strin
     return own ? maskStrings(row, own.mask) : row;
   });
   return yield* redactor.textSteps(JSON.stringify(shown));
+}
+
+/** The row of a record as `sealBatch` stores it. */
+export function sealDetails({ details, secrets = [] }: LogRecord, redactor: Redactor): LogDetails {
+  const values = [createValueMask(secrets, () => masked)];
+  const rows = runNow(sealRows(JSON.stringify([details]), { redactor, values, rows: [0] }), Number.POSITIVE_INFINITY);
+  // masks replace strings alone
+  const [sealed = details] = JSON.parse(rows) as LogDetails[];
+  return sealed;
 }
 
 /** Bodies as one text, and their lengths in characters. */

@@ -70,6 +70,8 @@ export const LogRow = v.object({
   id: v.string(),
   /** Id of the row that this row is a part of: limits settle a realtime session each minute. */
   part_of: v.optional(v.string()),
+  /** Id of the row whose request was replayed. */
+  replay_of: v.optional(v.string()),
   object: v.literal("log"),
   created_at: v.string(),
   organisation_id: v.string(),

@@ -42,30 +42,37 @@ function findCommand(args: readonly string[]): Command {
 
 /** Options and positional arguments of a command. */
 function readArguments(command: Command, args: readonly string[]) {
-  const { options: names, flags: flagNames = [] } = command;
-  const options: Record<string, { type: "string" | "boolean" }> = {};
+  const { options: names, flags: flagNames = [], lists: listNames = [] } = command;
+  const options: Record<string, { type: "string" | "boolean"; multiple?: boolean }> = {};
   for (const name of names) options[name] = { type: "string" };
   for (const name of flagNames) options[name] = { type: "boolean" };
+  for (const name of listNames) options[name] = { type: "string", multiple: true };
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
     if (positionals.length !== command.positionals) throw new Error("the number of arguments is wrong");
     const texts = Object.fromEntries(names.map((name) => [name, stringOf(values[name])]));
-    return { values: texts, positionals, flags: new Set(flagNames.filter((name) => values[name] === true)) };
+    const lists = Object.fromEntries(listNames.map((name) => [name, [values[name] ?? []].flat().map(String)]));
+    return { values: texts, lists, positionals, flags: new Set(flagNames.filter((name) => values[name] === true)) };
   } catch (error) {
     throw new UsageError(`Cannot run ${command.name}: ${error instanceof Error ? error.message : error}`);
   }
 }
 
-/** Runs a command line: returns exit code and the lines for standard output and standard error. */
+/**
+ * Runs a command line: returns exit code and the lines for standard output and standard error.
+ *
+ * @param show Shows a line of a command that does not end.
+ */
 export async function answerCommand(
   args: readonly string[],
+  show: (line: string) => void = () => {},
 ): Promise<{ code: number; lines: string[]; problems: string[] }> {
   if (args.includes("--help") || args.includes("-h")) return { code: 0, lines: [usage()], problems: [] };
   if (args[0] === "--version") return { code: 0, lines: [version], problems: [] };
   try {
     const command = findCommand(args);
-    const { values, positionals, flags } = readArguments(command, args.slice(command.name.split(" ").length));
-    const { lines, problems = [] } = await command.run(values, positionals, flags);
+    const { values, lists, positionals, flags } = readArguments(command, args.slice(command.name.split(" ").length));
+    const { lines, problems = [] } = await command.run(values, positionals, flags, { lists, print: show });
     return { code: problems.length > 0 ? 1 : 0, lines, problems };
   } catch (error) {
     const isMisuse = error instanceof UsageError;
@@ -82,7 +89,9 @@ async function print(stream: NodeJS.WriteStream, lines: readonly string[]): Prom
 
 /** Runs an operator command; the result is the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
-  const { code, lines, problems } = await answerCommand(args);
+  // who reads the output may end before, as `head` does
+  process.stdout.on("error", () => process.exit(0));
+  const { code, lines, problems } = await answerCommand(args, (line) => void process.stdout.write(`${line}\n`));
   await print(process.stdout, lines);
   await print(process.stderr, problems);
   return code;

@@ -1,3 +1,4 @@
+import process from "node:process";
 import * as v from "valibot";
 import { defaultKeyPrefix, mintApiKey } from "../auth/api-key.ts";
 import { createAdminKeyRow, createOrganisationRows, type Installation, openInstallation } from "../auth/first-start.ts";
@@ -25,6 +26,7 @@ import { Email, Name, Slug, Time } from "../schemas/control.ts";
 import type { Settings } from "../settings.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
 import { changeKeysFile } from "./keys-file.ts";
+import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
 
 /** A malformed command line. */
 export class UsageError extends Error {
@@ -35,6 +37,14 @@ export class UsageError extends Error {
 interface Outcome {
   lines: string[];
   problems?: string[];
+}
+
+/** What only some commands need. */
+interface CommandParts {
+  /** Values of the options that may be given more than once. */
+  readonly lists: Readonly<Record<string, readonly string[]>>;
+  /** Shows a line at once, for commands that do not end. */
+  print(line: string): void;
 }
 
 /** An operator command. */
@@ -48,6 +58,8 @@ export interface Command {
   options: readonly string[];
   /** Options without a value. */
   flags?: readonly string[];
+  /** Options with a value that may be given more than once. */
+  lists?: readonly string[];
   /** Number of positional arguments. */
   positionals: number;
   /** @throws {UsageError} If a value is invalid. */
@@ -55,6 +67,7 @@ export interface Command {
     values: Readonly<Record<string, string | undefined>>,
     positionals: readonly string[],
     flags: ReadonlySet<string>,
+    more: CommandParts,
   ): Promise<Outcome> | Outcome;
 }
 
@@ -317,6 +330,30 @@ function repricePrices(values: Readonly<Record<string, string | undefined>>, dry
   });
 }
 
+function readLogsOptions(
+  {
+    url = "http://127.0.0.1:8787",
+    key = process.env.GATEWAY_API_KEY,
+    ...filters
+  }: Readonly<Record<string, string | undefined>>,
+  metadata: readonly string[],
+): LogsOptions {
+  const base = URL.parse(url);
+  if (!base || !/^https?:$/.test(base.protocol))
+    throw new UsageError("Cannot use --url: it must be an address with http or https");
+  if (key === undefined || key === "")
+    throw new UsageError("Cannot read logs without a key: set GATEWAY_API_KEY, or give --key");
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters))
+    if (value !== undefined) query.set(name.replaceAll("-", "_"), value);
+  for (const pair of metadata) {
+    const [, name, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+    if (name === undefined || value === undefined) throw new UsageError("Cannot use --metadata: write KEY=VALUE");
+    query.append(`metadata.${name}`, value);
+  }
+  return { url: base.href.replace(/\/$/, ""), key, query };
+}
+
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
   {
@@ -399,5 +436,24 @@ export const commands: readonly Command[] = [
     flags: ["dry-run"],
     positionals: 0,
     run: (values, _, flags) => repricePrices(values, flags.has("dry-run")),
+  },
+  {
+    name: "logs",
+    parameters: "[--follow] [--url URL] [--key KEY] [--json] [--limit N] [--status N] [--model MODEL] [...]",
+    about: [
+      "Shows the newest rows of the request log of a gateway that serves. --follow shows rows as requests end, and",
+      "connects again after interruptions without losing any.",
+      "--url is its address, by default http://127.0.0.1:8787. --key is a key with the scope logs.list or logs.view,",
+      "by default that of GATEWAY_API_KEY, which other users of the machine cannot see. --json shows rows as JSON.",
+      `Filters: ${logFilterNames.map((name) => `--${name}`).join(", ")}, --metadata KEY=VALUE.`,
+    ],
+    options: ["url", "key", "limit", ...logFilterNames],
+    flags: ["follow", "json"],
+    lists: ["metadata"],
+    positionals: 0,
+    run: async (values, _, flags, { lists, print }) => {
+      await showLogs(readLogsOptions(values, lists.metadata ?? []), flags, print);
+      return { lines: [] };
+    },
   },
 ];

@@ -1,4 +1,5 @@
 import type { DatabaseLocation } from "../db/client.ts";
+import type { TailPage, TailReader, TailRequest } from "../log-tail/page.ts";
 import { type PackedBatch, packRecords } from "../logs/pack.ts";
 import { createRedactor, type RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
@@ -17,6 +18,7 @@ export type WorkerRequest =
   | { id: number; kind: "append"; batches: readonly PackedBatch[] }
   | { id: number; kind: "purge"; time: number; limit: number }
   | { id: number; kind: "index" }
+  | { id: number; kind: "tail"; request: TailRequest }
   | { id: number; kind: "close" };
 
 /**
@@ -29,7 +31,7 @@ const threadBatchBytes = 4 * 1024 * 1024;
  * A log writer on a separate thread: the request loop hides headers and transfers the records; the thread masks other
  * secrets. If the thread ends, the next write starts a new one.
  */
-export function createLogThread(location: DatabaseLocation, redaction: RedactionSettings): LogWriter {
+export function createLogThread(location: DatabaseLocation, redaction: RedactionSettings): LogWriter & TailReader {
   const { key, ...names } = redaction;
   const redactor = createRedactor({ ...names, mac: nodeMac(key) });
   const settings: WorkerSettings = { location, redaction: names };
@@ -49,6 +51,7 @@ export function createLogThread(location: DatabaseLocation, redaction: Redaction
       await running().ask({ kind: "append", batches }, memory);
     },
     index: async () => (await running().ask({ kind: "index" })) > 0,
+    readTail: (request) => running().ask<TailPage>({ kind: "tail", request }),
     purge: (time, limit) => running().ask({ kind: "purge", time, limit }),
     async close() {
       if (!thread.ended) await thread.ask({ kind: "close" });

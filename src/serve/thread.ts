@@ -4,10 +4,10 @@ import { parentPort, Worker } from "node:worker_threads";
 type Ask<Request> = Request extends { id: number } ? Omit<Request, "id"> : never;
 
 /** A reply of a thread: each message gets one. */
-type ThreadReply = { id: number; count: number } | { id: number; failure: string };
+type ThreadReply = { id: number; value: unknown } | { id: number; failure: string };
 
 interface Waiting {
-  resolve(count: number): void;
+  resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
@@ -38,10 +38,11 @@ export class Thread<Request extends { id: number; kind: string }> {
   }
 
   /** @param handedOver Memory that is transferred to the thread. */
-  ask(request: Ask<Request>, handedOver: ArrayBuffer[] = []): Promise<number> {
-    return new Promise((resolve, reject) => {
+  ask<Value = number>(request: Ask<Request>, handedOver: ArrayBuffer[] = []): Promise<Value> {
+    return new Promise<Value>((resolve, reject) => {
       const id = this.#next++;
-      this.#waiting.set(id, { resolve, reject });
+      // the code of the thread gives each kind of message its kind of reply
+      this.#waiting.set(id, { resolve: (value) => resolve(value as Value), reject });
       this.#worker.ref(); // at the end only this keeps the process alive until the last messages are done
       this.#worker.postMessage({ ...request, id }, handedOver);
     });
@@ -57,7 +58,7 @@ export class Thread<Request extends { id: number; kind: string }> {
     this.#waiting.delete(reply.id);
     if (this.#waiting.size === 0) this.#worker.unref();
     if ("failure" in reply) waiting?.reject(new Error(reply.failure));
-    else waiting?.resolve(reply.count);
+    else waiting?.resolve(reply.value);
   }
 
   #fail(error: Error): void {
@@ -68,12 +69,12 @@ export class Thread<Request extends { id: number; kind: string }> {
 }
 
 /** Runs the messages of the thread that calls this: each gets one reply. */
-export function serveThread<Request extends { id: number }>(run: (request: Request) => Promise<number>): void {
+export function serveThread<Request extends { id: number }>(run: (request: Request) => Promise<unknown>): void {
   parentPort?.on("message", (request: Request) => {
     const { id } = request;
     const reply = (message: ThreadReply) => parentPort?.postMessage(message);
     run(request).then(
-      (count) => reply({ id, count }),
+      (value) => reply({ id, value }),
       (error: unknown) => reply({ id, failure: String(error) }),
     );
   });

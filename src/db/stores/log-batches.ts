@@ -4,7 +4,8 @@ import type { BatchRange, BatchSize, IndexState, LoggedBatch } from "../../schem
 import type { LogDetails } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
 
-// How batches of the log are read for its index: of one tenant by `log-segments.ts`, of all by `log-sealing.ts`.
+// How batches of the log are read: of one tenant for lists by `log-segments.ts`, of all for the index by `log-sealing.ts`,
+// and of some for those who follow the log by `log-tail.ts`.
 
 /** Rows of a stored batch; none if it does not parse, as this program did not write it. */
 export function readDetails(text: string): LogDetails[] {
@@ -50,16 +51,25 @@ function toBatch({ seq, organisation_id, workspace_id, details }: Row): LoggedBa
   };
 }
 
+/** Batches with their rows as text, in order. */
+export async function selectBatches(
+  database: Database,
+  condition: TenantCondition,
+  { firstSeq, lastSeq }: BatchRange,
+): Promise<Row[]> {
+  const sql = `SELECT seq, organisation_id, workspace_id, details ${source} ${condition.sql}
+    AND seq BETWEEN ? AND ? ORDER BY seq`;
+  const { rows } = await database.read({ sql, args: [...condition.args, firstSeq, lastSeq] });
+  return rows;
+}
+
 /** Batches with their rows, in order. */
 export async function readBatches(
   database: Database,
   condition: TenantCondition,
-  { firstSeq, lastSeq }: BatchRange,
+  range: BatchRange,
 ): Promise<LoggedBatch[]> {
-  const sql = `SELECT seq, organisation_id, workspace_id, details ${source} ${condition.sql}
-    AND seq BETWEEN ? AND ? ORDER BY seq`;
-  const { rows } = await database.read({ sql, args: [...condition.args, firstSeq, lastSeq] });
-  return rows.map(toBatch);
+  return (await selectBatches(database, condition, range)).map(toBatch);
 }
 
 const stateSql = `SELECT count(*) AS segments, sum(id) AS id_sum, max(last_seq) AS sealed,

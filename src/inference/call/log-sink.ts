@@ -53,6 +53,7 @@ export function toDetails({ context, status, error, endedAt }: FinishedCall): Lo
     priced: log.cost !== null,
     error: failure && { type: failure.type, code: failure.code, message: failure.message.slice(0, maxMessage) },
   };
+  if (context.connection.replayOf !== undefined) details.replay_of = context.connection.replayOf;
   if (principal.userId !== null) details.user_id = principal.userId;
   addPriceDetails(details, log);
   addClientDetails(details, context);
@@ -230,5 +231,6 @@ function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
   const charged = moneyCountersOf(context);
   const counts = log.counted.length > 0 || charged.length > 0;
   context.services.record(counts ? { ...row, counted: log.counted, charged } : row);
+  context.connection.onLogged?.(row);
   if (log.hooks && log.hooks.later.length > 0) runAsyncGuardrails(log.hooks.later, storesContents, context);
 }

@@ -20,6 +20,7 @@ import { CountTokensRequest, CountTokensResponse, MessagesRequest, MessagesRespo
 import { ModelList } from "../../schemas/models.ts";
 import { ModerationRequest, ModerationResponse } from "../../schemas/moderations.ts";
 import { OcrRequest, OcrResponse } from "../../schemas/ocr.ts";
+import { Replay, ReplayRequest } from "../../schemas/replay.ts";
 import { RerankRequest, RerankResponse } from "../../schemas/rerank.ts";
 import { ingestEndpoints } from "../ingest/endpoints.ts";
 import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
@@ -33,6 +34,7 @@ import { geminiEndpoints } from "./gemini-endpoints.ts";
 import { listModels, modelEndpoints } from "./models.ts";
 import { nativeEndpoints } from "./native-endpoints.ts";
 import { promptEndpoints } from "./prompts.ts";
+import { replayLog } from "./replay.ts";
 import { responsesEndpoints } from "./responses-endpoints.ts";
 
 type UnifiedHandler<Name extends OperationName> = (
@@ -247,6 +249,16 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     body: ExplainRequest,
     response: ExplainResponse,
     handle: (body, context) => explainConfig(body, context, { services: context.services, rows: inferenceEndpoints }),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/logs/:id/replay",
+    tag: "Logs",
+    summary: "Send a logged request again, and compare the responses",
+    access: inferenceAccess,
+    body: ReplayRequest,
+    response: Replay,
+    handle: (body, context) => replayLog(body, context, inferenceEndpoints),
   }),
   defineKeyEndpoint({
     method: "GET",

@@ -1,8 +1,19 @@
-import type { CallerContext } from "../../context.ts";
-import { type DeniedFields, deniedFieldsOf, deniedFilter } from "../../control/log-visibility.ts";
-import { readLogSight } from "../../endpoint/role.ts";
-import { PermissionError } from "../../errors.ts";
-import type { Condition } from "../../log-index/conditions.ts";
+import type { KeyAccess } from "../auth/access.ts";
+import type { CallerContext } from "../context.ts";
+import { deniedFieldsOf } from "../control/log-visibility.ts";
+import type { LogScope } from "../db/stores/log-scope.ts";
+import { PermissionError } from "../errors.ts";
+import type { Condition } from "../log-index/conditions.ts";
+import { type DeniedFields, deniedFilter } from "../logs/denied-fields.ts";
+import { readLogSight } from "./role.ts";
+
+/** Who may list and follow rows. */
+export const listAccess: KeyAccess = { keys: "any", scopes: ["logs.list", "logs.view"] };
+
+/** Whose rows a caller sees. */
+export function scopeOf({ principal: { organisationId, workspaceId } }: Pick<CallerContext, "principal">): LogScope {
+  return { organisationId, workspaceId };
+}
 
 /** What a caller may see of the log. */
 interface LogAccess {

@@ -1,0 +1,59 @@
+import { requireAccess } from "../auth/access.ts";
+import { type CallerContext, clientAddressOf, withCaller } from "../context.ts";
+import { listAccess, requireLogAccess, requireSeenFilters, scopeOf } from "../endpoint/log-access.ts";
+import { requireRole } from "../endpoint/role.ts";
+import { PermissionError } from "../errors.ts";
+import type { Reply } from "../lib/reply.ts";
+import type { RowFilter } from "../log-index/row-test.ts";
+import { readCursor } from "../log-tail/cursor.ts";
+import type { TailFilter, TailPosition } from "../log-tail/page.ts";
+import { readRowFilter, refuse } from "./log-filter.ts";
+
+/** What a caller follows: what the query chooses, of what the caller may see now. */
+async function toTailFilter(filter: RowFilter, context: CallerContext): Promise<TailFilter> {
+  const { content, own, denied } = await requireLogAccess(context);
+  requireSeenFilters(filter.conditions, denied);
+  return {
+    ...filter,
+    ...scopeOf(context),
+    content,
+    denied: [...denied].sort(),
+    conditions: [...filter.conditions, ...own],
+  };
+}
+
+/** Authenticates the caller again, as its key, its scopes and its role are now. */
+async function checkAgain(filter: RowFilter, context: CallerContext): Promise<TailFilter> {
+  const { authenticator } = context.services;
+  const { organisationId, workspaceId } = context.principal;
+  if (!context.connection.actingFor) {
+    const address = () => clientAddressOf(context, context.services);
+    const principal = await authenticator.authenticate(context.gatewayKey, address, () => context.header("workspace"));
+    if (principal.organisationId !== organisationId || principal.workspaceId !== workspaceId) {
+      throw new PermissionError("Forbidden! This credential is one of another workspace now", { code: "AB03" });
+    }
+    withCaller(context, principal, context);
+  }
+  requireAccess(context.principal, listAccess);
+  await requireRole(context, listAccess.scopes);
+  return toTailFilter(filter, context);
+}
+
+async function readPosition(context: CallerContext): Promise<TailPosition | undefined> {
+  const id = context.headers.get("last-event-id");
+  if (id === undefined || id === "") return undefined;
+  return (
+    (await readCursor(id, scopeOf(context), context.services.stateMac)) ?? refuse("last-event-id", "an id of this tail")
+  );
+}
+
+/** `GET /v1/logs/tail` */
+export async function tailLogs(context: CallerContext): Promise<Reply> {
+  const chosen = readRowFilter(context.url.searchParams);
+  const filter = await toTailFilter(chosen, context);
+  const after = await readPosition(context);
+  const check = () => checkAgain(chosen, context);
+  const body = await context.services.logTail.follow({ filter, after, check });
+  const headers = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
+  return { status: 200, headers, body };
+}

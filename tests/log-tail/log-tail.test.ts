@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { type Database, openDatabase } from "../../src/db/client.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { createLogTailStore } from "../../src/db/stores/log-tail.ts";
+import { createLogStore, type LogStore } from "../../src/db/stores/logs.ts";
+import { createIdFactory } from "../../src/lib/ids.ts";
+import { LogTail } from "../../src/log-tail/log-tail.ts";
+import { readTailPage, type TailFilter, type TailRequest } from "../../src/log-tail/page.ts";
+import type { LogDetails } from "../../src/schemas/logs.ts";
+import { nodeMac } from "../../src/serve/environment.ts";
+import { readTail } from "../support/log-tail.ts";
+
+const createId = createIdFactory(Date.now);
+const mac = nodeMac(new Uint8Array(32));
+let database: Database;
+let logStore: LogStore;
+before(async () => {
+  database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  logStore = createLogStore(database);
+});
+after(() => database.close());
+
+const filterOf = (organisationId: string, changes: Partial<TailFilter> = {}): TailFilter => ({
+  organisationId,
+  workspaceId: "w",
+  lower: "",
+  upper: "~",
+  traceId: null,
+  conditions: [],
+  content: true,
+  denied: [],
+  ...changes,
+});
+
+/** Writes a batch of rows; returns their ids. */
+async function write(organisationId: string, rows: number, changes: Partial<LogDetails> = {}): Promise<string[]> {
+  const ids = Array.from({ length: rows }, createId);
+  const details = ids.map((id) => ({ id, status: 200, model: "m", padding: "x".repeat(800), ...changes }));
+  const [firstId = "", lastId = ""] = [ids.at(0), ids.at(-1)];
+  const texts = { details: JSON.stringify(details), counted: "", charged: "", content: "" };
+  await logStore.append([{ organisationId, workspaceId: "w", firstId, lastId, ...texts }]);
+  return ids;
+}
+
+/** A tail over the database, and the requests it reads with. */
+function createTail() {
+  const store = createLogTailStore(database);
+  const requests: TailRequest[] = [];
+  const state = { isBroken: false };
+  const tail = new LogTail({
+    readTail: (request) => {
+      requests.push(request);
+      if (state.isBroken) return Promise.reject(new Error("no database"));
+      return readTailPage(store, request);
+    },
+    newest: store.newest,
+    mac,
+    warn: () => {},
+  });
+  const follow = async (filter: TailFilter) =>
+    readTail(new Response(await tail.follow({ filter, after: undefined, check: async () => filter })));
+  return { tail, requests, state, follow };
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!isTrue()) {
+    if (performance.now() > end) throw new Error("Waited ten seconds");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
+
+test("without followers nothing is read", async () => {
+  const { tail, requests, follow } = createTail();
+  await write("idle", 3);
+  tail.wake();
+  const reading = await follow(filterOf("idle"));
+  await until(() => tail.state().behind === 0);
+  await reading.close();
+  assert.deepEqual(tail.state(), { followers: 0, behind: 0 });
+  const { length } = requests;
+  await write("idle", 3);
+  tail.wake();
+  await new Promise((resolve) => setTimeout(resolve, 700));
+  assert.equal(requests.length, length);
+});
+
+test("equal filters are read for once, and rows of other tenants are not parsed", async () => {
+  const { tail, requests, follow } = createTail();
+  const wide = await Promise.all(Array.from({ length: 10 }, () => follow(filterOf("many"))));
+  const narrow = await follow(filterOf("many", { conditions: [{ field: "status", oneOf: new Set([500]) }] }));
+  await until(() => tail.state().behind === 0);
+  await write("others", 5);
+  const ids = await write("many", 5);
+  const failed = await write("many", 2, { status: 500 });
+  tail.wake();
+  for (const reading of wide) assert.deepEqual(idsOf(await reading.take(7)), [...ids, ...failed]);
+  assert.deepEqual(idsOf(await narrow.take(2)), failed);
+  const shared = requests.filter(({ filters }) => filters.length > 1);
+  assert.ok(shared.length > 0);
+  for (const { filters } of shared) assert.equal(filters.length, 2);
+  tail.close();
+});
+
+test("a slow reader keeps no rows in memory, gets every row once, and holds up nobody", async () => {
+  const { tail, follow } = createTail();
+  const slow = await follow(filterOf("slow"));
+  const quick = await follow(filterOf("slow"));
+  await until(() => tail.state().behind === 0);
+  const written: string[] = [];
+  const seen: string[] = [];
+  for (let batch = 0; batch < 40; batch++) {
+    written.push(...(await write("slow", 50)));
+    tail.wake();
+    seen.push(...idsOf(await quick.take(50)));
+  }
+  assert.deepEqual(seen, written);
+  // 2 MB were written: the slow one has a page of them at most
+  assert.deepEqual(tail.state(), { followers: 2, behind: 1 });
+  assert.deepEqual(idsOf(await slow.take(1_000)), written.slice(0, 1_000));
+  written.push(...(await write("slow", 50)));
+  tail.wake();
+  assert.deepEqual(idsOf(await slow.take(1_050)), written.slice(1_000));
+  await until(() => tail.state().behind === 0);
+  tail.close();
+});
+
+test("followers that come and go while rows are written get every row from their beginning on once", async () => {
+  const { tail, follow } = createTail();
+  const written: string[] = [];
+  const readings: { reading: Awaited<ReturnType<typeof follow>>; from: number }[] = [];
+  for (let batch = 0; batch < 60; batch++) {
+    if (batch % 3 === 0) readings.push({ from: written.length, reading: await follow(filterOf("flow")) });
+    written.push(...(await write("flow", 1 + (batch % 7))));
+    if (batch % 2 === 0) tail.wake();
+  }
+  for (const { reading, from } of readings) {
+    assert.deepEqual(idsOf(await reading.take(written.length - from)), written.slice(from));
+  }
+  tail.close();
+});
+
+test("without its database the tail waits, and goes on afterwards", async () => {
+  const { tail, state, follow } = createTail();
+  const reading = await follow(filterOf("broken"));
+  await until(() => tail.state().behind === 0);
+  state.isBroken = true;
+  const ids = await write("broken", 3);
+  tail.wake();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  state.isBroken = false;
+  assert.deepEqual(idsOf(await reading.take(3)), ids);
+  tail.close();
+});
