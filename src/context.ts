@@ -36,6 +36,7 @@ import type { LogIndex } from "./log-index/log-index.ts";
 import type { LogTail } from "./log-tail/log-tail.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
+import type { RefusedRequests } from "./observability/process-metrics.ts";
 import type { LimitStore } from "./policies/limit-store.ts";
 import type { PriceList } from "./pricing/own-prices.ts";
 import type { UnpricedCalls } from "./pricing/unpriced-calls.ts";
@@ -116,6 +117,20 @@ export interface RunningStream {
 /** Handles a request. Never rejects. */
 export type HandleRequest = (request: Request, connection: ConnectionInfo) => Promise<Response>;
 
+/** The metrics of a gateway. */
+interface Metrics {
+  /** Bearer token that may read them; undefined without one. */
+  readonly token: string | undefined;
+  /** Everyone may read them. */
+  readonly isOpen: boolean;
+  /** Organisation whose admin keys may read them; undefined if there is no organisation. */
+  readonly organisationId: string | undefined;
+  /** Counts refused requests that leave no log row. */
+  readonly refused: RefusedRequests;
+  /** All metrics in the text format. */
+  toText(): Promise<string>;
+}
+
 /** Objects that live as long as the gateway. Only endpoint handlers see all of them. */
 export interface Services {
   readonly clock: Clock;
@@ -160,6 +175,7 @@ export interface Services {
   readonly keyMac: Mac;
   /** Queues the row of a finished request; never fails, and is not awaited. */
   readonly record: (record: LogRecord) => void;
+  readonly metrics: Metrics;
   /** Counters of limits. */
   readonly limitStore: LimitStore;
   /** Counts calls to models without a price. */

@@ -1,4 +1,5 @@
 import { adminEndpoints } from "./admin/endpoints.ts";
+import { metricsPath } from "./admin/metrics.ts";
 import type { FirstKeys } from "./auth/first-start.ts";
 import type { ConnectionInfo, RunningStream, Services } from "./context.ts";
 import type { Database } from "./db/client.ts";
@@ -47,8 +48,9 @@ interface RunningGateway {
 }
 
 /** All endpoints, in the order of matching. */
-function listEndpoints(): Endpoint[] {
-  const rows = [...inferenceEndpoints, ...adminEndpoints];
+function listEndpoints({ metrics }: GatewayOptions): Endpoint[] {
+  const all = [...inferenceEndpoints, ...adminEndpoints];
+  const rows = metrics === false ? all.filter(({ path }) => path !== metricsPath) : all;
   return [...rows, createOpenapiEndpoint([...rows, ...passthroughEndpoints]), ...passthroughEndpoints];
 }
 
@@ -135,7 +137,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     const { services, closeQueue, writer } = await createServices(options, parts);
     const stopTimers = startTimers({ services, writer }, options);
     services.limitAlerts.start();
-    const handle = createHandle(listEndpoints(), services, activity);
+    const handle = createHandle(listEndpoints(options), services, activity);
     const batchRunner = createBatchRunner({ ...defaultBatches, ...options.batches, services, warn: warnOf(options) });
     const { firstKeys } = installation;
     running = { database, closeQueue, writer, services, handle, batchRunner, stopTimers, firstKeys };

@@ -99,6 +99,8 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services,
     } catch (error) {
       reply = toErrorReply(error, errorForm);
     }
+    // requests that end in the log are counted by their rows
+    if (reply.status >= 400 && !context?.log.operation) services.metrics.refused.note(reply.status);
     const ids = { id, traceId: context?.traceId ?? traceIdOf(request, id), startedAt };
     try {
       return finish(reply, connection, ids, services);

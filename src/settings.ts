@@ -5,6 +5,9 @@ import type { S3Settings } from "./control/files/pieces.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
 import { createClientAddress } from "./lib/client-address.ts";
 import { containerAddress } from "./providers/auth/aws-machine.ts";
+import { metrics } from "./settings/metrics.ts";
+import { type Environment, flag, flagOn, integer, list, text } from "./settings/read.ts";
+import { tracing } from "./settings/tracing.ts";
 
 /** The mail server that sends alerts. */
 export interface MailSettings {
@@ -32,38 +35,6 @@ export interface Settings {
   /** Absent: no mail is sent. */
   mail?: MailSettings;
   gateway: GatewayOptions;
-}
-
-/** Environment variables by name. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** A variable's value; empty counts as unset. */
-function text(environment: Environment, name: string): string | undefined {
-  const value = environment[name]?.trim();
-  return value === "" ? undefined : value;
-}
-
-/** An integer within bounds. */
-function integer(environment: Environment, name: string, bounds: { min: number; max: number }): number | undefined {
-  const value = text(environment, name);
-  if (value === undefined) return undefined;
-  const number = /^[0-9]{1,15}$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= bounds.min && number <= bounds.max) return number;
-  throw new TypeError(`Cannot use ${name}: it must be a whole number from ${bounds.min} to ${bounds.max}`);
-}
-
-function list(environment: Environment, name: string): string[] {
-  return (text(environment, name) ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
-}
-
-function flag(environment: Environment, name: string): boolean {
-  const value = text(environment, name)?.toLowerCase();
-  if (value === undefined || ["false", "off", "0"].includes(value)) return false;
-  if (["true", "on", "1"].includes(value)) return true;
-  throw new TypeError(`Cannot use ${name}: it must be true or false`);
 }
 
 function aliases(environment: Environment): string[] {
@@ -263,11 +234,6 @@ function origins(environment: Environment): string[] {
   });
 }
 
-/** A flag that defaults to true. */
-function flagOn(environment: Environment, name: string): boolean {
-  return text(environment, name) === undefined || flag(environment, name);
-}
-
 function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]> {
   const skew = integer(environment, "JWT_CLOCK_SKEW_SECONDS", { min: 0, max: 60 });
   const organisations = organisationIds(environment, "ORGANISATIONS_TO_SYNC");
@@ -346,6 +312,7 @@ export function readSettings(environment: Environment): Settings {
   const workers = integer(environment, "WORKERS", { min: 1, max: 1_000 });
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
   const mailed = mail(environment);
+  const traced = tracing(environment);
   return {
     hostname: text(environment, "HOST") ?? "127.0.0.1",
     port: integer(environment, "PORT", { min: 0, max: 65_535 }) ?? 8787,
@@ -382,6 +349,8 @@ export function readSettings(environment: Environment): Settings {
       files: files(environment),
       batches: batches(environment),
       alerts: alertWebhook(environment),
+      metrics: metrics(environment),
+      ...(traced && { otlp: traced }),
     },
   };
 }

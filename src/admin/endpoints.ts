@@ -12,6 +12,7 @@ import { providerEndpoints } from "./integrations/providers.ts";
 import { secretReferenceEndpoints } from "./integrations/secret-references.ts";
 import { virtualKeyEndpoints } from "./integrations/virtual-keys.ts";
 import { logEndpoints } from "./logs.ts";
+import { metricsEndpoints } from "./metrics.ts";
 import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
 import { deploymentEndpoints } from "./organisation/deployments.ts";
 import { organisationEndpoints } from "./organisation/organisation.ts";
@@ -34,6 +35,7 @@ import { userEndpoints } from "./users/users.ts";
 /** Endpoints of the control plane and of the process itself. */
 export const adminEndpoints: readonly Endpoint[] = [
   ...systemEndpoints,
+  ...metricsEndpoints,
   ...logEndpoints,
   ...analyticsEndpoints,
   ...feedbackEndpoints,

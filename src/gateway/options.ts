@@ -16,6 +16,9 @@ import type { FollowerLimits } from "../log-tail/log-tail.ts";
 import type { TailReader } from "../log-tail/page.ts";
 import type { RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
+import type { OtlpSettings } from "../observability/otlp/settings.ts";
+import type { MetricsOptions, ProcessStats } from "../observability/settings.ts";
+import type { TelemetrySettings } from "../observability/telemetry.ts";
 import type { Provider } from "../providers/core/types.ts";
 import type { TargetLimits } from "../routing/config.ts";
 
@@ -50,11 +53,21 @@ export interface GatewayOptions {
   /** Synchronous digests, if the host has them. */
   createMac?: MacFactory;
   /** Writes log rows of a file database off the request loop, and reads them for those who follow the log. */
-  createLogWriter?: (location: DatabaseLocation, redaction: RedactionSettings) => LogWriter & Partial<TailReader>;
+  createLogWriter?: (
+    location: DatabaseLocation,
+    redaction: RedactionSettings,
+    telemetry: TelemetrySettings,
+  ) => LogWriter & Partial<TailReader>;
   /** Counts tokens off the request loop. Default: on it, where the first count holds it for 200 to 500 milliseconds. */
   countTokens?: TokenCounter;
   /** Compresses logged bodies; without it they are stored uncompressed, and compressed ones cannot be read. */
   logCodec?: TextCodec;
+  /** Metrics of requests and of the process, at `/metrics`. False: there are no metrics. */
+  metrics?: MetricsOptions | false;
+  /** Where spans of finished requests are sent. Absent: nowhere. */
+  otlp?: OtlpSettings;
+  /** Reports memory and CPU time of the process, if the host knows them. */
+  processStats?: () => ProcessStats;
   clock?: Clock;
   limits?: Partial<Limits>;
   /** Most concurrent requests. */

@@ -39,7 +39,7 @@ import type { Clock } from "../lib/clock.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
 import { createHeaderRules } from "../lib/headers.ts";
 import { createIdFactory } from "../lib/ids.ts";
-import { createOutbound, createSocketOutbound, webTransport } from "../lib/outbound.ts";
+import { createOutbound, createSocketOutbound, type Outbound, webTransport } from "../lib/outbound.ts";
 import { createTimers } from "../lib/timers.ts";
 import { countTokens } from "../lib/token-count.ts";
 import { createIndexedLog } from "../log-index/indexed-log.ts";
@@ -50,6 +50,8 @@ import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
+import { startMetricsPush } from "../observability/push.ts";
+import type { TelemetrySettings } from "../observability/telemetry.ts";
 import { UnpricedCalls } from "../pricing/unpriced-calls.ts";
 import { createTokenCache } from "../providers/core/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
@@ -57,8 +59,10 @@ import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { type OpenData, readerOf } from "./data.ts";
 import { createLimits } from "./limit-store.ts";
+import { createMetrics, requestMetricsOf } from "./metrics.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
 import { secretHeaders, secretMembers, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
+import { createLogTelemetry } from "./telemetry.ts";
 
 const defaultLimits: Limits = {
   jsonBodyBytes: 25 * 1024 * 1024,
@@ -105,14 +109,31 @@ function redactionOf(
 /** Most bytes of the log's index that stay in memory. */
 const indexCacheBytes = 64 * 2 ** 20;
 
+type IndexedLog = ReturnType<typeof createIndexedLog>;
+
 /** The writer the host offers for files, else one that shares the gateway's connection. */
 function createWriter(
   options: GatewayOptions,
-  store: Parameters<typeof createLogWriter>[0],
-  { redaction, redactor }: { redaction: RedactionSettings; redactor: Redactor },
+  log: IndexedLog,
+  { redaction, redactor, outbound }: { redaction: RedactionSettings; redactor: Redactor; outbound: Outbound },
 ): LogWriter & Partial<TailReader> {
   const url = options.database ?? ":memory:";
-  if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url }, redaction);
+  const settings: TelemetrySettings = { metrics: requestMetricsOf(options), otlp: options.otlp ?? null };
+  if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url }, redaction, settings);
+  const telemetry = createLogTelemetry(settings, { outbound, warn: warnOf(options) });
+  const store: Parameters<typeof createLogWriter>[0] = {
+    purge: log.purge,
+    index: log.index,
+    metrics: async () => telemetry.toText(),
+    async append(batches) {
+      await log.append(batches);
+      telemetry.observe(batches);
+    },
+    async close() {
+      await log.close();
+      await telemetry.close();
+    },
+  };
   return createLogWriter(store, redactor);
 }
 
@@ -120,14 +141,14 @@ function createWriter(
 function createLog(
   options: GatewayOptions,
   parts: ServiceParts,
-  { providers, createId }: { providers: ProviderRegistry; createId(): string },
+  { providers, createId, outbound }: { providers: ProviderRegistry; createId(): string; outbound: Outbound },
 ) {
   const logStore = createLogStore(parts.database, options.logCodec);
   const redaction = redactionOf(options, parts, providers);
   const redactor = createRedactor({ ...redaction, mac: (options.createMac ?? webMac)(redaction.key) });
   const logSegments = createLogSegmentStore(parts.database);
   const log = createIndexedLog(logStore, createLogSealingStore(parts.database), parts.clock.now);
-  const writer = createWriter(options, log, { redaction, redactor });
+  const writer = createWriter(options, log, { redaction, redactor, outbound });
   const stateMac = (options.createMac ?? webMac)(parts.installation.keys.state);
   const tailStore = createLogTailStore(parts.database);
   const logTail = new LogTail({
@@ -260,14 +281,19 @@ function createOwnStore(
   return { files, batches: createBatchWork(createBatchStore(database)) };
 }
 
+/** Id of the operator's organisation; undefined without organisations. */
+async function readFirstOrganisation({ stores }: Services["control"]): Promise<string | undefined> {
+  return (await stores.organisations.first())?.id;
+}
+
 /** Who may act as the operator in clouds. */
 async function readIdentityOrganisations(
   { identityOrganisations }: GatewayOptions,
-  { stores }: Services["control"],
+  control: Services["control"],
 ): Promise<ReadonlySet<string>> {
   if (identityOrganisations) return new Set(identityOrganisations);
-  const first = await stores.organisations.first();
-  return new Set(first ? [first.id] : []);
+  const first = await readFirstOrganisation(control);
+  return new Set(first === undefined ? [] : [first]);
 }
 
 /** What authentication towards providers may use. */
@@ -302,6 +328,33 @@ async function createHops({ installation }: OpenData): Promise<Hops> {
   return new Hops(toBase64Url((await deriveKey(installation.keys.state, "hops")).subarray(0, 12)));
 }
 
+/** What sends requests, and which addresses it may call. */
+function createCalls(options: GatewayOptions) {
+  const guard = createAddressGuard({
+    trustedHosts: options.trustedHosts ?? [],
+    warn: (message) => warnOf(options)(message),
+  });
+  const transport = options.transport ?? webTransport;
+  return { guard, transport, outbound: createOutbound({ transport, guard }) };
+}
+
+/** Starts to push metrics, if the operator asked for it. The result stores waiting rows and pushes a last time. */
+function startLog(
+  options: GatewayOptions,
+  { outbound, metrics, responses }: Services,
+  queue: LogQueue,
+): () => Promise<void> {
+  const { push: settings } = options.metrics || {};
+  const warn = warnOf(options);
+  const parts = { outbound, instance: crypto.randomUUID(), toText: metrics.toText, warn };
+  const push = settings && startMetricsPush(settings, parts);
+  return async () => {
+    await responses.close();
+    await queue.close();
+    await push?.close();
+  };
+}
+
 /** Wires the parts that live as long as the gateway. */
 export async function createServices(
   options: GatewayOptions,
@@ -311,19 +364,18 @@ export async function createServices(
   const headerPrefixes = headerPrefixesOf(options);
   const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
-  const { redactor, writer, queue, ...log } = createLog(options, parts, { providers, createId });
-  const guard = createAddressGuard({
-    trustedHosts: options.trustedHosts ?? [],
-    warn: (message) => warnOf(options)(message),
-  });
-  const transport = options.transport ?? webTransport;
-  const outbound = createOutbound({ transport, guard });
+  const { guard, transport, outbound } = createCalls(options);
+  const { redactor, writer, queue, ...log } = createLog(options, parts, { providers, createId, outbound });
   const guardrails = createGuardrails(createChecks({ outbound, clock }), warnOf(options));
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const contentRules = toContentRules(providers);
   const sealing = { store: createContentSealingStore(parts.database), vault: identity.control.vault };
   await sealStored({ ...sealing, rules: contentRules, now: clock.now() });
   const timers = createTimers();
+  const routing = createRouting(options, { providers, guardrails }, clock);
+  const unpriced = new UnpricedCalls((message) => warnOf(options)(redactor.text(message)));
+  const organisationId = await readFirstOrganisation(identity.control);
+  const metrics = createMetrics(options, { queue, writer, routing, unpriced, organisationId });
   const limits = { ...defaultLimits, ...options.limits };
   const services: Services = {
     ...identity,
@@ -345,7 +397,8 @@ export async function createServices(
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],
-    unpriced: new UnpricedCalls((message) => warnOf(options)(redactor.text(message))),
+    unpriced,
+    metrics,
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     hops: await createHops(parts),
@@ -353,7 +406,7 @@ export async function createServices(
     providers,
     guardrails,
     savedOnly: options.savedOnly ?? false,
-    routing: createRouting(options, { providers, guardrails }, clock),
+    routing,
     authTools: await createAuthTools(options, identity.control, { outbound, clock }),
     headerPrefixes,
     headerRules: createHeaderRules(headerPrefixes),
@@ -364,9 +417,5 @@ export async function createServices(
     // last, because it begins to work: nothing fails after it
     ...(await createLimits(options, parts, { control: identity.control, outbound, limits })),
   };
-  const closeQueue = async () => {
-    await services.responses.close();
-    await queue.close();
-  };
-  return { services, closeQueue, writer };
+  return { services, closeQueue: startLog(options, services, queue), writer };
 }

@@ -1,4 +1,4 @@
-import type { LimitCounter, LimitIncrement, LogDetails } from "../schemas/logs.ts";
+import type { LimitCounter, LimitIncrement, LogDetails, RowMeasures } from "../schemas/logs.ts";
 import { type HeldBody, isCut, toBytes } from "./body.ts";
 import { packCharged } from "./charged.ts";
 import { bodiesOf, type LogRecord, type RecordContent } from "./record.ts";
@@ -20,6 +20,8 @@ export interface PackedBatch {
   counted: string;
   /** The counters of money of each row, as `packCharged` writes them. */
   charged: string;
+  /** JSON array with one entry for each row: its `RowMeasures`. */
+  measures: string;
   /** JSON array of `ContentHead`, null for rows without content. */
   heads: string;
   /** JSON array of `BodyLengths` in bytes, null for rows without content. */
@@ -54,6 +56,7 @@ interface Row {
   details: LogDetails;
   counted: readonly LimitIncrement[];
   charged: readonly LimitCounter[];
+  measures: RowMeasures;
   secrets: readonly string[];
   content: RecordContent | null;
   head: ContentHead | null;
@@ -70,10 +73,17 @@ export function packRecords(
 }
 
 function toRow(
-  { details, content, secrets = noSecrets, counted = noIncrements, charged = noCounters }: LogRecord,
+  {
+    details,
+    content,
+    secrets = noSecrets,
+    counted = noIncrements,
+    charged = noCounters,
+    measures = noMeasures,
+  }: LogRecord,
   redactor: Redactor,
 ): Row | Promise<Row> {
-  if (content === null) return { details, counted, charged, content, secrets, head: null };
+  if (content === null) return { details, counted, charged, measures, content, secrets, head: null };
   const { sensitiveHeaders, requestHeaders, responseHeaders, phases } = content;
   const request = redactor.hide(requestHeaders, sensitiveHeaders);
   const response = redactor.hide(responseHeaders, sensitiveHeaders);
@@ -81,7 +91,7 @@ function toRow(
   const toWhole = (hidden: [Headers, Headers], headers: Headers | null | undefined): Row => {
     const head: ContentHead = [...hidden, bodiesOf(content).map(isCut)];
     if (headers && phases?.sent) head.push({ method: phases.sent.method, headers });
-    return { details, counted, charged, content, secrets, head };
+    return { details, counted, charged, measures, content, secrets, head };
   };
   if (request instanceof Promise || response instanceof Promise || sent instanceof Promise) {
     return Promise.all([request, response, sent]).then(([one, other, third]) => toWhole([one, other], third));
@@ -92,6 +102,7 @@ function toRow(
 const noSecrets: readonly string[] = [];
 const noIncrements: readonly LimitIncrement[] = [];
 const noCounters: readonly LimitCounter[] = [];
+const noMeasures: RowMeasures = [null, null, null, null];
 
 /** What some rows add to one counter. */
 type CounterSum = { -readonly [Name in keyof LimitIncrement]: LimitIncrement[Name] };
@@ -174,6 +185,7 @@ function packTenant(rows: readonly Row[]): PackedBatch {
     details: JSON.stringify(rows.map(({ details }) => details)),
     counted: sumIncrements(rows),
     charged: packCharged(rows.map(({ charged }) => charged)),
+    measures: JSON.stringify(rows.map(({ measures }) => measures)),
     heads: JSON.stringify(rows.map(({ head }) => head)),
     lengths: JSON.stringify(lengths),
     bodies: join(bodies, length),

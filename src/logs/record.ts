@@ -1,4 +1,4 @@
-import type { LimitCounter, LimitIncrement, LogDetails } from "../schemas/logs.ts";
+import type { LimitCounter, LimitIncrement, LogDetails, RowMeasures } from "../schemas/logs.ts";
 import type { HeldBody } from "./body.ts";
 
 /** A finished request, unredacted; secrets are removed before it is stored. */
@@ -12,6 +12,8 @@ export interface LogRecord {
   charged?: readonly LimitCounter[];
   /** Credentials of the request, masked wherever they occur. */
   secrets?: readonly string[];
+  /** What metrics and spans show besides the row. */
+  measures?: RowMeasures;
 }
 
 /** Headers and bodies of a request. Bodies are null where absent or not text. */

@@ -13,6 +13,8 @@ export interface LogWriter {
   purge(time: number, limit: number): Promise<number>;
   /** Adds rows to the index if enough have come since the last time; returns whether there may be more. */
   index(): Promise<boolean>;
+  /** Metrics of the rows that were written, in the text format; empty without metrics. */
+  metrics(): Promise<string>;
   /** Ends what runs; rows that `append` was given are stored. */
   close(): Promise<void>;
   /** Preferred bytes per write, where that differs from the queue's default. */
@@ -21,7 +23,9 @@ export interface LogWriter {
 
 /** A writer that runs on the calling thread. */
 export function createLogWriter(
-  store: Pick<LogWriter, "purge" | "index" | "close"> & { append(batches: readonly LogBatch[]): Promise<void> },
+  store: Pick<LogWriter, "purge" | "index" | "metrics" | "close"> & {
+    append(batches: readonly LogBatch[]): Promise<void>;
+  },
   redactor: Redactor,
 ): LogWriter {
   return {
@@ -37,6 +41,7 @@ export function createLogWriter(
     },
     purge: store.purge,
     index: store.index,
+    metrics: store.metrics,
     close: store.close,
   };
 }

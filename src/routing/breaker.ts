@@ -15,6 +15,8 @@ export interface Breakers {
   state(key: string, settings: BreakerSettings): BreakerState;
   /** Admits a call; undefined if the circuit is open. While half-open, one call at a time. */
   admit(key: string, settings: BreakerSettings): Admission | undefined;
+  /** Number of targets whose circuit opened and has not closed since. */
+  countOpen(): number;
 }
 
 /** State of one target. */
@@ -97,6 +99,13 @@ export function createBreakers(now: () => number): Breakers {
   };
   return {
     state: (key, settings) => stateOf(find(key, settings), settings),
+    countOpen() {
+      let open = 0;
+      for (const [, { openedAt }] of records.entries()) {
+        if (openedAt !== undefined && now() - openedAt < maxAgeMs) open++;
+      }
+      return open;
+    },
     admit(key, settings) {
       const record = find(key, settings);
       const state = stateOf(record, settings);

@@ -297,6 +297,17 @@ export interface LimitIncrement extends LimitCounter {
   readonly lease?: { readonly nodeId: string; readonly number: number };
 }
 
+/**
+ * What was measured for a row and is not stored: bytes of the request body, milliseconds from the start of the request
+ * to the last call, milliseconds from its first to its last byte, and its status. Null where unknown.
+ */
+export type RowMeasures = readonly [
+  requestBytes: number | null,
+  calledMs: number | null,
+  lastByteMs: number | null,
+  upstreamStatus: number | null,
+];
+
 /** Log rows of one tenant that are stored together. */
 export interface LogBatch {
   organisationId: string;
@@ -310,6 +321,8 @@ export interface LogBatch {
   counted: string;
   /** The `LimitCounter`s of money of each row, `logs/charged.ts` has the format. Empty without any. */
   charged: string;
+  /** JSON array with the `RowMeasures` of each row, or null; they are not stored. Empty or absent without any. */
+  measures?: string;
   /** Headers and bodies of all rows as one text, `db/stores/log-content.ts` reads the format. */
   content: string;
 }

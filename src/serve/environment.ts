@@ -5,7 +5,8 @@ import process from "node:process";
 import type { FirstKeys } from "../auth/first-start.ts";
 import { isLocalDatabase } from "../db/client.ts";
 import type { MacFactory } from "../lib/hash.ts";
-import { type Environment, readSettings, type Settings } from "../settings.ts";
+import type { Environment } from "../settings/read.ts";
+import { readSettings, type Settings } from "../settings.ts";
 import { createKeysFile, exists, keepToOwner, makeFolder, readKeysFile } from "./keys-file.ts";
 
 const firstKeysFile = "data/first-keys";

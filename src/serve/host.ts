@@ -9,6 +9,7 @@ import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogThread } from "./log-thread.ts";
 import { createMailer } from "./mailer.ts";
+import { readProcessStats } from "./process-stats.ts";
 import { connectRedis } from "./redis.ts";
 import { loadTransport, runtime } from "./runtime-transport.ts";
 import { zstdCodec } from "./text-codec.ts";
@@ -32,6 +33,7 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
     createLogWriter: createLogThread,
     countTokens: createTokenThread().count,
     logCodec: zstdCodec,
+    processStats: readProcessStats,
     readFile: readCloudFile,
   };
   const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };

@@ -3,6 +3,7 @@ import type { TailPage, TailReader, TailRequest } from "../log-tail/page.ts";
 import { type PackedBatch, packRecords } from "../logs/pack.ts";
 import { createRedactor, type RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
+import type { TelemetrySettings } from "../observability/telemetry.ts";
 import { nodeMac } from "./environment.ts";
 import { Thread } from "./thread.ts";
 
@@ -11,6 +12,7 @@ export interface WorkerSettings {
   location: DatabaseLocation;
   /** Without the key for hiding headers: that is done before. */
   redaction: Omit<RedactionSettings, "key">;
+  telemetry: TelemetrySettings;
 }
 
 /** A message to the thread. */
@@ -19,6 +21,7 @@ export type WorkerRequest =
   | { id: number; kind: "purge"; time: number; limit: number }
   | { id: number; kind: "index" }
   | { id: number; kind: "tail"; request: TailRequest }
+  | { id: number; kind: "metrics" }
   | { id: number; kind: "close" };
 
 /**
@@ -29,12 +32,16 @@ const threadBatchBytes = 4 * 1024 * 1024;
 
 /**
  * A log writer on a separate thread: the request loop hides headers and transfers the records; the thread masks other
- * secrets. If the thread ends, the next write starts a new one.
+ * secrets, and makes metrics of what it has stored. If the thread ends, the next write starts a new one.
  */
-export function createLogThread(location: DatabaseLocation, redaction: RedactionSettings): LogWriter & TailReader {
+export function createLogThread(
+  location: DatabaseLocation,
+  redaction: RedactionSettings,
+  telemetry: TelemetrySettings,
+): LogWriter & TailReader {
   const { key, ...names } = redaction;
   const redactor = createRedactor({ ...names, mac: nodeMac(key) });
-  const settings: WorkerSettings = { location, redaction: names };
+  const settings: WorkerSettings = { location, redaction: names, telemetry };
   const start = () => new Thread<WorkerRequest>("log-worker", settings);
   // started early: until it runs, a killed process loses the waiting rows
   let thread = start();
@@ -53,6 +60,7 @@ export function createLogThread(location: DatabaseLocation, redaction: Redaction
     index: async () => (await running().ask({ kind: "index" })) > 0,
     readTail: (request) => running().ask<TailPage>({ kind: "tail", request }),
     purge: (time, limit) => running().ask({ kind: "purge", time, limit }),
+    metrics: () => running().ask<string>({ kind: "metrics" }),
     async close() {
       if (!thread.ended) await thread.ask({ kind: "close" });
       await thread.end();

@@ -36,7 +36,8 @@ function wantedForm({ kind, path }: Endpoint): string {
   if (kind === "admin" || kind === "scim") return kind;
   if (path.startsWith("/v1beta/") || /\/models\/:model\+:\w+$/.test(path)) return "gemini";
   if (/^\/v1\/messages(?:\/|$)/.test(path)) return "messages";
-  return path.endsWith("/invites/:inviteId/accept") ? "admin" : "common";
+  const isAdmin = path.endsWith("/invites/:inviteId/accept") || path.startsWith("/v1/feedback");
+  return isAdmin ? "admin" : "common";
 }
 
 test("every endpoint responds to a request without a key in its error shape", async () => {

@@ -96,8 +96,9 @@ test("POST /v1/logs/{id}/replay sends the request again, and a new row names the
   assert.deepEqual(body.answers.original, original.response.body);
   assert.match(JSON.stringify(body.answers.replay), /"content":"Hello there"/);
   const stored = await waitForLog(gateway, "again");
-  const { request, response, ...row } = stored;
+  const { request, response, _id, metrics, log_format, ...row } = stored;
   assert.deepEqual(row, body.replay);
+  assert.deepEqual([_id, metrics.trace_id, log_format], [row.id, "again", "v1"]);
   assert.deepEqual(request.body, helloBody);
   assert.deepEqual(response.body, body.answers.replay);
   // a replay can be replayed
@@ -131,7 +132,9 @@ for (const [path, body, headers] of [
     assert.equal(status, 200, JSON.stringify(shown));
     assert.deepEqual([shown.replay.status, shown.replay.operation], [200, original.operation]);
     assert.equal(typeof shown.answers.replay, "object");
-    assert.deepEqual(Object.keys(Object(shown.answers.replay)), Object.keys(Object(shown.answers.original)));
+    const isStored = original.operation !== "embed"; // responses with embeddings are not
+    const members = Object.keys(Object(shown.answers.replay));
+    assert.deepEqual(Object.keys(Object(shown.answers.original)), isStored ? members : []);
   });
 }
 

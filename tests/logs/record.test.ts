@@ -70,7 +70,7 @@ test("packRecords() keeps tenants apart, whatever their ids hold, and rows in or
   const records = [of("o", "w", "2"), of("o", null, "3"), of("o", "w", "1"), of("o,w", null, "4"), of("p", "w", "5")];
   const lost: LogRecord = { ...of("o", "w", "6"), content: null };
   const batches = await seal([...records, lost]);
-  const read = batches.map(({ details, content, counted: _, charged: __, ...batch }) => ({
+  const read = batches.map(({ details, content, counted: _, charged: __, measures: ___, ...batch }) => ({
     ...batch,
     rows: JSON.parse(details).map(({ id }: LogDetails, index: number) => [
       id,

@@ -3,6 +3,7 @@ import type { UpstreamCall } from "../../context/call-record.ts";
 import type { CallerContext, Services } from "../../context.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { hopHeader } from "../../lib/headers.ts";
+import { readTraceparent } from "../../lib/metadata.ts";
 import type { SocketAnswer, SocketOutbound } from "../../lib/outbound.ts";
 import { addressOf, type ProviderCall, sendCall } from "../../providers/core/call.ts";
 import { openCall, type SocketCall } from "../../providers/core/connect.ts";
@@ -20,6 +21,18 @@ function isInfluenced({ customHost, provider }: UnsentCall): boolean {
 /** Lists the gateways that a call came through, if its address may lead back to this one. */
 function addHops(call: UnsentCall, { headers, services }: CallerContext): void {
   if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
+}
+
+/** Longest `tracestate` that is forwarded, in characters: what every vendor must accept. */
+const maxTraceState = 512;
+
+/** Forwards the trace context of the caller, if it sent one (https://www.w3.org/TR/trace-context/). */
+function addTraceContext({ headers: sent }: UnsentCall, { headers }: CallerContext): void {
+  const parent = headers.get("traceparent");
+  if (parent === undefined || !readTraceparent(parent)) return;
+  sent.traceparent = parent;
+  const state = headers.get("tracestate");
+  if (state !== undefined && state !== "" && state.length <= maxTraceState) sent.tracestate = state;
 }
 
 /** An address with its percent-encoded letters decoded, as its server may read it. */
@@ -133,6 +146,7 @@ export interface UpstreamResponse<Upstream> {
 async function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
   const { authTools, clock } = context.services;
   addHops(call, context);
+  addTraceContext(call, context);
   const admitting = admitCall(call, context);
   if (admitting) await admitting;
   // it may hold the request
@@ -208,6 +222,7 @@ export function openUpstream(
   const attempt = startAttempt(context.request, times, timers);
   const connect = async () => {
     addHops(call, context);
+    addTraceContext(call, context);
     await admitCall(call, context);
     const tools = beginCall(call, attempt, context);
     const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);

@@ -5,7 +5,7 @@ import { readNameList } from "../../lib/headers.ts";
 import { beginningOf } from "../../logs/body.ts";
 import type { RecordContent } from "../../logs/record.ts";
 import { toCents } from "../../pricing/cost.ts";
-import type { CallLog, LogDetails } from "../../schemas/logs.ts";
+import type { CallLog, LogDetails, RowMeasures } from "../../schemas/logs.ts";
 import { depthOf, type LogDepth, withoutQuotes } from "../facts/log-privacy.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { runAsyncGuardrails } from "./async-guardrails.ts";
@@ -60,6 +60,18 @@ export function toDetails({ context, status, error, endedAt }: FinishedCall): Lo
   addRareDetails(details, log);
   if (calls.length > 1) details.calls = calls.map((call) => toLoggedCall(call, startedAt));
   return details;
+}
+
+/** What metrics and spans show of a request besides its row. */
+function toMeasures({ headers, log, startedAt }: CallerContext): RowMeasures {
+  const last = log.calls.at(-1);
+  const length = headers.get("content-length");
+  return [
+    length === undefined || !/^[0-9]{1,15}$/.test(length) ? null : Number(length),
+    since(startedAt, last?.startedAt),
+    since(last?.firstByteAt, last?.endedAt),
+    last?.status ?? null,
+  ];
 }
 
 /** What the price was found by, so that the request can be priced again. */
@@ -227,7 +239,7 @@ function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
     details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
   }
   const content = storesContents ? contentOf(call) : depth === "figures" ? figuresOf(call, details) : null;
-  const row = { details, secrets: secretsOf(context), content };
+  const row = { details, secrets: secretsOf(context), content, measures: toMeasures(context) };
   const charged = moneyCountersOf(context);
   const counts = log.counted.length > 0 || charged.length > 0;
   context.services.record(counts ? { ...row, counted: log.counted, charged } : row);

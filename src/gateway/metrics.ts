@@ -1,0 +1,47 @@
+import type { Services } from "../context.ts";
+import type { LogQueue } from "../logs/queue.ts";
+import type { LogWriter } from "../logs/writer.ts";
+import { RefusedRequests, toProcessMetrics } from "../observability/process-metrics.ts";
+import { defaultRequestMetrics, type RequestMetricsSettings } from "../observability/settings.ts";
+import type { GatewayOptions } from "./options.ts";
+
+/** How metrics of requests are made; null without metrics. */
+export function requestMetricsOf({ metrics = {} }: GatewayOptions): RequestMetricsSettings | null {
+  if (metrics === false) return null;
+  const { token, isOpen, push, ...settings } = metrics;
+  const startsWhenRead = token === undefined && !isOpen && push === undefined;
+  return { ...defaultRequestMetrics, startsWhenRead, ...settings };
+}
+
+/** Where the figures of metrics come from. */
+interface MetricsSources {
+  queue: LogQueue;
+  writer: LogWriter;
+  routing: Services["routing"];
+  unpriced: Services["unpriced"];
+  /** The organisation whose admin keys read metrics. */
+  organisationId: string | undefined;
+}
+
+/** The metrics of a gateway, and who reads them. */
+export function createMetrics(options: GatewayOptions, sources: MetricsSources): Services["metrics"] {
+  const { queue, writer, routing, unpriced, organisationId } = sources;
+  const refused = new RefusedRequests();
+  const { token, isOpen = false } = options.metrics || {};
+  return {
+    token,
+    isOpen,
+    organisationId,
+    refused,
+    async toText() {
+      const ofProcess = toProcessMetrics({
+        queue: queue.state(),
+        refused,
+        unpriced: unpriced.counts(),
+        openBreakers: routing.breakers.countOpen(),
+        stats: options.processStats?.(),
+      });
+      return (await writer.metrics()) + ofProcess;
+    },
+  };
+}

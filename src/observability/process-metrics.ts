@@ -1,0 +1,83 @@
+import { version } from "../version.ts";
+import { type Family, toFamily, toLabels, toSample, toSingle } from "./exposition.ts";
+import type { ProcessStats } from "./settings.ts";
+
+/** Counts refused requests that leave no log row, by status. */
+export class RefusedRequests {
+  readonly #counts = new Map<number, number>();
+
+  note(status: number): void {
+    this.#counts.set(status, (this.#counts.get(status) ?? 0) + 1);
+  }
+
+  /** By status. */
+  counts(): ReadonlyMap<number, number> {
+    return this.#counts;
+  }
+}
+
+/** The state of the parts that are not derived from log rows. */
+interface ProcessFacts {
+  queue: { rows: number; bytes: number; lostRows: number; lostBodies: number };
+  refused: RefusedRequests;
+  /** Calls to models without a price, by provider. */
+  unpriced: ReadonlyMap<string, number>;
+  /** Circuit breakers that are not closed. */
+  openBreakers: number;
+  /** Absent where the host does not report it. */
+  stats?: ProcessStats | undefined;
+}
+
+function counter(name: string, help: string): Family {
+  return { name, type: "counter", help };
+}
+
+function gauge(name: string, help: string): Family {
+  return { name, type: "gauge", help };
+}
+
+/** A family with one sample for each entry of a map. */
+function toMapped(family: Family, label: string, counts: ReadonlyMap<string | number, number>): string {
+  const samples = [...counts].map(([key, count]) => toSample(family.name, toLabels({ [label]: String(key) }), count));
+  return toFamily(family, samples.join(""));
+}
+
+function toProcessText({ startedAt, ...stats }: ProcessStats): string {
+  return [
+    toSingle(gauge("node_process_resident_memory_bytes", "Resident memory of the process."), stats.residentBytes),
+    toSingle(gauge("node_process_start_time_seconds", "Start of the process, in Unix time."), startedAt / 1_000),
+    toSingle(counter("node_process_cpu_user_seconds_total", "User CPU time of the process."), stats.cpuUserSeconds),
+    toSingle(
+      counter("node_process_cpu_system_seconds_total", "System CPU time of the process."),
+      stats.cpuSystemSeconds,
+    ),
+    toSingle(
+      counter("node_process_cpu_seconds_total", "CPU time of the process."),
+      stats.cpuUserSeconds + stats.cpuSystemSeconds,
+    ),
+    toSingle(gauge("node_nodejs_heap_size_used_bytes", "Used heap of the JavaScript engine."), stats.heapUsedBytes),
+    toSingle(gauge("node_nodejs_heap_size_total_bytes", "Heap of the JavaScript engine."), stats.heapTotalBytes),
+  ].join("");
+}
+
+/** Metrics of the process in the text format. */
+export function toProcessMetrics({ queue, refused, unpriced, openBreakers, stats }: ProcessFacts): string {
+  return [
+    toSingle(gauge("gateway_build_info", "Version of the gateway."), 1, toLabels({ version })),
+    toMapped(
+      counter("gateway_refused_requests_total", "Refused requests that leave no log row, such as those without a key."),
+      "code",
+      refused.counts(),
+    ),
+    toSingle(counter("gateway_log_rows_dropped_total", "Log rows that could not be stored."), queue.lostRows),
+    toSingle(
+      counter("gateway_log_bodies_dropped_total", "Log rows stored without bodies, because too many waited."),
+      queue.lostBodies,
+    ),
+    toSingle(gauge("gateway_log_queue_rows", "Log rows that wait to be stored."), queue.rows),
+    toSingle(gauge("gateway_log_queue_bytes", "Approximate size of the log rows that wait."), queue.bytes),
+    toMapped(counter("gateway_unpriced_calls_total", "Calls to models without a price."), "provider", unpriced),
+    toSingle(gauge("gateway_open_circuits", "Targets whose circuit is open."), openBreakers),
+    stats ? toProcessText(stats) : "",
+  ].join("");
+}
