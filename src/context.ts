@@ -9,6 +9,7 @@ import type { LimitAlerts } from "./control/alerts/alerts.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { ControlPlane } from "./control/control-plane.ts";
 import type { FileStorage } from "./control/files/storage.ts";
+import type { LogExportWork } from "./control/log-exports.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { FeedbackStore } from "./db/stores/feedback.ts";
@@ -168,6 +169,7 @@ export interface Services {
   readonly contentRules: ContentRules;
   readonly files: FileStorage;
   readonly batches: BatchWork;
+  readonly logExports: LogExportWork;
   readonly responses: StoredResponses;
   readonly redactor: Redactor;
   readonly keyPrefix: string;

@@ -1,4 +1,5 @@
 import { adminEndpoints } from "./admin/endpoints.ts";
+import { createLogExportRunner, type LogExportRunner } from "./admin/log-exports/runner.ts";
 import { metricsPath } from "./admin/metrics.ts";
 import type { FirstKeys } from "./auth/first-start.ts";
 import type { ConnectionInfo, RunningStream, Services } from "./context.ts";
@@ -6,7 +7,7 @@ import type { Database } from "./db/client.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { openData } from "./gateway/data.ts";
-import { type GatewayOptions, warnOf } from "./gateway/options.ts";
+import { type GatewayOptions, retentionDaysOf, warnOf } from "./gateway/options.ts";
 import { createServices } from "./gateway/services.ts";
 import { startTimers } from "./gateway/timers.ts";
 import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
@@ -43,6 +44,7 @@ interface RunningGateway {
   services: Services;
   handle: Handle;
   batchRunner: BatchRunner;
+  exportRunner: LogExportRunner;
   firstKeys: FirstKeys | undefined;
   stopTimers(): void;
 }
@@ -107,6 +109,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   // their rows are written before the log closes
   await endStreams(open.services.streams, activity);
   await open.batchRunner.stop(batchCloseMs);
+  await open.exportRunner.stop();
   open.stopTimers();
   await open.services.limitAlerts.close(alertsCloseMs);
   await open.services.guardrails.close(hooksCloseMs);
@@ -130,6 +133,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   let starting: Promise<RunningGateway> | undefined;
 
   const open = async (): Promise<RunningGateway> => {
+    retentionDaysOf(options); // refuses times that do not fit together
     const data = await openData(options, clock);
     const { database, installation } = data;
     const isReady = () => running !== undefined && !draining;
@@ -139,8 +143,9 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     services.limitAlerts.start();
     const handle = createHandle(listEndpoints(options), services, activity);
     const batchRunner = createBatchRunner({ ...defaultBatches, ...options.batches, services, warn: warnOf(options) });
+    const exportRunner = createLogExportRunner({ services, warn: warnOf(options) });
     const { firstKeys } = installation;
-    running = { database, closeQueue, writer, services, handle, batchRunner, stopTimers, firstKeys };
+    running = { database, closeQueue, writer, services, handle, batchRunner, exportRunner, stopTimers, firstKeys };
     return running;
   };
   const ensureRunning = (): Promise<RunningGateway> => {

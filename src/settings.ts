@@ -306,6 +306,8 @@ export function readSettings(environment: Environment): Settings {
   const clientAuth = text(environment, "GATEWAY_CLIENT_AUTH");
   const prefix = keyPrefix(environment);
   const retention = integer(environment, "LOG_RETENTION_DAYS", { min: 1, max: 36_500 });
+  const bodies = integer(environment, "LOG_BODY_RETENTION_DAYS", { min: 1, max: 36_500 });
+  const rollups = integer(environment, "ROLLUP_RETENTION_DAYS", { min: 1, max: 36_500 });
   const responses = integer(environment, "RESPONSES_RETENTION_DAYS", { min: 1, max: 36_500 });
   const shared = redis(environment);
   const identity = organisationIds(environment, "CLOUD_IDENTITY_ORGANISATIONS");
@@ -330,6 +332,8 @@ export function readSettings(environment: Environment): Settings {
       ...(clientAuth !== undefined && { clientAuth }),
       ...(prefix !== undefined && { keyPrefix: prefix }),
       ...(retention !== undefined && { logRetentionDays: retention }),
+      ...(bodies !== undefined && { logBodyRetentionDays: bodies }),
+      ...(rollups !== undefined && { rollupRetentionDays: rollups }),
       ...(responses !== undefined && { responseRetentionDays: responses }),
       ...(failures !== undefined && { authFailuresPerMinute: failures }),
       bootstrap: bootstrap(environment),

@@ -11,6 +11,7 @@ import { pricingEndpoints } from "./integrations/pricing.ts";
 import { providerEndpoints } from "./integrations/providers.ts";
 import { secretReferenceEndpoints } from "./integrations/secret-references.ts";
 import { virtualKeyEndpoints } from "./integrations/virtual-keys.ts";
+import { logExportEndpoints } from "./log-exports/endpoints.ts";
 import { logEndpoints } from "./logs.ts";
 import { metricsEndpoints } from "./metrics.ts";
 import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
@@ -36,6 +37,8 @@ import { userEndpoints } from "./users/users.ts";
 export const adminEndpoints: readonly Endpoint[] = [
   ...systemEndpoints,
   ...metricsEndpoints,
+  // before the rows by id, which match their paths too
+  ...logExportEndpoints,
   ...logEndpoints,
   ...analyticsEndpoints,
   ...feedbackEndpoints,

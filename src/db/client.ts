@@ -22,6 +22,8 @@ export interface Database {
   read(statement: InStatement): Promise<ResultSet>;
   /** Runs the statements in one transaction, after all earlier writes; waits while another process holds the lock. */
   write(statements: readonly InStatement[]): Promise<ResultSet[]>;
+  /** Gives unused pages of a local file back, at most so many, in one transaction after all earlier writes. */
+  shrink(pages: number): Promise<void>;
   /** Whether the database is on another machine. */
   readonly remote: boolean;
   /** Waits for queued writes, then closes. */
@@ -111,6 +113,8 @@ async function createLibsqlClient(location: DatabaseLocation): Promise<Client> {
 async function prepareConnection(client: Client, url: string): Promise<void> {
   if (!isLocalDatabase(url)) return;
   await untilUnlocked(async () => {
+    // holds for a file without tables only: removed rows give back their space
+    await client.execute("PRAGMA auto_vacuum = INCREMENTAL");
     await client.execute("PRAGMA journal_mode = WAL");
     await client.execute("PRAGMA synchronous = NORMAL");
     await client.execute("PRAGMA foreign_keys = ON");
@@ -154,16 +158,19 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
     await prepareConnection(writer, location.url);
   };
   let last: Promise<unknown> = Promise.resolve();
+  const enqueue = <Value>(action: () => Promise<Value>): Promise<Value> => {
+    const run = () => untilUnlocked(action, reopen);
+    const result = last.then(run, run);
+    last = result.catch(() => undefined);
+    return result;
+  };
   return {
     orm: drizzle({ client: reader }),
     read: (statement) => untilUnlocked(() => reader.execute(statement)),
     remote: !isLocalDatabase(location.url),
-    write(statements) {
-      const run = () => untilUnlocked(() => runWrite(writer, statements), reopen);
-      const result = last.then(run, run);
-      last = result.catch(() => undefined);
-      return result;
-    },
+    write: (statements) => enqueue(() => runWrite(writer, statements)),
+    // of other calls the driver takes one step, which is one page, and leaves the statement open
+    shrink: (pages) => enqueue(() => writer.executeMultiple(`PRAGMA incremental_vacuum(${pages})`)),
     async close() {
       await last;
       writer.close();

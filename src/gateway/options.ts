@@ -80,7 +80,12 @@ export interface GatewayOptions {
   headerAliases?: readonly string[];
   /** Lower-case header names whose values are never stored. */
   sensitiveHeaders?: readonly string[];
+  /** Days to keep log rows. Default 30. */
   logRetentionDays?: number;
+  /** Days to keep headers and bodies, at most as long as the rows. Default: as long. */
+  logBodyRetentionDays?: number;
+  /** Days to keep the index over the log, from which statistics are computed, at least as long as the rows. Default 400. */
+  rollupRetentionDays?: number;
   /** Longest time a log row waits for others, in milliseconds. Default 250. */
   logFlushMs?: number;
   /** Most followers of the log. */
@@ -123,4 +128,21 @@ export function logOf({ log }: GatewayOptions): NonNullable<GatewayOptions["log"
 /** Where warnings for the operator go. */
 export function warnOf({ warn }: GatewayOptions): NonNullable<GatewayOptions["warn"]> {
   return warn ?? ((message, error) => console.error(message, error ?? ""));
+}
+
+/**
+ * Days after which parts of the log are removed.
+ *
+ * @throws {TypeError} If contents outlive their rows, or rows what statistics are computed from.
+ */
+export function retentionDaysOf(options: GatewayOptions): { rows: number; contents: number; statistics: number } {
+  const { logRetentionDays: rows = 30 } = options;
+  const { logBodyRetentionDays: contents = rows, rollupRetentionDays: statistics = Math.max(rows, 400) } = options;
+  if (contents > rows) {
+    throw new TypeError(`Cannot use LOG_BODY_RETENTION_DAYS: it must be at most LOG_RETENTION_DAYS, ${rows}`);
+  }
+  if (statistics < rows) {
+    throw new TypeError(`Cannot use ROLLUP_RETENTION_DAYS: it must be at least LOG_RETENTION_DAYS, ${rows}`);
+  }
+  return { rows, contents, statistics };
 }

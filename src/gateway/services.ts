@@ -9,6 +9,7 @@ import { createBatchWork } from "../control/batches.ts";
 import { createControlPlane } from "../control/control-plane.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
+import { createLogExportWork } from "../control/log-exports.ts";
 import { sealStored } from "../control/seal-stored.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
@@ -19,7 +20,8 @@ import { anyResource, type Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createFeedbackStore } from "../db/stores/feedback.ts";
-import { createLogSealingStore } from "../db/stores/log-sealing.ts";
+import { createLogExportStore } from "../db/stores/log-exports.ts";
+import { createIndexStores } from "../db/stores/log-index.ts";
 import { createLogSegmentStore } from "../db/stores/log-segments.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore } from "../db/stores/logs.ts";
@@ -147,7 +149,7 @@ function createLog(
   const redaction = redactionOf(options, parts, providers);
   const redactor = createRedactor({ ...redaction, mac: (options.createMac ?? webMac)(redaction.key) });
   const logSegments = createLogSegmentStore(parts.database);
-  const log = createIndexedLog(logStore, createLogSealingStore(parts.database), parts.clock.now);
+  const log = createIndexedLog(logStore, createIndexStores(parts.database), parts.clock.now);
   const writer = createWriter(options, log, { redaction, redactor, outbound });
   const stateMac = (options.createMac ?? webMac)(parts.installation.keys.state);
   const tailStore = createLogTailStore(parts.database);
@@ -328,6 +330,12 @@ async function createHops({ installation }: OpenData): Promise<Hops> {
   return new Hops(toBase64Url((await deriveKey(installation.keys.state, "hops")).subarray(0, 12)));
 }
 
+/** What marks or signs with keys that are the same in all processes of an installation, each for nothing else. */
+async function createSigned(options: GatewayOptions, data: OpenData) {
+  const mac = (options.createMac ?? webMac)(await deriveKey(data.installation.keys.state, "log-export-links"));
+  return { hops: await createHops(data), logExports: createLogExportWork(createLogExportStore(data.database), mac) };
+}
+
 /** What sends requests, and which addresses it may call. */
 function createCalls(options: GatewayOptions) {
   const guard = createAddressGuard({
@@ -401,7 +409,7 @@ export async function createServices(
     metrics,
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
-    hops: await createHops(parts),
+    ...(await createSigned(options, parts)),
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     providers,
     guardrails,

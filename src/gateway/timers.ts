@@ -3,12 +3,14 @@ import { startAuditHeadLog } from "../control/audit-heads.ts";
 import { followEveryMs } from "../control/follower.ts";
 import { dayMs } from "../lib/periods.ts";
 import type { LogWriter } from "../logs/writer.ts";
-import { type GatewayOptions, logOf, warnOf } from "./options.ts";
+import type { RetentionTimes } from "../schemas/log-segments.ts";
+import { type GatewayOptions, logOf, retentionDaysOf, warnOf } from "./options.ts";
 
 /** How often old log rows are removed, and how many at a time. */
 const purgeEveryMs = 60_000;
-const purgeBatches = 16;
 const purgeRows = 1_000;
+/** Between two steps of removing log rows: other writes come in between. */
+const purgePauseMs = 5;
 /** How often it is looked whether rows can be indexed. */
 const indexEveryMs = 1_000;
 
@@ -37,6 +39,43 @@ function startIndexing(writer: LogWriter, warn: (message: string, error: unknown
   };
 }
 
+/** What is removed of the log now. An organisation may keep its rows for a shorter time than the operator. */
+async function readRetention(services: Services, options: GatewayOptions): Promise<RetentionTimes> {
+  const { rows, contents, statistics } = retentionDaysOf(options);
+  const now = services.steadyTime();
+  const organisations = await services.control.stores.organisations.listLogRetention();
+  return {
+    rows: now - rows * dayMs,
+    contents: now - contents * dayMs,
+    statistics: now - statistics * dayMs,
+    organisations: organisations
+      .filter(({ days }) => days < rows)
+      .map(({ organisationId, days }) => ({ organisationId, time: now - days * dayMs })),
+  };
+}
+
+/** Removes old log rows, one step after the other; `run` does nothing while it runs already. */
+function startRetention({ services, writer }: { services: Services; writer: LogWriter }, options: GatewayOptions) {
+  let [isRunning, isStopped] = [false, false];
+  const removeAll = async () => {
+    const times = await readRetention(services, options);
+    while (!isStopped && (await writer.purge(times))) await new Promise((go) => setTimeout(go, purgePauseMs));
+    while (!isStopped && (await services.feedback.purge(times.statistics, purgeRows)) === purgeRows);
+  };
+  return {
+    async run() {
+      if (isRunning) return;
+      isRunning = true;
+      await removeAll().finally(() => {
+        isRunning = false;
+      });
+    },
+    stop() {
+      isStopped = true;
+    },
+  };
+}
+
 /** Starts periodic work: idle streams, old rows, other nodes' changes. The result stops it. */
 export function startTimers(
   { services, writer }: { services: Services; writer: LogWriter },
@@ -49,15 +88,10 @@ export function startTimers(
     const now = services.clock.monotonic();
     for (const stream of [...services.streams]) stream.tick(now);
   }, 1_000);
-  const keepMs = (options.logRetentionDays ?? 30) * dayMs;
-  const purgeOld = async () => {
-    const time = services.steadyTime() - keepMs;
-    while ((await writer.purge(time, purgeBatches)) === purgeBatches);
-    while ((await services.feedback.purge(time, purgeRows)) === purgeRows);
-  };
+  const retention = startRetention({ services, writer }, options);
   const stopIndexing = startIndexing(writer, warn);
   const purge = setInterval(() => {
-    purgeOld().catch((error) => warn("Cannot remove old log rows", error));
+    retention.run().catch((error) => warn("Cannot remove old log rows", error));
     services.limitCounters
       .purge(services.steadyTime() - dayMs)
       .catch((error) => warn("Cannot remove old counters of limits", error));
@@ -85,6 +119,7 @@ export function startTimers(
     stopHeadLog();
     clearInterval(everySecond);
     stopIndexing();
+    retention.stop();
     clearInterval(purge);
     clearInterval(follow);
     services.timers.close();

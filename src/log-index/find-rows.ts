@@ -102,15 +102,17 @@ function newestIds(views: readonly RowView[]): string[] {
 }
 
 /**
- * The newest rows of a scope that are wanted, newest first.
+ * The newest rows of a scope that are wanted, newest first. Rows past their retention are left out.
  *
  * @param limit Most rows.
  */
 export async function findRows(
   index: LogIndex,
   scope: IndexScope,
-  { limit, ...query }: RowQuery & { limit: number },
+  { limit, ...wanted }: RowQuery & { limit: number },
 ): Promise<FoundRow[]> {
+  const firstShown = await index.firstShown(scope);
+  const query = firstShown > wanted.lower ? { ...wanted, lower: firstShown } : wanted;
   const views = await index.views(scope);
   const newest = newestIds(views);
   const pause = createPause();

@@ -1,9 +1,13 @@
-import type { LogSealingStore } from "../db/stores/log-sealing.ts";
+import type { IndexStores } from "../db/stores/log-index.ts";
 import type { LogStore } from "../db/stores/logs.ts";
+import type { RetentionTimes } from "../schemas/log-segments.ts";
+import { LogRetention } from "./retention.ts";
 import { LogSealer } from "./sealer.ts";
 
 /** What writes the log and its index. */
-interface IndexedLog extends Pick<LogStore, "append" | "purge"> {
+interface IndexedLog extends Pick<LogStore, "append"> {
+  /** Takes one step of removing old rows; returns whether there may be more. */
+  purge(times: RetentionTimes): Promise<boolean>;
   /** Adds rows to the index if they are enough for a segment; returns whether there may be more to do. */
   index(): Promise<boolean>;
   /** Gives up a segment that is being made. */
@@ -16,19 +20,15 @@ interface IndexedLog extends Pick<LogStore, "append" | "purge"> {
  * @param now Unix milliseconds.
  */
 export function createIndexedLog(
-  { append, purge }: Pick<LogStore, "append" | "purge">,
-  sealing: LogSealingStore,
+  { append }: Pick<LogStore, "append">,
+  stores: IndexStores,
   now: () => number,
 ): IndexedLog {
-  const sealer = new LogSealer(sealing, now);
+  const sealer = new LogSealer(stores.sealing, now);
+  const retention = new LogRetention(stores.retention, sealer, now);
   return {
     append,
-    async purge(time, limit) {
-      const removed = await purge(time, limit);
-      // the last of several calls
-      if (removed < limit) await sealer.cleanUp();
-      return removed;
-    },
+    purge: (times) => retention.step(times),
     index: () => sealer.run(),
     close: () => sealer.close(),
   };

@@ -85,7 +85,7 @@ function isSameIndex(one: IndexState, other: IndexState): boolean {
   return one.segments === other.segments && one.idSum === other.idSum && one.sealed === other.sealed;
 }
 
-/** Rows of removed batches, and in the tail rows that have a segment by now, are not part of a view. */
+/** Rows of the tail that have a segment by now are not part of a view. */
 function sinceSeq(firstSeq: number, least: number): Condition[] {
   return firstSeq < least ? [{ field: "seq", least }] : [];
 }
@@ -118,7 +118,7 @@ function fieldOf(field: FieldName, rows: number, columnOf: (name: StoredColumn) 
 
 /**
  * The index over the log: columns of all rows, in segments that never change, and behind them the batches that have no
- * segment yet, which are read when they are needed. It follows from the batches alone and can be made anew at any time.
+ * segment yet, which are read when they are needed. Segments outlive the batches: they are all that is left of old rows.
  */
 export class LogIndex {
   readonly #store: LogSegmentStore;
@@ -138,22 +138,27 @@ export class LogIndex {
   /** All rows of a scope, the newest batches first. */
   async views(scope: IndexScope): Promise<RowView[]> {
     const { state, segments, tail } = await this.#look(scope);
-    const { oldestSeq = Number.POSITIVE_INFINITY, sealed, change } = state;
-    const leastInTail = Math.max(oldestSeq, sealed + 1);
+    const { sealed, change } = state;
     const inTail = tail.toReversed().map(
       (group): RowView => ({
         ...group,
-        conditions: sinceSeq(group.firstSeq, leastInTail),
+        conditions: sinceSeq(group.firstSeq, sealed + 1),
         open: (fields) => this.#openGroup(group, fields, { scope, change }),
       }),
     );
-    const inSegments = segments.map((segment): RowView & { lastSeq: number } => ({
-      ...rangeOf(segment.slices),
-      lastSeq: segment.lastSeq,
-      conditions: sinceSeq(segment.firstSeq, oldestSeq),
-      open: (fields) => this.#openSegment(segment, fields, scope),
-    }));
-    return [...inTail, ...inSegments.filter(({ lastSeq }) => lastSeq >= oldestSeq)];
+    const inSegments = segments.map(
+      (segment): RowView => ({
+        ...rangeOf(segment.slices),
+        conditions: [],
+        open: (fields) => this.#openSegment(segment, fields, scope),
+      }),
+    );
+    return [...inTail, ...inSegments];
+  }
+
+  /** The oldest id that lists of a scope show. Statistics count the rows before it too, whether they are removed or not. */
+  firstShown({ organisationId }: IndexScope): Promise<string> {
+    return this.#store.readFirstShown(organisationId);
   }
 
   /** Reads what has changed of a scope. */

@@ -1,8 +1,10 @@
 import { type Column, IdCollector, NumberCollector, StringCollector } from "../lib/columns.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
+import { isObject, parseJson } from "../lib/json.ts";
 import type { LoggedBatch, Slice } from "../schemas/log-segments.ts";
 import type { LogDetails } from "../schemas/logs.ts";
-import { endUserKey, type FieldName, indexedFields, metadataField } from "./fields.ts";
+import { idAt, numberAt, stringAt } from "./conditions.ts";
+import { endUserKey, type FieldName, indexedFields, metadataField, metadataKeyOf } from "./fields.ts";
 
 /** A column as it is stored: a field, or the metadata of keys without a column. */
 export type StoredColumn = FieldName | typeof otherMetadata;
@@ -32,14 +34,49 @@ interface Collector {
 
 type AddField = (row: number, seq: number, details: LogDetails) => void;
 
-/** What collects a field, and what adds a row to it. */
-function collect(field: (typeof indexedFields)[keyof typeof indexedFields]): { collector: Collector; add: AddField } {
+/** Copies the value of a row in a column to another row. */
+type CopyField = (row: number, column: Column, from: number) => void;
+
+/** What collects a field, what adds a row to it, and what copies one. */
+function collect(field: (typeof indexedFields)[keyof typeof indexedFields]): {
+  collector: Collector;
+  add: AddField;
+  copy: CopyField;
+} {
   if (field.kind === "strings") {
     const collector = new StringCollector();
-    return { collector, add: (row, _, details) => collector.set(row, field.of(details)) };
+    return {
+      collector,
+      add: (row, _, details) => collector.set(row, field.of(details)),
+      copy: (row, column, from) => collector.set(row, column.kind === "strings" ? stringAt(column, from) : null),
+    };
   }
   const collector = new NumberCollector();
-  return { collector, add: (row, seq, details) => collector.set(row, field.of(details, seq)) };
+  return {
+    collector,
+    add: (row, seq, details) => collector.set(row, field.of(details, seq)),
+    copy: (row, column, from) => collector.set(row, column.kind === "numbers" ? numberAt(column, from) : null),
+  };
+}
+
+/** Rows of a segment. */
+interface SegmentRows {
+  readonly slices: readonly Slice[];
+  readonly columns: ReadonlyMap<string, Column>;
+}
+
+/** The metadata of a row of a segment, besides the end user. */
+function metadataAt({ columns }: SegmentRows, row: number): Record<string, string> {
+  const pairs: [string, string][] = [];
+  for (const [name, column] of columns) {
+    const key = metadataKeyOf(name as FieldName); // any other text is no field of the metadata either
+    const text = column.kind === "strings" ? stringAt(column, row) : null;
+    if (text === null) continue;
+    if (key !== undefined) pairs.push([key, text]);
+    const others = name === otherMetadata ? parseJson(text) : undefined;
+    if (isObject(others)) for (const [other, value] of Object.entries(others)) pairs.push([other, String(value)]);
+  }
+  return Object.fromEntries(pairs);
 }
 
 /** Collects the fields of log rows. It holds each string once, and not the rows. */
@@ -47,6 +84,7 @@ export class RowTable {
   #rows = 0;
   readonly #collectors = new Map<StoredColumn, Collector>();
   readonly #fields: AddField[] = [];
+  readonly #copies = new Map<string, CopyField>();
   readonly #metadata = new Map<string, StringCollector>();
   readonly #otherMetadata = new StringCollector();
   readonly #ids = new IdCollector();
@@ -60,8 +98,9 @@ export class RowTable {
   constructor() {
     this.#collectors.set("id", this.#ids);
     for (const [name, field] of Object.entries(indexedFields)) {
-      const { collector, add } = collect(field);
+      const { collector, add, copy } = collect(field);
       this.#collectors.set(name as FieldName, collector); // a key of `indexedFields`
+      this.#copies.set(name, copy);
       this.#fields.push(add);
     }
     this.#collectors.set(otherMetadata, this.#otherMetadata);
@@ -72,13 +111,33 @@ export class RowTable {
     const tenant = this.#tenantNumber({ organisationId, workspaceId });
     for (const details of all) {
       if (!(typeof details?.id === "string" && isId(details.id))) continue;
-      const row = this.#rows++;
-      this.#ids.set(row, details.id);
-      this.#times.push(timeOfId(details.id));
-      this.#tenantOf.push(tenant);
+      const row = this.#addRow(details.id, tenant);
       for (const addField of this.#fields) addField(row, seq, details);
       this.#addMetadata(row, details);
     }
+  }
+
+  /** Adds the rows of a segment whose batches are wanted, by their numbers. */
+  copy(segment: SegmentRows, isWanted: (seq: number) => boolean): void {
+    const [ids, seqs] = [segment.columns.get("id"), segment.columns.get("seq")];
+    if (!ids || seqs?.kind !== "numbers") return;
+    for (const slice of segment.slices) {
+      const tenant = this.#tenantNumber({ organisationId: slice.organisationId, workspaceId: slice.workspaceId });
+      for (let from = slice.start; from < slice.end; from++) {
+        if (!isWanted(numberAt(seqs, from))) continue;
+        const row = this.#addRow(idAt(ids, from), tenant);
+        for (const [name, column] of segment.columns) this.#copies.get(name)?.(row, column, from);
+        this.#addMetadata(row, { metadata: metadataAt(segment, from) });
+      }
+    }
+  }
+
+  #addRow(id: string, tenant: number): number {
+    const row = this.#rows++;
+    this.#ids.set(row, id);
+    this.#times.push(timeOfId(id));
+    this.#tenantOf.push(tenant);
+    return row;
   }
 
   #tenantNumber(tenant: Tenant): number {
@@ -88,7 +147,7 @@ export class RowTable {
     return number;
   }
 
-  #addMetadata(row: number, { metadata }: LogDetails): void {
+  #addMetadata(row: number, { metadata }: Pick<LogDetails, "metadata">): void {
     let others: [string, string][] | undefined;
     for (const key in metadata) {
       const value = metadata[key];

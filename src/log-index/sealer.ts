@@ -1,5 +1,5 @@
 import type { LogSealingStore } from "../db/stores/log-sealing.ts";
-import { encodeColumn } from "../lib/columns.ts";
+import { decodeColumn, encodeColumn } from "../lib/columns.ts";
 import { createPause, giveWay } from "../lib/pace.ts";
 import type { BatchRange, IndexState } from "../schemas/log-segments.ts";
 import { addToGroups, type BatchGroup } from "./batch-groups.ts";
@@ -50,8 +50,8 @@ export class LogSealer {
     return run;
   }
 
-  /** Removes what no reader needs any more. */
-  cleanUp(): Promise<void> {
+  /** Removes a segment that no reader needs any more; returns whether there was one. */
+  cleanUp(): Promise<boolean> {
     return this.#store.cleanUp(this.#now());
   }
 
@@ -115,18 +115,31 @@ export class LogSealer {
     const id = await this.#store.begin(draft, this.#now());
     if (id === undefined) return false;
     const table = new RowTable();
+    const read = new Set<number>();
     for (const group of groups) {
       await giveWay();
       if (this.#isClosed) return false;
       const pause = createPause();
       for (const batch of await this.#store.readBatches(group)) {
         table.add(batch);
+        read.add(batch.seq);
         await pause();
       }
     }
     await giveWay();
+    if (draft.replaces !== null && !(await this.#copyRemoved(draft.replaces, table, read))) return false;
     const rows = table.finish();
     return (await this.#write(id, rows)) && this.#store.publish(id, rows.rows, this.#now());
+  }
+
+  /** Copies the rows of a segment whose batches are gone; false if the segment is gone too. */
+  async #copyRemoved(id: number, table: RowTable, read: ReadonlySet<number>): Promise<boolean> {
+    const stored = await this.#store.readSegment(id);
+    if (!stored) return false;
+    const columns = new Map([...stored.columns].map(([name, bytes]) => [name, decodeColumn(bytes)]));
+    table.copy({ slices: stored.slices, columns }, (seq) => !read.has(seq));
+    await giveWay();
+    return true;
   }
 
   /** Writes the parts of a segment. Other work runs between them. */

@@ -1,4 +1,5 @@
 import { giveWay, runPaced } from "../lib/pace.ts";
+import type { RetentionTimes } from "../schemas/log-segments.ts";
 import type { LogBatch } from "../schemas/logs.ts";
 import { packRecords } from "./pack.ts";
 import type { LogRecord } from "./record.ts";
@@ -9,8 +10,8 @@ import { sealInSteps } from "./seal.ts";
 export interface LogWriter {
   /** Redacts records and stores them, all or none. */
   append(records: readonly LogRecord[]): Promise<void>;
-  /** Removes at most `limit` batches made before `time` (Unix milliseconds); returns how many were removed. */
-  purge(time: number, limit: number): Promise<number>;
+  /** Takes one short step of removing old rows, and of giving back their space; returns whether there may be more. */
+  purge(times: RetentionTimes): Promise<boolean>;
   /** Adds rows to the index if enough have come since the last time; returns whether there may be more. */
   index(): Promise<boolean>;
   /** Metrics of the rows that were written, in the text format; empty without metrics. */

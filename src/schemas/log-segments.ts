@@ -54,8 +54,15 @@ export interface IndexState {
   readonly idSum: number;
   /** Number of the last batch that has a segment; 0 without any. */
   readonly sealed: number;
-  /** Number of the oldest batch that is not removed; undefined without any. */
-  readonly oldestSeq: number | undefined;
   /** Differs after stored rows were changed. */
   readonly change: number;
+}
+
+/** What is removed from the log, in Unix milliseconds: of requests that began before. */
+export interface RetentionTimes {
+  readonly contents: number;
+  readonly rows: number;
+  readonly statistics: number;
+  /** Organisations whose rows are removed earlier than those of others. */
+  readonly organisations: readonly { readonly organisationId: string; readonly time: number }[];
 }

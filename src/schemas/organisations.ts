@@ -62,6 +62,8 @@ const settings = {
   alert_webhook: v.nullish(Text(2_048)),
   alert_webhook_secret: v.nullish(Text(512)),
   default_cache_ttl: v.nullish(wholeFrom(1)),
+  /** Days to keep log rows, if that is shorter than the operator's time. */
+  log_retention_days: v.nullish(v.pipe(wholeFrom(1), v.maxValue(36_500))),
   unpriced_models: v.nullish(v.picklist(["block", "allow", "fallback"], "must be block, allow or fallback")),
   fallback_price: v.nullish(v.object({ input: TokenPrice, output: TokenPrice })),
   export_settings: v.nullish(

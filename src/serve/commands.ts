@@ -13,7 +13,7 @@ import {
   rewrapAll,
   wrapsAll,
 } from "../control/rotation.ts";
-import { type Database, isConflict, openDatabase } from "../db/client.ts";
+import { type Database, isConflict, isLocalDatabase, openDatabase } from "../db/client.ts";
 import { migrate } from "../db/migrate.ts";
 import type { AuditHead } from "../db/stores/audit.ts";
 import { createControlStores } from "../db/stores/control.ts";
@@ -354,6 +354,28 @@ function readLogsOptions(
   return { url: base.href.replace(/\/$/, ""), key, query };
 }
 
+/** Makes the file as small as its content, and lets it give back space from now on. */
+async function compactStorage(): Promise<Outcome> {
+  const { database: url } = loadUsedSettings();
+  if (!isLocalDatabase(url)) {
+    throw new TypeError("Cannot compact a remote database: its server decides about its files");
+  }
+  const database = await openDatabase({ url });
+  try {
+    const readBytes = async () => {
+      const { rows } = await database.read(
+        "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size",
+      );
+      return Number(rows[0]?.bytes);
+    };
+    const before = await readBytes();
+    await database.write(["VACUUM"]);
+    return { lines: [JSON.stringify({ bytes_before: before, bytes_after: await readBytes() }, undefined, 2)] };
+  } finally {
+    await database.close();
+  }
+}
+
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
   {
@@ -455,5 +477,17 @@ export const commands: readonly Command[] = [
       await showLogs(readLogsOptions(values, lists.metadata ?? []), flags, print);
       return { lines: [] };
     },
+  },
+  {
+    name: "storage compact",
+    parameters: "",
+    about: [
+      "Makes the database file as small as its content, and shows its size before and after as JSON.",
+      "Stop every gateway first: it takes seconds for each gigabyte, and needs as much free disk space again.",
+      "Files of earlier versions do not shrink by themselves until it ran once.",
+    ],
+    options: [],
+    positionals: 0,
+    run: compactStorage,
   },
 ];

@@ -4,6 +4,7 @@ import { type PackedBatch, packRecords } from "../logs/pack.ts";
 import { createRedactor, type RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { TelemetrySettings } from "../observability/telemetry.ts";
+import type { RetentionTimes } from "../schemas/log-segments.ts";
 import { nodeMac } from "./environment.ts";
 import { Thread } from "./thread.ts";
 
@@ -18,7 +19,7 @@ export interface WorkerSettings {
 /** A message to the thread. */
 export type WorkerRequest =
   | { id: number; kind: "append"; batches: readonly PackedBatch[] }
-  | { id: number; kind: "purge"; time: number; limit: number }
+  | { id: number; kind: "purge"; times: RetentionTimes }
   | { id: number; kind: "index" }
   | { id: number; kind: "tail"; request: TailRequest }
   | { id: number; kind: "metrics" }
@@ -59,8 +60,8 @@ export function createLogThread(
     },
     index: async () => (await running().ask({ kind: "index" })) > 0,
     readTail: (request) => running().ask<TailPage>({ kind: "tail", request }),
-    purge: (time, limit) => running().ask({ kind: "purge", time, limit }),
     metrics: () => running().ask<string>({ kind: "metrics" }),
+    purge: async (times) => (await running().ask({ kind: "purge", times })) > 0,
     async close() {
       if (!thread.ended) await thread.ask({ kind: "close" });
       await thread.end();

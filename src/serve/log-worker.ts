@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
 import { openDatabase } from "../db/client.ts";
-import { createLogSealingStore } from "../db/stores/log-sealing.ts";
+import { createIndexStores } from "../db/stores/log-index.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore } from "../db/stores/logs.ts";
 import { createLogTelemetry } from "../gateway/telemetry.ts";
@@ -18,7 +18,7 @@ import { serveThread } from "./thread.ts";
 /** A writer with a separate connection. The schema must be up to date. */
 async function openWriter({ location, redaction, telemetry }: WorkerSettings) {
   const database = await openDatabase(location);
-  const log = createIndexedLog(createLogStore(database, zstdCodec), createLogSealingStore(database), Date.now);
+  const log = createIndexedLog(createLogStore(database, zstdCodec), createIndexStores(database), Date.now);
   // it only masks text: headers that need a digest are already hidden
   const redactor = createRedactor({ ...redaction, mac: () => "" });
   // no caller or tenant names an address here
@@ -43,7 +43,7 @@ serveThread(async (request: WorkerRequest): Promise<number | string | TailPage> 
   const { database, log, tail, redactor, telemetry } = await opened;
   if (request.kind === "tail") return readTailPage(tail, request.request);
   if (request.kind === "index") return Number(await log.index());
-  if (request.kind === "purge") return log.purge(request.time, request.limit);
+  if (request.kind === "purge") return Number(await log.purge(request.times));
   if (request.kind === "metrics") return telemetry.toText();
   if (request.kind === "append") {
     const batches = request.batches.map((batch) => sealBatch(batch, redactor));

@@ -117,6 +117,13 @@ const rules: readonly Rule[] = [
   ...crud("/deployments", "admin", ["deployments"]),
   ["GET /deployments/{id}/ping", "admin", "deployments.read"],
   ["GET /audit-logs", "admin", "audit_logs.list"],
+  ...["GET /logs/exports", "POST /logs/exports", "GET /logs/exports/field-restrictions"].map(
+    (route): Rule => [route, "any", "logs.export"],
+  ),
+  ...["GET", "PUT"].map((method): Rule => [`${method} /logs/exports/{id}`, "any", "logs.export"]),
+  ...["POST /logs/exports/{id}/start", "POST /logs/exports/{id}/cancel", "GET /logs/exports/{id}/download"].map(
+    (route): Rule => [route, "any", "logs.export"],
+  ),
   ...analytics.map((path): Rule => [`GET /analytics/${path}`, "any", "analytics.view"]),
 ];
 

@@ -80,10 +80,3 @@ test("GET /logs reads its filters in either spelling", async () => {
     assert.match(await list(query), /^400 /, query);
   }
 });
-
-for (const path of ["/logs/exports"]) {
-  test(`GET ${path} is no path`, async () => {
-    const { status, body } = await call<{ error: { code: string } }>(gateway, `GET ${path}`, { key: workspaceKey });
-    assert.deepEqual([status, body.error.code], [404, "not_found"]);
-  });
-}

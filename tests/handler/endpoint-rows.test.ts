@@ -36,7 +36,7 @@ function wantedForm({ kind, path }: Endpoint): string {
   if (kind === "admin" || kind === "scim") return kind;
   if (path.startsWith("/v1beta/") || /\/models\/:model\+:\w+$/.test(path)) return "gemini";
   if (/^\/v1\/messages(?:\/|$)/.test(path)) return "messages";
-  const isAdmin = path.endsWith("/invites/:inviteId/accept") || path.startsWith("/v1/feedback");
+  const isAdmin = path.endsWith("/invites/:inviteId/accept") || /^\/v1\/(?:feedback|logs\/exports)(?:\/|$)/.test(path);
   return isAdmin ? "admin" : "common";
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { mintApiKey } from "../../src/auth/api-key.ts";
+import type { LogDetail } from "../../src/schemas/logs.ts";
 import {
   adminKey,
   createTestGateway,
@@ -96,7 +97,7 @@ test("POST /v1/logs/{id}/replay sends the request again, and a new row names the
   assert.deepEqual(body.answers.original, original.response.body);
   assert.match(JSON.stringify(body.answers.replay), /"content":"Hello there"/);
   const stored = await waitForLog(gateway, "again");
-  const { request, response, _id, metrics, log_format, ...row } = stored;
+  const { request, response, _id, metrics, log_format, ...row } = stored as LogDetail; // not only its guardrail results
   assert.deepEqual(row, body.replay);
   assert.deepEqual([_id, metrics.trace_id, log_format], [row.id, "again", "v1"]);
   assert.deepEqual(request.body, helloBody);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
+import { createIndexStores } from "../../src/db/stores/log-index.ts";
 import type { LogScope } from "../../src/db/stores/log-scope.ts";
 import { createLogSealingStore } from "../../src/db/stores/log-sealing.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
@@ -200,22 +201,54 @@ function slowList(rows: readonly StoredRow[], scope: LogScope, filters: readonly
   return [...new Set(wanted.map(({ details }) => details.id))].sort().reverse();
 }
 
+/** Rows that are past their retention. */
+class RemovedRows {
+  /** Rows of batches that are gone, as they were last. */
+  readonly rows: StoredRow[] = [];
+  /** Smallest id that is shown, by organisation. */
+  readonly #first = new Map<string, string>();
+
+  /** Takes some steps of a removal, not always all. */
+  async purge(world: World, database: Database, log: ReturnType<typeof createIndexedLog>): Promise<void> {
+    const before = await readStored(database);
+    const [rows, own] = [world.now - world.below(200) * 60_000, world.now - world.below(100) * 60_000];
+    const organisations = world.below(2) === 0 ? [] : [{ organisationId: "o2", time: own }];
+    const times = { rows, contents: rows, statistics: 0, organisations };
+    const steps = world.pick([1, 2, 100]);
+    for (let step = 0; step < steps && (await log.purge(times)); step++);
+    const left = new Set((await readStored(database)).map(({ seq }) => seq));
+    this.rows.push(...before.filter(({ seq }) => !left.has(seq)));
+    this.#hide("o1", rows);
+    this.#hide("o2", Math.max(rows, ...organisations.map(({ time }) => time)));
+  }
+
+  #hide(organisationId: string, time: number): void {
+    const first = this.#first.get(organisationId) ?? "";
+    this.#first.set(organisationId, [first, firstIdOf(time)].sort()[1] ?? "");
+  }
+
+  isShown({ details }: StoredRow): boolean {
+    return details.id >= (this.#first.get(details.organisation_id) ?? "");
+  }
+}
+
 /** Compares a random list of each reader with the slow one. */
 async function compareLists(
   world: World,
-  stored: readonly StoredRow[],
+  { stored, removed }: { stored: readonly StoredRow[]; removed: RemovedRows },
   readers: readonly ReturnType<typeof createLogReader>[],
 ): Promise<void> {
   const scope = world.pick(scopes);
   const filters = Array.from({ length: world.pick([0, 0, 1, 1, 2]) }, () => world.filter());
   const conditions = filters.map(({ condition }) => condition);
   const lower = world.below(3) > 0 ? "" : firstIdOf(world.now - world.below(100) * 60_000);
-  const rows = stored.filter(({ details }) => details.id >= lower);
+  const counted = [...stored, ...removed.rows].filter(({ details }) => details.id >= lower);
+  const rows = counted.filter((row) => removed.isShown(row));
   const query = { lower, conditions, limit: world.pick([2, 7, 20, 60]) };
   for (const reader of readers) {
     assert.deepEqual(await reader.listAll(scope, query), slowList(rows, scope, filters));
     const scanned: number[] = [];
-    const wanted = rows.filter((row) => isOf(scope, row) && filters.every(({ isMet }) => isMet(row.details)));
+    const wanted = counted.filter((row) => isOf(scope, row) && filters.every(({ isMet }) => isMet(row.details)));
     const scan = { ...query, upper: "~", fields: ["cost", "duration"] } as const;
     await scanRows(reader.index, scope, scan, ({ length, numbers }) => {
       for (let place = 0; place < length; place++) {
@@ -236,7 +269,8 @@ for (let round = 0; round < rounds(8); round++) {
     const sealing = createLogSealingStore(database);
     let clock = Date.UTC(2026, 5, 1);
     const sealer = new LogSealer(sealing, () => clock);
-    const log = createIndexedLog(createLogStore(database), sealing, () => clock);
+    const log = createIndexedLog(createLogStore(database), createIndexStores(database), () => clock);
+    const removed = new RemovedRows();
     // one that keeps nothing in memory, and one that keeps all
     const readers = [createLogReader(database, 0), createLogReader(database, 2 ** 26)];
     for (let step = 0; step < 50; step++) {
@@ -245,12 +279,12 @@ for (let round = 0; round < rounds(8); round++) {
       else if (action < 15) await sealer.run(1);
       else if (action === 15) await damageBatch(world, database);
       else if (action < 18) await changeBatch(world, database);
-      else if (action === 18) await log.purge(world.now - world.below(200) * 60_000, 1 + world.below(4));
+      else if (action === 18) await removed.purge(world, database, log);
       else clock += world.below(2) * dayMs;
       // an index follows changes of rows when a segment is made anew
       while (await sealer.run(Number.POSITIVE_INFINITY));
       const stored = await readStored(database);
-      for (let list = 0; list < 2; list++) await compareLists(world, stored, readers);
+      for (let list = 0; list < 2; list++) await compareLists(world, { stored, removed }, readers);
     }
     await database.close();
   });

@@ -7,12 +7,11 @@ import type { LogScope } from "../../src/db/stores/log-scope.ts";
 import { createLogSealingStore, type LogSealingStore } from "../../src/db/stores/log-sealing.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
-import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
 import { scanRows } from "../../src/log-index/scan-rows.ts";
 import { LogSealer } from "../../src/log-index/sealer.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
-import { createLogReader, sealAll } from "../support/log-lists.ts";
+import { createLogReader, purge, sealAll } from "../support/log-lists.ts";
 import { plainDetails } from "../support/log-record.ts";
 
 const start = Date.UTC(2026, 0, 1);
@@ -20,8 +19,8 @@ const minuteMs = 60_000;
 const mine: LogScope = { organisationId: "o", workspaceId: "w" };
 
 /** A log whose rows begin one millisecond after another. */
-function createRows() {
-  let now = start;
+function createRows(since = start) {
+  let now = since;
   const createId = createIdFactory(() => now);
   return (count: number, changes: Partial<LogDetails> = {}): LogDetails[] =>
     Array.from({ length: count }, () => {
@@ -263,7 +262,6 @@ test("a list goes on while its segments are replaced and removed", async () => {
   await append(database, rows, 3);
   let now = start;
   const sealer = new LogSealer(store, () => now);
-  const log = createIndexedLog(createLogStore(database), store, () => now);
   await sealer.run(1);
   const reader = createLogReader(database, 0);
   const views = await reader.index.views(mine);
@@ -271,7 +269,7 @@ test("a list goes on while its segments are replaced and removed", async () => {
   assert.ok(view && views.length === 1);
   await database.write(['UPDATE log_batches SET details = replace(details, \'"model":"m"\', \'"model":"other"\')']);
   await sealer.run(1);
-  await log.purge(start + 24 * 60 * minuteMs, 100);
+  await purge(database, { rows: start + 24 * 60 * minuteMs, statistics: start + 24 * 60 * minuteMs }, () => now);
   assert.deepEqual(
     (await readSegments(database)).map(({ state }) => state),
     ["removed", "removed"],
@@ -282,7 +280,7 @@ test("a list goes on while its segments are replaced and removed", async () => {
   assert.equal(models.kind === "strings" && models.values.at(0), "m");
   assert.deepEqual(await listFresh(database), []);
   now += 11 * minuteMs;
-  await sealer.cleanUp();
+  while (await sealer.cleanUp());
   for (const table of ["log_segments", "log_columns", "log_slices", "log_changes"]) {
     assert.equal(await count(database, table), 0, table);
   }
@@ -354,32 +352,36 @@ test("rows that come while a segment is made are listed once", async () => {
 });
 
 test("rows of removed batches are not listed, also while their segment has younger ones", async () => {
-  const { database, createDetails, store } = await open();
+  const { database, createDetails } = await open();
   const rows = createDetails(40);
   await append(database, rows, 4);
-  const log = createIndexedLog(createLogStore(database), store, () => start);
   const reader = createLogReader(database);
   await sealAll(database);
   await append(database, createDetails(2));
   assert.equal((await reader.listAll(mine, { limit: 9 })).length, 42);
   // half of the fifth batch is older
-  assert.equal(await log.purge(start + 19, 100), 4);
+  await purge(database, { rows: start + 19 });
+  assert.equal(await count(database, "log_batches"), 8);
   for (const one of [reader, createLogReader(database)]) {
-    const page = await one.find(mine, { limit: 26 });
-    assert.equal(page.length, 26);
-    assert.equal(page.at(-1)?.id, rows[16]?.id);
-    assert.deepEqual(await one.find(mine, { limit: 26, upper: rows[16]?.id ?? "" }), [], "there is no further page");
+    const page = await one.find(mine, { limit: 24 });
+    assert.equal(page.length, 24);
+    assert.equal(page.at(-1)?.id, rows[18]?.id);
+    assert.deepEqual(await one.find(mine, { limit: 24, upper: rows[18]?.id ?? "" }), [], "there is no further page");
     const times: number[] = [];
     const all = { lower: "", upper: "~", conditions: [], fields: ["time"] } as const;
     await scanRows(one.index, mine, all, ({ numbers }) => times.push(...numbers("time")));
-    assert.equal(Math.min(...times), start + 17);
-    assert.equal(times.length, 26);
+    assert.equal(Math.min(...times), start + 1, "statistics count removed rows");
+    assert.equal(times.length, 42);
   }
   assert.equal((await readSegments(database))[0]?.state, "live");
-  assert.equal(await log.purge(start + 1_000, 100), 8);
-  assert.equal((await readSegments(database))[0]?.state, "removed");
+  await purge(database, { rows: start + 1_000 });
+  assert.equal(await count(database, "log_batches"), 0);
   assert.deepEqual(await reader.find(mine, { limit: 10 }), []);
-  await append(database, createDetails(3));
+  assert.deepEqual(
+    (await readSegments(database)).map(({ state }) => state),
+    ["live", "live"],
+  );
+  await append(database, createRows(start + 2_000)(3));
   assert.equal((await reader.listAll(mine, { limit: 2 })).length, 3);
   await sealAll(database);
   assert.equal((await reader.listAll(mine, { limit: 2 })).length, 3);

@@ -104,6 +104,7 @@ for (const args of [["--help"], ["keys", "rotate", "-h"]]) {
       "organisations create",
       "list",
       "prices reprice",
+      "storage compact",
     ]) {
       assert.ok(stdout.includes(name), name);
     }

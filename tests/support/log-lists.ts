@@ -1,10 +1,14 @@
 import type { Database } from "../../src/db/client.ts";
+import { createIndexStores } from "../../src/db/stores/log-index.ts";
 import type { LogScope } from "../../src/db/stores/log-scope.ts";
 import { createLogSealingStore, type LogSealingStore } from "../../src/db/stores/log-sealing.ts";
 import { createLogSegmentStore } from "../../src/db/stores/log-segments.ts";
+import { createLogStore } from "../../src/db/stores/logs.ts";
 import { findRows, type RowQuery } from "../../src/log-index/find-rows.ts";
+import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
 import { LogIndex } from "../../src/log-index/log-index.ts";
 import { LogSealer } from "../../src/log-index/sealer.ts";
+import type { RetentionTimes } from "../../src/schemas/log-segments.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 
 /** What a list asks for; by default all rows. */
@@ -41,6 +45,13 @@ export function createLogReader(database: Database, cacheBytes = 2 ** 20) {
       }
     },
   };
+}
+
+/** Removes what is older than these times (Unix milliseconds; by default nothing), all that there is. */
+export async function purge(database: Database, times: Partial<RetentionTimes>, now = Date.now): Promise<void> {
+  const log = createIndexedLog(createLogStore(database), createIndexStores(database), now);
+  const { rows = 0, contents = rows, statistics = 0, organisations = [] } = times;
+  while (await log.purge({ rows, contents, statistics, organisations }));
 }
 
 /** Makes one segment of all batches that have none. */

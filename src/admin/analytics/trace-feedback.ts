@@ -20,8 +20,8 @@ export interface FeedbackIndex {
 /** Feedback that is read at a time. */
 const pageRows = 2_048;
 
-/** Reads all feedback of a scope. Log rows and feedback are stored for the same time. */
-export async function readFeedback(store: FeedbackStore, scope: Tenant): Promise<FeedbackIndex> {
+/** Feedback of the traces of a scope, by workspace and digest of the trace. */
+async function readByWorkspace(store: FeedbackStore, scope: Tenant): Promise<Map<string, Map<number, TraceFeedback>>> {
   // traces of different workspaces may have the same id
   const byWorkspace = new Map<string, Map<number, TraceFeedback>>();
   let last: TraceRating | undefined;
@@ -32,6 +32,12 @@ export async function readFeedback(store: FeedbackStore, scope: Tenant): Promise
     if (page.length < pageRows) break;
     await giveWay();
   }
+  return byWorkspace;
+}
+
+/** Reads all feedback of a scope. Statistics and feedback are stored for the same time. */
+export async function readFeedback(store: FeedbackStore, scope: Tenant): Promise<FeedbackIndex> {
+  const byWorkspace = await readByWorkspace(store, scope);
   return {
     of(block) {
       if (byWorkspace.size === 0) return () => undefined;
@@ -70,5 +76,17 @@ export function feedbackTest(
       const mean = found.weighted / found.values.length;
       return mean >= least && mean <= most;
     };
+  };
+}
+
+/** Reads the means of value times weight of all traces of a scope; undefined for a trace without feedback. */
+export async function readTraceMeans(
+  store: FeedbackStore,
+  scope: Tenant,
+): Promise<(workspaceId: string | null, traceId: string) => number | undefined> {
+  const byWorkspace = await readByWorkspace(store, scope);
+  return (workspaceId, traceId) => {
+    const found = byWorkspace.get(workspaceId ?? "")?.get(digestOfId(traceId));
+    return found && found.weighted / found.values.length;
   };
 }

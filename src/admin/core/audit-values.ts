@@ -78,6 +78,8 @@ function storeOf(resource: string, stores: ControlStores) {
       return stores.guardrails;
     case "collections":
       return stores.collections;
+    case "log_exports":
+      return stores.logExports;
     case "labels":
       return stores.labels;
     case "prompts":

@@ -31,6 +31,8 @@ export interface Outcome {
   statements: readonly Statement[];
   /** The record the audit row names; its kind is the endpoint's. */
   recordId?: string;
+  /** Called once the statements are written. */
+  applied?: () => void;
   /** Takes back what the call changed besides the database. Called if its statements are not written. */
   undo?: Undo | undefined;
 }
@@ -85,6 +87,7 @@ export function defineWrite<Schema extends v.GenericSchema = v.GenericSchema<unk
       // the endpoint's schema made the value
       const call = toCall(body as v.InferOutput<Schema>, context);
       const outcome = await commitAudited(definition.audit, context, () => handle(call));
+      outcome.applied?.();
       return jsonReply(outcome.answer);
     },
   };

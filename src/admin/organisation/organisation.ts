@@ -32,6 +32,7 @@ const ownDefaults = {
   default_cache_ttl: null,
   unpriced_models: "allow",
   fallback_price: null,
+  log_retention_days: null,
   export_settings: { deniedFields: [] },
 };
 

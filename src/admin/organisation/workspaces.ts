@@ -203,6 +203,7 @@ async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenan
     // file keys and batch headers among them
     stores.secrets.remove(tenant, {}),
     stores.gatewayBatches.remove(tenant, {}),
+    stores.logExports.remove(tenant, {}),
     stores.integrationWorkspaces.remove(tenant, {}),
     stores.members.remove(tenant, {}),
     stores.exclusions.remove(tenant, {}),

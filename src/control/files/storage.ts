@@ -55,8 +55,10 @@ export interface FileStorage {
   open(tenant: WorkspaceTenant, file: NewFile, givenUpAt: number): Promise<{ id: string; statements: InStatement[] }>;
   /** Statements that append to such a file. */
   append(tenant: WorkspaceTenant, id: string, content: Uint8Array): Promise<InStatement[]>;
-  /** Statements that complete such a file. */
-  finish(tenant: WorkspaceTenant, id: string, expiresAt: number | null): InStatement;
+  /** Statements that complete such a file. A hidden one is found by `findHidden` alone. */
+  finish(tenant: WorkspaceTenant, id: string, expiresAt: number | null, visibility?: "hidden"): InStatement;
+  /** A complete, unexpired file that is hidden: it belongs to another record, and is no file of the files API. */
+  findHidden(tenant: WorkspaceTenant, id: string): Promise<GatewayFileRow | undefined>;
   /** Removes files that were deleted, abandoned, have expired or belong to a deleted workspace; run it once a minute. */
   cleanUp(): Promise<void>;
 }
@@ -162,8 +164,17 @@ class Storage implements FileStorage {
     this.#target = options.pieces ?? this.#inDatabase;
   }
 
-  async find(tenant: WorkspaceTenant, id: string): Promise<GatewayFileRow | undefined> {
-    const row = await this.#options.stores.gatewayFiles.find(tenant, { id, status: "processed" });
+  find(tenant: WorkspaceTenant, id: string): Promise<GatewayFileRow | undefined> {
+    return this.#find(tenant, id, "processed");
+  }
+
+  findHidden(tenant: WorkspaceTenant, id: string): Promise<GatewayFileRow | undefined> {
+    return this.#find(tenant, id, "hidden");
+  }
+
+  async #find(tenant: WorkspaceTenant, id: string, status: string): Promise<GatewayFileRow | undefined> {
+    const { organisationId, workspaceId } = tenant;
+    const row = await this.#options.stores.gatewayFiles.find({ organisationId, workspaceId }, { id, status });
     return row && (row.expiresAt === null || row.expiresAt > this.#options.clock.now()) ? row : undefined;
   }
 
@@ -219,9 +230,10 @@ class Storage implements FileStorage {
     return statements;
   }
 
-  finish(tenant: WorkspaceTenant, id: string, expiresAt: number | null): InStatement {
+  finish(tenant: WorkspaceTenant, id: string, expiresAt: number | null, visibility?: "hidden"): InStatement {
     const { gatewayFiles } = this.#options.stores;
-    return gatewayFiles.update(tenant, { id, status: "writing" }, { status: "processed", expiresAt });
+    const status = visibility ?? "processed";
+    return gatewayFiles.update(tenant, { id, status: "writing" }, { status, expiresAt });
   }
 
   async cleanUp(): Promise<void> {

@@ -1,4 +1,4 @@
-import { eq, getTableName } from "drizzle-orm";
+import { eq, getTableName, sql } from "drizzle-orm";
 import { type Database, type Statement, toStatement } from "../client.ts";
 import { apiKeys } from "../tables/api-keys.ts";
 import { gatewayBatches } from "../tables/batches.ts";
@@ -7,6 +7,7 @@ import { deployments } from "../tables/deployments.ts";
 import { gatewayFiles } from "../tables/files.ts";
 import { guardrails, guardrailVersions } from "../tables/guardrails.ts";
 import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
+import { logExports } from "../tables/log-exports.ts";
 import { rateLimitPolicies, usageLimitPolicies } from "../tables/policies.ts";
 import {
   collections,
@@ -45,6 +46,12 @@ function createOrganisationStore(database: Database) {
     async only(): Promise<OrganisationRow | undefined> {
       const [row, other] = await orm.select().from(organisations).limit(2);
       return other ? undefined : row;
+    },
+    /** Organisations that keep log rows for a time that they set. */
+    async listLogRetention(): Promise<{ organisationId: string; days: number }[]> {
+      const days = sql<number | null>`settings ->> 'log_retention_days'`;
+      const rows = await orm.select({ organisationId: organisations.id, days }).from(organisations);
+      return rows.flatMap(({ organisationId, days }) => (typeof days === "number" ? [{ organisationId, days }] : []));
     },
     /** The oldest organisation. */
     async first(): Promise<OrganisationRow | undefined> {
@@ -101,6 +108,7 @@ export function createControlStores(database: Database) {
     scimMappings: createTenantStore(database, scimMappings),
     gatewayFiles: createTenantStore(database, gatewayFiles),
     gatewayBatches: createTenantStore(database, gatewayBatches),
+    logExports: createTenantStore(database, logExports),
     audit: createAuditStore(database),
   };
 }

@@ -1,6 +1,6 @@
 import type { Row } from "@libsql/client";
 import { parseJson } from "../../lib/json.ts";
-import type { BatchRange, BatchSize, IndexState, LoggedBatch } from "../../schemas/log-segments.ts";
+import type { BatchRange, BatchSize, IndexState, LoggedBatch, Slice } from "../../schemas/log-segments.ts";
 import type { LogDetails } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
 
@@ -11,6 +11,18 @@ import type { Database } from "../client.ts";
 export function readDetails(text: string): LogDetails[] {
   const value: unknown = parseJson(text);
   return Array.isArray(value) ? (value as LogDetails[]) : []; // only `toBatch` of the log writes this column
+}
+
+/** A slice of a segment from its row. */
+export function toSlice({ first_row, end_row, organisation_id, workspace_id, first_id, last_id }: Row): Slice {
+  return {
+    organisationId: String(organisation_id),
+    workspaceId: workspace_id === null ? null : String(workspace_id),
+    start: Number(first_row),
+    end: Number(end_row),
+    firstId: String(first_id),
+    lastId: String(last_id),
+  };
 }
 
 /** A condition on the tenant; true for all tenants. */
@@ -73,7 +85,7 @@ export async function readBatches(
 }
 
 const stateSql = `SELECT count(*) AS segments, sum(id) AS id_sum, max(last_seq) AS sealed,
-  (SELECT min(seq) FROM log_batches) AS oldest, (SELECT max(id) FROM log_changes) AS change
+  (SELECT max(id) FROM log_changes) AS change
   FROM log_segments WHERE state = 'live'`;
 
 /** Differs once the index or the log has changed. */
@@ -84,7 +96,6 @@ export async function readIndexState(database: Database): Promise<IndexState> {
     segments: Number(row?.segments ?? 0),
     idSum: Number(row?.id_sum ?? 0),
     sealed: Number(row?.sealed ?? 0),
-    oldestSeq: typeof row?.oldest === "number" ? row.oldest : undefined,
     change: Number(row?.change ?? 0),
   };
 }

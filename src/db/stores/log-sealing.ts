@@ -1,6 +1,6 @@
 import type { BatchRange, BatchSize, IndexState, LoggedBatch, Slice } from "../../schemas/log-segments.ts";
 import type { Database } from "../client.ts";
-import { ofAllTenants, readBatches, readIndexState, readSizes } from "./log-batches.ts";
+import { ofAllTenants, readBatches, readIndexState, readSizes, toSlice } from "./log-batches.ts";
 
 /** A segment that is to be made. */
 interface Draft extends BatchRange {
@@ -33,17 +33,23 @@ export interface LogSealingStore {
   addSlices(id: number, slices: readonly Slice[]): Promise<void>;
   /** Makes a segment visible, and removes the one it replaces. False, and nothing changes, if another was faster. */
   publish(id: number, rows: number, now: number): Promise<boolean>;
-  /** Removes segments without batches, those that no reader can need, and those whose process ended. */
-  cleanUp(now: number): Promise<void>;
+  /** Columns and slices of a live segment: undefined if it is no longer live. */
+  readSegment(id: number): Promise<StoredSegment | undefined>;
+  /** Deletes a segment that no reader can need, or whose process ended; returns whether it did. */
+  cleanUp(now: number): Promise<boolean>;
+}
+
+/** A segment with all of its rows. */
+interface StoredSegment {
+  readonly slices: readonly Slice[];
+  /** Encoded columns by field. */
+  readonly columns: ReadonlyMap<string, Uint8Array>;
 }
 
 /** How long a process may take for a segment before another one makes it too. */
 const leaseMs = 30_000;
 /** How long readers that know a removed segment can read it: longer than any request. */
 const graceMs = 10 * 60_000;
-/** Segments that one clean-up deletes. */
-const deletedAtOnce = 8;
-
 const overlap = "other.first_seq <= draft.last_seq AND other.last_seq >= draft.first_seq";
 
 /** The draft is in the way of no live segment, besides the one it replaces, which is still live. */
@@ -75,10 +81,8 @@ const publishSql = `UPDATE log_segments AS draft SET state = 'live', rows = ?, s
 const removeReplacedSql = `UPDATE log_segments SET state = 'removed', state_at = ?
   WHERE state = 'live' AND id = (SELECT replaces FROM log_segments WHERE id = ? AND state = 'live')`;
 
-const removeEmptySql = `UPDATE log_segments SET state = 'removed', state_at = ?
-  WHERE state = 'live' AND last_seq < coalesce((SELECT min(seq) FROM log_batches), last_seq + 1)`;
-
-const staleSql = `SELECT log_segments.id, first_seq, last_seq FROM log_changes
+/** A segment with a batch whose rows were changed since they were read. */
+export const isStaleSql = `SELECT log_segments.id, first_seq, last_seq FROM log_changes
   JOIN log_segments ON state = 'live' AND seq BETWEEN first_seq AND last_seq AND log_changes.id > change LIMIT 1`;
 
 /** Changes of batches that are gone, or that a segment has. */
@@ -88,7 +92,7 @@ const forgetChangesSql = `DELETE FROM log_changes
 
 // a clock may be set back
 const unneeded = `SELECT id FROM log_segments WHERE state IN ('building', 'removed') AND abs(? - state_at) > ${graceMs}
-  ORDER BY id LIMIT ${deletedAtOnce}`;
+  ORDER BY id LIMIT 1`;
 
 /** The store over libSQL. */
 export function createLogSealingStore(database: Database): LogSealingStore {
@@ -97,7 +101,7 @@ export function createLogSealingStore(database: Database): LogSealingStore {
     readSizes: (afterSeq, limit) => readSizes(database, ofAllTenants, { afterSeq, limit }),
     readBatches: (range) => readBatches(database, ofAllTenants, range),
     async findStale() {
-      const { rows } = await database.read(staleSql);
+      const { rows } = await database.read(isStaleSql);
       const [found] = rows;
       return found && { id: Number(found.id), firstSeq: Number(found.first_seq), lastSeq: Number(found.last_seq) };
     },
@@ -119,15 +123,27 @@ export function createLogSealingStore(database: Database): LogSealingStore {
       ]);
       return published?.rowsAffected === 1;
     },
+    async readSegment(id) {
+      const [head, slices, columns] = await Promise.all([
+        database.read({ sql: "SELECT id FROM log_segments WHERE id = ? AND state = 'live'", args: [id] }),
+        database.read({ sql: "SELECT * FROM log_slices WHERE segment_id = ? ORDER BY first_row", args: [id] }),
+        database.read({ sql: "SELECT field, data FROM log_columns WHERE segment_id = ?", args: [id] }),
+      ]);
+      if (head.rows.length === 0) return undefined;
+      const stored = columns.rows.flatMap(({ field, data }): [string, Uint8Array][] =>
+        data instanceof ArrayBuffer ? [[String(field), new Uint8Array(data)]] : [],
+      );
+      return { slices: slices.rows.map(toSlice), columns: new Map(stored) };
+    },
     async cleanUp(now) {
       const args = [now];
-      await database.write([
-        { sql: removeEmptySql, args: [now] },
+      const results = await database.write([
         forgetChangesSql,
         { sql: `DELETE FROM log_columns WHERE segment_id IN (${unneeded})`, args },
         { sql: `DELETE FROM log_slices WHERE segment_id IN (${unneeded})`, args },
         { sql: `DELETE FROM log_segments WHERE id IN (${unneeded})`, args },
       ]);
+      return (results.at(-1)?.rowsAffected ?? 0) > 0;
     },
   };
 }

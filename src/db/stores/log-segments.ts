@@ -10,7 +10,8 @@ import type {
 } from "../../schemas/log-segments.ts";
 import type { LogDetails } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
-import { readBatches, readDetails, readIndexState, readSizes } from "./log-batches.ts";
+import { readBatches, readDetails, readIndexState, readSizes, toSlice } from "./log-batches.ts";
+import { readFirstShown } from "./log-retention.ts";
 import { type LogScope, scopeCondition } from "./log-scope.ts";
 
 /** What lists and statistics read: the index over the log, and the batches behind it. */
@@ -28,6 +29,8 @@ export interface LogSegmentStore {
   readSizes(scope: LogScope, afterSeq: number, limit: number): Promise<BatchSize[]>;
   /** Batches of a scope with their rows, in order. */
   readBatches(scope: LogScope, range: BatchRange): Promise<LoggedBatch[]>;
+  /** The oldest id that lists of an organisation show: rows before it are removed, or will be. */
+  readFirstShown(organisationId: string): Promise<string>;
   /** Rows of a scope by their ids. Rows that are gone are left out. */
   readRows(scope: LogScope, places: readonly RowPlace[]): Promise<Map<string, LogDetails>>;
 }
@@ -37,17 +40,6 @@ interface RowPlace {
   /** Number of its batch. */
   readonly seq: number;
   readonly id: string;
-}
-
-function toSlice({ first_row, end_row, organisation_id, workspace_id, first_id, last_id }: Row): Slice {
-  return {
-    organisationId: String(organisation_id),
-    workspaceId: workspace_id === null ? null : String(workspace_id),
-    start: Number(first_row),
-    end: Number(end_row),
-    firstId: String(first_id),
-    lastId: String(last_id),
-  };
 }
 
 /** Segments from rows of slices, which are ordered by segment. */
@@ -115,6 +107,7 @@ export function createLogSegmentStore(database: Database): LogSegmentStore {
     },
     readSizes: (scope, afterSeq, limit) => readSizes(database, scopeCondition(scope), { afterSeq, limit }),
     readBatches: (scope, range) => readBatches(database, scopeCondition(scope), range),
+    readFirstShown: (organisationId) => readFirstShown(database, organisationId),
     async readRows(scope, places) {
       const found = new Map<string, LogDetails>();
       const wanted = new Set(places.map(({ id }) => id));

@@ -1,11 +1,12 @@
 import type { InStatement } from "@libsql/client";
-import { firstIdOf, isId } from "../../lib/ids.ts";
+import { isId } from "../../lib/ids.ts";
 import { giveWay } from "../../lib/pace.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
 import type { LogBatch, LogContent, LogDetails } from "../../schemas/logs.ts";
 import type { Database, Statement } from "../client.ts";
 import { readDetails } from "./log-batches.ts";
 import { openContents } from "./log-content.ts";
+import { readFirstShown } from "./log-retention.ts";
 import { type LogScope, scopeCondition } from "./log-scope.ts";
 
 /** A stored row; the content is null where it was not stored. */
@@ -31,12 +32,12 @@ export interface LogStore {
   toStatements(batches: readonly LogBatch[]): InStatement[];
   /** One row with its bodies. */
   find(scope: LogScope, id: string): Promise<StoredLog | undefined>;
+  /** Contents of the rows of a batch, by their ids; null where they are not stored. */
+  readContents(scope: LogScope, seq: number): Promise<Map<string, LogContent | null>>;
   /** Stores results of hooks that ran after their request. */
   addHooks(hooks: LateHooks): Promise<void>;
   /** Results of the hooks that ran after a response, in order of writing. */
   findHooks(scope: LogScope, id: string): Promise<HookResults[]>;
-  /** Removes at most `limit` batches made before `time` (Unix milliseconds) with their bodies; returns how many. */
-  purge(time: number, limit: number): Promise<number>;
 }
 
 /** Compresses the contents that the log stores. */
@@ -150,6 +151,16 @@ export function createLogStore(database: Database, codec?: TextCodec): LogStore 
     async append(batches) {
       await database.write(toStatements(batches));
     },
+    async readContents(scope, seq) {
+      const condition = scopeCondition(scope);
+      const sql = `SELECT details, content FROM log_batches LEFT JOIN log_bodies USING (seq)
+        WHERE ${condition.sql} AND seq = ?`;
+      const { rows } = await database.read({ sql, args: [...condition.args, seq] });
+      const [row] = rows;
+      if (!row) return new Map();
+      const contentOf = openContents(readContents(row.content, codec));
+      return new Map(readDetails(String(row.details)).map(({ id }, index) => [id, contentOf(index)]));
+    },
     async addHooks({ organisationId, workspaceId, logId, results }) {
       const sql = "INSERT INTO log_hooks (organisation_id, workspace_id, log_id, results) VALUES (?, ?, ?, ?)";
       await database.write([{ sql, args: [organisationId, workspaceId, logId, results] }]);
@@ -162,22 +173,8 @@ export function createLogStore(database: Database, codec?: TextCodec): LogStore 
       return rows.map((row) => JSON.parse(String(row.results)) as HookResults);
     },
     async find(scope, id) {
-      return isId(id) ? findRow(parts, scope, id) : undefined;
-    },
-    async purge(time, limit) {
-      // numbers roughly follow time. A batch goes after those before it: the index knows which one is the oldest
-      const old = `SELECT seq FROM (SELECT seq, max(last_id) OVER (ORDER BY seq) AS newest_id
-        FROM (SELECT seq, last_id FROM log_batches ORDER BY seq LIMIT ?)) WHERE newest_id < ?`;
-      const args = [limit, firstIdOf(time)];
-      const [, removed] = await database.write([
-        { sql: `DELETE FROM log_bodies WHERE seq IN (${old})`, args },
-        { sql: `DELETE FROM log_batches WHERE seq IN (${old})`, args },
-        {
-          sql: "DELETE FROM log_hooks WHERE seq IN (SELECT seq FROM log_hooks ORDER BY seq LIMIT ?) AND log_id < ?",
-          args: [10_000, firstIdOf(time)],
-        },
-      ]);
-      return removed?.rowsAffected ?? 0;
+      if (!isId(id) || id < (await readFirstShown(database, scope.organisationId))) return undefined;
+      return findRow(parts, scope, id);
     },
   };
 }

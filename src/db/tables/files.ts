@@ -11,7 +11,7 @@ export const gatewayFiles = sqliteTable(
     workspaceId: text("workspace_id").notNull(),
     filename: text("filename").notNull(),
     purpose: text("purpose").notNull(),
-    /** `writing` during the upload, `processed`, or `deleted` until its content is deleted. */
+    /** `writing` during the upload, `processed`, `hidden` where it belongs to another record, or `deleted` until its content is deleted. */
     status: text("status").notNull(),
     /** Length of the unencrypted content. */
     bytes: integer("bytes").notNull(),

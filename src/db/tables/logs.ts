@@ -47,3 +47,11 @@ export const logBodies = sqliteTable("log_bodies", {
   /** A JSON array of lengths, a line feed, and the concatenated bodies of `LogContent`. */
   content: text("content").notNull(),
 });
+
+/** The first rows that lists and look-ups show: those before are past their retention. */
+export const logHidden = sqliteTable("log_hidden", {
+  /** Empty: every organisation. */
+  organisationId: text("organisation_id").primaryKey(),
+  /** Smallest id (ULID) that is shown. */
+  firstId: text("first_id").notNull(),
+});

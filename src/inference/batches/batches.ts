@@ -1,4 +1,5 @@
 import type { CallerContext } from "../../context.ts";
+import { contentReply } from "../../control/files/content-reply.ts";
 import type { GatewayBatchRow, NewGatewayBatchRow } from "../../db/tables/batches.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import { readJsonBody, requireBody } from "../../endpoint.ts";
@@ -7,7 +8,7 @@ import { isObject } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { toCents } from "../../pricing/cost.ts";
 import { type BatchError, type BatchObject, BatchRequest } from "../../schemas/batches.ts";
-import { contentReply, requireFile } from "../files/files.ts";
+import { requireFile } from "../files/files.ts";
 import { readLimit, tenantOf, toPage, toSeconds } from "../files/gateway-store.ts";
 import { readGatewayOptions, sealedOptions } from "./options.ts";
 import { storedBatchOf } from "./provider-batch.ts";

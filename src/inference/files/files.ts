@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import type { FileStorage } from "../../control/files/storage.ts";
+import { contentReply } from "../../control/files/content-reply.ts";
 import type { GatewayFileRow } from "../../db/tables/files.ts";
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
@@ -68,31 +68,6 @@ export async function deleteFile(context: CallerContext): Promise<Reply> {
   const row = await requireFile(context.params.id ?? "", context);
   await context.services.files.remove(row);
   return jsonReply({ id: row.id, object: "file", deleted: true });
-}
-
-/** Content of a file, read while it is sent. */
-export async function contentReply(row: GatewayFileRow, files: FileStorage): Promise<Reply> {
-  const pieces = files.read(row);
-  // reads the first chunk before the status is sent, so that a file that cannot be opened is an error, not a broken
-  // stream
-  const first = await pieces.next();
-  let pending = first.done ? undefined : first.value;
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const piece = pending ?? (await pieces.next()).value;
-        pending = undefined;
-        if (piece) controller.enqueue(piece);
-        else controller.close();
-      },
-      async cancel() {
-        await pieces.return();
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  const headers = { "content-type": "application/octet-stream", "content-length": String(row.bytes) };
-  return { status: 200, headers, body: row.bytes === 0 ? null : body };
 }
 
 /** `GET /files/{id}/content` */

@@ -1,0 +1,373 @@
+import type { RequestContext } from "../../context.ts";
+import { contentReply } from "../../control/files/content-reply.ts";
+import { deniedFieldsOf } from "../../control/log-visibility.ts";
+import type { LogExportRow } from "../../db/tables/log-exports.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import { readLogSight } from "../../endpoint/role.ts";
+import { type AdminEndpoint, definePublicEndpoint, type Endpoint } from "../../endpoint.ts";
+import { InvalidRequestError, NotFoundError, PermissionError } from "../../errors.ts";
+import { firstIdOf } from "../../lib/ids.ts";
+import {
+  CreateLogExport,
+  type ExportFilters,
+  FieldRestrictions,
+  type LogExport,
+  LogExportLink,
+  LogExportList,
+  LogExportMessage,
+  LogExportReceipt,
+  LogExport as LogExportSchema,
+  UpdateLogExport,
+} from "../../schemas/log-exports.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
+import { forbid, readPage, readTenant, refuseField, requireFound, requireId, toIso, toList } from "../core/request.ts";
+import { requireOrganisation } from "../core/workspace-records.ts";
+import { contentFields } from "./fields.ts";
+import { readExportQuery } from "./filters.ts";
+import { discardFile, readStored } from "./slice.ts";
+
+const object = "export" as const;
+/** How long a link to a file works. */
+const linkMs = 60 * 60_000;
+/** Most exports of an organisation that run at a time. */
+const maxRunning = 10;
+const running = "in_progress";
+
+function toExport(row: LogExportRow): LogExport {
+  const { filters, fields } = readStored(row);
+  return {
+    id: row.id,
+    organisation_id: row.organisationId,
+    workspace_id: row.workspaceId,
+    filters,
+    requested_data: fields,
+    description: row.description,
+    status: row.status as LogExport["status"], // the column has no other values
+    error: row.failure,
+    total_records: row.total,
+    created_by: row.createdBy,
+    created_at: toIso(row.createdAt) ?? "",
+    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt) ?? "",
+    object,
+  };
+}
+
+/** Users see the exports that they created; services those of their workspace or organisation. */
+function seenBy({ context: { principal } }: AdminCall<unknown>) {
+  return principal.userId === null ? {} : { createdBy: principal.userId };
+}
+
+async function findExport(call: AdminCall<unknown>, named?: unknown): Promise<LogExportRow> {
+  const tenant = await readTenant(call, named);
+  const id = requireId(call.params, "id", "export");
+  return requireFound(await call.stores.logExports.find(tenant, { id, ...seenBy(call) }), "export");
+}
+
+/** The workspace of a new export: with a key of the organisation the one it names, or the default one. */
+async function readWorkspace(call: AdminCall<CreateLogExport>): Promise<Tenant & { workspaceId: string }> {
+  const { workspace_id, filters } = call.body;
+  const { organisationId, workspaceId } = await readTenant(call, workspace_id ?? filters.workspace_slug);
+  if (workspace_id != null && filters.workspace_slug != null) await requireSame(call, workspaceId);
+  if (workspaceId !== null) return { organisationId, workspaceId };
+  const row = requireFound(await call.stores.workspaces.find(call.tenant, { isDefault: true }), "workspace");
+  return { organisationId, workspaceId: row.id };
+}
+
+/** Refuses a filter for another workspace than that of the export: it would find nothing. */
+async function requireSame(call: AdminCall<{ filters: ExportFilters }>, workspaceId: string | null): Promise<void> {
+  const named = call.body.filters.workspace_slug;
+  if (named == null || workspaceId === null) return;
+  const tenant = { organisationId: call.tenant.organisationId, workspaceId: null };
+  const row = await call.stores.workspaces.get(tenant, named);
+  if (row?.id !== workspaceId) refuseField("filters.workspace_slug", "must be the workspace of the export");
+}
+
+/**
+ * What the caller may export: only rows of its user, or those of all.
+ *
+ * @throws {PermissionError} AB03, naming a field that the organisation or the caller's role does not export.
+ */
+async function requireExportable(
+  call: AdminCall<unknown>,
+  fields: readonly string[],
+): Promise<{ userId: string | null }> {
+  const { metadata, content, others } = await readLogSight(call.context);
+  if (!metadata) forbid("This role may not see logs");
+  if (!content && fields.some((field) => contentFields.has(field))) {
+    forbid("This role may not see the contents of logs", "requested_data");
+  }
+  const denied = deniedFieldsOf(await requireOrganisation(call));
+  const wanted = fields.filter((field) => denied.has(field));
+  if (wanted.length > 0) forbid(`Your organisation does not export ${wanted.join(", ")}`, "requested_data");
+  return { userId: others ? null : call.context.principal.userId };
+}
+
+/** Rows that an export would have, apart from pages. */
+async function countRows(call: AdminCall<unknown>, tenant: Tenant, filters: ExportFilters, userId: string | null) {
+  const { logIndex, feedback } = call.context.services;
+  const query = readExportQuery(filters, userId, call.now);
+  const total = await query.count(logIndex, tenant, feedback);
+  return Math.min(Math.max(0, total - query.offset), query.limit);
+}
+
+/** Names a wrong filter by its place in the body. */
+async function withFilterNames<Result>(filters: ExportFilters, run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    const name = error instanceof InvalidRequestError ? error.param : null;
+    if (!(error instanceof Error) || name === null || !Object.hasOwn(filters, name)) throw error;
+    const message = error.message.replace(name, `filters.${name}`);
+    throw new InvalidRequestError(message, { cause: error, code: "AB01", param: `filters.${name}` });
+  }
+}
+
+async function createExport(call: AdminCall<CreateLogExport>) {
+  const { body, stores, now, actor } = call;
+  const tenant = await readWorkspace(call);
+  const { userId } = await requireExportable(call, body.requested_data);
+  const total = await withFilterNames(body.filters, () => countRows(call, tenant, body.filters, userId));
+  const id = crypto.randomUUID();
+  const statement = stores.logExports.insert(tenant, {
+    id,
+    ...tenant,
+    description: body.description ?? null,
+    filters: toJson(body.filters),
+    requestedData: [...new Set(body.requested_data)],
+    status: "draft",
+    createdBy: actor,
+    userId,
+    total,
+    createdAt: now,
+  });
+  return { answer: { id, total, object }, recordId: id, statements: [statement] };
+}
+
+async function updateExport(call: AdminCall<UpdateLogExport>) {
+  const { body, stores, now } = call;
+  const row = await findExport(call, body.workspace_id ?? undefined);
+  if (row.status !== "draft") refuseField("status", `must be draft to change an export; it is ${row.status}`);
+  await requireSame(call, row.workspaceId);
+  const requested = body.requested_data ?? readStored(row).fields;
+  const { userId } = await requireExportable(call, requested);
+  const total = await withFilterNames(body.filters, () => countRows(call, row, body.filters, userId));
+  const statement = stores.logExports.update(
+    row,
+    { id: row.id, status: "draft" },
+    {
+      filters: toJson(body.filters),
+      requestedData: [...new Set(requested)],
+      description: body.description,
+      userId,
+      total,
+      lastUpdatedAt: now,
+    },
+  );
+  return { answer: { id: row.id, total, object }, recordId: row.id, statements: [statement] };
+}
+
+const startable = ["draft", "failed", "stopped"];
+
+async function startExport(call: AdminCall<undefined>) {
+  const { stores, now } = call;
+  const row = await findExport(call);
+  if (!startable.includes(row.status)) refuseField("status", `must be draft, failed or stopped; it is ${row.status}`);
+  const { userId } = await requireExportable(call, readStored(row).fields);
+  const organisation = { organisationId: row.organisationId, workspaceId: null };
+  if ((await stores.logExports.count(organisation, { where: { status: running } })) >= maxRunning) {
+    refuseField("status", `at most ${maxRunning} exports of an organisation run at a time`);
+  }
+  const begin = { cursor: firstIdOf(now + 1), skipped: 0, written: 0, bytes: 0, failures: 0, fileId: null };
+  const lease = { leaseOwner: null, leaseUntil: 0 };
+  const statement = stores.logExports.update(
+    row,
+    { id: row.id, status: startable },
+    { ...begin, ...lease, status: running, failure: null, userId, lastUpdatedAt: now },
+  );
+  return {
+    answer: { message: "The export was started", object },
+    recordId: row.id,
+    statements: [statement],
+    applied: () => call.context.services.logExports.wake(),
+  };
+}
+
+async function cancelExport(call: AdminCall<undefined>) {
+  const { stores, now, context } = call;
+  const row = await findExport(call);
+  if (row.status !== running) refuseField("status", `must be in_progress; it is ${row.status}`);
+  const change = { status: "stopped", fileId: null, leaseOwner: null, leaseUntil: 0, lastUpdatedAt: now };
+  return {
+    answer: { message: "The export was stopped", object },
+    recordId: row.id,
+    statements: [
+      stores.logExports.update(row, { id: row.id, status: running }, change),
+      ...discardFile(row, context.services),
+    ],
+  };
+}
+
+/** What a link's signature covers. */
+const signedText = (organisationId: string, id: string, expires: string): string =>
+  JSON.stringify(["log-export", organisationId, id, expires]);
+
+/** Where clients reach this gateway. */
+async function baseUrl(call: AdminCall<undefined>): Promise<string> {
+  const { settings } = await requireOrganisation(call);
+  const named =
+    settings !== null && typeof settings === "object" && !Array.isArray(settings) ? settings.gateway_url : null;
+  const url = typeof named === "string" && named !== "" ? named : call.context.url.origin;
+  return url.replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
+async function createLink(call: AdminCall<undefined>) {
+  const row = await findExport(call);
+  await requireExportable(call, readStored(row).fields);
+  const { files, logExports } = call.context.services;
+  if (row.status !== "success") refuseField("status", `must be success to download an export; it is ${row.status}`);
+  const file = row.fileId === null ? undefined : await files.findHidden(row, row.fileId);
+  if (!file) refuseField("status", "the file of this export has expired: create another export");
+  const expires = String(call.now + linkMs);
+  const query = new URLSearchParams({ organisation_id: row.organisationId, expires });
+  query.set("signature", await logExports.linkMac(signedText(row.organisationId, row.id, expires)));
+  return { signed_url: `${await baseUrl(call)}/v1/logs/exports/${row.id}/content?${query}` };
+}
+
+/** The file of a signed link: whoever has the link may read it, as long as it works. */
+async function readContent(context: RequestContext) {
+  const { services, url, params } = context;
+  const id = params.id ?? "";
+  const [organisationId, expires, signature] = ["organisation_id", "expires", "signature"].map(
+    (name) => url.searchParams.get(name) ?? "",
+  );
+  const { linkMac } = services.logExports;
+  const wanted = await linkMac(signedText(organisationId ?? "", id, expires ?? ""));
+  // digests of both are compared: the time of the comparison says nothing about the signature
+  const isSigned = (await linkMac(wanted)) === (await linkMac(signature ?? ""));
+  if (!isSigned || !(Number(expires) > services.clock.now())) {
+    throw new PermissionError("Cannot open this link: it has expired or was changed", { code: "AB03" });
+  }
+  const tenant = { organisationId: organisationId ?? "", workspaceId: null };
+  const row = await services.control.stores.logExports.find(tenant, { id, status: "success" });
+  const file = row && row.fileId !== null ? await services.files.findHidden(row, row.fileId) : undefined;
+  if (!row || !file) throw new NotFoundError("Cannot find the file of this export", { code: "AB08" });
+  const reply = await contentReply(file, services.files);
+  const headers = {
+    ...reply.headers,
+    "content-type": "application/x-ndjson",
+    "content-disposition": `attachment; filename="logs-${row.id}.jsonl"`,
+  };
+  return { ...reply, headers };
+}
+
+const row = { tag: "Log exports", access: { keys: "any" as const, scopes: ["logs.export"] } };
+const audit = (action: string) => ({ resource: "log_exports", action });
+const all = "/v1/logs/exports";
+const reserved = { id: ["field-restrictions"] };
+const one = { path: `${all}/:id`, reserved };
+const ofWorkspace = [{ name: "workspace_id", description: "A workspace, for keys of the organisation" }];
+
+/** Endpoints of log exports. */
+export const logExportEndpoints: readonly Endpoint[] = [
+  defineRead({
+    ...row,
+    method: "GET",
+    path: `${all}/field-restrictions`,
+    summary: "Show which fields cannot be exported",
+    query: ofWorkspace,
+    response: FieldRestrictions,
+    async handle(call) {
+      await readTenant(call);
+      if (!(await readLogSight(call.context)).metadata) forbid("This role may not see logs");
+      return { deniedFields: [...deniedFieldsOf(await requireOrganisation(call))] };
+    },
+  }),
+  defineWrite({
+    ...row,
+    method: "POST",
+    path: all,
+    summary: "Create an export of log rows",
+    audit: audit("create"),
+    body: CreateLogExport,
+    response: LogExportReceipt,
+    handle: createExport,
+  }),
+  defineRead({
+    ...row,
+    method: "GET",
+    path: all,
+    summary: "List exports, newest first",
+    query: [
+      ...ofWorkspace,
+      { name: "current_page", description: "Page, counted from 0" },
+      { name: "page_size", description: "Exports of a page, 1 to 1000, default 1000" },
+    ],
+    response: LogExportList,
+    async handle(call) {
+      const page = readPage(call.query, { size: 1_000 });
+      const { rows, total } = await call.stores.logExports.list(await readTenant(call), { where: seenBy(call), page });
+      return toList(rows.map(toExport), total);
+    },
+  }),
+  defineRead({
+    ...row,
+    ...one,
+    method: "GET",
+    summary: "Show an export",
+    response: LogExportSchema,
+    handle: async (call) => toExport(await findExport(call)),
+  }),
+  defineWrite({
+    ...row,
+    ...one,
+    method: "PUT",
+    summary: "Change an export that was not started",
+    audit: audit("update"),
+    body: UpdateLogExport,
+    response: LogExportReceipt,
+    handle: updateExport,
+  }),
+  ...defineActions(),
+  defineRead({
+    ...row,
+    method: "GET",
+    path: `${all}/:id/download`,
+    summary: "Get a link to the file of an export",
+    response: LogExportLink,
+    handle: createLink,
+  }),
+  definePublicEndpoint({
+    method: "GET",
+    path: `${all}/:id/content`,
+    tag: "Log exports",
+    summary: "Download the file of an export by its signed link",
+    access: "public",
+    errorForm: "admin",
+    handle: readContent,
+  }),
+];
+
+/** Starting and stopping. */
+function defineActions(): AdminEndpoint[] {
+  return [
+    defineWrite({
+      ...row,
+      method: "POST",
+      path: `${all}/:id/start`,
+      summary: "Start an export",
+      audit: audit("start"),
+      response: LogExportMessage,
+      handle: startExport,
+    }),
+    defineWrite({
+      ...row,
+      method: "POST",
+      path: `${all}/:id/cancel`,
+      summary: "Stop an export",
+      audit: audit("cancel"),
+      response: LogExportMessage,
+      handle: cancelExport,
+    }),
+  ];
+}

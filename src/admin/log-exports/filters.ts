@@ -1,0 +1,105 @@
+import type { FeedbackStore } from "../../db/stores/feedback.ts";
+import type { LogScope } from "../../db/stores/log-scope.ts";
+import { isObject } from "../../lib/json.ts";
+import type { Condition } from "../../log-index/conditions.ts";
+import type { IndexScope, LogIndex } from "../../log-index/log-index.ts";
+import { scanRows } from "../../log-index/scan-rows.ts";
+import type { ExportFilters } from "../../schemas/log-exports.ts";
+import { maxExportedRows } from "../../schemas/log-exports.ts";
+import type { LogDetails } from "../../schemas/logs.ts";
+import { readFeedbackBounds, readItems, readRequestFilter } from "../analytics/filters.ts";
+import { feedbackTest, readFeedback, readTraceMeans } from "../analytics/trace-feedback.ts";
+
+/** What has another meaning in a query than the other filters. */
+const notInQuery = new Set(["workspace_slug", "page_size", "current_page", "ai_model"]);
+
+/** Filters as a query of analytics, whose rules hold here too. */
+function toQuery(filters: ExportFilters, now: number): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(filters)) {
+    if (notInQuery.has(name) || value === null || value === undefined) continue;
+    query.set(name, isObject(value) ? JSON.stringify(value) : String(value));
+  }
+  if (!query.has("time_of_generation_min")) query.set("time_of_generation_min", "1970-01-01T00:00:00Z");
+  if (!query.has("time_of_generation_max")) query.set("time_of_generation_max", new Date(now).toISOString());
+  return query;
+}
+
+/** The rows that an export is about. */
+interface ExportQuery {
+  /** Ids: `lower` inclusive, `upper` exclusive. */
+  readonly lower: string;
+  readonly upper: string;
+  readonly conditions: readonly Condition[];
+  /** Rows before the first, and most rows. */
+  readonly offset: number;
+  readonly limit: number;
+  /** How many rows there are, apart from `offset` and `limit`. */
+  count(index: LogIndex, scope: IndexScope, feedback: FeedbackStore): Promise<number>;
+  /** Reads what is needed to test rows that meet the conditions: those compare digests, and not pairs. */
+  readTest(feedback: FeedbackStore, scope: LogScope): Promise<(row: LogDetails) => boolean>;
+}
+
+const textsOf = (value: unknown, name: string): ReadonlySet<string> | undefined => {
+  const items = readItems(
+    new URLSearchParams(value === null || value === undefined ? [] : [[name, String(value)]]),
+    name,
+  );
+  return items && new Set(items);
+};
+
+/**
+ * Reads the filters of an export.
+ *
+ * @param userId Only rows of this user; null: of all.
+ * @throws {InvalidRequestError} AB01, naming the filter.
+ */
+export function readExportQuery(filters: ExportFilters, userId: string | null, now: number): ExportQuery {
+  const query = toQuery(filters, now);
+  const { lower, upper, conditions: read, tests, testedFields } = readRequestFilter(query);
+  const bounds = readFeedbackBounds(query);
+  const models = textsOf(filters.ai_model, "ai_model");
+  const pairs = textsOf(filters.ai_org_model, "ai_org_model");
+  const traces = textsOf(filters.trace_id, "trace_id");
+  const spans = textsOf(filters.span_id, "span_id");
+  const conditions: Condition[] = [...read];
+  if (models) conditions.push({ field: "model", oneOf: models });
+  if (userId !== null) conditions.push({ field: "user", oneOf: new Set([userId]) });
+  const limit = filters.page_size ?? maxExportedRows;
+  return {
+    lower,
+    upper,
+    conditions,
+    offset: (filters.current_page ?? 0) * limit,
+    limit,
+    async count(index, scope, feedback) {
+      const rated = bounds ? [feedbackTest(await readFeedback(feedback, scope), bounds)] : [];
+      const firstShown = await index.firstShown(scope);
+      let rows = 0;
+      const scan = {
+        lower: [firstShown, lower].sort()[1] ?? lower,
+        upper,
+        conditions,
+        tests: [...tests, ...rated],
+        fields: [...testedFields, "trace", "workspace"] as const,
+      };
+      await scanRows(index, scope, scan, ({ length }) => {
+        rows += length;
+      });
+      return rows;
+    },
+    async readTest(feedback, scope) {
+      const means = bounds && (await readTraceMeans(feedback, scope));
+      const { least = -10, most = 10 } = bounds ?? {};
+      return ({ provider, model, trace_id, span_id, workspace_id }) => {
+        const mean = means?.(workspace_id, trace_id);
+        return (
+          (!pairs || pairs.has(`${provider}__${model}`)) &&
+          (!traces || traces.has(trace_id)) &&
+          (!spans || (span_id !== null && spans.has(span_id))) &&
+          (!means || (mean !== undefined && mean >= least && mean <= most))
+        );
+      };
+    },
+  };
+}

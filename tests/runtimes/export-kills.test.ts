@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createClient } from "@libsql/client";
+import { type Database, openDatabase } from "../../src/db/client.ts";
+import { createLogStore } from "../../src/db/stores/logs.ts";
+import { createIdFactory } from "../../src/lib/ids.ts";
+import type { LogExport } from "../../src/schemas/log-exports.ts";
+import { eventually } from "../support/eventually.ts";
+import { plainDetails } from "../support/log-record.ts";
+import { createFolder, type GatewayProcess, startGatewayProcess } from "../support/process.ts";
+
+const rows = 6_000;
+const batchRows = 60;
+const kills = 4;
+
+/** Stores rows with contents; their ids. */
+async function seed(database: Database): Promise<string[]> {
+  const found = await database.read("SELECT organisation_id, id FROM workspaces LIMIT 1");
+  const tenant = { organisationId: String(found.rows[0]?.organisation_id), workspaceId: String(found.rows[0]?.id) };
+  const createId = createIdFactory(() => Date.now() - 3_600_000);
+  const store = createLogStore(database);
+  const ids: string[] = [];
+  for (let first = 0; first < rows; first += batchRows) {
+    const list = Array.from({ length: batchRows }, () => ({
+      ...plainDetails,
+      id: createId(),
+      organisation_id: tenant.organisationId,
+      workspace_id: tenant.workspaceId,
+    }));
+    const body = "x".repeat(2_000);
+    const content = [
+      JSON.stringify(list.map(() => [body.length, 0])),
+      JSON.stringify(list.map(() => [{}, {}])),
+      list.map(() => body).join(""),
+    ].join("\n");
+    const [firstId, lastId] = [list[0]?.id ?? "", list.at(-1)?.id ?? ""];
+    await store.append([
+      { ...tenant, firstId, lastId, details: JSON.stringify(list), counted: "", charged: "", content },
+    ]);
+    ids.push(...list.map(({ id }) => id));
+  }
+  return ids;
+}
+
+async function send<Answer>(gateway: GatewayProcess, route: string, body?: object): Promise<Answer> {
+  const [method = "GET", path = ""] = route.split(" ");
+  const headers = { "x-gateway-api-key": gateway.workspaceKey, "content-type": "application/json" };
+  const response = await fetch(gateway.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  return JSON.parse(text) as Answer; // what the route answers
+}
+
+/** Takes the export from the killed process, as others would wait for the lease to expire. */
+async function freeExports(folder: string): Promise<void> {
+  const database = createClient({ url: `file:${join(folder, "data/gateway.db")}`, timeout: 5_000 });
+  try {
+    await database.execute("UPDATE log_exports SET lease_until = 0");
+  } finally {
+    database.close();
+  }
+}
+
+test("an export whose processes are killed has each row once", async () => {
+  const folder = createFolder();
+  let gateway = await startGatewayProcess({ cwd: folder });
+  const database = await openDatabase({ url: `file:${join(folder, "data/gateway.db")}` });
+  try {
+    const ids = await seed(database);
+    const requested_data = ["id", "request"];
+    const { id } = await send<LogExport>(gateway, "POST /v1/logs/exports", { filters: {}, requested_data });
+    await send(gateway, `POST /v1/logs/exports/${id}/start`);
+    const readProgress = async () => {
+      const { rows: found } = await database.read("SELECT written, status FROM log_exports");
+      return { written: Number(found[0]?.written), status: String(found[0]?.status) };
+    };
+    let unfinished = 0;
+    for (let kill = 0; kill < kills; kill++) {
+      const { written: before } = await readProgress();
+      const hasMore = async () => {
+        const { written, status } = await readProgress();
+        return written > before || status === "success";
+      };
+      await eventually("rows of the export", hasMore, 60_000);
+      await gateway.stop("SIGKILL");
+      if ((await readProgress()).status === "in_progress") unfinished++;
+      await freeExports(folder);
+      gateway = await startGatewayProcess({ cwd: folder });
+    }
+    assert.ok(unfinished > 0, "no process was killed in the middle");
+    await eventually("the end of the export", async () => (await readProgress()).status === "success", 60_000);
+    const { signed_url } = await send<{ signed_url: string }>(gateway, `GET /v1/logs/exports/${id}/download`);
+    const lines = (await (await fetch(signed_url)).text()).trim().split("\n");
+    const exported: { id: string; request: { body: string } }[] = lines.map((line) => JSON.parse(line));
+    assert.deepEqual(
+      exported.map((row) => row.id),
+      ids.toReversed(),
+    );
+    assert.ok(exported.every(({ request }) => request.body.length === 2_000));
+  } finally {
+    await database.close();
+    await gateway.stop("SIGKILL");
+  }
+});
