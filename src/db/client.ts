@@ -3,7 +3,7 @@ import type { LibSQLDatabase } from "drizzle-orm/libsql";
 import { drizzle } from "drizzle-orm/libsql/sqlite3";
 
 /** Longest time a statement may block the event loop waiting for another process's lock. */
-const busyTimeoutMs = 20;
+const busyTimeoutMs = 10;
 /** Longest time a write waits for another process's lock. */
 const busyDeadlineMs = 5_000;
 
@@ -12,6 +12,11 @@ export interface DatabaseLocation {
   /** `file:`, `:memory:`, `libsql://`, `http(s)://` or `ws(s)://`. */
   url: string;
   authToken?: string;
+  /**
+   * Pages of the write-ahead log from which a commit copies them into a local file, which blocks the event loop for as long
+   * as the disk takes. Default 1,000; more where another thread writes as well and does it earlier.
+   */
+  checkpointPages?: number;
 }
 
 /** The open database: reads use `orm`, all writes go through the queue behind `write`. */
@@ -110,12 +115,13 @@ async function createLibsqlClient(location: DatabaseLocation): Promise<Client> {
 }
 
 /** Configures a local connection and checks the result. */
-async function prepareConnection(client: Client, url: string): Promise<void> {
+async function prepareConnection(client: Client, { url, checkpointPages = 1_000 }: DatabaseLocation): Promise<void> {
   if (!isLocalDatabase(url)) return;
   await untilUnlocked(async () => {
     // holds for a file without tables only: removed rows give back their space
     await client.execute("PRAGMA auto_vacuum = INCREMENTAL");
     await client.execute("PRAGMA journal_mode = WAL");
+    await client.execute(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
     await client.execute("PRAGMA synchronous = NORMAL");
     await client.execute("PRAGMA foreign_keys = ON");
     await client.execute("PRAGMA trusted_schema = OFF");
@@ -146,16 +152,16 @@ async function untilUnlocked<Value>(action: () => Promise<Value>, recover?: () =
  */
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
   const writer = await createLibsqlClient(location);
-  await prepareConnection(writer, location.url);
+  await prepareConnection(writer, location);
   // an in-memory database belongs to one connection
   const reader = location.url.startsWith("file:") ? await createLibsqlClient(location) : writer;
-  if (reader !== writer) await prepareConnection(reader, location.url);
+  if (reader !== writer) await prepareConnection(reader, location);
 
   /** A connection that met a lock may reject all later transactions, so it is replaced. */
   const reopen = async () => {
     if (location.url === ":memory:") return;
     await writer.reconnect();
-    await prepareConnection(writer, location.url);
+    await prepareConnection(writer, location);
   };
   let last: Promise<unknown> = Promise.resolve();
   const enqueue = <Value>(action: () => Promise<Value>): Promise<Value> => {

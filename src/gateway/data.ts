@@ -23,6 +23,9 @@ export function readerOf({ readMasterKeys: read }: GatewayOptions): ReadMasterKe
   };
 }
 
+/** 64 MiB: the thread for log rows, which writes once a minute at least, copies pages long before. */
+const pagesBesideThread = 16_384;
+
 /** The open database, and the keys to its secrets. */
 export interface OpenData {
   database: Database;
@@ -35,7 +38,11 @@ export async function openData(options: GatewayOptions, clock: Clock): Promise<O
   const url = options.database ?? ":memory:";
   const masterKeys = requireMasterKeys(options, url);
   const authToken = options.databaseAuthToken;
-  const database = await openDatabase({ url, ...(authToken !== undefined && { authToken }) });
+  const database = await openDatabase({
+    url,
+    ...(authToken !== undefined && { authToken }),
+    ...(options.createLogWriter && { checkpointPages: pagesBesideThread }),
+  });
   try {
     await migrate(database);
     const installation = await openInstallation({

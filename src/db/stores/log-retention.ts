@@ -35,11 +35,13 @@ export interface LogRetentionStore {
 const removedBatches = 64;
 const removedBytes = 2 ** 20;
 const removedHooks = 1_000;
-/** Pages that one transaction gives back: it moves those from the end of the file to free places. */
+/** Unused pages from which the file is made smaller, until half as many are left: new rows take those. 64 MiB at most. */
+const mostUnused = 16_384;
+const mostUnusedPart = 1 / 8;
+/** Most pages that one transaction gives back: it moves those from the end of the file to free places. */
 const movedPages = 128;
-/** Parts of the file that may be unused before it is made smaller, and afterwards. New rows take what is unused. */
-const mostUnused = 1 / 8;
-const leastUnused = 1 / 16;
+/** To find a free place, the database looks through its list of them: a transaction takes a few milliseconds. */
+const lookedThrough = movedPages * mostUnused;
 /** A smaller file is left as it is: 8 MiB. */
 const leastPages = 2_048;
 
@@ -166,10 +168,10 @@ class SqlLogRetentionStore implements LogRetentionStore {
     if (!this.#canShrink) return false;
     const pages = await this.#readPragma("page_count");
     const unused = await this.#readPragma("freelist_count");
-    const most = pages * (this.#isShrinking ? leastUnused : mostUnused);
-    this.#isShrinking = pages > leastPages && unused > most;
+    const most = Math.min(mostUnused, pages * mostUnusedPart);
+    this.#isShrinking = pages > leastPages && unused > (this.#isShrinking ? most / 2 : most);
     if (!this.#isShrinking) return false;
-    await this.#database.shrink(movedPages);
+    await this.#database.shrink(Math.max(1, Math.min(movedPages, Math.floor(lookedThrough / unused))));
     return true;
   }
 
