@@ -55,7 +55,8 @@ function switchOf(scope: string, role: "managers" | "members"): string | undefin
   const own = single[scope];
   if (own !== undefined) return role === "managers" ? own : undefined;
   const [family = "", verb = ""] = scope.split(".");
-  if (family === "logs") return logSwitchOf(verb, role);
+  // writing rows reads none; whether contents may be seen is the reader's part
+  if (family === "logs") return verb === "write" ? undefined : `${role}ViewLogMetadata`;
   const group = groups[family];
   // `use` neither reads nor writes
   if (group === undefined || verb === "invoke") return undefined;
@@ -64,12 +65,6 @@ function switchOf(scope: string, role: "managers" | "members"): string | undefin
 
 /** Verbs that read records; the others change them. A rendered prompt reveals its text. */
 const readingVerbs = new Set(["read", "list", "view", "export", "render"]);
-
-/** The setting for a verb on logs: exports contain contents, and writing reads nothing. */
-function logSwitchOf(verb: string, role: "managers" | "members"): string | undefined {
-  if (verb === "export") return `${role}ViewLogs`;
-  return verb === "write" ? undefined : `${role}ViewLogMetadata`;
-}
 
 /** What members may not change, whatever the switches say: limits that hold for themselves. */
 const policyWrites = ["policies.create", "policies.update", "policies.delete"];

@@ -262,6 +262,18 @@ test("fields that the organisation denies cannot be exported, also if they are d
   const body = { filters: {}, requested_data: ["id", "request"] };
   assert.equal(await refusal(call(gateway, "POST /logs/exports", { key: workspaceKey, body })), "403 AB03");
   assert.equal(await refusal(call(gateway, `POST /logs/exports/${id}/start`, { key: workspaceKey })), "403 AB03");
+  const filtered = { filters: { metadata: { team: "a" } }, requested_data: ["id"] };
+  assert.equal(await refusal(call(gateway, "POST /logs/exports", { key: workspaceKey, body: filtered })), "403 AB03");
+  await deny(["cost"]);
+  for (const [filters, answer] of [
+    [{ cost_min: 1 }, "403 AB03"],
+    [{ cost_max: 1, total_units_min: 1 }, "403 AB03"],
+    [{ cost_min: null, total_units_min: 1 }, 200],
+  ] as const) {
+    const draft = { filters, requested_data: ["id"] };
+    const response = call(gateway, "POST /logs/exports", { key: workspaceKey, body: draft });
+    assert.equal(answer === 200 ? (await response).status : await refusal(response), answer, JSON.stringify(filters));
+  }
   await deny([]);
 });
 

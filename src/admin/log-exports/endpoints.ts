@@ -24,7 +24,7 @@ import { toJson } from "../core/json-column.ts";
 import { forbid, readPage, readTenant, refuseField, requireFound, requireId, toIso, toList } from "../core/request.ts";
 import { requireOrganisation } from "../core/workspace-records.ts";
 import { contentFields } from "./fields.ts";
-import { readExportQuery } from "./filters.ts";
+import { deniedExportFilter, readExportQuery } from "./filters.ts";
 import { discardFile, readStored } from "./slice.ts";
 
 const object = "export" as const;
@@ -90,7 +90,7 @@ async function requireSame(call: AdminCall<{ filters: ExportFilters }>, workspac
  */
 async function requireExportable(
   call: AdminCall<unknown>,
-  fields: readonly string[],
+  { fields, filters }: { fields: readonly string[]; filters: ExportFilters },
 ): Promise<{ userId: string | null }> {
   const { metadata, content, others } = await readLogSight(call.context);
   if (!metadata) forbid("This role may not see logs");
@@ -100,7 +100,11 @@ async function requireExportable(
   const denied = deniedFieldsOf(await requireOrganisation(call));
   const wanted = fields.filter((field) => denied.has(field));
   if (wanted.length > 0) forbid(`Your organisation does not export ${wanted.join(", ")}`, "requested_data");
-  return { userId: others ? null : call.context.principal.userId };
+  const userId = others ? null : call.context.principal.userId;
+  const hidden = deniedExportFilter(filters, denied);
+  if (hidden !== undefined)
+    forbid(`Your organisation does not show ${hidden.field} in logs`, `filters.${hidden.filter}`);
+  return { userId };
 }
 
 /** Rows that an export would have, apart from pages. */
@@ -126,7 +130,7 @@ async function withFilterNames<Result>(filters: ExportFilters, run: () => Promis
 async function createExport(call: AdminCall<CreateLogExport>) {
   const { body, stores, now, actor } = call;
   const tenant = await readWorkspace(call);
-  const { userId } = await requireExportable(call, body.requested_data);
+  const { userId } = await requireExportable(call, { fields: body.requested_data, filters: body.filters });
   const total = await withFilterNames(body.filters, () => countRows(call, tenant, body.filters, userId));
   const id = crypto.randomUUID();
   const statement = stores.logExports.insert(tenant, {
@@ -150,7 +154,7 @@ async function updateExport(call: AdminCall<UpdateLogExport>) {
   if (row.status !== "draft") refuseField("status", `must be draft to change an export; it is ${row.status}`);
   await requireSame(call, row.workspaceId);
   const requested = body.requested_data ?? readStored(row).fields;
-  const { userId } = await requireExportable(call, requested);
+  const { userId } = await requireExportable(call, { fields: requested, filters: body.filters });
   const total = await withFilterNames(body.filters, () => countRows(call, row, body.filters, userId));
   const statement = stores.logExports.update(
     row,
@@ -173,7 +177,7 @@ async function startExport(call: AdminCall<undefined>) {
   const { stores, now } = call;
   const row = await findExport(call);
   if (!startable.includes(row.status)) refuseField("status", `must be draft, failed or stopped; it is ${row.status}`);
-  const { userId } = await requireExportable(call, readStored(row).fields);
+  const { userId } = await requireExportable(call, readStored(row));
   const organisation = { organisationId: row.organisationId, workspaceId: null };
   if ((await stores.logExports.count(organisation, { where: { status: running } })) >= maxRunning) {
     refuseField("status", `at most ${maxRunning} exports of an organisation run at a time`);
@@ -223,7 +227,7 @@ async function baseUrl(call: AdminCall<undefined>): Promise<string> {
 
 async function createLink(call: AdminCall<undefined>) {
   const row = await findExport(call);
-  await requireExportable(call, readStored(row).fields);
+  await requireExportable(call, readStored(row));
   const { files, logExports } = call.context.services;
   if (row.status !== "success") refuseField("status", `must be success to download an export; it is ${row.status}`);
   const file = row.fileId === null ? undefined : await files.findHidden(row, row.fileId);

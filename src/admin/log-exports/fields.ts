@@ -33,7 +33,7 @@ const exported: Readonly<Record<ExportedField, (row: ExportedRow) => unknown>> =
   cost_currency: () => "USD",
   response_time: ({ details }) => details.duration_ms,
   response_status_code: ({ details }) => details.status,
-  mode: ({ details }) => ("mode" in details && typeof details.mode === "string" ? details.mode : "single"),
+  mode: ({ details }) => details.mode ?? "single",
   config: ({ details }) => details.config ?? null,
   prompt_slug: ({ details }) => details.prompt_slug ?? null,
   metadata: ({ details }) => details.metadata,

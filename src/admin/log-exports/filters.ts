@@ -4,7 +4,7 @@ import { isObject } from "../../lib/json.ts";
 import type { Condition } from "../../log-index/conditions.ts";
 import type { IndexScope, LogIndex } from "../../log-index/log-index.ts";
 import { scanRows } from "../../log-index/scan-rows.ts";
-import type { ExportFilters } from "../../schemas/log-exports.ts";
+import type { ExportedField, ExportFilters } from "../../schemas/log-exports.ts";
 import { maxExportedRows } from "../../schemas/log-exports.ts";
 import type { LogDetails } from "../../schemas/logs.ts";
 import { readFeedbackBounds, readItems, readRequestFilter } from "../analytics/filters.ts";
@@ -23,6 +23,34 @@ function toQuery(filters: ExportFilters, now: number): URLSearchParams {
   if (!query.has("time_of_generation_min")) query.set("time_of_generation_min", "1970-01-01T00:00:00Z");
   if (!query.has("time_of_generation_max")) query.set("time_of_generation_max", new Date(now).toISOString());
   return query;
+}
+
+/** The fields of rows that filters look at, by the filter. The rest are about none that can be denied. */
+const fieldsOfFilters: Partial<Record<keyof ExportFilters, readonly ExportedField[]>> = {
+  total_units_min: ["total_units"],
+  total_units_max: ["total_units"],
+  cost_min: ["cost"],
+  cost_max: ["cost"],
+  prompt_token_min: ["req_units"],
+  prompt_token_max: ["req_units"],
+  completion_token_min: ["res_units"],
+  completion_token_max: ["res_units"],
+  status_code: ["response_status_code"],
+  ai_model: ["ai_model"],
+  ai_org_model: ["ai_org", "ai_model"],
+  virtual_keys: ["ai_org"],
+  configs: ["config"],
+  trace_id: ["trace_id"],
+  prompt_slug: ["prompt_slug"],
+  metadata: ["metadata"],
+};
+
+/** The first filter that would reveal a denied field. */
+export function deniedExportFilter(filters: ExportFilters, denied: ReadonlySet<string>) {
+  return Object.entries(fieldsOfFilters)
+    .filter(([filter]) => filters[filter as keyof ExportFilters] != null) // the names of the table
+    .flatMap(([filter, fields]) => fields.map((field) => ({ filter, field })))
+    .find(({ field }) => denied.has(field));
 }
 
 /** The rows that an export is about. */
