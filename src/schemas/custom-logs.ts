@@ -1,14 +1,10 @@
 import * as v from "valibot";
+import { JsonObject } from "./objects.ts";
 
 const Text = (most: number) => v.pipe(v.string(), v.maxLength(most, `must have at most ${most} characters`));
-/** Objects; schemas of records take lists too. */
-const Pairs = v.custom<Record<string, unknown>>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-  "must be an object",
-);
 const Headers = v.nullish(
   v.pipe(
-    Pairs,
+    JsonObject,
     v.check((headers) => Object.values(headers).every(isPlain), "must have strings as values"),
   ),
 );
@@ -42,7 +38,7 @@ export const CustomLog = v.object({
     streaming_mode: v.nullish(v.boolean()),
   }),
   /** Ids of its trace and span, and pairs as in `x-gateway-metadata`. */
-  metadata: v.nullish(Pairs),
+  metadata: v.nullish(JsonObject),
 });
 export type CustomLog = v.InferOutput<typeof CustomLog>;
 

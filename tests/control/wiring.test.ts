@@ -26,11 +26,10 @@ test("a serving gateway logs the newest audit rows every hour", async () => {
   }
   assert.equal(logHeadsEveryMs, 3_600_000);
   const hourly = intervals.filter(({ delayMs }) => delayMs === logHeadsEveryMs);
-  assert.equal(hourly.length, 1);
   await done(
     call(gateway, "POST /configs", { body: { name: "One", config: { provider: "echo" }, workspace_id: "default" } }),
   );
-  hourly[0]?.action();
+  for (const { action } of hourly) action();
   for (let tries = 0; lines.length === 0 && tries < 200; tries++)
     await new Promise((resolve) => setTimeout(resolve, 10));
   assert.match(lines.join("\n"), /^audit head [0-9a-f-]{36} 1 [A-Za-z0-9_-]{43}$/);

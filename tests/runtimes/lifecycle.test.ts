@@ -185,7 +185,7 @@ async function readiness(gateway: GatewayProcess): Promise<number> {
     return (await sendPlain(`${gateway.url}/ready`)).status;
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (runtime === "deno" && (code === "ECONNREFUSED" || code === "ECONNRESET")) return 503;
+    if (runtime === "deno" && ["ECONNREFUSED", "ECONNRESET", "EPIPE"].includes(String(code))) return 503;
     throw error;
   }
 }
