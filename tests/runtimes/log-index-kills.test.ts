@@ -89,6 +89,11 @@ async function listIds(gateway: GatewayProcess, query: string): Promise<string[]
   }
 }
 
+async function countLive(database: Database): Promise<number> {
+  const { rows } = await database.read("SELECT count(*) AS count FROM log_segments WHERE state = 'live'");
+  return Number(rows[0]?.count);
+}
+
 test(`an indexer that is killed with kill -9 loses and doubles no row (seed ${sampleSeed})`, async () => {
   const folder = createFolder();
   const random = createRandom(sampleSeed);
