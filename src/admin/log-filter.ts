@@ -1,14 +1,16 @@
 import { InvalidRequestError } from "../errors.ts";
 import { firstIdOf } from "../lib/ids.ts";
+import { maxText, minText } from "../lib/text-order.ts";
 import type { Condition } from "../log-index/conditions.ts";
-import { digestOfId, metadataField, type StringFieldName } from "../log-index/fields.ts";
+import { metadataField, type StringFieldName } from "../log-index/fields.ts";
+import type { IdRange } from "../log-index/find-rows.ts";
+import type { RowTest } from "../log-index/row-block.ts";
 import type { RowFilter } from "../log-index/row-test.ts";
 import { readParameter, requireKnownQuery } from "./core/request.ts";
+import { idsBetween, readPeriod, readRowChoice, sharedFilters } from "./core/row-filters.ts";
 
 const defaultLimit = 50;
 const maxLimit = 100;
-/** Greater than any ULID. */
-const lastPossibleId = "~";
 
 /** @throws {InvalidRequestError} AB01, naming the parameter. */
 export function refuse(name: string, wanted: string): never {
@@ -43,7 +45,6 @@ const textFilters: readonly { name: string; field: StringFieldName; description:
   { name: "user_id", field: "user", description: "User of the key or token" },
   { name: "operation", field: "operation", description: "Operation, as the row shows it" },
   { name: "config", field: "config", description: "Slug of the saved config" },
-  { name: "prompt_slug", field: "prompt", description: "Slug of the saved prompt" },
   { name: "error", field: "error", description: "Code of the failure, or its type where it has no code" },
 ];
 
@@ -55,10 +56,14 @@ const maxMetadataFilters = 8;
 export const rowFilters = [
   { name: "from", description: "Start time, ISO 8601, inclusive" },
   { name: "to", description: "End time, ISO 8601, exclusive; after `from`" },
+  { name: "time_of_generation_min", description: "Start time, ISO 8601, inclusive" },
+  { name: "time_of_generation_max", description: "End time, ISO 8601, inclusive" },
+  { name: "workspace_slug", description: "A workspace, for keys of the organisation; without it all of them" },
   { name: "status", description: "Status of the response" },
   { name: "stream", description: "Whether the request asked for a stream: true or false" },
-  { name: "trace_id", description: "Trace of the request" },
   ...textFilters.map(({ name, description }) => ({ name, description })),
+  { name: "ai_model", description: "Requested models, separated by commas" },
+  ...Object.entries(sharedFilters).map(([name, description]) => ({ name, description })),
   {
     name: `${metadataStart}KEY`,
     description: `Value of a key of the metadata, for example \`metadata.team\`. At most ${maxMetadataFilters} keys`,
@@ -72,8 +77,14 @@ export const logFilters = [
   ...rowFilters,
 ];
 
+/** Which rows a query chooses. */
+interface QueryFilter extends RowFilter {
+  /** What the conditions cannot say, in the index, apart from feedback. */
+  readonly tests: readonly RowTest[];
+}
+
 /** What the query of a list asks for. */
-interface LogFilter extends RowFilter {
+interface LogFilter extends QueryFilter {
   readonly limit: number;
 }
 
@@ -97,12 +108,11 @@ function readMetadata(query: URLSearchParams): { conditions: Condition[]; others
   return { conditions, others };
 }
 
-function readConditions(query: URLSearchParams, traceId: string | null): Condition[] {
+function readConditions(query: URLSearchParams): Condition[] {
   const status = readInteger(query, "status", { min: 0, max: 999 });
   const stream = readParameter(query, "stream");
   if (stream !== null && stream !== "true" && stream !== "false") refuse("stream", "true or false");
   const conditions: Condition[] = [];
-  if (traceId !== null) conditions.push({ field: "trace", oneOf: new Set([digestOfId(traceId)]) });
   for (const { name, field } of textFilters) {
     const value = readParameter(query, name);
     if (value !== null) conditions.push({ field, oneOf: new Set([value]) });
@@ -118,19 +128,21 @@ function readConditions(query: URLSearchParams, traceId: string | null): Conditi
  * @param known Parameters of the route.
  * @throws {InvalidRequestError} AB01, naming the parameter.
  */
-export function readRowFilter(query: URLSearchParams, known: readonly { name: string }[] = rowFilters): RowFilter {
+export function readRowFilter(query: URLSearchParams, known: readonly { name: string }[] = rowFilters): QueryFilter {
   const { conditions, others } = readMetadata(query);
   requireKnownQuery(others, known);
+  const { conditions: shared, ...choice } = readRowChoice(others);
+  return { ...readRange(query), ...choice, conditions: [...readConditions(query), ...shared, ...conditions] };
+}
+
+/** Ids of the requests between the times of the query, in either of their forms. */
+function readRange(query: URLSearchParams): IdRange {
   const from = readTime(query, "from");
   const to = readTime(query, "to");
   if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
-  const traceId = readParameter(query, "trace_id");
-  return {
-    lower: from === undefined ? "" : firstIdOf(from),
-    upper: to === undefined ? lastPossibleId : firstIdOf(to),
-    traceId,
-    conditions: [...readConditions(query, traceId), ...conditions],
-  };
+  const { lower, upper } = idsBetween(readPeriod(query));
+  const [least, most] = [from === undefined ? lower : firstIdOf(from), to === undefined ? upper : firstIdOf(to)];
+  return { lower: maxText(least, lower), upper: minText(most, upper) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { requireAccess } from "../auth/access.ts";
 import { type CallerContext, clientAddressOf, withCaller } from "../context.ts";
+import type { LogScope } from "../db/stores/log-scope.ts";
 import { listAccess, requireLogAccess, requireSeenFilters, scopeOf } from "../endpoint/log-access.ts";
 import { requireRole } from "../endpoint/role.ts";
 import { PermissionError } from "../errors.ts";
@@ -7,15 +8,18 @@ import type { Reply } from "../lib/reply.ts";
 import type { RowFilter } from "../log-index/row-test.ts";
 import { readCursor } from "../log-tail/cursor.ts";
 import type { TailFilter, TailPosition } from "../log-tail/page.ts";
+import { readScope } from "./core/row-filters.ts";
 import { readRowFilter, refuse } from "./log-filter.ts";
 
+/** What a query chooses, and of whose rows. */
+type Chosen = RowFilter & LogScope;
+
 /** What a caller follows: what the query chooses, of what the caller may see now. */
-async function toTailFilter(filter: RowFilter, context: CallerContext): Promise<TailFilter> {
+async function toTailFilter(filter: Chosen, context: CallerContext): Promise<TailFilter> {
   const { content, own, denied } = await requireLogAccess(context);
   requireSeenFilters(filter.conditions, denied);
   return {
     ...filter,
-    ...scopeOf(context),
     content,
     denied: [...denied].sort(),
     conditions: [...filter.conditions, ...own],
@@ -23,7 +27,7 @@ async function toTailFilter(filter: RowFilter, context: CallerContext): Promise<
 }
 
 /** Authenticates the caller again, as its key, its scopes and its role are now. */
-async function checkAgain(filter: RowFilter, context: CallerContext): Promise<TailFilter> {
+async function checkAgain(filter: Chosen, context: CallerContext): Promise<TailFilter> {
   const { authenticator } = context.services;
   const { organisationId, workspaceId } = context.principal;
   if (!context.connection.actingFor) {
@@ -39,19 +43,23 @@ async function checkAgain(filter: RowFilter, context: CallerContext): Promise<Ta
   return toTailFilter(filter, context);
 }
 
-async function readPosition(context: CallerContext): Promise<TailPosition | undefined> {
+async function readPosition(context: CallerContext, scope: LogScope): Promise<TailPosition | undefined> {
   const id = context.headers.get("last-event-id");
   if (id === undefined || id === "") return undefined;
-  return (
-    (await readCursor(id, scopeOf(context), context.services.stateMac)) ?? refuse("last-event-id", "an id of this tail")
-  );
+  return (await readCursor(id, scope, context.services.stateMac)) ?? refuse("last-event-id", "an id of this tail");
 }
 
 /** `GET /v1/logs/tail` */
 export async function tailLogs(context: CallerContext): Promise<Reply> {
-  const chosen = readRowFilter(context.url.searchParams);
+  const { searchParams: query } = context.url;
+  // tests are for the index, and cannot be handed to another thread
+  const { lower, upper, conditions, terms } = readRowFilter(query);
+  const { stores } = context.services.control;
+  const scope = await readScope({ tenant: scopeOf(context), query, stores }, "organisation");
+  const { organisationId, workspaceId } = scope;
+  const chosen = { lower, upper, conditions, terms, organisationId, workspaceId };
   const filter = await toTailFilter(chosen, context);
-  const after = await readPosition(context);
+  const after = await readPosition(context, scope);
   const check = () => checkAgain(chosen, context);
   const body = await context.services.logTail.follow({ filter, after, check });
   const headers = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };

@@ -7,11 +7,14 @@ import type { Mac } from "../lib/hash.ts";
 import { isId } from "../lib/ids.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { findRows } from "../log-index/find-rows.ts";
+import { meetsTerms } from "../log-index/row-test.ts";
 import { withoutDenied } from "../logs/denied-fields.ts";
 import { toRow, withoutContents } from "../logs/row.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogList, ShownLog } from "../schemas/logs.ts";
+import { feedbackTest, readFeedback } from "./analytics/trace-feedback.ts";
 import { readChoice, readParameter, requireKnownQuery } from "./core/request.ts";
+import { readScope } from "./core/row-filters.ts";
 import { allHooks, toDetail } from "./log-detail.ts";
 import { logFilters, readLogFilter, readTime, refuse, rowFilters } from "./log-filter.ts";
 import { tailLogs } from "./log-tail.ts";
@@ -30,22 +33,24 @@ async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac
 }
 
 async function listLogs(context: CallerContext): Promise<Reply> {
-  const { logIndex, logSegments, stateMac } = context.services;
+  const { logIndex, logSegments, stateMac, control, feedback } = context.services;
   const { searchParams } = context.url;
-  const scope = scopeOf(context);
   const { content, own, denied } = await requireLogAccess(context);
+  const call = { tenant: scopeOf(context), query: searchParams, stores: control.stores };
+  const scope = await readScope(call, "organisation");
   const before = await readCursor(searchParams, scope, stateMac);
-  const { traceId, limit, conditions, ...range } = readLogFilter(searchParams, before);
+  const { terms, tests, limit, conditions, ...range } = readLogFilter(searchParams, before);
   requireSeenFilters(conditions, denied);
-  const query = { ...range, conditions: [...conditions, ...own] };
+  const rated = terms.rating ? [feedbackTest(await readFeedback(feedback, scope), terms.rating)] : [];
+  const query = { ...range, conditions: [...conditions, ...own], tests: [...tests, ...rated] };
   const found = await findRows(logIndex, scope, { ...query, limit: limit + 1 });
   const page = found.slice(0, limit);
   const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
   const stored = await logSegments.readRows(scope, page);
   const data = page
-    // a row that was removed meanwhile is left out, and one whose trace has the same digest
+    // a row that was removed meanwhile is left out, and one whose trace or span has the same digest
     .flatMap(({ id }) => stored.get(id) ?? [])
-    .filter((row) => traceId === null || row.trace_id === traceId)
+    .filter((row) => meetsTerms(row, terms))
     .map(toRow)
     .map((row) => withoutDenied(content ? row : withoutContents(row), denied));
   const next_cursor = next === null ? null : `${next}.${await stateMac(cursorText(scope, next))}`;

@@ -1,3 +1,4 @@
+import { maxText, minText } from "../lib/text-order.ts";
 import type { BatchRange, BatchSize } from "../schemas/log-segments.ts";
 
 /** Batches that are read together. */
@@ -11,16 +12,6 @@ export interface BatchGroup extends BatchRange {
 
 /** Bytes of a group, unless one batch has more: a few milliseconds to read. */
 const groupBytes = 256 * 1024;
-
-function minText(one: string, other: string): string {
-  if (one < other) return one;
-  return other;
-}
-
-function maxText(one: string, other: string): string {
-  if (one > other) return one;
-  return other;
-}
 
 /** Adds batches that follow to the last group, and begins new ones. Groups are replaced and never changed. */
 export function addToGroups(groups: BatchGroup[], sizes: readonly BatchSize[]): void {

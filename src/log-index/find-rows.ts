@@ -4,11 +4,12 @@ import type { Slice } from "../schemas/log-segments.ts";
 import { type Condition, idAt, matchRows, numberAt } from "./conditions.ts";
 import type { FieldName } from "./fields.ts";
 import type { IndexScope, LogIndex, RowView } from "./log-index.ts";
+import { type RowTest, testRows } from "./row-block.ts";
 
 export { createPause } from "../lib/pace.ts";
 
 /** Ids between which rows are wanted: `lower` inclusive, `upper` exclusive. */
-interface IdRange {
+export interface IdRange {
   readonly lower: string;
   readonly upper: string;
 }
@@ -16,6 +17,8 @@ interface IdRange {
 /** What is wanted of the rows of a scope. */
 export interface RowQuery extends IdRange {
   readonly conditions: readonly Condition[];
+  /** Rows must pass all. */
+  readonly tests?: readonly RowTest[];
 }
 
 /** A row that was found, and the number of its batch. */
@@ -49,15 +52,17 @@ async function narrow(slice: Slice, view: RowView, { lower, upper }: IdRange): P
 /** Rows of one view that are wanted, slice by slice. */
 export async function* matchView(
   view: RowView,
-  { conditions, ...range }: RowQuery,
+  { conditions, tests = [], ...range }: RowQuery,
   fields: readonly FieldName[] = [],
 ): AsyncGenerator<{ rows: Uint32Array; columnOf: (field: FieldName) => Column }> {
   if (!isInRange(view, range)) return;
   const all = [...view.conditions, ...conditions];
-  const { slices, columnOf } = await view.open([...all.map(({ field }) => field), ...fields]);
+  const tested = tests.flatMap((test) => test.fields);
+  const { slices, columnOf } = await view.open([...all.map(({ field }) => field), ...tested, ...fields]);
   for (const slice of slices) {
     if (!isInRange(slice, range)) continue;
-    const rows = matchRows(await narrow(slice, view, range), all, columnOf);
+    const met = matchRows(await narrow(slice, view, range), all, columnOf);
+    const rows = testRows(met, columnOf, tests);
     if (rows.length > 0) yield { rows, columnOf };
   }
 }

@@ -2,12 +2,43 @@ import { isId } from "../lib/ids.ts";
 import type { LogDetails } from "../schemas/logs.ts";
 import type { Condition } from "./conditions.ts";
 import { indexedFields, metadataKeyOf } from "./fields.ts";
-import type { RowQuery } from "./find-rows.ts";
+import type { IdRange } from "./find-rows.ts";
+
+/** Bounds of a number, both inclusive. */
+export interface Bounds {
+  readonly least: number | undefined;
+  readonly most: number | undefined;
+}
+
+/** What conditions do not say exactly: they compare digests of ids, and one field at a time. Undefined: any. */
+export interface RowTerms {
+  readonly traces?: ReadonlySet<string> | undefined;
+  readonly spans?: ReadonlySet<string> | undefined;
+  /** Pairs of a provider and its model, as `pairOf` writes them. */
+  readonly models?: ReadonlySet<string> | undefined;
+  /** Mean of value times weight of the feedback of the trace, which the row does not have. */
+  readonly rating?: Bounds | undefined;
+}
 
 /** Which rows are wanted: as lists find them in the index, for rows that are at hand. */
-export interface RowFilter extends RowQuery {
-  /** The trace itself: conditions compare its digest. Null: any. */
-  readonly traceId: string | null;
+export interface RowFilter extends IdRange {
+  readonly conditions: readonly Condition[];
+  readonly terms: RowTerms;
+}
+
+/** A provider and its model as one string. */
+export const pairOf = (provider: string | null, model: string | null): string => JSON.stringify([provider, model]);
+
+/** Whether a row meets the terms, apart from the one about feedback. */
+export function meetsTerms(
+  { trace_id, span_id, provider, model }: Pick<LogDetails, "trace_id" | "span_id" | "provider" | "model">,
+  { traces, spans, models }: RowTerms,
+): boolean {
+  return (
+    (!traces || traces.has(trace_id)) &&
+    (!spans || (span_id !== null && spans.has(span_id))) &&
+    (!models || models.has(pairOf(provider, model)))
+  );
 }
 
 /** The value that a column of the index would hold. */
@@ -27,12 +58,15 @@ function meets(value: string | number | null, condition: Condition): boolean {
   return typeof value === "number" && value >= least && value <= most;
 }
 
-/** Whether a row is wanted. Rows without an id were not written by this program and are never wanted. */
+/**
+ * Whether a row is wanted, apart from the feedback of its trace. Rows without an id were not written by this program and
+ * are never wanted.
+ */
 export function isWanted(details: LogDetails, filter: RowFilter, seq: number): boolean {
-  const { lower, upper, traceId, conditions } = filter;
+  const { lower, upper, terms, conditions } = filter;
   const id: unknown = details?.id;
   if (!(typeof id === "string" && isId(id) && id >= lower && id < upper)) return false;
-  if (traceId !== null && details.trace_id !== traceId) return false;
+  if (!meetsTerms(details, terms)) return false;
   return conditions.every((condition) => meets(fieldOf(details, condition.field, seq), condition));
 }
 
@@ -40,9 +74,12 @@ export function isWanted(details: LogDetails, filter: RowFilter, seq: number): b
 const plainText = /^[\w .:@/+-]{1,256}$/;
 
 /** Pieces of JSON. The stored rows of a batch contain each of them if one of the rows may be wanted. */
-export function hintsOf({ traceId, conditions }: RowFilter): string[] {
+export function hintsOf({ terms, conditions }: RowFilter): string[] {
   const hints: string[] = [];
-  if (traceId !== null && plainText.test(traceId)) hints.push(JSON.stringify(traceId));
+  for (const ids of [terms.traces, terms.spans]) {
+    const [only] = ids?.size === 1 ? ids : [];
+    if (only !== undefined && plainText.test(only)) hints.push(JSON.stringify(only));
+  }
   for (const condition of conditions) {
     if (!("oneOf" in condition) || condition.oneOf.size !== 1) continue;
     const [only] = condition.oneOf;

@@ -32,6 +32,12 @@ export interface TailRow extends TailPosition {
   readonly text: string;
 }
 
+/** A row that is wanted if the feedback of its trace allows. */
+interface FoundRow extends TailPosition {
+  readonly details: LogDetails;
+  readonly wantedBy: readonly Hinted[];
+}
+
 /** Rows of the log in the order of writing. */
 export interface TailPage {
   /** Behind the last batch that was read: always all rows of a batch. */
@@ -87,24 +93,67 @@ function showRow(details: LogDetails, { content, denied }: TailFilter): string {
 }
 
 /** The rows of a batch that are wanted, behind a position. */
-function* rowsOf(batch: BatchText, filters: readonly Hinted[], after: TailPosition): Generator<TailRow> {
+function* rowsOf(batch: BatchText, filters: readonly Hinted[], after: TailPosition): Generator<FoundRow> {
   const mayWant = filtersFor(batch, filters);
   if (mayWant.length === 0) return;
   const { seq } = batch;
   const read = seq === after.seq ? after.index : -1;
   for (const [index, details] of readDetails(batch.text).entries()) {
     if (index <= read) continue;
-    const wanted = mayWant.filter(({ filter }) => isWanted(details, filter, seq));
-    if (wanted.length === 0) continue;
-    const placesOf = new Map<string, number[]>();
-    for (const { filter, place } of wanted) {
-      const text = showRow(details, filter);
-      const places = placesOf.get(text) ?? [];
-      placesOf.set(text, places);
-      places.push(place);
-    }
-    for (const [text, filters] of placesOf) yield { seq, index, filters, text };
+    const wantedBy = mayWant.filter(({ filter }) => isWanted(details, filter, seq));
+    if (wantedBy.length > 0) yield { seq, index, details, wantedBy };
   }
+}
+
+/** A row as the readers of each filter see it. */
+function* showFound({ seq, index, details, wantedBy }: FoundRow): Generator<TailRow> {
+  const placesOf = new Map<string, number[]>();
+  for (const { filter, place } of wantedBy) {
+    const text = showRow(details, filter);
+    const places = placesOf.get(text) ?? [];
+    placesOf.set(text, places);
+    places.push(place);
+  }
+  for (const [text, filters] of placesOf) yield { seq, index, filters, text };
+}
+
+const traceKey = (workspaceId: string | null, traceId: string): string => JSON.stringify([workspaceId, traceId]);
+
+/** Leaves out the filters of rows whose trace does not have the feedback that they want. */
+async function withRatings(store: LogTailStore, rows: readonly FoundRow[]): Promise<readonly FoundRow[]> {
+  const means = new Map<string, Map<string, number>>();
+  for (const organisationId of organisationsThatRate(rows)) {
+    const rated = rows.filter(
+      ({ details, wantedBy }) => details.organisation_id === organisationId && isRated(wantedBy),
+    );
+    const traces = rated.flatMap(({ details: { workspace_id: workspaceId, trace_id: traceId } }) =>
+      workspaceId === null ? [] : [{ workspaceId, traceId }],
+    );
+    const found = await store.readRatings({ organisationId, workspaceId: null }, traces);
+    means.set(
+      organisationId,
+      new Map(found.map(({ workspaceId, traceId, mean }) => [traceKey(workspaceId, traceId), mean])),
+    );
+  }
+  if (means.size === 0) return rows;
+  return rows.map((row) => {
+    const { organisation_id, workspace_id, trace_id } = row.details;
+    const mean = means.get(organisation_id)?.get(traceKey(workspace_id, trace_id)) ?? Number.NaN;
+    return { ...row, wantedBy: row.wantedBy.filter(({ filter }) => meetsRating(mean, filter)) };
+  });
+}
+
+const isRated = (wantedBy: readonly Hinted[]): boolean => wantedBy.some(({ filter }) => filter.terms.rating);
+
+function organisationsThatRate(rows: readonly FoundRow[]): Set<string> {
+  return new Set(rows.filter(({ wantedBy }) => isRated(wantedBy)).map(({ details }) => details.organisation_id));
+}
+
+/** @param mean NaN without feedback. */
+function meetsRating(mean: number, { terms: { rating } }: TailFilter): boolean {
+  if (!rating) return true;
+  const { least = -10, most = 10 } = rating;
+  return mean >= least && mean <= most;
 }
 
 /** Reads the next rows of the log. */
@@ -125,10 +174,16 @@ export async function readTailPage(store: LogTailStore, { after, filters }: Tail
   const end = { seq: Math.max(after.seq, lastSeq), index: wholeBatch };
   if (!first || !last) return { end, hasMore, rows: [] };
   const hinted = filters.map((filter, place): Hinted => ({ filter, place, hints: hintsOf(filter) }));
-  const rows: TailRow[] = [];
+  const found: FoundRow[] = [];
   const pause = createPause();
   for (const batch of await store.readTexts(filters, { firstSeq: first.seq, lastSeq: last.seq })) {
-    rows.push(...rowsOf(batch, hinted, after));
+    found.push(...rowsOf(batch, hinted, after));
+    const wait = pause();
+    if (wait) await wait;
+  }
+  const rows: TailRow[] = [];
+  for (const row of await withRatings(store, found)) {
+    rows.push(...showFound(row));
     const wait = pause();
     if (wait) await wait;
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GroupRun, groupings, readGroupQuery } from "../../src/admin/analytics/groups.ts";
 import { StringCollector } from "../../src/lib/columns.ts";
-import type { RowBlock } from "../../src/log-index/scan-rows.ts";
+import type { RowBlock } from "../../src/log-index/row-block.ts";
 
 const grouping = groupings.users ?? { summary: "", value: "" };
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { mintApiKey } from "../../src/auth/api-key.ts";
+import { call, done } from "../support/control.ts";
 import {
   adminKey,
   chat,
@@ -86,7 +87,26 @@ test("GET /v1/logs/tail chooses rows as lists do", async () => {
     "from=2001-01-01",
     "to=2001-01-01",
     "model=model-a&status=200",
+    "status_code=429,404",
+    "trace_id=f1,f2,f9",
+    "ai_org_model=echo__model-a",
+    "ai_model=model-a",
+    "metadata=%7B%22team%22%3A%22red%22%7D",
+    "total_units_min=1",
+    "cost_max=0",
+    `api_key_ids=${secondKeyId},x`,
+    "span_id=none",
+    "weighted_feedback_min=2",
+    "weighted_feedback_max=1",
+    "time_of_generation_min=2001-01-01T00:00:00Z",
   ];
+  for (const [trace_id, value] of [
+    ["f1", 4],
+    ["f1", 2],
+    ["f2", -3],
+  ] as const) {
+    await done(call(gateway, "POST /feedback", { key: workspaceKey, body: { trace_id, value } }));
+  }
   const tails = await Promise.all(queries.map((query) => followLog(gateway, query)));
   await send("f1", {}, gateway, "model-a");
   await send("f2", { "x-gateway-echo-status": "429" }, gateway, "model-a");
@@ -109,6 +129,8 @@ test("GET /v1/logs/tail chooses rows as lists do", async () => {
   );
   assert.deepEqual(seen.slice(0, 5), [6, 4, 1, 2, 1]);
   assert.deepEqual([seen[7], seen[8], seen[13], seen[14], seen[15]], [1, 1, 2, 1, 1]);
+  assert.deepEqual(seen.slice(20, 25), [1, 2, 2, 2, 2]);
+  assert.deepEqual([seen[27], ...seen.slice(28)], [1, 0, 1, 1, 6]);
   for (const tail of tails) await tail.close();
 });
 

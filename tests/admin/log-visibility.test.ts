@@ -168,8 +168,12 @@ for (const [field, gone, filter] of [
   ["trace_id", ["/trace_id", "/metrics/trace_id"], "trace_id=x"],
   ["request", ["/request"], undefined],
   ["response", ["/response"], undefined],
-  ["cost", ["/cost", "/metrics/cost"], undefined],
-  ["total_units", ["/usage", "/metrics/total_units"], undefined],
+  ["cost", ["/cost", "/metrics/cost"], "cost_max=1"],
+  ["total_units", ["/usage", "/metrics/total_units"], "total_units_min=1"],
+  ["req_units", ["/usage", "/metrics/req_units"], "prompt_token_min=1"],
+  ["res_units", ["/usage", "/metrics/res_units"], "completion_token_max=9"],
+  ["config", ["/metrics/config"], "configs=x"],
+  ["prompt_slug", ["/metrics/prompt_slug"], "prompt_slug=x"],
   ["request_url", ["/path", "/request/url", "/metrics/request_url"], undefined],
   ["response_time", ["/duration_ms", "/response/responseTime", "/metrics/response_time"], undefined],
 ] as const) {
@@ -193,6 +197,8 @@ for (const [field, gone, filter] of [
       if (filter === undefined) continue;
       const refused = await call(gateway, `GET /logs?${filter}`, { key });
       assert.deepEqual([refused.status, Reflect.get(Object(refused.body.error), "param")], [403, field]);
+      const followed = await call(gateway, `GET /logs/tail?${filter}`, { key });
+      assert.deepEqual([followed.status, Reflect.get(Object(followed.body.error), "param")], [403, field]);
     }
   });
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { mintApiKey } from "../../src/auth/api-key.ts";
+import { call } from "../support/control.ts";
 import {
   adminKey,
   chat,
@@ -102,6 +103,26 @@ for (const [query, wanted] of [
   ["model=model-a&status=200", "ca"],
   [`model=model-a&status=200&api_key_id=${secondKeyId}`, "c"],
   ["limit=100", "hgfdcba"],
+  ["status_code=429,400", "hd"],
+  ["status_code=429&status=200", ""],
+  ["trace_id=a,b,%20d", "dba"],
+  ["ai_model=model-a,model-b", "fdcba"],
+  ["ai_org_model=echo__model-a", "fdca"],
+  ["ai_org_model=echo__model-b,openai__model-a", "b"],
+  ["ai_org_model=openai__model-a", ""],
+  [`api_key_ids=${secondKeyId},other`, "gc"],
+  ["time_of_generation_min=2026-01-15T12:00:04Z", "hgfd"],
+  ["time_of_generation_min=2026-01-15T12:00:04Z&to=2026-01-15T12:00:06Z", "d"],
+  ["total_units_min=1&total_units_max=1000", "gcba"],
+  ["prompt_token_min=1000000", ""],
+  ["completion_token_max=0", ""],
+  ["virtual_keys=none", ""],
+  ["configs=none", ""],
+  ["prompt_slug=none", ""],
+  ["span_id=none", ""],
+  ["weighted_feedback_min=-10", ""],
+  ["metadata=%7B%7D", "hgfdcba"],
+  ["metadata=%7B%22absent%22%3A1%7D", ""],
 ] as const) {
   test(`GET /v1/logs?${query} finds "${wanted}"`, async () => {
     assert.equal(traces((await listLogs(gateway, query)).data), wanted);
@@ -110,6 +131,15 @@ for (const [query, wanted] of [
 
 for (const [query, name] of [
   ["limit=0", "limit"],
+  ["status_code=abc", "status_code"],
+  ["cost_min=x", "cost_min"],
+  ["total_units_min=1.5", "total_units_min"],
+  ["total_units_max=1&total_units_min=2", "total_units_max"],
+  ["weighted_feedback_max=11", "weighted_feedback_max"],
+  ["metadata=x", "metadata"],
+  ["ai_org_model=echo", "ai_org_model"],
+  [`trace_id=${"a,".repeat(1_001)}`, "trace_id"],
+  ["time_of_generation_max=2025-01-01T00:00:00Z&time_of_generation_min=2026-01-01T00:00:00Z", "time_of_generation_max"],
   ["unknown=1", "unknown"],
   ["organisation_id=anything", "organisation_id"],
   ["traceid=a", "traceid"],
@@ -143,7 +173,7 @@ for (const [query, name] of [
     const body = await readJson<{ error: { param: string; message: string } }>(response);
     assert.equal(response.status, 400);
     assert.equal(body.error.param, name);
-    assert.match(body.error.message, /(?:it must be|: use) /);
+    assert.match(body.error.message, /(?:must (?:be|not be|have)|: use) /);
   });
 }
 
@@ -340,3 +370,20 @@ test("rows of versions that stored no cost are shown without one", async () => {
   const [row] = (await listLogs(gateway, "trace_id=old")).data;
   assert.deepEqual([row?.cost, row?.cost_currency, row?.usage?.input_tokens], [null, "USD", 2]);
 });
+
+test("GET /v1/logs?workspace_slug= shows an admin key one workspace, and its cursors belong to it", async () => {
+  const list = (query: string) => call<LogPage>(gateway, `GET /logs?${query}`, { key: adminKey });
+  const first = await list("workspace_slug=default&limit=1");
+  assert.equal(first.body.data.length, 1);
+  const cursor = first.body.next_cursor ?? "";
+  const next = await list(`workspace_slug=default&limit=1&cursor=${cursor}`);
+  assert.equal(next.status, 200);
+  assert.notEqual(next.body.data[0]?.id, first.body.data[0]?.id);
+  assert.equal((await list(`limit=1&cursor=${cursor}`)).status, 400);
+  assert.equal((await list("workspace_slug=another")).status, 403);
+});
+
+interface LogPage {
+  data: { id: string }[];
+  next_cursor: string | null;
+}

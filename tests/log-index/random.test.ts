@@ -1,20 +1,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { feedbackTest, readFeedback } from "../../src/admin/analytics/trace-feedback.ts";
+import { readLogFilter } from "../../src/admin/log-filter.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
+import { createFeedbackStore } from "../../src/db/stores/feedback.ts";
 import { createIndexStores } from "../../src/db/stores/log-index.ts";
 import type { LogScope } from "../../src/db/stores/log-scope.ts";
 import { createLogSealingStore } from "../../src/db/stores/log-sealing.ts";
+import { createLogTailStore } from "../../src/db/stores/log-tail.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory, firstIdOf } from "../../src/lib/ids.ts";
 import type { Condition } from "../../src/log-index/conditions.ts";
 import { digestOfId, metadataField } from "../../src/log-index/fields.ts";
 import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
+import { meetsTerms } from "../../src/log-index/row-test.ts";
 import { scanRows } from "../../src/log-index/scan-rows.ts";
 import { LogSealer } from "../../src/log-index/sealer.ts";
+import { readTailPage, type TailFilter } from "../../src/log-tail/page.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { createRandom } from "../support/gateway.ts";
 import { createLogReader } from "../support/log-lists.ts";
+import { type Rating, randomMembers, randomQuery, randomRating } from "../support/log-queries.ts";
 import { plainDetails } from "../support/log-record.ts";
 import { rounds, sampleSeed } from "../support/sample.ts";
 
@@ -48,6 +55,7 @@ interface Filter {
 /** Random rows and queries, the same for a seed. */
 class World {
   readonly random: () => number;
+  readonly ratings: Rating[] = [];
   now = Date.UTC(2026, 0, 1);
   readonly createId: () => string;
   readonly ids: string[] = [];
@@ -57,13 +65,9 @@ class World {
     this.createId = createIdFactory(() => this.now);
   }
 
-  below(count: number): number {
-    return Math.floor(this.random() * count);
-  }
+  readonly below = (count: number): number => Math.floor(this.random() * count);
 
-  pick<Item>(items: readonly Item[]): Item {
-    return items[this.below(items.length)] as Item; // none of the lists is empty
-  }
+  readonly pick = <Item>(items: readonly Item[]): Item => items[this.below(items.length)] as Item; // none of the lists is empty
 
   /** Mostly a new id; sometimes one of long ago, as of a long stream, or one that exists. */
   id(): string {
@@ -98,6 +102,7 @@ class World {
       duration_ms: this.below(100_000) / 100,
       error: this.pick([null, { type: "x", code: null, message: "m" }, { type: "x", code: "c", message: "m" }]),
     };
+    Object.assign(row, randomMembers(this));
     // a few rows fill what is read together
     if (this.below(20) === 0) row.upstream_url = `https://host.test/${"x".repeat(40_000)}`;
     if (this.below(3) === 0) row.user_id = `user ${this.below(3)}`;
@@ -260,6 +265,62 @@ async function compareLists(
   }
 }
 
+/** Stores feedback of a trace. */
+async function rate(world: World, database: Database): Promise<void> {
+  const rating = randomRating(world, scopes);
+  world.ratings.push(rating);
+  const { organisationId, workspaceId } = rating;
+  const row = { ...rating, id: crypto.randomUUID(), apiKeyId: "k", metadata: {}, createdAt: 1, lastUpdatedAt: 1 };
+  await createFeedbackStore(database).add({ organisationId, workspaceId }, [row]);
+}
+
+/** Rows that the tail sends by a filter, of all that are stored. */
+async function readFollowed(database: Database, filter: TailFilter): Promise<string[]> {
+  const store = createLogTailStore(database);
+  const ids: string[] = [];
+  for (let [after, hasMore] = [{ seq: 0, index: 0xffff }, true]; hasMore; ) {
+    const page = await readTailPage(store, { after, filters: [filter] });
+    ids.push(...page.rows.map(({ text }) => JSON.parse(text).id));
+    [after, hasMore] = [page.end, page.hasMore];
+  }
+  return [...new Set(ids)].sort().reverse();
+}
+
+/** Compares a random query of a list, and of the tail, with a scan over all rows. */
+async function compareQueries(
+  world: World,
+  { stored, removed, database }: { stored: readonly StoredRow[]; removed: RemovedRows; database: Database },
+  readers: readonly ReturnType<typeof createLogReader>[],
+): Promise<number> {
+  const scope = world.pick(scopes);
+  const { text, isMet } = randomQuery(world, world.ratings);
+  const { terms, tests, conditions, lower, upper } = readLogFilter(new URLSearchParams(text), undefined);
+  const rated = terms.rating
+    ? [feedbackTest(await readFeedback(createFeedbackStore(database), scope), terms.rating)]
+    : [];
+  const filters = [{ condition: conditions[0] as Condition, isMet }]; // only the second member is used
+  const query = { lower, conditions, tests: [...tests, ...rated], limit: world.pick([2, 7, 60]) };
+  const wanted = slowList(
+    stored.filter((row) => removed.isShown(row)),
+    scope,
+    filters,
+  );
+  for (const reader of readers) assert.deepEqual(await reader.listAll(scope, query), wanted, text);
+  for (const { details } of stored) if (isMet(details)) assert.ok(meetsTerms(details, terms), text);
+  // the tail does not hide what is past its retention: it is written long before
+  const followed = await readFollowed(database, {
+    ...scope,
+    lower,
+    upper,
+    conditions,
+    terms,
+    content: true,
+    denied: [],
+  });
+  assert.deepEqual(followed, slowList(stored, scope, filters), text);
+  return wanted.length;
+}
+
 for (let round = 0; round < rounds(8); round++) {
   const seed = sampleSeed * 1_000 + round;
   test(`lists and scans through the index are those of a slow filter over all rows (seed ${seed})`, async () => {
@@ -273,6 +334,7 @@ for (let round = 0; round < rounds(8); round++) {
     const removed = new RemovedRows();
     // one that keeps nothing in memory, and one that keeps all
     const readers = [createLogReader(database, 0), createLogReader(database, 2 ** 26)];
+    let found = 0;
     for (let step = 0; step < 50; step++) {
       const action = world.below(20);
       if (action < 11) await appendBatch(world, database);
@@ -285,7 +347,10 @@ for (let round = 0; round < rounds(8); round++) {
       while (await sealer.run(Number.POSITIVE_INFINITY));
       const stored = await readStored(database);
       for (let list = 0; list < 2; list++) await compareLists(world, { stored, removed }, readers);
+      if (step % 3 === 0) await rate(world, database);
+      if (step % 2 === 0) found += await compareQueries(world, { stored, removed, database }, readers);
     }
+    assert.ok(found > 0, "no query found a row");
     await database.close();
   });
 }

@@ -27,7 +27,7 @@ const filterOf = (organisationId: string, changes: Partial<TailFilter> = {}): Ta
   workspaceId: "w",
   lower: "",
   upper: "~",
-  traceId: null,
+  terms: {},
   conditions: [],
   content: true,
   denied: [],

@@ -20,8 +20,8 @@ export interface ListQuery extends Partial<RowQuery> {
 export function createLogReader(database: Database, cacheBytes = 2 ** 20) {
   const segments = createLogSegmentStore(database);
   const index = new LogIndex(segments, cacheBytes);
-  const find = (scope: LogScope, { lower = "", upper = "~", conditions = [], limit }: ListQuery) =>
-    findRows(index, scope, { lower, upper, conditions, limit });
+  const find = (scope: LogScope, { lower = "", upper = "~", conditions = [], tests = [], limit }: ListQuery) =>
+    findRows(index, scope, { lower, upper, conditions, tests, limit });
   return {
     index,
     find,

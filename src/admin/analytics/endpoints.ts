@@ -4,11 +4,13 @@ import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { createPause } from "../../lib/pace.ts";
 import { type FieldName, metadataField } from "../../log-index/fields.ts";
 import { pointsBetween, startOfPoint, widthOf } from "../../log-index/measures.ts";
-import { type RowBlock, scanRows } from "../../log-index/scan-rows.ts";
+import type { RowBlock } from "../../log-index/row-block.ts";
+import { scanRows } from "../../log-index/scan-rows.ts";
 import { CacheSummary, type GraphName, graphResponses, groupResponse } from "../../schemas/analytics.ts";
 import { defineRead } from "../core/endpoint.ts";
 import { readPage } from "../core/request.ts";
-import { type AnalyticsCall, commonParameters, readFeedbackBounds, readRequestFilter, readScope } from "./filters.ts";
+import { readScope } from "../core/row-filters.ts";
+import { type AnalyticsCall, commonParameters, readRequestFilter } from "./filters.ts";
 import { graphs } from "./graphs.ts";
 import { type Grouping, GroupRun, groupings, groupParameters, readGroupQuery } from "./groups.ts";
 import { visitParts } from "./sums.ts";
@@ -36,14 +38,12 @@ interface Requests {
  */
 async function readRequests(call: AnalyticsCall, needs: Needs): Promise<Requests> {
   const { query, context } = call;
-  const { tests, testedFields, conditions, from, to, ...range } = readRequestFilter(query);
-  const bounds = readFeedbackBounds(query);
+  const { tests, terms, conditions, from, to, ...range } = readRequestFilter(query);
   const scope = await readScope(call, needs.widest ?? "workspace");
   const own = await readOwnRows(context);
   const { services } = context;
-  const feedback = needs.readsFeedback || bounds ? await readFeedback(services.feedback, scope) : undefined;
-  const withBounds = bounds && feedback ? [...tests, feedbackTest(feedback, bounds)] : tests;
-  const forBounds: FieldName[] = bounds ? ["trace", "workspace"] : [];
+  const feedback = needs.readsFeedback || terms.rating ? await readFeedback(services.feedback, scope) : undefined;
+  const rated = terms.rating && feedback ? [feedbackTest(feedback, terms.rating)] : [];
   return {
     from,
     to,
@@ -55,8 +55,8 @@ async function readRequests(call: AnalyticsCall, needs: Needs): Promise<Requests
         {
           ...range,
           conditions: [...conditions, ...own],
-          tests: withBounds,
-          fields: [...new Set<FieldName>(["part", ...fields, ...testedFields, ...forBounds])],
+          tests: [...tests, ...rated],
+          fields: [...new Set<FieldName>(["part", ...fields])],
         },
         (block) => visitParts(block, visit),
       ),

@@ -1,5 +1,5 @@
 import { meanOf } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/scan-rows.ts";
+import type { RowBlock } from "../../log-index/row-block.ts";
 import { Interned, Sums } from "./sums.ts";
 import type { FeedbackIndex, TraceFeedback } from "./trace-feedback.ts";
 

@@ -1,6 +1,6 @@
 import type { FieldName } from "../../log-index/fields.ts";
 import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/scan-rows.ts";
+import type { RowBlock } from "../../log-index/row-block.ts";
 import type { GraphName } from "../../schemas/analytics.ts";
 import { feedbackGraphs } from "./feedback-graphs.ts";
 import { CountsByNumber, failuresOf, Interned, NumberSets, type Places, Sums, toCents } from "./sums.ts";

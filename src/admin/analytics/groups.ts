@@ -1,8 +1,8 @@
 import type { StringFieldName } from "../../log-index/fields.ts";
 import type { Pause } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/scan-rows.ts";
+import type { RowBlock } from "../../log-index/row-block.ts";
 import { type Page, readChoice, readPage, refuseField } from "../core/request.ts";
-import { readItems } from "./filters.ts";
+import { readItems } from "../core/row-filters.ts";
 import {
   collectFigures,
   createMeasures,

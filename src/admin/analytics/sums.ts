@@ -1,4 +1,4 @@
-import type { RowBlock } from "../../log-index/scan-rows.ts";
+import type { RowBlock } from "../../log-index/row-block.ts";
 
 /** For each row of a block the place of what it counts for: a point of a graph, or a group. */
 export type Places = Uint32Array;

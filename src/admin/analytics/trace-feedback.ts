@@ -2,7 +2,7 @@ import type { FeedbackStore, TraceRating } from "../../db/stores/feedback.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { giveWay } from "../../lib/pace.ts";
 import { digestOfId } from "../../log-index/fields.ts";
-import type { RowBlock, RowTest } from "../../log-index/scan-rows.ts";
+import type { RowBlock, RowTest } from "../../log-index/row-block.ts";
 
 /** All feedback of one trace. */
 export interface TraceFeedback {
@@ -68,14 +68,17 @@ export function feedbackTest(
   index: FeedbackIndex,
   { least = -10, most = 10 }: { least?: number | undefined; most?: number | undefined },
 ): RowTest {
-  return (block) => {
-    const feedbackOf = index.of(block);
-    return (place) => {
-      const found = feedbackOf(place);
-      if (!found) return false;
-      const mean = found.weighted / found.values.length;
-      return mean >= least && mean <= most;
-    };
+  return {
+    fields: ["trace", "workspace"],
+    of(block) {
+      const feedbackOf = index.of(block);
+      return (place) => {
+        const found = feedbackOf(place);
+        if (!found) return false;
+        const mean = found.weighted / found.values.length;
+        return mean >= least && mean <= most;
+      };
+    },
   };
 }
 

@@ -3,15 +3,17 @@ import type { LogScope } from "../../db/stores/log-scope.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Condition } from "../../log-index/conditions.ts";
 import type { IndexScope, LogIndex } from "../../log-index/log-index.ts";
+import { meetsTerms } from "../../log-index/row-test.ts";
 import { scanRows } from "../../log-index/scan-rows.ts";
-import type { ExportedField, ExportFilters } from "../../schemas/log-exports.ts";
+import type { ExportFilters } from "../../schemas/log-exports.ts";
 import { maxExportedRows } from "../../schemas/log-exports.ts";
 import type { LogDetails } from "../../schemas/logs.ts";
-import { readFeedbackBounds, readItems, readRequestFilter } from "../analytics/filters.ts";
+import { readRequestFilter } from "../analytics/filters.ts";
 import { feedbackTest, readFeedback, readTraceMeans } from "../analytics/trace-feedback.ts";
+import { findDeniedFilter } from "../core/row-filters.ts";
 
 /** What has another meaning in a query than the other filters. */
-const notInQuery = new Set(["workspace_slug", "page_size", "current_page", "ai_model"]);
+const notInQuery = new Set(["workspace_slug", "page_size", "current_page"]);
 
 /** Filters as a query of analytics, whose rules hold here too. */
 function toQuery(filters: ExportFilters, now: number): URLSearchParams {
@@ -25,32 +27,9 @@ function toQuery(filters: ExportFilters, now: number): URLSearchParams {
   return query;
 }
 
-/** The fields of rows that filters look at, by the filter. The rest are about none that can be denied. */
-const fieldsOfFilters: Partial<Record<keyof ExportFilters, readonly ExportedField[]>> = {
-  total_units_min: ["total_units"],
-  total_units_max: ["total_units"],
-  cost_min: ["cost"],
-  cost_max: ["cost"],
-  prompt_token_min: ["req_units"],
-  prompt_token_max: ["req_units"],
-  completion_token_min: ["res_units"],
-  completion_token_max: ["res_units"],
-  status_code: ["response_status_code"],
-  ai_model: ["ai_model"],
-  ai_org_model: ["ai_org", "ai_model"],
-  virtual_keys: ["ai_org"],
-  configs: ["config"],
-  trace_id: ["trace_id"],
-  prompt_slug: ["prompt_slug"],
-  metadata: ["metadata"],
-};
-
 /** The first filter that would reveal a denied field. */
 export function deniedExportFilter(filters: ExportFilters, denied: ReadonlySet<string>) {
-  return Object.entries(fieldsOfFilters)
-    .filter(([filter]) => filters[filter as keyof ExportFilters] != null) // the names of the table
-    .flatMap(([filter, fields]) => fields.map((field) => ({ filter, field })))
-    .find(({ field }) => denied.has(field));
+  return findDeniedFilter((filter) => filters[filter as keyof ExportFilters] != null, denied); // others are absent
 }
 
 /** The rows that an export is about. */
@@ -68,14 +47,6 @@ interface ExportQuery {
   readTest(feedback: FeedbackStore, scope: LogScope): Promise<(row: LogDetails) => boolean>;
 }
 
-const textsOf = (value: unknown, name: string): ReadonlySet<string> | undefined => {
-  const items = readItems(
-    new URLSearchParams(value === null || value === undefined ? [] : [[name, String(value)]]),
-    name,
-  );
-  return items && new Set(items);
-};
-
 /**
  * Reads the filters of an export.
  *
@@ -84,14 +55,9 @@ const textsOf = (value: unknown, name: string): ReadonlySet<string> | undefined 
  */
 export function readExportQuery(filters: ExportFilters, userId: string | null, now: number): ExportQuery {
   const query = toQuery(filters, now);
-  const { lower, upper, conditions: read, tests, testedFields } = readRequestFilter(query);
-  const bounds = readFeedbackBounds(query);
-  const models = textsOf(filters.ai_model, "ai_model");
-  const pairs = textsOf(filters.ai_org_model, "ai_org_model");
-  const traces = textsOf(filters.trace_id, "trace_id");
-  const spans = textsOf(filters.span_id, "span_id");
+  const { lower, upper, conditions: read, tests, terms } = readRequestFilter(query);
+  const { rating: bounds } = terms;
   const conditions: Condition[] = [...read];
-  if (models) conditions.push({ field: "model", oneOf: models });
   if (userId !== null) conditions.push({ field: "user", oneOf: new Set([userId]) });
   const limit = filters.page_size ?? maxExportedRows;
   return {
@@ -109,7 +75,7 @@ export function readExportQuery(filters: ExportFilters, userId: string | null, n
         upper,
         conditions,
         tests: [...tests, ...rated],
-        fields: [...testedFields, "trace", "workspace"] as const,
+        fields: [],
       };
       await scanRows(index, scope, scan, ({ length }) => {
         rows += length;
@@ -119,14 +85,9 @@ export function readExportQuery(filters: ExportFilters, userId: string | null, n
     async readTest(feedback, scope) {
       const means = bounds && (await readTraceMeans(feedback, scope));
       const { least = -10, most = 10 } = bounds ?? {};
-      return ({ provider, model, trace_id, span_id, workspace_id }) => {
-        const mean = means?.(workspace_id, trace_id);
-        return (
-          (!pairs || pairs.has(`${provider}__${model}`)) &&
-          (!traces || traces.has(trace_id)) &&
-          (!spans || (span_id !== null && spans.has(span_id))) &&
-          (!means || (mean !== undefined && mean >= least && mean <= most))
-        );
+      return (row) => {
+        const mean = means?.(row.workspace_id, row.trace_id);
+        return meetsTerms(row, terms) && (!means || (mean !== undefined && mean >= least && mean <= most));
       };
     },
   };

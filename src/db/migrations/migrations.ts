@@ -287,4 +287,10 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `log_exports_work` ON `log_exports` (`status`,`lease_until`);",
     ],
   },
+  {
+    id: "0021_feedback_by_trace",
+    statements: [
+      "CREATE INDEX `feedback_by_trace` ON `feedback` (`organisation_id`,`workspace_id`,`trace_id`);",
+    ],
+  },
 ];

@@ -123,4 +123,5 @@ export const schema: readonly string[] = [
   "CREATE TABLE `log_exports` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`description` text,\n\t`filters` text NOT NULL,\n\t`requested_data` text NOT NULL,\n\t`status` text NOT NULL,\n\t`failure` text,\n\t`created_by` text NOT NULL,\n\t`user_id` text,\n\t`total` integer DEFAULT 0 NOT NULL,\n\t`file_id` text,\n\t`cursor` text DEFAULT '' NOT NULL,\n\t`skipped` integer DEFAULT 0 NOT NULL,\n\t`written` integer DEFAULT 0 NOT NULL,\n\t`bytes` integer DEFAULT 0 NOT NULL,\n\t`failures` integer DEFAULT 0 NOT NULL,\n\t`turn` integer DEFAULT 0 NOT NULL,\n\t`lease_owner` text,\n\t`lease_until` integer DEFAULT 0 NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL\n)",
   "CREATE INDEX `log_exports_tenant` ON `log_exports` (`organisation_id`,`workspace_id`,`created_at`)",
   "CREATE INDEX `log_exports_work` ON `log_exports` (`status`,`lease_until`)",
+  "CREATE INDEX `feedback_by_trace` ON `feedback` (`organisation_id`,`workspace_id`,`trace_id`)",
 ];

@@ -11,6 +11,16 @@ export interface BatchText extends LogScope {
   readonly text: string;
 }
 
+/** A trace of a workspace. */
+interface TraceOf {
+  readonly workspaceId: string;
+  readonly traceId: string;
+}
+
+interface TraceMean extends TraceOf {
+  readonly mean: number;
+}
+
 /** What those who follow the log read. */
 export interface LogTailStore {
   /** Number of the newest batch of all tenants; 0 without any. */
@@ -19,6 +29,8 @@ export interface LogTailStore {
   readSizes(scopes: readonly LogScope[], afterSeq: number, limit: number): Promise<BatchSize[]>;
   /** The same batches with their rows. */
   readTexts(scopes: readonly LogScope[], range: BatchRange): Promise<BatchText[]>;
+  /** Means of value times weight of the feedback of some traces; those without feedback are left out. */
+  readRatings(scope: LogScope, traces: readonly TraceOf[]): Promise<TraceMean[]>;
 }
 
 /** The condition on the tenants: their organisations, unless there is one scope. */
@@ -38,6 +50,10 @@ function toText({ seq, organisation_id, workspace_id, details }: Row): BatchText
   };
 }
 
+const ratingsSql = `SELECT workspace_id, trace_id, avg(value * weight) AS mean FROM feedback
+  WHERE organisation_id = ? AND (workspace_id, trace_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))
+  GROUP BY workspace_id, trace_id`;
+
 /** The store over libSQL. */
 export function createLogTailStore(database: Database): LogTailStore {
   return {
@@ -46,6 +62,15 @@ export function createLogTailStore(database: Database): LogTailStore {
       return Number(rows[0]?.newest ?? 0);
     },
     readSizes: (scopes, afterSeq, limit) => readSizes(database, conditionOf(scopes), { afterSeq, limit }),
+    async readRatings({ organisationId }, traces) {
+      const pairs = traces.map(({ workspaceId, traceId }) => [workspaceId, traceId]);
+      const { rows } = await database.read({ sql: ratingsSql, args: [organisationId, JSON.stringify(pairs)] });
+      return rows.map(({ workspace_id, trace_id, mean }) => ({
+        workspaceId: String(workspace_id),
+        traceId: String(trace_id),
+        mean: Number(mean),
+      }));
+    },
     readTexts: async (scopes, range) => (await selectBatches(database, conditionOf(scopes), range)).map(toText),
   };
 }

@@ -22,6 +22,7 @@ export const feedback = sqliteTable(
   (table) => [
     index("feedback_by_workspace").on(table.organisationId, table.workspaceId),
     index("feedback_by_time").on(table.createdAt),
+    index("feedback_by_trace").on(table.organisationId, table.workspaceId, table.traceId),
   ],
 );
 export type FeedbackRow = typeof feedback.$inferSelect;

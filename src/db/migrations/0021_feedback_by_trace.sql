@@ -1,0 +1,1 @@
+CREATE INDEX `feedback_by_trace` ON `feedback` (`organisation_id`,`workspace_id`,`trace_id`);
