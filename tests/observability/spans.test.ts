@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, test } from "node:test";
+import { bytesField, numberField } from "../../src/lib/protobuf.ts";
 import { SpanExporter } from "../../src/observability/otlp/exporter.ts";
 import { defaultOtlp, type OtlpSettings } from "../../src/observability/otlp/settings.ts";
 import type { TracedRow } from "../../src/observability/otlp/spans.ts";
@@ -314,6 +315,47 @@ for (const status of [429, 502, 503, 504]) {
     assert.deepEqual([read("gateway_otlp_failures_total"), read("gateway_otlp_requests_dropped_total")], [2, 0]);
     assert.equal(warnings.length, 1);
     await exporter.close();
+  });
+}
+
+const partialJson = '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too\\nold"}}';
+const partialBinary = new Uint8Array(bytesField(1, [...numberField(1, 2), ...bytesField(2, "too\nold")]));
+for (const [name, body, contentType, rejected] of [
+  ["JSON", partialJson, "application/json", 2],
+  ["Protocol Buffers", partialBinary, "application/x-protobuf", 2],
+  ["JSON with a number", '{"partialSuccess":{"rejectedSpans":2,"errorMessage":"too\\nold"}}', "application/json", 2],
+  ["more than were sent", '{"partialSuccess":{"rejectedSpans":"99","errorMessage":"too old"}}', "application/json", 3],
+  ["a warning alone", '{"partialSuccess":{"errorMessage":"too old"}}', "application/json", 0],
+] as const) {
+  test(`spans that a collector rejects in a response with 200 are counted and told once: ${name}`, async () => {
+    const collector = await collect(() => ({ status: 200, headers: { "content-type": contentType }, body }));
+    const { exporter, warnings, read } = exporterTo(collector, { maxBatch: 3 });
+    exporter.add(["1", "2", "3"].map((id) => rowOf(id)));
+    await eventually(() => collector.requests.length === 1, "the spans arrive");
+    exporter.add(["4", "5", "6"].map((id) => rowOf(id)));
+    await exporter.close();
+    assert.equal(collector.requests.length, 2);
+    const counts = ["exported", "rejected"].map((kind) => read(`gateway_otlp_spans_${kind}_total`));
+    assert.deepEqual(counts, [6 - 2 * rejected, 2 * rejected]);
+    assert.deepEqual([read("gateway_otlp_failures_total"), read("gateway_otlp_requests_dropped_total")], [0, 0]);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0] ?? "", /too.old/);
+  });
+}
+
+for (const body of [
+  "",
+  "{",
+  '{"partialSuccess":7}',
+  "x".repeat(200_000),
+  '{"partialSuccess":{"rejectedSpans":"-1"}}',
+]) {
+  test(`a response with 200 that says nothing means that all were taken: ${body.slice(0, 40)}`, async () => {
+    const collector = await collect(() => ({ status: 200, body }));
+    const { exporter, warnings, read } = exporterTo(collector);
+    exporter.add([rowOf("1")]);
+    await exporter.close();
+    assert.deepEqual([read("gateway_otlp_spans_exported_total"), warnings.length], [1, 0]);
   });
 }
 

@@ -109,6 +109,8 @@ function toSpans({ resourceSpans }: ExportRequest): CollectedSpan[] {
 export interface CollectorAnswer {
   status: number;
   headers?: Record<string, string>;
+  /** Body of the response; without it an empty one in JSON. */
+  body?: string | Uint8Array;
   /** It never responds. */
   hangs?: boolean;
 }
@@ -138,10 +140,10 @@ export async function startCollector(
       const isJson = request.headers["content-type"] === "application/json";
       const spans = toSpans(isJson ? JSON.parse(bytes.toString()) : decodeBinary(bytes));
       requests.push({ path: request.url ?? "", headers: request.headers, spans, text: bytes.toString("latin1") });
-      const { status, headers, hangs } = answer(requests.length);
+      const { status, headers, hangs, body: text = "{}" } = answer(requests.length);
       if (hangs) return;
       if (status === 200) accepted.push(...spans);
-      response.writeHead(status, { "content-type": "application/json", ...headers }).end("{}");
+      response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
     });
   });
   return { url: server.url, requests, spans: accepted, close: server.close };

@@ -1,9 +1,11 @@
+import { readBeginning } from "../../lib/body.ts";
 import { startTimer } from "../../lib/clock.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import type { Family } from "../exposition.ts";
 import { toSingle } from "../exposition.ts";
 import { toJsonRequest } from "./json.ts";
 import { toProtobufRequest } from "./protobuf.ts";
+import { type PartialSuccess, readPartialSuccess } from "./response.ts";
 import type { OtlpSettings } from "./settings.ts";
 import type { Attributes, Span } from "./span.ts";
 import { type ProviderNames, type TracedRow, toSpans } from "./spans.ts";
@@ -17,6 +19,8 @@ const maxPauseMs = 30_000;
 const maxWaitingBytes = 32 * 1024 * 1024;
 /** Size of a waiting request without what its contents show, roughly. */
 const plainSize = 4_096;
+/** Most bytes of a response that are read. */
+const maxAnswerBytes = 64 * 1024;
 /** Longest time that closing takes. */
 const closeMs = 5_000;
 
@@ -74,6 +78,11 @@ const counters = {
     type: "counter",
     help: "Finished requests whose spans were not delivered.",
   },
+  rejected: {
+    name: "gateway_otlp_spans_rejected_total",
+    type: "counter",
+    help: "Spans that the collector rejected in requests that it took.",
+  },
   failures: { name: "gateway_otlp_failures_total", type: "counter", help: "Failed attempts to send spans." },
   waiting: { name: "gateway_otlp_waiting_requests", type: "gauge", help: "Finished requests whose spans wait." },
 } as const satisfies Record<string, Family>;
@@ -88,8 +97,11 @@ export class SpanExporter {
   #sending = 0;
   #exported = 0;
   #dropped = 0;
+  #rejected = 0;
   #failures = 0;
   #isFailing = false;
+  /** The collector had something to say about the last request that it took. */
+  #isPartial = false;
   readonly #closing = new AbortController();
   #cancelTimer: (() => void) | undefined;
   #running: Promise<void> | undefined;
@@ -123,6 +135,7 @@ export class SpanExporter {
     return [
       toSingle(counters.exported, this.#exported),
       toSingle(counters.dropped, this.#dropped),
+      toSingle(counters.rejected, this.#rejected),
       toSingle(counters.failures, this.#failures),
       toSingle(counters.waiting, this.#waiting.length + this.#sending),
     ].join("");
@@ -182,8 +195,7 @@ export class SpanExporter {
     const body = await this.#encode(spans);
     for (let attempt = 1; ; attempt++) {
       try {
-        await this.#send(body);
-        this.#exported += spans.length;
+        this.#note(await this.#send(body), spans.length);
         return;
       } catch (error) {
         this.#failures++;
@@ -192,6 +204,21 @@ export class SpanExporter {
         await this.#pause(error, attempt);
       }
     }
+  }
+
+  /** Counts what the collector took. A series of requests that it took in part is told once. */
+  #note({ rejected, message }: PartialSuccess, sent: number): void {
+    const left = Math.min(rejected, sent);
+    this.#rejected += left;
+    this.#exported += sent - left;
+    const isPartial = left > 0 || message !== "";
+    if (isPartial && !this.#isPartial) {
+      this.#parts.warn(
+        `The collector rejected ${left} of ${sent} spans: ${message || "it does not say why"}`,
+        undefined,
+      );
+    }
+    this.#isPartial = isPartial;
   }
 
   async #encode(spans: readonly Span[]): Promise<Uint8Array<ArrayBuffer>> {
@@ -214,7 +241,7 @@ export class SpanExporter {
     });
   }
 
-  async #send(body: Uint8Array<ArrayBuffer>): Promise<void> {
+  async #send(body: Uint8Array<ArrayBuffer>): Promise<PartialSuccess> {
     const { url, headers, encoding, compression, timeoutMs } = this.#settings;
     const late = new AbortController();
     const cancel = startTimer(timeoutMs, () => late.abort(new Error("the collector did not respond in time")));
@@ -231,8 +258,12 @@ export class SpanExporter {
         body,
         signal: AbortSignal.any([late.signal, this.#closing.signal]),
       });
+      if (response.ok) {
+        // what is cut is no reason to send the spans again
+        const answer = await readBeginning(response, maxAnswerBytes).catch(() => new Uint8Array());
+        return readPartialSuccess(answer, response.headers.get("content-type"));
+      }
       response.body?.cancel().catch(() => {});
-      if (response.ok) return;
       const message = `the collector responded with ${response.status}`;
       if (!retryable.has(response.status)) throw new RefusedError(message);
       throw new BusyError(message, readPause(response.headers.get("retry-after"), this.#parts.now()));
