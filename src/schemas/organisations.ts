@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { Flag, Name, Reference, Text, wholeFrom } from "./control.ts";
+import { exportedFields } from "./log-exports.ts";
 import { DataPlaneSecuritySettings, SecuritySettings, sharedSettings } from "./settings.ts";
 import { GuardrailNames } from "./workspaces.ts";
 
@@ -44,6 +45,9 @@ const TokenPrice = v.pipe(
   v.maxValue(1_000_000, "must be at most 1000000"),
 );
 
+/** A field that log rows do not show. Organisations may have others from earlier versions, which hide nothing. */
+const DeniedField = v.picklist(exportedFields, `must be of ${exportedFields.join(", ")}`);
+
 const settings = {
   ...sharedSettings,
   enforce_debug_log_setting: v.nullish(Flag),
@@ -68,7 +72,7 @@ const settings = {
   fallback_price: v.nullish(v.object({ input: TokenPrice, output: TokenPrice })),
   export_settings: v.nullish(
     v.object({
-      deniedFields: v.nullish(v.pipe(v.array(Text(255)), v.maxLength(200, "must have at most 200 entries"))),
+      deniedFields: v.nullish(v.pipe(v.array(DeniedField), v.maxLength(200, "must have at most 200 entries"))),
     }),
   ),
 };

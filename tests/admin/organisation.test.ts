@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { call, createOrganisation, done, refusal } from "../support/control.ts";
-import { createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import {
+  chat,
+  createTestGateway,
+  helloBody,
+  listLogs,
+  type TestGateway,
+  waitForLog,
+  workspaceKey,
+} from "../support/gateway.ts";
 import { problem } from "../support/people.ts";
 
 let gateway: TestGateway;
@@ -139,6 +147,8 @@ for (const [body, wanted] of [
   [{ fallback_price: { input: 1, output: 1_000_001 } }, "fallback_price.output"],
   [{ fallback_price: { input: 1, output: 1, cached: 1 } }, "fallback_price.cached"],
   [{ export_settings: { deniedFields: [1] } }, "export_settings.deniedFields.0"],
+  [{ export_settings: { deniedFields: ["cost", "costs"] } }, "export_settings.deniedFields.1"],
+  [{ settings: { export_settings: { deniedFields: ["Request"] } } }, "settings.export_settings.deniedFields.0"],
   [{ settings: { debug_log: 2 } }, "settings.debug_log"],
   [{ api_key_metadata_schema: { ...schema, type: "array" } }, "api_key_metadata_schema.type"],
   [
@@ -239,4 +249,24 @@ test("default guardrails are cleared with null and an empty list, and must exist
     assert.equal(await problem(gateway, `PUT ${route}`, { body }), `404 AB02 ${member}.0`);
     assert.equal(await problem(gateway, `PUT ${route}`, { body: { [member]: "pg" } }), `400 AB01 ${member}`);
   }
+});
+
+test("denied fields that are stored with unknown names of earlier versions deny what they did", async () => {
+  const earlier = await createTestGateway({ inFile: true });
+  await (await chat(earlier, helloBody, { "x-gateway-trace-id": "denied" })).text();
+  const row = await waitForLog(earlier, "denied");
+  const database = await earlier.openFile();
+  await database.write([
+    `UPDATE organisations SET settings = '{"export_settings":{"deniedFields":["costs","model","cost","metadata"]}}'`,
+  ]);
+  const [listed] = (await listLogs(earlier, "trace_id=denied")).data;
+  assert.ok("cost" in row && "model" in row);
+  assert.deepEqual([listed && "cost" in listed, listed?.model, listed?.id], [false, row.model, row.id]);
+  assert.equal(await problem(earlier, "GET /logs?metadata.a=b", {}), "403 AB03 metadata");
+  const { data } = await done<{ data: { id: string } }>(call(earlier, "GET /organisations/self"));
+  const changed = { body: { debug_log: 1 } };
+  await done(call(earlier, `PUT /organisations/${data.id}`, changed));
+  const again = { body: { export_settings: { deniedFields: ["costs"] } } };
+  assert.equal(await problem(earlier, `PUT /organisations/${data.id}`, again), "400 AB01 export_settings.deniedFields.0");
+  await earlier.close();
 });
