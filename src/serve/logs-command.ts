@@ -14,7 +14,7 @@ export interface LogsOptions {
 /** Options that choose rows, besides keys of the metadata. */
 export const logFilterNames: readonly string[] = rowFilters
   .map(({ name }) => name.replaceAll("_", "-"))
-  .filter((name) => !name.startsWith("metadata."));
+  .filter((name) => !name.startsWith("metadata"));
 
 /** The gateway sends something every 15 seconds: after a longer silence the connection is lost. */
 const silenceMs = 45_000;

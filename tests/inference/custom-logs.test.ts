@@ -193,6 +193,23 @@ test("reported rows count toward limits only where the header asks for it", asyn
   }
 });
 
+for (const [name, last, param] of [
+  ["no response body", { ...plain, response: {} }, "299.response.body"],
+  ["metadata with objects", { ...plain, metadata: { a: {} } }, "metadata"],
+  ["a long span id", { ...plain, metadata: { spanId: "x".repeat(257) } }, "metadata.spanId"],
+] as const) {
+  test(`of 300 entries nothing is stored or counted if the last has ${name}`, async () => {
+    const before = (await listLogs(gateway, "limit=100&ai_model=refused-model")).data.length;
+    const entry = { ...plain, request: { ...plain.request, body: { ...asked, model: "refused-model" } } };
+    const headers = { "x-gateway-override-service-log-usage": "true" };
+    const refused = await post([...Array.from({ length: 299 }, () => entry), last], headers);
+    assert.deepEqual([refused.status, Reflect.get(Object(Reflect.get(refused.body, "error")), "param")], [400, param]);
+    // rows are stored in order: with this one, those before it would be too
+    await rowsOf(plain);
+    assert.equal((await listLogs(gateway, "limit=100&ai_model=refused-model")).data.length, before);
+  });
+}
+
 for (const [name, body, param] of [
   ["no request", { response: plain.response }, "request"],
   ["no url", { ...plain, request: { body: {} } }, "request.url"],

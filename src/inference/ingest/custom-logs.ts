@@ -5,7 +5,6 @@ import { InvalidRequestError } from "../../errors.ts";
 import type { ExactNumbers } from "../../lib/exact-numbers.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { type Metadata, toMetadata } from "../../lib/metadata.ts";
-import { giveWay } from "../../lib/pace.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { assembleStream } from "../../logs/assemble.ts";
 import { CustomLog, CustomLogList } from "../../schemas/custom-logs.ts";
@@ -129,12 +128,7 @@ export async function writeCustomLogs(context: CallerContext): Promise<Reply> {
   const { services } = context;
   const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services);
   const calls = readEntries(value).map((entry) => toCall(entry, context));
-  const log_ids: string[] = [];
-  for (const call of calls) {
-    log_ids.push(await writeReported(call, context));
-    if (log_ids.length % 64 === 0) await giveWay();
-  }
-  return jsonReply({ status: "success", log_ids });
+  return jsonReply({ status: "success", log_ids: await writeReported(calls, context) });
 }
 
 /** Response of `POST /logs`. */

@@ -2,7 +2,6 @@ import type { CallerContext } from "../../context.ts";
 import { isJsonType, readPlainBody } from "../../endpoint.ts";
 import { InvalidRequestError, toGatewayError, UnsupportedMediaError } from "../../errors.ts";
 import { decodeUtf8, findJsonExcess, isObject, objectsIn } from "../../lib/json.ts";
-import { giveWay } from "../../lib/pace.ts";
 import { bytesField, numberField, ProtobufError } from "../../lib/protobuf.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { toReported } from "./gen-ai-span.ts";
@@ -58,14 +57,13 @@ async function writeSpans(body: unknown, context: CallerContext): Promise<Outcom
   const spans = listSpans(body);
   const now = context.services.clock.now();
   const taken = spans.slice(0, maxSpans);
-  let written = 0;
+  const calls: ReportedCall[] = [];
   for (const { span, resource } of taken) {
-    const call: ReportedCall | undefined = toReported(span, resource, now);
-    if (!call) continue;
-    await writeReported(call, context);
-    if (++written % 64 === 0) await giveWay();
+    const call = toReported(span, resource, now);
+    if (call) calls.push(call);
   }
-  const invalid = taken.length - written;
+  await writeReported(calls, context);
+  const invalid = taken.length - calls.length;
   const beyond = spans.length - taken.length;
   const problems = [
     invalid > 0 ? `${invalid} spans have no valid trace id and span id` : "",

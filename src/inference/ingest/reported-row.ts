@@ -3,6 +3,7 @@ import type { CallerContext } from "../../context.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import { withTime } from "../../lib/ids.ts";
 import type { Metadata } from "../../lib/metadata.ts";
+import { giveWay } from "../../lib/pace.ts";
 import { isSecretHeader } from "../../lib/secret-names.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
@@ -102,27 +103,63 @@ function toContext(call: ReportedCall, reporting: CallerContext): CallerContext 
   };
 }
 
-/**
- * Writes the row of a reported request. It counts toward limits only if the reporting request asks for it with
- * `x-gateway-override-service-log-usage: true`.
- *
- * @returns The id of the row.
- * @throws {InvalidRequestError} 400 if it counts, and a limit depends on a model that it does not name.
- */
-export async function writeReported(call: ReportedCall, reporting: CallerContext): Promise<string> {
+/** A row that is ready. */
+interface ReadyRow {
+  /** Writes it; returns its id. */
+  write(): string;
+  /** Takes back what it counted. */
+  undo(): Promise<void>;
+}
+
+/** Makes a row, and counts it if it counts. */
+async function prepareRow(call: ReportedCall, reporting: CallerContext): Promise<ReadyRow> {
   const context = toContext(call, reporting);
   const { log } = context;
   const { status } = call;
+  let undo = async () => {};
   // a reported GET of an unknown operation would count as a record that is read
   Object.assign(log, costOfRequest({ ...context, method: "POST" }, status));
   if (reporting.header("override-service-log-usage")?.toLowerCase() === "true") {
     const used = { requests: 1, tokens: log.usage?.total_tokens ?? 0, cost: log.cost ?? 0 };
     const provider = { slug: call.provider ?? "", models: { canonical: (model: string) => model } };
-    const { counted } = await countUse({ provider }, used, context);
+    const { counted, undo: takeBack } = await countUse({ provider }, used, context);
     log.counted.push(...counted);
+    undo = takeBack;
   }
-  logCall({ context, status, responseHeaders: call.response.headers, endedAt: call.durationMs, error: call.error });
-  return context.id;
+  const write = () => {
+    logCall({ context, status, responseHeaders: call.response.headers, endedAt: call.durationMs, error: call.error });
+    return context.id;
+  };
+  return { write, undo };
+}
+
+/** Rows that are made or written before other requests have a turn. */
+const atOnce = 64;
+
+/**
+ * Writes rows of reported requests, all or none. They count toward limits only if the reporting request asks for it with
+ * `x-gateway-override-service-log-usage: true`.
+ *
+ * @returns The ids of the rows.
+ * @throws {InvalidRequestError} 400 if they count, and a limit depends on a model that one of them does not name clearly.
+ */
+export async function writeReported(calls: readonly ReportedCall[], reporting: CallerContext): Promise<string[]> {
+  const ready: ReadyRow[] = [];
+  try {
+    for (const call of calls) {
+      ready.push(await prepareRow(call, reporting));
+      if (ready.length % atOnce === 0) await giveWay();
+    }
+  } catch (error) {
+    for (const { undo } of ready) await undo();
+    throw error;
+  }
+  const ids: string[] = [];
+  for (const { write } of ready) {
+    ids.push(write());
+    if (ids.length % atOnce === 0) await giveWay();
+  }
+  return ids;
 }
 
 /** Rows may be reported this long after their request, and clocks may differ this much, in milliseconds. */
