@@ -1,6 +1,5 @@
 import type { LogScope } from "../db/stores/log-scope.ts";
 import type { LogSegmentStore } from "../db/stores/log-segments.ts";
-import { BoundedMap } from "../lib/bounded-map.ts";
 import { type Column, decodeColumn, StringCollector, type StringColumn } from "../lib/columns.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { createPause } from "../lib/pace.ts";
@@ -42,8 +41,12 @@ interface KnownScope {
   readonly lastSeq: number;
 }
 
-/** Scopes that are known. */
-const maxScopes = 64;
+/** Slices of the scopes that are known, in all, at most: some 100 MB. A scope with more than a quarter is read each time. */
+const maxKnownSlices = 400_000;
+/** A scope takes as much memory as a few slices. */
+const plainSlices = 8;
+/** How often the segments of a scope are read again because they changed meanwhile. */
+const maxReads = 8;
 /** Batches whose sizes are read at a time. */
 const pageBatches = 1_024;
 
@@ -125,7 +128,7 @@ export class LogIndex {
   /** Columns of segments. */
   readonly #columns: WeightedCache<Column>;
   readonly #groups: WeightedCache<OpenGroup>;
-  readonly #scopes = new BoundedMap<string, KnownScope>(maxScopes);
+  readonly #scopes = new WeightedCache<KnownScope>(maxKnownSlices);
   readonly #pause = createPause();
 
   /** @param maxBytes Most bytes of columns that stay in memory. */
@@ -163,14 +166,38 @@ export class LogIndex {
 
   /** Reads what has changed of a scope. */
   async #look(scope: IndexScope): Promise<KnownScope> {
-    const state = await this.#store.readState();
     const key = keyOf(scope);
     const known = this.#scopes.get(key);
-    const segments =
-      known && isSameIndex(known.state, state) ? known.segments : await this.#store.readSegments(scope, state.sealed);
-    const looked = { state, segments, ...(await this.#readTail(scope, state, known)) };
-    this.#scopes.set(key, looked);
+    const found = await this.#readIndex(scope, known);
+    const looked = { ...found, ...(await this.#readTail(scope, found.state, known)) };
+    const slices = looked.segments.reduce((sum, segment) => sum + segment.slices.length, plainSlices);
+    this.#scopes.set(key, looked, { owner: scope.organisationId, weight: slices + looked.tail.length });
     return looked;
+  }
+
+  /** The live segments of a scope, the newest first, and the state in which they are. */
+  async #readIndex(scope: IndexScope, known: KnownScope | undefined): Promise<Pick<KnownScope, "state" | "segments">> {
+    let state = await this.#store.readState();
+    for (let reads = 1; !known || !isSameIndex(known.state, state); reads++) {
+      const segments = await this.#readSegments(scope);
+      const after = await this.#store.readState();
+      // a segment that took the place of another meanwhile may be on none of the pages
+      if (isSameIndex(state, after) || reads === maxReads) return { state, segments };
+      state = after;
+    }
+    return { state, segments: known.segments };
+  }
+
+  /** Reads the live segments of a scope page by page: other requests run in between. */
+  async #readSegments(scope: IndexScope): Promise<ScopedSegment[]> {
+    const segments: ScopedSegment[] = [];
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const page: Awaited<ReturnType<LogSegmentStore["readSegments"]>> = await this.#store.readSegments(scope, after);
+      for (const segment of page.segments) segments.push(segment);
+      after = page.next;
+      await this.#pause();
+    }
+    return segments.sort((one, other) => other.firstSeq - one.firstSeq);
   }
 
   async #readTail(

@@ -348,7 +348,7 @@ for (let round = 0; round < rounds(8); round++) {
       const stored = await readStored(database);
       for (let list = 0; list < 2; list++) await compareLists(world, { stored, removed }, readers);
       if (step % 3 === 0) await rate(world, database);
-      if (step % 2 === 0) found += await compareQueries(world, { stored, removed, database }, readers);
+      if (step % 4 === 0) found += await compareQueries(world, { stored, removed, database }, readers);
     }
     assert.ok(found > 0, "no query found a row");
     await database.close();

@@ -17,8 +17,12 @@ import { type LogScope, scopeCondition } from "./log-scope.ts";
 /** What lists and statistics read: the index over the log, and the batches behind it. */
 export interface LogSegmentStore {
   readState(): Promise<IndexState>;
-  /** Segments with rows of a scope, the newest first, of batches up to a number. */
-  readSegments(scope: LogScope, lastSeq: number): Promise<ScopedSegment[]>;
+  /**
+   * A page of the live segments with rows of a scope, in order of their ids.
+   *
+   * @param afterId Id of the last segment of the previous page; 0 at first.
+   */
+  readSegments(scope: LogScope, afterId: number): Promise<SegmentPage>;
   /**
    * An encoded column of a segment; undefined if no row has a value.
    *
@@ -35,6 +39,13 @@ export interface LogSegmentStore {
   readRows(scope: LogScope, places: readonly RowPlace[]): Promise<Map<string, LogDetails>>;
 }
 
+/** Some segments of a scope. */
+interface SegmentPage {
+  readonly segments: ScopedSegment[];
+  /** Where the next page begins; undefined at the end. */
+  readonly next: number | undefined;
+}
+
 /** Where a row is stored. */
 interface RowPlace {
   /** Number of its batch. */
@@ -45,16 +56,31 @@ interface RowPlace {
 /** Segments from rows of slices, which are ordered by segment. */
 function toSegments(rows: readonly Row[]): ScopedSegment[] {
   const segments: (ScopedSegment & { slices: Slice[] })[] = [];
+  // most rows name the same few tenants: each name is in memory once
+  const names = new Map<string, string>();
+  const known = (name: string): string => {
+    const first = names.get(name) ?? name;
+    names.set(name, first);
+    return first;
+  };
+  const sliceOf = (row: Row): Slice => {
+    const { organisationId, workspaceId, ...rest } = toSlice(row);
+    return {
+      organisationId: known(organisationId),
+      workspaceId: workspaceId === null ? null : known(workspaceId),
+      ...rest,
+    };
+  };
   for (const row of rows) {
     const last = segments.at(-1);
-    if (last?.id === Number(row.id)) last.slices.push(toSlice(row));
+    if (last?.id === Number(row.id)) last.slices.push(sliceOf(row));
     else {
       segments.push({
         id: Number(row.id),
         firstSeq: Number(row.first_seq),
         lastSeq: Number(row.last_seq),
         rows: Number(row.rows),
-        slices: [toSlice(row)],
+        slices: [sliceOf(row)],
       });
     }
   }
@@ -83,9 +109,16 @@ function pickRows(text: string, wanted: ReadonlySet<string>): LogDetails[] {
   return picked.length === 0 ? pickedByParsing() : picked;
 }
 
+/** Slices of a page of segments, at least, and less than those of one segment more: a few milliseconds to read. */
+const pageSlices = 2_048;
+
+// an organisation may have thousands of workspaces, and so of slices, in a segment
+const pageEndSql = (condition: string): string => `SELECT max(segment_id) AS last, count(*) AS slices
+  FROM (SELECT segment_id FROM log_slices WHERE ${condition} AND segment_id > ? ORDER BY segment_id LIMIT ${pageSlices})`;
+
 const segmentsSql = (condition: string): string => `SELECT id, first_seq, last_seq, rows, log_slices.*
   FROM log_slices JOIN log_segments ON id = segment_id
-  WHERE ${condition} AND state = 'live' AND last_seq <= ? ORDER BY first_seq DESC, first_row`;
+  WHERE ${condition} AND segment_id > ? AND segment_id <= ? AND state = 'live' ORDER BY segment_id, first_row`;
 
 const columnSql = `SELECT (SELECT data FROM log_columns WHERE segment_id = log_segments.id AND field = ?) AS data
   FROM log_segments WHERE id = ?`;
@@ -94,10 +127,13 @@ const columnSql = `SELECT (SELECT data FROM log_columns WHERE segment_id = log_s
 export function createLogSegmentStore(database: Database): LogSegmentStore {
   return {
     readState: () => readIndexState(database),
-    async readSegments(scope, lastSeq) {
-      const condition = scopeCondition(scope);
-      const { rows } = await database.read({ sql: segmentsSql(condition.sql), args: [...condition.args, lastSeq] });
-      return toSegments(rows);
+    async readSegments(scope, afterId) {
+      const { sql, args } = scopeCondition(scope);
+      const { rows: ends } = await database.read({ sql: pageEndSql(sql), args: [...args, afterId] });
+      const [last, slices] = [Number(ends[0]?.last ?? 0), Number(ends[0]?.slices ?? 0)];
+      if (slices === 0) return { segments: [], next: undefined };
+      const { rows } = await database.read({ sql: segmentsSql(sql), args: [...args, afterId, last] });
+      return { segments: toSegments(rows), next: slices < pageSlices ? undefined : last };
     },
     async readColumn(segmentId, field) {
       const { rows } = await database.read({ sql: columnSql, args: [field, segmentId] });
