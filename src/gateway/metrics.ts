@@ -17,6 +17,7 @@ export function requestMetricsOf({ metrics = {} }: GatewayOptions): RequestMetri
 interface MetricsSources {
   queue: LogQueue;
   writer: LogWriter;
+  logTail: Pick<Services["logTail"], "state">;
   routing: Services["routing"];
   unpriced: Services["unpriced"];
   /** The organisation whose admin keys read metrics. */
@@ -25,7 +26,7 @@ interface MetricsSources {
 
 /** The metrics of a gateway, and who reads them. */
 export function createMetrics(options: GatewayOptions, sources: MetricsSources): Services["metrics"] {
-  const { queue, writer, routing, unpriced, organisationId } = sources;
+  const { queue, writer, logTail, routing, unpriced, organisationId } = sources;
   const refused = new RefusedRequests();
   const { token, isOpen = false } = options.metrics || {};
   return {
@@ -35,6 +36,7 @@ export function createMetrics(options: GatewayOptions, sources: MetricsSources):
     refused,
     async toText() {
       const ofProcess = toProcessMetrics({
+        followers: logTail.state(),
         queue: queue.state(),
         refused,
         unpriced: unpriced.counts(),

@@ -383,7 +383,7 @@ export async function createServices(
   const routing = createRouting(options, { providers, guardrails }, clock);
   const unpriced = new UnpricedCalls((message) => warnOf(options)(redactor.text(message)));
   const organisationId = await readFirstOrganisation(identity.control);
-  const metrics = createMetrics(options, { queue, writer, routing, unpriced, organisationId });
+  const metrics = createMetrics(options, { queue, writer, logTail: log.logTail, routing, unpriced, organisationId });
   const limits = { ...defaultLimits, ...options.limits };
   const services: Services = {
     ...identity,

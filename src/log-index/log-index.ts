@@ -41,7 +41,7 @@ interface KnownScope {
   readonly lastSeq: number;
 }
 
-/** Slices of the scopes that are known, in all, at most: some 100 MB. A scope with more than a quarter is read each time. */
+/** Slices of the scopes that are known, in all, at most: some 200 MB. A scope with more than a quarter is read each time. */
 const maxKnownSlices = 400_000;
 /** A scope takes as much memory as a few slices. */
 const plainSlices = 8;

@@ -20,6 +20,8 @@ interface LogTailOptions extends TailReader {
   /** Digest of cursors. */
   mac: Mac;
   limits?: Partial<FollowerLimits> | undefined;
+  /** How often the database is asked for rows of other nodes, in milliseconds. Default 500. */
+  lookEveryMs?: number | undefined;
   /** Called once for each series of failing reads. */
   warn(message: string, error: unknown): void;
 }
@@ -40,11 +42,10 @@ interface GivenPage extends Omit<TailPage, "rows"> {
 const isBehind = (one: TailPosition, other: TailPosition): boolean =>
   one.seq > other.seq || (one.seq === other.seq && one.index > other.index);
 
-/** How often the database is asked for rows of other nodes. */
-const lookEveryMs = 500;
+const defaultLookEveryMs = 500;
 /** Shortest time between two looks when rows of this node are written. */
 const shortestPauseMs = 100;
-/** Looks between two heartbeats, and between two checks of a follower's rights: 15 and 2 seconds. */
+/** Looks between two heartbeats, and between two checks of a follower's rights: by default 15 and 2 seconds. */
 const looksPerBeat = 30;
 const looksPerCheck = 4;
 
@@ -183,7 +184,7 @@ export class LogTail {
     follower.isLive = isNew && position.seq >= this.#end.seq;
     this.#followers.add(follower);
     this.#join(follower);
-    this.#timer ??= setInterval(() => this.#tick(), lookEveryMs);
+    this.#timer ??= setInterval(() => this.#tick(), this.#options.lookEveryMs ?? defaultLookEveryMs);
   }
 
   #remove(follower: Follower): void {

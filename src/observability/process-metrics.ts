@@ -22,6 +22,8 @@ interface ProcessFacts {
   refused: RefusedRequests;
   /** Calls to models without a price, by provider. */
   unpriced: ReadonlyMap<string, number>;
+  /** Those who follow the log, and how many of them are behind. */
+  followers: { followers: number; behind: number };
   /** Circuit breakers that are not closed. */
   openBreakers: number;
   /** Absent where the host does not report it. */
@@ -61,7 +63,7 @@ function toProcessText({ startedAt, ...stats }: ProcessStats): string {
 }
 
 /** Metrics of the process in the text format. */
-export function toProcessMetrics({ queue, refused, unpriced, openBreakers, stats }: ProcessFacts): string {
+export function toProcessMetrics({ queue, refused, unpriced, followers, openBreakers, stats }: ProcessFacts): string {
   return [
     toSingle(gauge("gateway_build_info", "Version of the gateway."), 1, toLabels({ version })),
     toMapped(
@@ -76,6 +78,11 @@ export function toProcessMetrics({ queue, refused, unpriced, openBreakers, stats
     ),
     toSingle(gauge("gateway_log_queue_rows", "Log rows that wait to be stored."), queue.rows),
     toSingle(gauge("gateway_log_queue_bytes", "Approximate size of the log rows that wait."), queue.bytes),
+    toSingle(gauge("gateway_log_followers", "Clients that follow the log."), followers.followers),
+    toSingle(
+      gauge("gateway_log_followers_behind", "Clients that follow the log and get rows later, as they read slowly."),
+      followers.behind,
+    ),
     toMapped(counter("gateway_unpriced_calls_total", "Calls to models without a price."), "provider", unpriced),
     toSingle(gauge("gateway_open_circuits", "Targets whose circuit is open."), openBreakers),
     stats ? toProcessText(stats) : "",

@@ -5,6 +5,7 @@ import { migrate } from "../../src/db/migrate.ts";
 import { createLogTailStore } from "../../src/db/stores/log-tail.ts";
 import { createLogStore, type LogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
+import { readCursor } from "../../src/log-tail/cursor.ts";
 import { LogTail } from "../../src/log-tail/log-tail.ts";
 import { readTailPage, type TailFilter, type TailRequest } from "../../src/log-tail/page.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
@@ -45,7 +46,7 @@ async function write(organisationId: string, rows: number, changes: Partial<LogD
 }
 
 /** A tail over the database, and the requests it reads with. */
-function createTail() {
+function createTail(lookEveryMs?: number) {
   const store = createLogTailStore(database);
   const requests: TailRequest[] = [];
   const state = { isBroken: false };
@@ -57,6 +58,7 @@ function createTail() {
     },
     newest: store.newest,
     mac,
+    lookEveryMs,
     warn: () => {},
   });
   const follow = async (filter: TailFilter) =>
@@ -154,5 +156,66 @@ test("without its database the tail waits, and goes on afterwards", async () => 
   await new Promise((resolve) => setTimeout(resolve, 100));
   state.isBroken = false;
   assert.deepEqual(idsOf(await reading.take(3)), ids);
+  tail.close();
+});
+
+/** The next blocks of a stream, or all up to its end. */
+async function readBlocks(reader: ReadableStreamDefaultReader<Uint8Array>, count: number): Promise<string[]> {
+  let text = "";
+  while (text.split("\n\n").length <= count) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    text += new TextDecoder().decode(value);
+  }
+  return text.split("\n\n").filter((block) => block !== "");
+}
+
+test("a quiet stream gets heartbeats from which it resumes, and one that gets rows gets none of them in between", async () => {
+  const { tail, follow } = createTail(10);
+  const filter = filterOf("beat");
+  const quiet = { ...filter, conditions: [{ field: "status" as const, oneOf: new Set([500]) }] };
+  const check = async () => quiet;
+  const reader = (await tail.follow({ filter: quiet, after: undefined, check })).getReader();
+  const [first] = await readBlocks(reader, 1);
+  assert.match(first ?? "", /^: heartbeat\nid: \S+$/);
+  const busy = await follow(filter);
+  // rows that it does not want move its position
+  const [before] = await readBlocks(reader, 1);
+  assert.match(before ?? "", /^: heartbeat\nid: \S+$/);
+  const ids = await write("beat", 2);
+  tail.wake();
+  assert.deepEqual(idsOf(await busy.take(2)), ids);
+  const [after, again] = await readBlocks(reader, 2);
+  const idOf = (block: string | undefined) => /^: heartbeat\nid: (\S+)$/.exec(block ?? "")?.[1];
+  assert.ok(idOf(after) !== undefined && idOf(again) !== undefined);
+  assert.notEqual(idOf(again), idOf(before));
+  const failed = await write("beat", 1, { status: 500 });
+  const position = await readCursor(idOf(again) ?? "", filter, mac);
+  assert.ok(position);
+  const resumed = readTail(new Response(await tail.follow({ filter, after: position, check: async () => filter })));
+  assert.deepEqual(idsOf(await resumed.take(1)), failed);
+  tail.close();
+});
+
+test("a reader that does not read gets no heartbeats either", async () => {
+  const { tail, follow } = createTail(5);
+  const slow = await tail.follow({
+    filter: filterOf("full"),
+    after: undefined,
+    check: async () => filterOf("full"),
+  });
+  const quick = await follow(filterOf("full"));
+  for (let batch = 0; batch < 10; batch++) {
+    await write("full", 50);
+    tail.wake();
+    await quick.take(50);
+  }
+  await until(() => tail.state().behind === 1);
+  // a hundred looks: three heartbeats
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const reader = slow.getReader();
+  const blocks = await readBlocks(reader, 501);
+  assert.equal(blocks.filter((block) => block.startsWith(": heartbeat")).length, 1);
+  assert.equal(blocks.filter((block) => block.includes("event: log")).length, 500);
   tail.close();
 });
