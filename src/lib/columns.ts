@@ -2,6 +2,7 @@
 
 import { type Dictionary, decodeDictionary, encodeDictionary, toDictionary } from "./dictionary.ts";
 import { packedIdBytes, packId, unpackId } from "./ids.ts";
+import { runNow, type Steps } from "./steps.ts";
 
 /** Numbers of a column. */
 type NumberArray = Uint8Array | Uint16Array | Uint32Array | Float64Array;
@@ -139,8 +140,13 @@ export class StringCollector {
 
   /** The strings of some rows in this order; undefined if no row has one. */
   column(order: Uint32Array): StringColumn | undefined {
+    return runNow(this.columnInSteps(order), Number.POSITIVE_INFINITY);
+  }
+
+  /** The same, with pauses: thousands of different strings take a while. */
+  *columnInSteps(order: Uint32Array): Steps<StringColumn | undefined> {
     if (this.#codeOf.size === 0) return undefined;
-    const { dictionary, places } = toDictionary([...this.#codeOf.keys()]);
+    const { dictionary, places } = yield* toDictionary([...this.#codeOf.keys()]);
     const codes = new arrays[widthFor(this.#codeOf.size)](order.length);
     for (let index = 0; index < order.length; index++) {
       const code = this.#codes[order[index] ?? 0] ?? 0;

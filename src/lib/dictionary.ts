@@ -2,6 +2,7 @@
 // several times the memory, and one would be found by comparing all.
 
 import { joinBytes } from "./bytes.ts";
+import type { Steps } from "./steps.ts";
 
 /** Distinct strings, each with its place. */
 export interface Dictionary {
@@ -101,11 +102,25 @@ const maxListed = 512;
 /** More strings than a column has. */
 const beyondPlaces = 2 ** 21;
 
-/** The numbers of strings in the order of their digests. */
-function sortByDigest(texts: readonly string[]): Uint32Array {
+/** Steps for each string besides its characters. */
+const stepsPerText = 8;
+
+/** The numbers of strings in the order of their digests; undefined if a string cannot be encoded. */
+function* sortByDigest(texts: readonly string[]): Steps<Uint32Array | undefined> {
   // both in one number, which typed arrays sort by themselves
-  const keys = Float64Array.from(texts, (text, index) => digestOf(text) * beyondPlaces + index).sort();
-  return Uint32Array.from(keys, (key) => key % beyondPlaces);
+  const keys = new Float64Array(texts.length);
+  for (let index = 0; index < texts.length; index++) {
+    const text = texts[index] ?? "";
+    // half of a surrogate pair
+    if (!text.isWellFormed()) return undefined;
+    keys[index] = digestOf(text) * beyondPlaces + index;
+    yield text.length + stepsPerText;
+  }
+  keys.sort();
+  yield keys.length * stepsPerText;
+  const order = new Uint32Array(keys.length);
+  for (let place = 0; place < keys.length; place++) order[place] = (keys[place] ?? 0) % beyondPlaces;
+  return order;
 }
 
 /**
@@ -113,21 +128,22 @@ function sortByDigest(texts: readonly string[]): Uint32Array {
  *
  * @returns Also the place of each string.
  */
-export function toDictionary(texts: readonly string[]): { dictionary: Dictionary; places: Uint32Array } {
+export function* toDictionary(texts: readonly string[]): Steps<{ dictionary: Dictionary; places: Uint32Array }> {
   const places = Uint32Array.from(texts, (_, index) => index);
-  // half of a surrogate pair cannot be encoded
-  const isList =
-    texts.length <= maxListed || texts.length >= beyondPlaces || !texts.every((text) => text.isWellFormed());
-  if (isList) return { dictionary: new ListDictionary(texts), places };
-  const order = sortByDigest(texts);
+  const isLong = texts.length > maxListed && texts.length < beyondPlaces;
+  const order = isLong ? yield* sortByDigest(texts) : undefined;
+  if (!order) return { dictionary: new ListDictionary(texts), places };
   const ends = new Uint32Array(order.length);
-  let end = 0;
-  for (const [place, index] of order.entries()) {
-    end += texts[index]?.length ?? 0;
+  let [whole, end] = ["", 0];
+  for (let place = 0; place < order.length; place++) {
+    const index = order[place] ?? 0;
+    const text = texts[index] ?? "";
+    whole += text;
+    end += text.length;
     ends[place] = end;
     places[index] = place;
+    yield text.length + stepsPerText;
   }
-  const whole = Array.from(order, (index) => texts[index] ?? "").join("");
   return { dictionary: new TextDictionary(whole, ends), places };
 }
 

@@ -1,6 +1,7 @@
 import { type Column, IdCollector, NumberCollector, StringCollector } from "../lib/columns.ts";
 import { isId, timeOfId } from "../lib/ids.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import type { Steps } from "../lib/steps.ts";
 import type { LoggedBatch, Slice } from "../schemas/log-segments.ts";
 import type { LogDetails } from "../schemas/logs.ts";
 import { idAt, numberAt, stringAt } from "./conditions.ts";
@@ -23,6 +24,8 @@ export interface OrderedRows {
   readonly names: readonly StoredColumn[];
   /** Undefined where no row has a value. */
   column(name: StoredColumn): Column | undefined;
+  /** The same, with pauses. */
+  columnInSteps(name: StoredColumn): Steps<Column | undefined>;
 }
 
 /** Whose rows they are. */
@@ -30,6 +33,14 @@ type Tenant = Pick<Slice, "organisationId" | "workspaceId">;
 
 interface Collector {
   column(order: Uint32Array): Column | undefined;
+  /** Absent where a column takes a few milliseconds at most. */
+  columnInSteps?(order: Uint32Array): Steps<Column | undefined>;
+}
+
+function* columnOf(collector: Collector | undefined, order: Uint32Array): Steps<Column | undefined> {
+  if (collector?.columnInSteps) return yield* collector.columnInSteps(order);
+  yield order.length;
+  return collector?.column(order);
 }
 
 type AddField = (row: number, seq: number, details: LogDetails) => void;
@@ -176,6 +187,7 @@ export class RowTable {
       slices: this.#slices(order),
       names: [...this.#collectors.keys()],
       column: (name) => this.#collectors.get(name)?.column(order),
+      columnInSteps: (name) => columnOf(this.#collectors.get(name), order),
     };
   }
 

@@ -1,6 +1,6 @@
 import type { LogSealingStore } from "../db/stores/log-sealing.ts";
 import { decodeColumn, encodeColumn } from "../lib/columns.ts";
-import { createPause, giveWay } from "../lib/pace.ts";
+import { createPause, giveWay, runPaced } from "../lib/pace.ts";
 import type { BatchRange, IndexState } from "../schemas/log-segments.ts";
 import { addToGroups, type BatchGroup } from "./batch-groups.ts";
 import { type OrderedRows, RowTable } from "./row-table.ts";
@@ -129,6 +129,7 @@ export class LogSealer {
     await giveWay();
     if (draft.replaces !== null && !(await this.#copyRemoved(draft.replaces, table, read))) return false;
     const rows = table.finish();
+    await giveWay();
     return (await this.#write(id, rows)) && this.#store.publish(id, rows.rows, this.#now());
   }
 
@@ -143,11 +144,12 @@ export class LogSealer {
   }
 
   /** Writes the parts of a segment. Other work runs between them. */
-  async #write(id: number, { slices, names, column }: OrderedRows): Promise<boolean> {
+  async #write(id: number, { slices, names, columnInSteps }: OrderedRows): Promise<boolean> {
     for (const name of names) {
       await giveWay();
       if (this.#isClosed) return false;
-      const made = column(name);
+      // thousands of strings take a while, and without a log thread this runs where requests are served
+      const made = await runPaced(columnInSteps(name));
       if (made) await this.#store.addColumn(id, name, encodeColumn(made));
     }
     for (let start = 0; start < slices.length; start += pageSlices) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeDictionary, encodeDictionary, toDictionary } from "../../src/lib/dictionary.ts";
+import { runNow } from "../../src/lib/steps.ts";
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `text-${index}`);
 
@@ -16,7 +17,7 @@ const cases: readonly [name: string, texts: readonly string[]][] = [
 
 for (const [name, texts] of cases) {
   test(`a dictionary of ${name} is the same after it was stored`, () => {
-    const { dictionary, places } = toDictionary(texts);
+    const { dictionary, places } = runNow(toDictionary(texts), Number.POSITIVE_INFINITY);
     for (const one of [dictionary, decodeDictionary(encodeDictionary(dictionary))]) {
       assert.equal(one.size, texts.length);
       assert.ok(texts.every((text, index) => one.at(places[index] ?? -1) === text));
@@ -36,6 +37,6 @@ for (const [name, texts] of cases) {
 
 test("decodeDictionary() refuses other bytes", () => {
   assert.throws(() => decodeDictionary(Uint8Array.of(7, 0, 0, 0, 0, 0, 0, 0)), RangeError);
-  const bytes = encodeDictionary(toDictionary(numbered(600)).dictionary);
+  const bytes = encodeDictionary(runNow(toDictionary(numbered(600)), Number.POSITIVE_INFINITY).dictionary);
   assert.throws(() => decodeDictionary(bytes.subarray(0, -1)), RangeError);
 });
