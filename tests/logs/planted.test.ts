@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { call, done } from "../support/control.ts";
+import { eventually } from "../support/eventually.ts";
 import {
+  adminKey,
   chat,
   createTemporaryFolder,
   createTestGateway,
@@ -11,6 +13,8 @@ import {
   waitForLog,
   workspaceKey,
 } from "../support/gateway.ts";
+import { followLog, type TailReading } from "../support/log-tail.ts";
+import { withGateway } from "../support/process.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
 /** A secret that no pattern knows. */
@@ -70,6 +74,7 @@ const credential = plain("upstream-credential");
 
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
+let tail: TailReading;
 const folder = createTemporaryFolder();
 before(async () => {
   gateway = await createTestGateway({
@@ -83,6 +88,9 @@ before(async () => {
     }),
   );
   ofForms.gatewayKey = made.key;
+  tail = await followLog(gateway);
+  // metrics of requests begin with the first look at them
+  await readMetrics();
   // repeats everything it got, in its headers too
   upstream = await startRecordingUpstream(({ headers, text, path }, response) => {
     const echoed = JSON.stringify({ headers, text });
@@ -135,6 +143,18 @@ const everything = (): string[] => [
 /** Bytes of the database and its journal. */
 function stored(): string {
   return ["", "-wal"].map((end) => readFileSync(`${folder.path}/planted.db${end}`).toString("latin1")).join("\n");
+}
+
+async function readMetrics(): Promise<string> {
+  return (await gateway.fetch("/metrics", { headers: { "x-gateway-api-key": adminKey } })).text();
+}
+
+/** Refuses a text with one of the secrets. */
+function requireNone(text: string, place: string): void {
+  for (const secret of everything()) {
+    const at = text.indexOf(secret);
+    assert.ok(at < 0, `${secret} in ${place}: ${text.slice(Math.max(0, at - 60), at + 90)}`);
+  }
 }
 
 async function requireNowhere(trace: string) {
@@ -241,4 +261,73 @@ test("planted secrets are in no byte of rows of spans", async () => {
   const body = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
   await done(call(gateway, "POST /otel/v1/traces", { key: workspaceKey, body }));
   await requireNowhere(traceId);
+});
+
+test("planted secrets are in no event of the tail", async () => {
+  const rows = JSON.stringify(await tail.take(5));
+  await tail.close();
+  assert.ok(rows.includes("planted-own") && rows.includes("planted-plain"));
+  requireNone(rows, "the tail");
+});
+
+test("planted secrets are in no export", async () => {
+  const fields = ["id", "trace_id", "request", "response", "request_url", "metadata", "config", "ai_model"];
+  const { id } = await done<{ id: string }>(
+    call(gateway, "POST /logs/exports", { key: workspaceKey, body: { filters: {}, requested_data: fields } }),
+  );
+  await done(call(gateway, `POST /logs/exports/${id}/start`, { key: workspaceKey }));
+  await eventually("the export to be written", async () => {
+    const { status } = await done<{ status: string }>(call(gateway, `GET /logs/exports/${id}`, { key: workspaceKey }));
+    return status === "success";
+  });
+  const { signed_url } = await done<{ signed_url: string }>(
+    call(gateway, `GET /logs/exports/${id}/download`, { key: workspaceKey }),
+  );
+  const { pathname, search } = new URL(signed_url);
+  const text = await (await gateway.fetch(pathname + search)).text();
+  assert.equal(text.trim().split("\n").length, 5);
+  assert.ok(text.includes("marker-that-is-stored"));
+  requireNone(text, "the export");
+});
+
+test("planted secrets are in no metric", async () => {
+  const text = await readMetrics();
+  assert.match(text, /^request_count/m);
+  requireNone(text, "the metrics");
+});
+
+test("planted secrets are not in what a process prints, whatever fails", async () => {
+  // nobody takes the spans, which is told
+  const away = "http://127.0.0.1:9";
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: away,
+    OTEL_EXPORTER_OTLP_HEADERS: `authorization=${credential}`,
+    OTEL_BSP_SCHEDULE_DELAY: "100",
+  };
+  const output = await withGateway({ env }, async (process) => {
+    const send = async (path: string, body: string, headers: Record<string, string | null>) => {
+      const sent = new Headers({ "content-type": "application/json", "x-gateway-api-key": process.workspaceKey });
+      for (const [name, value] of Object.entries(headers)) if (value !== null) sent.set(name, value);
+      const init = { method: "POST", headers: sent, body };
+      return (await fetch(`${process.url}/v1${path}`, init)).text();
+    };
+    const body = { model: "m", messages: [{ role: "user", content: `${prose()} ${credential}` }], ...ofNames };
+    const toUpstream = {
+      ...sentHeaders(),
+      authorization: `Bearer ${credential}`,
+      "x-gateway-provider": "openai",
+      "x-gateway-custom-host": `${upstream.url}/v1`,
+    };
+    const answer = await send("/chat/completions", JSON.stringify(body), toUpstream);
+    assert.ok(answer.includes("marker-that-is-stored"), answer);
+    const config = JSON.stringify({ provider: "openai", ...ofConfig, custom_host: "http://127.0.0.1:9" });
+    await send("/chat/completions", JSON.stringify(body), { "x-gateway-config": config });
+    await send("/chat/completions", `${JSON.stringify(body)}}`, toUpstream);
+    await send("/chat/completions", JSON.stringify(body), { ...toUpstream, "x-gateway-config": `{${config}` });
+    await send("/chat/completions", JSON.stringify(body), { "x-gateway-api-key": ofForms.gatewayKey });
+    await send("/logs", JSON.stringify({ request: { url: `https://u:${plain("address")}@x/`, ...ofNames } }), {});
+    await eventually("the exporter to tell", async () => process.output().includes("collector"));
+    return process.output();
+  });
+  requireNone(output, "the output");
 });
