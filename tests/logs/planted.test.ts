@@ -297,7 +297,7 @@ test("planted secrets are in no metric", async () => {
 });
 
 test("planted secrets are not in what a process prints, whatever fails", async () => {
-  // nobody takes the spans, which is told
+  // nobody takes the spans, which is reported
   const away = "http://127.0.0.1:9";
   const env = {
     OTEL_EXPORTER_OTLP_ENDPOINT: away,
@@ -326,7 +326,7 @@ test("planted secrets are not in what a process prints, whatever fails", async (
     await send("/chat/completions", JSON.stringify(body), { ...toUpstream, "x-gateway-config": `{${config}` });
     await send("/chat/completions", JSON.stringify(body), { "x-gateway-api-key": ofForms.gatewayKey });
     await send("/logs", JSON.stringify({ request: { url: `https://u:${plain("address")}@x/`, ...ofNames } }), {});
-    await eventually("the exporter to tell", async () => process.output().includes("collector"));
+    await eventually("the exporter to report it", async () => process.output().includes("collector"));
     return process.output();
   });
   requireNone(output, "the output");

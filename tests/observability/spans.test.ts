@@ -327,7 +327,7 @@ for (const [name, body, contentType, rejected] of [
   ["more than were sent", '{"partialSuccess":{"rejectedSpans":"99","errorMessage":"too old"}}', "application/json", 3],
   ["a warning alone", '{"partialSuccess":{"errorMessage":"too old"}}', "application/json", 0],
 ] as const) {
-  test(`spans that a collector rejects in a response with 200 are counted and told once: ${name}`, async () => {
+  test(`spans that a collector rejects in a response with 200 are counted and reported once: ${name}`, async () => {
     const collector = await collect(() => ({ status: 200, headers: { "content-type": contentType }, body }));
     const { exporter, warnings, read } = exporterTo(collector, { maxBatch: 3 });
     exporter.add(["1", "2", "3"].map((id) => rowOf(id)));

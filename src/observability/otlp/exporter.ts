@@ -206,7 +206,7 @@ export class SpanExporter {
     }
   }
 
-  /** Counts what the collector took. A series of requests that it took in part is told once. */
+  /** Counts what the collector took. A series of requests that it took in part is reported once. */
   #note({ rejected, message }: PartialSuccess, sent: number): void {
     const left = Math.min(rejected, sent);
     this.#rejected += left;
