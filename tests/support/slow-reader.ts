@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-/** A client that sends a request and reads the response only when it is told to. */
+/** A client that sends a request and reads the response only on demand. */
 export interface SlowReader {
   /** Reads until its text contains something so many times; returns all that it read. */
   readUntil(count: number, pattern: RegExp): Promise<string>;
