@@ -267,6 +267,9 @@ test("denied fields that are stored with unknown names of earlier versions deny 
   const changed = { body: { debug_log: 1 } };
   await done(call(earlier, `PUT /organisations/${data.id}`, changed));
   const again = { body: { export_settings: { deniedFields: ["costs"] } } };
-  assert.equal(await problem(earlier, `PUT /organisations/${data.id}`, again), "400 AB01 export_settings.deniedFields.0");
+  assert.equal(
+    await problem(earlier, `PUT /organisations/${data.id}`, again),
+    "400 AB01 export_settings.deniedFields.0",
+  );
   await earlier.close();
 });
