@@ -19,6 +19,8 @@ export class RefusedRequests {
 /** The state of the parts that are not derived from log rows. */
 interface ProcessFacts {
   queue: { rows: number; bytes: number; lostRows: number; lostBodies: number };
+  /** Rows that wait in a file because the database is away. */
+  spill: { rows: number; bytes: number; lostRows: number };
   refused: RefusedRequests;
   /** Calls to models without a price, by provider. */
   unpriced: ReadonlyMap<string, number>;
@@ -61,7 +63,7 @@ function toProcessText({ startedAt, ...stats }: ProcessStats): string {
 }
 
 /** Metrics of the process in the text format. */
-export function toProcessMetrics({ queue, refused, unpriced, openBreakers, stats }: ProcessFacts): string {
+export function toProcessMetrics({ queue, spill, refused, unpriced, openBreakers, stats }: ProcessFacts): string {
   return [
     toSingle(gauge("gateway_build_info", "Version of the gateway."), 1, toLabels({ version })),
     toMapped(
@@ -69,13 +71,18 @@ export function toProcessMetrics({ queue, refused, unpriced, openBreakers, stats
       "code",
       refused.counts(),
     ),
-    toSingle(counter("gateway_log_rows_dropped_total", "Log rows that could not be stored."), queue.lostRows),
+    toSingle(
+      counter("gateway_log_rows_dropped_total", "Log rows that could not be stored."),
+      queue.lostRows + spill.lostRows,
+    ),
     toSingle(
       counter("gateway_log_bodies_dropped_total", "Log rows stored without bodies, because too many waited."),
       queue.lostBodies,
     ),
     toSingle(gauge("gateway_log_queue_rows", "Log rows that wait to be stored."), queue.rows),
     toSingle(gauge("gateway_log_queue_bytes", "Approximate size of the log rows that wait."), queue.bytes),
+    toSingle(gauge("gateway_log_spill_rows", "Log rows that wait in a file for the database."), spill.rows),
+    toSingle(gauge("gateway_log_spill_bytes", "Size of the file in which log rows wait."), spill.bytes),
     toMapped(counter("gateway_unpriced_calls_total", "Calls to models without a price."), "provider", unpriced),
     toSingle(gauge("gateway_open_circuits", "Targets whose circuit is open."), openBreakers),
     stats ? toProcessText(stats) : "",
