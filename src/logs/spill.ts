@@ -7,13 +7,20 @@ const defaultPatienceMs = 1_000;
 const firstPauseMs = 250;
 const maxPauseMs = 5_000;
 
+/** Batches in the file; undefined where it is damaged. */
+interface SpilledBatches {
+  id: number;
+  rows: number;
+  batches: readonly LogBatch[] | undefined;
+}
+
 /** A file in which batches wait; `openLogSpill` opens one. */
 interface SpillFile {
   /** False if there is no room. */
   add(batches: readonly LogBatch[], rows: number): Promise<boolean>;
-  /** What has waited longest; without batches if it cannot be read. */
-  oldest(): Promise<{ id: number; rows: number; batches: readonly LogBatch[] | undefined } | undefined>;
-  remove(id: number): Promise<void>;
+  /** What has waited longest, in order; empty if nothing waits. */
+  oldest(): Promise<SpilledBatches[]>;
+  remove(ids: readonly number[]): Promise<void>;
   state(): Promise<{ rows: number; bytes: number }>;
   close(): Promise<void>;
 }
@@ -216,11 +223,11 @@ class FileBackedLog implements SpillingLog {
       // new batches come in between
       await giveWay();
       const added = this.#added;
-      const entry = await file.oldest();
-      if (entry) {
-        await this.#storeOne(entry);
-        await file.remove(entry.id);
-        rows += entry.rows;
+      const entries = await file.oldest();
+      if (entries.length > 0) {
+        await this.#storeSome(entries);
+        await file.remove(entries.map(({ id }) => id));
+        for (const entry of entries) rows += entry.rows;
       } else if (added === this.#added && this.#adding === 0) {
         this.#isSpilling = false;
         if (rows > 0) log(`The ${rows} log rows that waited in a file are in the database`);
@@ -229,15 +236,22 @@ class FileBackedLog implements SpillingLog {
     }
   }
 
-  async #storeOne({ rows, batches }: { rows: number; batches: readonly LogBatch[] | undefined }): Promise<void> {
-    if (!batches) return this.#lose(rows, undefined);
+  async #storeSome(entries: readonly SpilledBatches[]): Promise<void> {
+    for (const { rows, batches } of entries) if (!batches) this.#lose(rows, undefined);
+    const batches = entries.flatMap((entry) => entry.batches ?? []);
+    if (batches.length > 0) await this.#storeBatches(batches);
+  }
+
+  /** Together, or one by one if the database refuses some of them. */
+  async #storeBatches(batches: readonly LogBatch[]): Promise<void> {
     const { store, isPermanent } = this.#options;
     try {
       await store(batches);
     } catch (error) {
       if (!isPermanent(error)) throw error;
-      if (batches.length === 1) return this.#lose(rows, error);
-      for (const batch of batches) await this.#storeOne({ rows: countRows(batch), batches: [batch] });
+      const [only, ...others] = batches;
+      if (only && others.length === 0) return this.#lose(countRows(only), error);
+      for (const batch of batches) await this.#storeBatches([batch]);
     }
   }
 

@@ -296,10 +296,12 @@ test("a file that was cut off anywhere gives back what is whole of it", async ()
       zstdCodec,
     );
     const traces: string[] = [];
-    for (let entry = await file.oldest(); entry; entry = await file.oldest()) {
-      assert.ok(entry.batches, `seed ${seed}, cut at ${cut}`);
-      traces.push(...entry.batches.flatMap(({ details }) => JSON.parse(details)).map(({ trace_id }) => trace_id));
-      await file.remove(entry.id);
+    for (let entries = await file.oldest(); entries.length > 0; entries = await file.oldest()) {
+      for (const { batches } of entries) {
+        assert.ok(batches, `seed ${seed}, cut at ${cut}`);
+        traces.push(...batches.flatMap(({ details }) => JSON.parse(details)).map(({ trace_id }) => trace_id));
+      }
+      await file.remove(entries.map(({ id }) => id));
     }
     await file.close();
     const wanted = Array.from({ length: traces.length }, (_, index) => `trace-${index}`);

@@ -23,9 +23,9 @@ interface SpilledBatches {
 interface LogSpillStore {
   /** Adds batches that were to be written together; false if there is no room for them, or the file is unusable. */
   add(batches: readonly LogBatch[], rows: number): Promise<boolean>;
-  /** What has waited longest; undefined if nothing waits. */
-  oldest(): Promise<SpilledBatches | undefined>;
-  remove(id: number): Promise<void>;
+  /** What has waited longest, in order: a few entries, or a single large one. Empty if nothing waits. */
+  oldest(): Promise<SpilledBatches[]>;
+  remove(ids: readonly number[]): Promise<void>;
   /** Rows that wait, and bytes of the file that are in use. */
   state(): Promise<{ rows: number; bytes: number }>;
   close(): Promise<void>;
@@ -34,6 +34,16 @@ interface LogSpillStore {
 /** The file is a database, so that a process may be killed at any time. Its schema never changes: it is usually empty. */
 const createTable = `CREATE TABLE IF NOT EXISTS log_spill (
   id INTEGER PRIMARY KEY AUTOINCREMENT, installation TEXT NOT NULL, rows INTEGER NOT NULL, content NOT NULL)`;
+
+/** What is read of the file at a time: most entries, and most bytes unless one entry has more. */
+const mostAtOnce = 16;
+const bytesAtOnce = 256 * 1024;
+
+/** Entries in order, up to the one with which they have so many bytes. */
+const selectOldest = `WITH first AS (
+    SELECT id, rows, content, sum(octet_length(content)) OVER (ORDER BY id) - octet_length(content) AS before
+    FROM (SELECT * FROM log_spill WHERE installation = ? ORDER BY id LIMIT ?))
+  SELECT id, rows, content FROM first WHERE before < ? ORDER BY id`;
 
 /** Pages that are given back at a time once nothing waits. */
 const shrinkPages = 16_384;
@@ -61,14 +71,16 @@ export async function openLogSpill(
       }
     },
     async oldest() {
-      const sql = "SELECT id, rows, content FROM log_spill WHERE installation = ? ORDER BY id LIMIT 1";
-      const { rows: found } = await database.read({ sql, args: [installation] });
-      const [row] = found;
-      if (!row) return undefined;
-      return { id: Number(row.id), rows: Number(row.rows), batches: readBatches(row.content, codec) };
+      const { rows: found } = await database.read({ sql: selectOldest, args: [installation, mostAtOnce, bytesAtOnce] });
+      return found.map((row) => ({
+        id: Number(row.id),
+        rows: Number(row.rows),
+        batches: readBatches(row.content, codec),
+      }));
     },
-    async remove(id) {
-      await database.write([{ sql: "DELETE FROM log_spill WHERE id = ?", args: [id] }]);
+    async remove(ids) {
+      const sql = "DELETE FROM log_spill WHERE id IN (SELECT value FROM json_each(?))";
+      await database.write([{ sql, args: [JSON.stringify(ids)] }]);
       const { rows } = await database.read("SELECT EXISTS (SELECT 1 FROM log_spill) AS is_used");
       if (Number(rows[0]?.is_used) === 0) await database.shrink(shrinkPages);
     },
