@@ -1,5 +1,9 @@
 import type { LogDetails } from "../src/schemas/logs.ts";
 
+/** Keys of the databases that `bench/logs.ts` seeds. They are not secret, and the same for each run with one folder. */
+export const adminKey = "bench-admin-key-00000000000";
+export const masterKeys = `v1:${Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7 + 3)).toString("base64url")}`;
+
 export const draw = (count: number): number => Math.floor(Math.random() * count);
 const some = (count: number, of: (index: number) => string): readonly string[] =>
   Array.from({ length: count }, (_, index) => of(index));

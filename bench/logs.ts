@@ -12,13 +12,10 @@ import { createLogStore } from "../src/db/stores/logs.ts";
 import { createIdFactory } from "../src/lib/ids.ts";
 import { LogSealer } from "../src/log-index/sealer.ts";
 import type { LogBatch } from "../src/schemas/logs.ts";
-import { createDetails, draw } from "./log-rows.ts";
+import { adminKey, createDetails, draw, masterKeys } from "./log-rows.ts";
 import { median } from "./measure.ts";
 import { createFolder, removeFolder } from "./processes.ts";
 
-const adminKey = "bench-admin-key-00000000000";
-/** Not secret: the same for each run with one folder. */
-const masterKeys = `v1:${Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7 + 3)).toString("base64url")}`;
 const days = 90;
 const batchRows = 64;
 const warmLists = 7;

@@ -34,6 +34,8 @@ export interface Settings {
   masterKeysFileGiven: boolean;
   /** Absent: no mail is sent. */
   mail?: MailSettings;
+  /** The file in which log rows wait; beside the database without a path. */
+  logSpill: { path: string | undefined; bytes: number };
   gateway: GatewayOptions;
 }
 
@@ -225,6 +227,15 @@ function mail(environment: Environment): MailSettings | undefined {
   return { ...readMailServer(server), from: readSender(sender) };
 }
 
+/** The file in which log rows wait while the database is away; its size in bytes, 0 for none. */
+function logSpill(environment: Environment): { path: string | undefined; bytes: number } {
+  const bytes = integer(environment, "LOG_SPILL_BYTES", { min: 0, max: 10 ** 13 }) ?? 256 * megabyte;
+  if (bytes > 0 && bytes < megabyte) {
+    throw new TypeError(`Cannot use LOG_SPILL_BYTES: it must be 0 or at least ${megabyte}`);
+  }
+  return { path: text(environment, "LOG_SPILL_FILE"), bytes };
+}
+
 /** Web origins in the form browsers send (RFC 6454, section 6.2). */
 function origins(environment: Environment): string[] {
   return list(environment, "REALTIME_ORIGINS").map((item) => {
@@ -323,6 +334,7 @@ export function readSettings(environment: Environment): Settings {
     masterKeysFile: file ?? "data/master.keys",
     masterKeysFileGiven: file !== undefined,
     ...(mailed && { mail: mailed }),
+    logSpill: logSpill(environment),
     gateway: {
       database,
       ...(authToken !== undefined && { databaseAuthToken: authToken }),

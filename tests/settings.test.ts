@@ -116,3 +116,12 @@ for (const url of ["fake-password@redis:6379", "http://:fake-password@redis:6379
     );
   });
 }
+
+test("readSettings() reads where log rows wait while the database is away", () => {
+  assert.deepEqual(readSettings({}).logSpill, { path: undefined, bytes: 268_435_456 });
+  const { logSpill } = readSettings({ LOG_SPILL_BYTES: "1048576", LOG_SPILL_FILE: "/var/spill" });
+  assert.deepEqual(logSpill, { path: "/var/spill", bytes: 1_048_576 });
+  for (const bytes of ["1", "1048575", "-1", "1e9", "many"]) {
+    assert.throws(() => readSettings({ LOG_SPILL_BYTES: bytes }), /LOG_SPILL_BYTES/);
+  }
+});

@@ -17,6 +17,8 @@ export interface DatabaseLocation {
    * as the disk takes. Default 1,000; more where another thread writes as well and does it earlier.
    */
   checkpointPages?: number;
+  /** Most bytes of a local file, without its write-ahead log. Writes that need more fail. Default: no bound. */
+  maxBytes?: number;
 }
 
 /** The open database: reads use `orm`, all writes go through the queue behind `write`. */
@@ -114,8 +116,12 @@ async function createLibsqlClient(location: DatabaseLocation): Promise<Client> {
   return createClient(authToken === undefined ? { url } : { url, authToken });
 }
 
+/** Size of the pages of new files. */
+const pageBytes = 4_096;
+
 /** Configures a local connection and checks the result. */
-async function prepareConnection(client: Client, { url, checkpointPages = 1_000 }: DatabaseLocation): Promise<void> {
+async function prepareConnection(client: Client, location: DatabaseLocation): Promise<void> {
+  const { url, checkpointPages = 1_000, maxBytes } = location;
   if (!isLocalDatabase(url)) return;
   await untilUnlocked(async () => {
     // holds for a file without tables only: removed rows give back their space
@@ -125,6 +131,7 @@ async function prepareConnection(client: Client, { url, checkpointPages = 1_000 
     await client.execute("PRAGMA synchronous = NORMAL");
     await client.execute("PRAGMA foreign_keys = ON");
     await client.execute("PRAGMA trusted_schema = OFF");
+    if (maxBytes !== undefined) await client.execute(`PRAGMA max_page_count = ${Math.ceil(maxBytes / pageBytes)}`);
   });
   const { rows } = await client.execute("PRAGMA foreign_keys");
   if (Number(rows[0]?.foreign_keys) !== 1)

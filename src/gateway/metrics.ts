@@ -35,9 +35,11 @@ export function createMetrics(options: GatewayOptions, sources: MetricsSources):
     organisationId,
     refused,
     async toText() {
+      const waiting = await writer.waiting?.();
       const ofProcess = toProcessMetrics({
         followers: logTail.state(),
         queue: queue.state(),
+        spill: waiting ?? { rows: 0, bytes: 0, lostRows: 0 },
         refused,
         unpriced: unpriced.counts(),
         openBreakers: routing.breakers.countOpen(),

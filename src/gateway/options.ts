@@ -52,11 +52,12 @@ export interface GatewayOptions {
   connectRedis?: ConnectRedis;
   /** Synchronous digests, if the host has them. */
   createMac?: MacFactory;
-  /** Writes log rows of a file database off the request loop, and reads them for those who follow the log. */
+  /** Writes log rows off the request loop, unless the database is in memory, and reads them for those who follow the log. */
   createLogWriter?: (
     location: DatabaseLocation,
     redaction: RedactionSettings,
     telemetry: TelemetrySettings,
+    spill?: LogSpillOptions,
   ) => LogWriter & Partial<TailReader>;
   /** Counts tokens off the request loop. Default: on it, where the first count holds it for 200 to 500 milliseconds. */
   countTokens?: TokenCounter;
@@ -86,6 +87,8 @@ export interface GatewayOptions {
   logBodyRetentionDays?: number;
   /** Days to keep the index over the log, from which statistics are computed, at least as long as the rows. Default 400. */
   rollupRetentionDays?: number;
+  /** Where log rows wait while the database is away. Only with `createLogWriter`. Absent: in memory. */
+  logSpill?: LogSpillOptions;
   /** Longest time a log row waits for others, in milliseconds. Default 250. */
   logFlushMs?: number;
   /** Most followers of the log. */
@@ -118,6 +121,16 @@ export interface GatewayOptions {
   warn?: (message: string, error?: unknown) => void;
   /** Called with important log lines; by default written to the console. */
   log?: (line: string) => void;
+}
+
+/** A file in which log rows wait while the database is away. */
+export interface LogSpillOptions {
+  /** Created if necessary. */
+  path: string;
+  /** Its largest size. */
+  bytes: number;
+  /** Longest time a write may take before its rows go to the file, in milliseconds. Default 1,000. */
+  patienceMs?: number;
 }
 
 /** Where important log lines go. */

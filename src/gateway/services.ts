@@ -121,7 +121,12 @@ function createWriter(
 ): LogWriter & Partial<TailReader> {
   const url = options.database ?? ":memory:";
   const settings: TelemetrySettings = { metrics: requestMetricsOf(options), otlp: options.otlp ?? null };
-  if (options.createLogWriter && url.startsWith("file:")) return options.createLogWriter({ url }, redaction, settings);
+  // a database in memory belongs to one connection
+  if (options.createLogWriter && url !== ":memory:") {
+    const authToken = options.databaseAuthToken;
+    const location = authToken === undefined ? { url } : { url, authToken };
+    return options.createLogWriter(location, redaction, settings, options.logSpill);
+  }
   const telemetry = createLogTelemetry(settings, { outbound, warn: warnOf(options) });
   const store: Parameters<typeof createLogWriter>[0] = {
     purge: log.purge,
@@ -173,6 +178,16 @@ function createLog(
   });
   const logIndex = new LogIndex(logSegments, indexCacheBytes);
   return { logStore, logIndex, logSegments, logTail, stateMac, redactor, writer, queue };
+}
+
+/** Stores what an outage left in a file: counters of limits are read afterwards. */
+async function recoverLog(writer: LogWriter): Promise<void> {
+  try {
+    await writer.recover?.();
+  } catch (error) {
+    await writer.close();
+    throw error;
+  }
 }
 
 /** Kinds of record on which it depends whom a token stands for. Keys depend on their own rows alone. */
@@ -374,6 +389,7 @@ export async function createServices(
   const createId = createIdFactory(clock.now);
   const { guard, transport, outbound } = createCalls(options);
   const { redactor, writer, queue, ...log } = createLog(options, parts, { providers, createId, outbound });
+  await recoverLog(writer);
   const guardrails = createGuardrails(createChecks({ outbound, clock }), warnOf(options));
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const contentRules = toContentRules(providers);

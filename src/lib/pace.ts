@@ -40,8 +40,8 @@ export function giveWay(): Promise<void> {
   });
 }
 
-/** Time on the event loop before other work runs, in milliseconds. */
-const sliceMs = 4;
+/** Time on the event loop before other work runs, in milliseconds: that long a request may wait. */
+const sliceMs = 1;
 
 /** For work of unknown cost: what it returns is called often, and gives a promise to await when it is time to yield. */
 export function createPause(): () => Promise<void> | undefined {

@@ -5,6 +5,7 @@ import { packRecords } from "./pack.ts";
 import type { LogRecord } from "./record.ts";
 import type { Redactor } from "./redact.ts";
 import { sealInSteps } from "./seal.ts";
+import type { SpillState } from "./spill.ts";
 
 /** Writes the log. Hosts may run it on another thread, where it does not block the event loop. */
 export interface LogWriter {
@@ -16,6 +17,10 @@ export interface LogWriter {
   index(): Promise<boolean>;
   /** Metrics of the rows that were written, in the text format; empty without metrics. */
   metrics(): Promise<string>;
+  /** Stores what an earlier process left in the file for outages. Absent without such a file. */
+  recover?(): Promise<void>;
+  /** What waits in the file for outages. Absent without such a file. */
+  waiting?(): Promise<SpillState>;
   /** Ends what runs; rows that `append` was given are stored. */
   close(): Promise<void>;
   /** Preferred bytes per write, where that differs from the queue's default. */

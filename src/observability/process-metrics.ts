@@ -19,6 +19,8 @@ export class RefusedRequests {
 /** The state of the parts that are not derived from log rows. */
 interface ProcessFacts {
   queue: { rows: number; bytes: number; lostRows: number; lostBodies: number };
+  /** Rows that wait in a file because the database is away. */
+  spill: { rows: number; bytes: number; lostRows: number };
   refused: RefusedRequests;
   /** Calls to models without a price, by provider. */
   unpriced: ReadonlyMap<string, number>;
@@ -63,7 +65,8 @@ function toProcessText({ startedAt, ...stats }: ProcessStats): string {
 }
 
 /** Metrics of the process in the text format. */
-export function toProcessMetrics({ queue, refused, unpriced, followers, openBreakers, stats }: ProcessFacts): string {
+export function toProcessMetrics(facts: ProcessFacts): string {
+  const { queue, spill, refused, unpriced, followers, openBreakers, stats } = facts;
   return [
     toSingle(gauge("gateway_build_info", "Version of the gateway."), 1, toLabels({ version })),
     toMapped(
@@ -71,7 +74,10 @@ export function toProcessMetrics({ queue, refused, unpriced, followers, openBrea
       "code",
       refused.counts(),
     ),
-    toSingle(counter("gateway_log_rows_dropped_total", "Log rows that could not be stored."), queue.lostRows),
+    toSingle(
+      counter("gateway_log_rows_dropped_total", "Log rows that could not be stored."),
+      queue.lostRows + spill.lostRows,
+    ),
     toSingle(
       counter("gateway_log_bodies_dropped_total", "Log rows stored without bodies, because too many waited."),
       queue.lostBodies,
@@ -83,6 +89,8 @@ export function toProcessMetrics({ queue, refused, unpriced, followers, openBrea
       gauge("gateway_log_followers_behind", "Clients that follow the log and get rows later, as they read slowly."),
       followers.behind,
     ),
+    toSingle(gauge("gateway_log_spill_rows", "Log rows that wait in a file for the database."), spill.rows),
+    toSingle(gauge("gateway_log_spill_bytes", "Size of the file in which log rows wait."), spill.bytes),
     toMapped(counter("gateway_unpriced_calls_total", "Calls to models without a price."), "provider", unpriced),
     toSingle(gauge("gateway_open_circuits", "Targets whose circuit is open."), openBreakers),
     stats ? toProcessText(stats) : "",

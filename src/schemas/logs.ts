@@ -327,6 +327,12 @@ export interface LogBatch {
   content: string;
 }
 
+/** Whether a value is a list of `LogBatch`, as far as its text was not written by anybody else. */
+export function isLogBatches(value: unknown): value is LogBatch[] {
+  const names = ["organisationId", "firstId", "lastId", "details", "counted", "charged", "content"];
+  return Array.isArray(value) && value.every((batch) => names.every((name) => typeof batch?.[name] === "string"));
+}
+
 /** Redacted headers and bodies of both sides. */
 export interface LogContent {
   request: LogSide;

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import process from "node:process";
 import type { FirstKeys } from "../auth/first-start.ts";
 import { isLocalDatabase } from "../db/client.ts";
+import type { GatewayOptions } from "../gateway/options.ts";
 import type { MacFactory } from "../lib/hash.ts";
 import type { Environment } from "../settings/read.ts";
 import { readSettings, type Settings } from "../settings.ts";
@@ -60,6 +61,13 @@ function findMasterKeys(settings: Settings): string | undefined {
   return createKeysFile(masterKeysFile);
 }
 
+/** The file in which log rows wait while the database is away. */
+function findSpill({ database, logSpill }: Settings, databaseFile: string | undefined): GatewayOptions["logSpill"] {
+  const { path, bytes } = logSpill;
+  if (bytes === 0 || database === ":memory:") return undefined;
+  return { path: path ?? (databaseFile === undefined ? "data/log-spill.db" : `${databaseFile}-spill`), bytes };
+}
+
 /**
  * Settings of this process, from environment and files.
  *
@@ -72,8 +80,10 @@ export function loadSettings(environment: Environment = process.env): Settings {
   if (path !== undefined) keepToOwner(path);
   // commands may change the file while the gateway runs; the variable cannot change
   const isFile = settings.gateway.masterKeys === undefined && masterKeys !== undefined;
+  const logSpill = findSpill(settings, path);
   const gateway = {
     ...settings.gateway,
+    ...(logSpill && { logSpill }),
     ...(masterKeys !== undefined && { masterKeys }),
     ...(isFile && { readMasterKeys: () => readKeysFile(settings.masterKeysFile) }),
   };

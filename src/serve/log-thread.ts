@@ -1,11 +1,15 @@
-import type { DatabaseLocation } from "../db/client.ts";
+import { type DatabaseLocation, isLocalDatabase } from "../db/client.ts";
+import type { LogSpillSettings } from "../db/stores/log-spill.ts";
+import type { LogSpillOptions } from "../gateway/options.ts";
 import type { TailPage, TailReader, TailRequest } from "../log-tail/page.ts";
 import { type PackedBatch, packRecords } from "../logs/pack.ts";
 import { createRedactor, type RedactionSettings } from "../logs/redact.ts";
+import type { SpillState } from "../logs/spill.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { TelemetrySettings } from "../observability/telemetry.ts";
 import type { RetentionTimes } from "../schemas/log-segments.ts";
 import { nodeMac } from "./environment.ts";
+import { keepToOwner } from "./keys-file.ts";
 import { Thread } from "./thread.ts";
 
 /** Initial data of the thread. */
@@ -14,6 +18,8 @@ export interface WorkerSettings {
   /** Without the key for hiding headers: that is done before. */
   redaction: Omit<RedactionSettings, "key">;
   telemetry: TelemetrySettings;
+  /** Absent: rows wait in memory alone. */
+  spill?: LogSpillSettings & Pick<LogSpillOptions, "patienceMs">;
 }
 
 /** A message to the thread. */
@@ -23,6 +29,8 @@ export type WorkerRequest =
   | { id: number; kind: "index" }
   | { id: number; kind: "tail"; request: TailRequest }
   | { id: number; kind: "metrics" }
+  | { id: number; kind: "recover" }
+  | { id: number; kind: "waiting" }
   | { id: number; kind: "close" };
 
 /**
@@ -30,6 +38,22 @@ export type WorkerRequest =
  * than they are written, and be dropped.
  */
 const threadBatchBytes = 4 * 1024 * 1024;
+
+/** The file for outages, which its owner alone can read. Undefined if it cannot be made: then rows wait in memory. */
+function prepareSpill(
+  { path, bytes, patienceMs }: LogSpillOptions,
+  mac: ReturnType<typeof nodeMac>,
+): WorkerSettings["spill"] {
+  try {
+    keepToOwner(path);
+  } catch (error) {
+    console.error(`Cannot create ${path}: without it, log rows wait in memory while the database is away`, error);
+    return undefined;
+  }
+  const url = `file:${path.split("/").map(encodeURIComponent).join("/")}`;
+  const settings = { location: { url, maxBytes: bytes }, installation: String(mac("log-spill")).slice(0, 22) };
+  return patienceMs === undefined ? settings : { ...settings, patienceMs };
+}
 
 /**
  * A log writer on a separate thread: the request loop hides headers and transfers the records; the thread masks other
@@ -39,10 +63,13 @@ export function createLogThread(
   location: DatabaseLocation,
   redaction: RedactionSettings,
   telemetry: TelemetrySettings,
+  spillOptions?: LogSpillOptions,
 ): LogWriter & TailReader {
   const { key, ...names } = redaction;
-  const redactor = createRedactor({ ...names, mac: nodeMac(key) });
-  const settings: WorkerSettings = { location, redaction: names, telemetry };
+  const mac = nodeMac(key);
+  const redactor = createRedactor({ ...names, mac });
+  const spill = spillOptions && prepareSpill(spillOptions, mac);
+  const settings: WorkerSettings = { location, redaction: names, telemetry, ...(spill && { spill }) };
   const start = () => new Thread<WorkerRequest>("log-worker", settings);
   // started early: until it runs, a killed process loses the waiting rows
   let thread = start();
@@ -51,7 +78,8 @@ export function createLogThread(
     return thread;
   };
   return {
-    batchBytes: threadBatchBytes,
+    // a server takes longer for what comes over the network, and limits it
+    ...(isLocalDatabase(location.url) && { batchBytes: threadBatchBytes }),
     async append(records) {
       const packed = packRecords(records, redactor);
       const batches = packed instanceof Promise ? await packed : packed;
@@ -61,6 +89,8 @@ export function createLogThread(
     index: async () => (await running().ask({ kind: "index" })) > 0,
     readTail: (request) => running().ask<TailPage>({ kind: "tail", request }),
     metrics: () => running().ask<string>({ kind: "metrics" }),
+    recover: async () => void (await running().ask({ kind: "recover" })),
+    waiting: () => running().ask<SpillState>({ kind: "waiting" }),
     purge: async (times) => (await running().ask({ kind: "purge", times })) > 0,
     async close() {
       if (!thread.ended) await thread.ask({ kind: "close" });

@@ -1,6 +1,7 @@
 import { workerData } from "node:worker_threads";
-import { openDatabase } from "../db/client.ts";
+import { isRefusedStatement, openDatabase } from "../db/client.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
+import { openLogSpill } from "../db/stores/log-spill.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore } from "../db/stores/logs.ts";
 import { createLogTelemetry } from "../gateway/telemetry.ts";
@@ -10,13 +11,38 @@ import { createIndexedLog } from "../log-index/indexed-log.ts";
 import { readTailPage, type TailPage } from "../log-tail/page.ts";
 import { createRedactor } from "../logs/redact.ts";
 import { sealBatch } from "../logs/seal.ts";
+import { createSpillingLog, type SpillingLog, type SpillState } from "../logs/spill.ts";
+import type { LogBatch } from "../schemas/logs.ts";
 import type { WorkerRequest, WorkerSettings } from "./log-thread.ts";
 import { createLateTransport } from "./runtime-transport.ts";
 import { zstdCodec } from "./text-codec.ts";
 import { serveThread } from "./thread.ts";
 
+const warn = (message: string, error: unknown) => console.error(message, error ?? "");
+
+type Store = (batches: readonly LogBatch[]) => Promise<void>;
+
+/** The log with its file for outages; without the file if that cannot be used. */
+async function openSpilling({ spill }: WorkerSettings, store: Store): Promise<SpillingLog | undefined> {
+  if (!spill) return undefined;
+  try {
+    return createSpillingLog({
+      file: await openLogSpill(spill, zstdCodec),
+      store,
+      isPermanent: isRefusedStatement,
+      warn,
+      log: (line) => console.log(line),
+      patienceMs: spill.patienceMs,
+    });
+  } catch (error) {
+    warn("Cannot open the file for log rows: they wait in memory while the database is away", error);
+    return undefined;
+  }
+}
+
 /** A writer with a separate connection. The schema must be up to date. */
-async function openWriter({ location, redaction, telemetry }: WorkerSettings) {
+async function openWriter(settings: WorkerSettings) {
+  const { location, redaction, telemetry } = settings;
   const database = await openDatabase(location);
   const log = createIndexedLog(createLogStore(database, zstdCodec), createIndexStores(database), Date.now);
   // it only masks text: headers that need a digest are already hidden
@@ -26,10 +52,12 @@ async function openWriter({ location, redaction, telemetry }: WorkerSettings) {
     transport: createLateTransport(),
     guard: createAddressGuard({ trustedHosts: [] }),
   });
-  const warn = (message: string, error: unknown) => console.error(message, error ?? "");
+  const spilling = await openSpilling(settings, log.append);
   return {
     database,
     log,
+    spilling,
+    append: spilling?.append.bind(spilling) ?? log.append,
     tail: createLogTailStore(database),
     redactor,
     telemetry: createLogTelemetry(telemetry, { outbound, warn }),
@@ -39,17 +67,20 @@ async function openWriter({ location, redaction, telemetry }: WorkerSettings) {
 const opened = openWriter(workerData);
 opened.catch(() => {}); // reported to the first message
 
-serveThread(async (request: WorkerRequest): Promise<number | string | TailPage> => {
-  const { database, log, tail, redactor, telemetry } = await opened;
+serveThread(async (request: WorkerRequest): Promise<number | string | TailPage | SpillState> => {
+  const { database, log, append, spilling, tail, redactor, telemetry } = await opened;
   if (request.kind === "tail") return readTailPage(tail, request.request);
   if (request.kind === "index") return Number(await log.index());
   if (request.kind === "purge") return Number(await log.purge(request.times));
   if (request.kind === "metrics") return telemetry.toText();
-  if (request.kind === "append") {
+  if (request.kind === "waiting") return (await spilling?.state()) ?? { rows: 0, bytes: 0, lostRows: 0 };
+  if (request.kind === "recover") await spilling?.recover();
+  else if (request.kind === "append") {
     const batches = request.batches.map((batch) => sealBatch(batch, redactor));
-    await log.append(batches);
+    await append(batches);
     telemetry.observe(batches);
   } else {
+    await spilling?.close();
     await log.close();
     await telemetry.close();
     await database.close();

@@ -24,7 +24,14 @@ async function gzip(bytes: Uint8Array | string): Promise<Uint8Array> {
 
 let count = 0;
 const newTrace = () => (++count).toString(16).padStart(32, "a");
-const start = Date.now() - 60_000;
+// in nanoseconds, its nearest number is in the millisecond before
+const start = nextInexact(Date.now() - 60_000);
+/** The next time whose nanoseconds no number holds, so that their quotient is too small. */
+function nextInexact(ms: number): number {
+  let next = ms;
+  while (Math.trunc(Number(`${next}000000`) / 1e6) === next) next++;
+  return next;
+}
 const nanos = (ms: number) => `${ms}000000`;
 
 const texts = {

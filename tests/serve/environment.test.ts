@@ -141,3 +141,16 @@ test("createKeysFile() keeps a file that is there", () => {
   const file = writeKeys(join(createFolder(), "master.keys"));
   assert.equal(createKeysFile(file), masterKeys);
 });
+
+test("loadSettings() puts the file for log rows beside a database file", () => {
+  const folder = createFolder();
+  const load = (environment: Readonly<Record<string, string>>) =>
+    loadSettings({ GATEWAY_MASTER_KEYS: masterKeys, ...environment }).gateway.logSpill;
+  const file = join(folder, "gateway.db");
+  assert.deepEqual(load({ DATABASE_URL: `file:${file}` }), { path: `${file}-spill`, bytes: 268_435_456 });
+  const remote = { DATABASE_URL: "libsql://database.example.com" };
+  assert.equal(load(remote)?.path, "data/log-spill.db");
+  assert.equal(load({ ...remote, LOG_SPILL_FILE: "/var/spill" })?.path, "/var/spill");
+  assert.equal(load({ ...remote, LOG_SPILL_BYTES: "0" }), undefined);
+  assert.equal(load({ DATABASE_URL: ":memory:" }), undefined);
+});

@@ -26,7 +26,7 @@ interface LateHooks {
 
 /** Stored log rows. */
 export interface LogStore {
-  /** Stores batches with their bodies, all or none. */
+  /** Stores batches with their bodies, all or none. Batches that are stored already, by their ids, stay as they are. */
   append(batches: readonly LogBatch[]): Promise<void>;
   /** The statements of `append`, for rows that are stored together with something else. */
   toStatements(batches: readonly LogBatch[]): InStatement[];
@@ -51,6 +51,19 @@ const insertBatch =
 const insertChargedBatch =
   "INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details, charged) VALUES (?, ?, ?, ?, ?, ?)";
 const insertContent = "INSERT INTO log_bodies (seq, content) VALUES (last_insert_rowid(), ?)";
+
+/** Fails if a batch with these ids is stored: an attempt whose answer got lost may have stored it. */
+const refuseStored = `SELECT json_extract('{}', 'stored already: ' || first_id) FROM log_batches
+  WHERE organisation_id = ? AND last_id = ? AND first_id = ? AND workspace_id IS ? LIMIT 1`;
+
+function refuseIfStored({ organisationId, workspaceId, firstId, lastId }: LogBatch): InStatement {
+  return { sql: refuseStored, args: [organisationId, lastId, firstId, workspaceId] };
+}
+
+/** Whether a write failed because a batch is stored already. */
+function isStoredAlready(error: unknown): boolean {
+  return String(error).includes("stored already: ");
+}
 
 const addIncrements = `INSERT INTO limit_counters (organisation_id, limit_id, bucket, window_start, window_end, used)
   SELECT ?, value ->> 'limitId', value ->> 'bucket', value ->> 'windowStart', value ->> 'windowEnd', value ->> 'used'
@@ -142,15 +155,24 @@ interface StoreParts {
   codec: TextCodec | undefined;
 }
 
+/** Stores batches that are not stored yet. */
+async function appendOnce({ database, codec }: StoreParts, batches: readonly LogBatch[]): Promise<void> {
+  try {
+    await database.write(batches.flatMap((batch) => [refuseIfStored(batch), ...toInserts(batch, codec)]));
+  } catch (error) {
+    if (!isStoredAlready(error)) throw error;
+    // they were put together otherwise before: each decides for itself
+    if (batches.length > 1) for (const batch of batches) await appendOnce({ database, codec }, [batch]);
+  }
+}
+
 /** The log store over libSQL. Contents are compressed if the host can. */
 export function createLogStore(database: Database, codec?: TextCodec): LogStore {
   const parts: StoreParts = { database, codec };
   const toStatements: LogStore["toStatements"] = (batches) => batches.flatMap((batch) => toInserts(batch, codec));
   return {
     toStatements,
-    async append(batches) {
-      await database.write(toStatements(batches));
-    },
+    append: (batches) => appendOnce(parts, batches),
     async readContents(scope, seq) {
       const condition = scopeCondition(scope);
       const sql = `SELECT details, content FROM log_batches LEFT JOIN log_bodies USING (seq)

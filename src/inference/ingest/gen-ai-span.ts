@@ -102,8 +102,16 @@ function metadataOf(resource: Attributes, attributes: Attributes): Metadata {
   return toMetadata(Object.fromEntries([...first, ...plain].slice(0, maxPairs))) ?? {};
 }
 
-/** Milliseconds of a time in nanoseconds; NaN for anything else. */
-const toMs = (nanos: unknown): number => Number(nanos ?? Number.NaN) / 1e6;
+/**
+ * Milliseconds of a time in nanoseconds, exact to the microsecond; NaN for anything else.
+ *
+ * Nanoseconds since 1970 have more digits than a number: a division of the whole rounds some down to the millisecond before.
+ */
+function toMs(nanos: unknown): number {
+  const digits = stringOf(nanos) ?? (typeof nanos === "number" && Number.isSafeInteger(nanos) ? String(nanos) : "");
+  if (!/^\d{1,20}$/.test(digits)) return Number(nanos ?? Number.NaN) / 1e6;
+  return Number(digits.slice(0, -6)) + Number(digits.slice(-6)) / 1e6;
+}
 
 /** An id in hexadecimal digits; null for one that is invalid, absent or zero. */
 function readId(value: unknown, digits: number): string | null {
