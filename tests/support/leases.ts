@@ -87,11 +87,13 @@ export async function openNode(
     uses,
     calls,
     async write(increments, organisation = organisationId) {
+      // a batch with the ids of a stored one counts as stored
+      const id = crypto.randomUUID();
       const batch = {
         organisationId: organisation,
         workspaceId: null,
-        firstId: "",
-        lastId: "",
+        firstId: id,
+        lastId: id,
         details: "[]",
         charged: "",
         content: "",
