@@ -90,6 +90,14 @@ function refuseMetadata(problem: string): never {
   });
 }
 
+function requireSameVersion(version: string, header: string | undefined): void {
+  if (header === version) return;
+  throw new RpcError(400, "Cannot serve the request: the header MCP-Protocol-Version differs from the body", {
+    rpcCode: codes.headerMismatch,
+    code: "header_mismatch",
+  });
+}
+
 /** The revision of a message whose body does not name one. */
 function revisionOfHeader({ kind, method }: Message, header: string | undefined): Revision {
   if (header === undefined || method === "initialize") return { era: "legacy", version: header };
@@ -118,7 +126,11 @@ export function readRevision(message: Message, header: string | undefined): Revi
   if (named === undefined || kind === "response") return revisionOfHeader(message, header);
   const version = stringOf(named);
   if (version === undefined) refuseMetadata(`${meta.protocolVersion} must be a string`);
-  if (!modernVersions.includes(version)) throw unsupportedVersion(version);
+  if (!modernVersions.includes(version)) {
+    // a client that names two versions is wrong, whichever of them exists
+    if (kind === "request") requireSameVersion(version, header);
+    throw unsupportedVersion(version);
+  }
   if (kind === "request" && !isObject(own[meta.clientCapabilities])) {
     refuseMetadata(`${meta.clientCapabilities} must be an object`);
   }

@@ -487,15 +487,17 @@ for (const [name, headers, params, status, code] of [
 
 test("modern requests need metadata, a known version and a method that exists", async () => {
   const headers = { ...legacyHeaders, "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list" };
-  const send = async (params: object, method = "tools/list") => {
-    const request = { method: "POST", headers, body: rpc(method, params) };
+  const send = async (params: object, method = "tools/list", version = "2026-07-28") => {
+    const sent = { ...headers, "mcp-protocol-version": version };
+    const request = { method: "POST", headers: sent, body: rpc(method, params) };
     const response = await gateway.fetch("/m/everything/mcp", request);
     const { error } = await readJson<Partial<RpcAnswer>>(response);
     return [response.status, error?.code, error?.data?.supported];
   };
   assert.deepEqual(await send({}), [400, -32602, undefined]);
   const future = { ...modernMeta, "io.modelcontextprotocol/protocolVersion": "2099-01-01" };
-  assert.deepEqual(await send({ _meta: future }), [400, -32022, ["2026-07-28"]]);
+  assert.deepEqual(await send({ _meta: future }), [400, -32020, undefined]);
+  assert.deepEqual(await send({ _meta: future }, "tools/list", "2099-01-01"), [400, -32022, ["2026-07-28"]]);
   assert.deepEqual(await send({ _meta: modernMeta }, "initialize"), [404, -32601, undefined]);
   assert.deepEqual(await send({ _meta: modernMeta }), [200, undefined, undefined]);
   script = ({ id }) => json({ jsonrpc: "2.0", id, result: { supportedVersions: ["2030-01-01", "2026-07-28"] } });
