@@ -40,6 +40,10 @@ test("the suite fails where ids are not restored", async () => {
     const text = await response.text();
     return new Response(text.replace(/"id":\d+/g, '"id":"gw:1"') || null, response);
   };
-  const { exitCode } = await runThrough("both", ["--scenario", "ping", "--spec-version", "2025-11-25"], broken);
+  const ping = ["--scenario", "ping", "--spec-version", "2025-11-25"];
+  const whole = await runThrough("both", ping);
+  assert.equal(whole.exitCode, 0, whole.output);
+  const { exitCode, output } = await runThrough("both", ping, broken);
   assert.notEqual(exitCode, 0);
+  assert.match(output, /Failed Checks/);
 });

@@ -1,13 +1,14 @@
 // Runs the official conformance suite against a server.
 
 import { execFile } from "node:child_process";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import type { ConnectionInfo } from "../../src/context.ts";
 import type { McpServer } from "../../src/control/mcp/mcp-server.ts";
 import type { Gateway } from "../../src/gateway.ts";
 import type { Listener } from "../../src/serve/listener.ts";
 import { workspaceKey } from "../support/gateway.ts";
-import { createFixture, type FixtureEras } from "./fixture.ts";
+import { createFixture, type FixtureEras, toPlainRequest } from "./fixture.ts";
 import { createMcpGateway, mcpServer, serversOf } from "./support.ts";
 
 /** Serves a function on a free port of this machine. */
@@ -35,10 +36,11 @@ export async function startMcpStack(
   const gateway = await createMcpGateway(serversOf(upstream), {
     mcp: { hosts: new Set(["localhost", "127.0.0.1", "[::1]"]) },
   });
-  const front = await serveFetch((request, connection) => {
+  const front = await serveFetch(async (request, connection) => {
     const headers = new Headers(request.headers);
     headers.set("x-gateway-api-key", workspaceKey);
-    return change((changed) => gateway.gateway.fetch(changed, connection))(new Request(request, { headers }));
+    const answer = change((changed) => gateway.gateway.fetch(changed, connection));
+    return answer(await toPlainRequest(request, headers));
   });
   return {
     url: `${front.url}/m/everything/mcp`,
@@ -63,8 +65,10 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 export function runSuite(url: string, args: readonly string[]): Promise<SuiteResult> {
   const suite = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
   const command = ["scripts/run.mjs", "node", suite, "server", "--url", url, ...args];
+  // the runner's own settings are not for the suite
+  const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
   return new Promise((resolve) => {
-    execFile("node", command, { cwd: root, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+    execFile("node", command, { cwd: root, env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       const exitCode = error ? (typeof error.code === "number" ? error.code : 1) : 0;
       resolve({ exitCode, output: stdout + stderr });
     });

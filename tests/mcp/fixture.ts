@@ -310,6 +310,13 @@ function createEventStore(): EventStore {
   };
 }
 
+/** A request of the platform's own class, which can be cloned: a host's need not be. */
+export async function toPlainRequest(request: Request, headers = new Headers(request.headers)): Promise<Request> {
+  const { method, url, signal } = request;
+  const body = method === "POST" ? { body: await request.text() } : {};
+  return new Request(url, { method, headers, signal, ...body });
+}
+
 /** The eras that the fixture speaks. */
 export type FixtureEras = "both" | "legacy" | "modern";
 
@@ -340,11 +347,11 @@ export function createFixture(eras: FixtureEras = "both"): (request: Request) =>
     await createServer(() => {}).connect(transport);
     return transport.handleRequest(request);
   };
-  return async (request) => {
+  return async (received) => {
+    const request = await toPlainRequest(received);
     if (eras === "legacy") return serveLegacy(request);
     if (eras === "modern") return modern.fetch(request);
-    return request.method !== "POST" || (await isLegacyRequest(request.clone()))
-      ? serveLegacy(request)
-      : modern.fetch(request);
+    const isLegacy = request.method !== "POST" || (await isLegacyRequest(request.clone()));
+    return isLegacy ? serveLegacy(request) : modern.fetch(request);
   };
 }
