@@ -10,6 +10,8 @@ import type { BatchWork } from "./control/batches.ts";
 import type { ControlPlane } from "./control/control-plane.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { LogExportWork } from "./control/log-exports.ts";
+import type { McpServers } from "./control/mcp/mcp-server.ts";
+import type { McpState } from "./control/mcp/mcp-state.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { FeedbackStore } from "./db/stores/feedback.ts";
@@ -170,6 +172,8 @@ export interface Services {
   readonly files: FileStorage;
   readonly batches: BatchWork;
   readonly logExports: LogExportWork;
+  readonly mcpServers: McpServers;
+  readonly mcp: McpState;
   readonly responses: StoredResponses;
   readonly redactor: Redactor;
   readonly keyPrefix: string;

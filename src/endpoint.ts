@@ -116,6 +116,17 @@ export interface KeyEndpoint extends EndpointBase {
   handle(context: CallerContext): Reply | Promise<Reply>;
 }
 
+/** A route of MCP servers: its handler reads the body, and its refusals follow that protocol. */
+export interface McpEndpoint extends EndpointBase {
+  readonly kind: "mcp";
+  readonly access: KeyAccess;
+  /** Name of the route in logs. */
+  readonly operation: string;
+  /** Schema of the body for the OpenAPI document only. */
+  readonly documentedBody: NonNullable<KeyEndpoint["documentedBody"]>;
+  handle(context: CallerContext): Promise<Reply>;
+}
+
 /** Operations on saved prompts, which providers do not have. */
 type PromptOperation = "renderPrompt" | "completePrompt";
 
@@ -180,7 +191,14 @@ export interface ScimEndpoint extends EndpointBase {
 }
 
 /** One endpoint of the API. */
-export type Endpoint = PublicEndpoint | KeyEndpoint | JsonEndpoint | FormEndpoint | AdminEndpoint | ScimEndpoint;
+export type Endpoint =
+  | PublicEndpoint
+  | KeyEndpoint
+  | McpEndpoint
+  | JsonEndpoint
+  | FormEndpoint
+  | AdminEndpoint
+  | ScimEndpoint;
 
 /** Kinds of rows: who may call them, and how they are answered (`handler/kinds.ts`). */
 export type EndpointKind = Endpoint["kind"];
@@ -189,7 +207,7 @@ export type EndpointKind = Endpoint["kind"];
 export type EndpointOf<Kind extends EndpointKind> = Extract<Endpoint, { kind: Kind }>;
 
 /** A row whose callers have a key of the gateway. */
-export type KeyedEndpoint = KeyEndpoint | JsonEndpoint | FormEndpoint;
+export type KeyedEndpoint = KeyEndpoint | McpEndpoint | JsonEndpoint | FormEndpoint;
 
 /** Whether an endpoint belongs to the control plane. */
 export function isAdminEndpoint(endpoint: Endpoint): endpoint is AdminEndpoint {
@@ -229,6 +247,11 @@ export function definePublicEndpoint(row: Omit<PublicEndpoint, "kind">): PublicE
 /** Defines a route for callers with a key that reads its body itself, or has no body. */
 export function defineKeyEndpoint(row: Omit<KeyEndpoint, "kind">): KeyEndpoint {
   return { kind: "key", ...row };
+}
+
+/** Defines a route of MCP servers. */
+export function defineMcpEndpoint(row: Omit<McpEndpoint, "kind">): McpEndpoint {
+  return { kind: "mcp", ...row };
 }
 
 /** Defines a route whose body is a form. */

@@ -182,6 +182,34 @@ export class ClientClosedError extends GatewayError {
   override readonly type = "client_closed_request";
 }
 
+/** Details of a JSON-RPC error. */
+interface RpcErrorOptions extends GatewayErrorOptions {
+  /** Code of the JSON-RPC error. */
+  rpcCode: number;
+  /** Id of the request; null where it is unknown. */
+  id?: string | number | null | undefined;
+  /** Member `data` of the error. */
+  data?: object | undefined;
+}
+
+/** A JSON-RPC request that is refused or failed. The status may be 200: then only the body says so. */
+export class RpcError extends GatewayError {
+  override readonly status: number;
+  override readonly type: string;
+  readonly rpcCode: number;
+  readonly id: string | number | null;
+  readonly data: object | undefined;
+
+  constructor(status: number, message: string, options: RpcErrorOptions) {
+    super(message, options);
+    this.status = status;
+    this.type = status === 200 ? "rpc_error" : errorTypeOf(status);
+    this.rpcCode = options.rpcCode;
+    this.id = options.id ?? null;
+    this.data = options.data;
+  }
+}
+
 /** Fields of an upstream's error that are forwarded. */
 interface UpstreamErrorDetails extends GatewayErrorOptions {
   type?: string;
@@ -264,7 +292,7 @@ export function toMessagesType(type: string, status: number): string {
 export const scimContentType = "application/scim+json";
 
 /** Format of an error body: all have the common fields, some clients expect more. */
-export type ErrorForm = "common" | "messages" | "gemini" | "admin" | "scim";
+export type ErrorForm = "common" | "messages" | "gemini" | "admin" | "scim" | "mcp";
 
 /** An error for the caller: unexpected errors get a fixed message. */
 export function toGatewayError(error: unknown): GatewayError {
@@ -331,9 +359,37 @@ function toRpcError({ status, message, type, param, code }: GatewayError): Recor
   return { code: status, message, status: name, type, param, ...(reason !== undefined && { details: [details] }) };
 }
 
+/** Codes of JSON-RPC errors (https://www.jsonrpc.org/specification) for errors without one, by status. */
+const rpcCodes: Readonly<Record<number, number>> = { 400: -32600, 429: 429, 500: -32603, 502: -32603, 504: -32603 };
+
+/** The code of an error as a JSON-RPC error. */
+export function rpcCodeOf(error: GatewayError): number {
+  if (error instanceof RpcError) return error.rpcCode;
+  return error.code === "invalid_json" ? -32700 : (rpcCodes[error.status] ?? -32000);
+}
+
+/** Errors of OAuth (RFC 6750, section 3.1) by status. */
+function oauthErrorOf({ status, code }: GatewayError): string {
+  if (status === 401) return "invalid_token";
+  return code === "AB03" ? "insufficient_scope" : "access_denied";
+}
+
+/** The body of an error on MCP routes: a JSON-RPC error, or that of OAuth where the credential is refused. */
+function toMcpErrorBody(error: GatewayError): Record<string, unknown> {
+  const { message, status, type, code, param } = error;
+  if (status === 401 || status === 403) {
+    const details = { message, type, code, param };
+    const oauth = { error: oauthErrorOf(error), error_description: message };
+    return { ...oauth, status: "failure", message, error_details: details };
+  }
+  const { id = null, data = code === null ? undefined : { type: code } } = error instanceof RpcError ? error : {};
+  return { jsonrpc: "2.0", id, error: { code: rpcCodeOf(error), message, ...(data && { data }) } };
+}
+
 /** The body of an error response. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
   if (form === "scim") return toScimErrorBody(error);
+  if (form === "mcp") return toMcpErrorBody(error);
   const { message, param, provider, errors, field, hookResults } = error;
   const type = form === "messages" ? toMessagesType(error.type, error.status) : error.type;
   const code = codeOf(error, form);

@@ -16,6 +16,7 @@ import { inferenceEndpoints, passthroughEndpoints } from "./inference/routes/end
 import { systemClock } from "./lib/clock.ts";
 import { toResponse } from "./lib/reply.ts";
 import type { LogWriter } from "./logs/writer.ts";
+import { mcpEndpoints } from "./mcp/endpoints.ts";
 import { createOpenapiEndpoint } from "./openapi.ts";
 
 /** A gateway. */
@@ -51,7 +52,7 @@ interface RunningGateway {
 
 /** All endpoints, in the order of matching. */
 function listEndpoints({ metrics }: GatewayOptions): Endpoint[] {
-  const all = [...inferenceEndpoints, ...adminEndpoints];
+  const all = [...inferenceEndpoints, ...adminEndpoints, ...mcpEndpoints];
   const rows = metrics === false ? all.filter(({ path }) => path !== metricsPath) : all;
   return [...rows, createOpenapiEndpoint([...rows, ...passthroughEndpoints]), ...passthroughEndpoints];
 }

@@ -3,6 +3,7 @@ import { type ConnectionInfo, createRequestContext, type RequestContext, type Se
 import type { Endpoint, Method } from "./endpoint.ts";
 import { type ErrorForm, MethodNotAllowedError, NotFoundError, toErrorReply } from "./errors.ts";
 import { answerEndpoint } from "./handler/kinds.ts";
+import { mcpPreflight } from "./handler/mcp.ts";
 import { EndpointRouter } from "./handler/router.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
 
@@ -10,8 +11,12 @@ import { type Reply, toResponse } from "./lib/reply.ts";
 export type Handle = (request: Request, connection: ConnectionInfo) => Promise<Response>;
 
 /** The answer to what no row takes. */
-function answerUnrouted(method: string, methods: Method[]): Reply {
+function answerUnrouted(context: RequestContext, methods: Method[], form: ErrorForm | undefined): Reply {
+  const { method } = context;
   const known = methods.length > 0;
+  if (known && form === "mcp" && method === "OPTIONS") return mcpPreflight(context);
+  // clients of that protocol expect POST alone
+  if (known && form === "mcp" && method !== "HEAD") throw new MethodNotAllowedError(methods);
   const allowed = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
   if (known && method === "HEAD") return { status: 200, headers: {}, body: null };
   if (known && method === "OPTIONS") return { status: 204, headers: { allow: allowed.join(", ") }, body: null };
@@ -95,7 +100,7 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services,
       errorForm = endpoint ? endpoint.errorForm : router.errorFormOf(pathname);
       reply = endpoint
         ? await answerEndpoint(endpoint, context)
-        : answerUnrouted(context.method, router.methodsOf(pathname));
+        : answerUnrouted(context, router.methodsOf(pathname), errorForm);
     } catch (error) {
       reply = toErrorReply(error, errorForm);
     }

@@ -37,7 +37,7 @@ const eventStream = {
 
 /** Whether an endpoint can stream: its body has a field `stream`, or its path says so. */
 function streams(endpoint: Endpoint, convert: JsonSchemaOf): boolean {
-  if (endpoint.path.endsWith(":streamGenerateContent")) return true;
+  if (endpoint.path.endsWith(":streamGenerateContent") || endpoint.kind === "mcp") return true;
   if (!("body" in endpoint) || !endpoint.body) return false;
   const { properties } = convert(endpoint.body, "input") as { properties?: object };
   return (
@@ -69,7 +69,8 @@ function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
   const parameters = parametersOf(endpoint);
   const body = bodyOf(endpoint, convert);
   const answer = successOf(endpoint, convert);
-  const failure = json({ $ref: "#/components/schemas/Error" });
+  const isMcp = endpoint.errorForm === "mcp";
+  const failure = json({ $ref: `#/components/schemas/${isMcp ? "RpcError" : "Error"}` });
   return {
     operationId: operationIdOf(endpoint),
     summary: endpoint.summary,
@@ -111,6 +112,22 @@ const errorSchema = {
   },
 };
 
+/** Errors of MCP servers: those of JSON-RPC, or of OAuth with status 401 and 403. */
+const rpcErrorSchema = {
+  type: "object",
+  properties: {
+    jsonrpc: { const: "2.0" },
+    id: { type: ["string", "number", "null"] },
+    error: {
+      type: ["object", "string"],
+      description: "A string with status 401 and 403",
+      properties: { code: { type: "integer" }, message: { type: "string" }, data: {} },
+    },
+    error_description: { type: "string" },
+    error_details: { type: "object" },
+  },
+};
+
 /** Responses of endpoints with guardrails. */
 function guardedAnswers(endpoint: Endpoint, answer: object): object {
   const name = operationNameOf(endpoint);
@@ -138,7 +155,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
     security: [{ gatewayKey: [] }, { bearer: [] }],
     paths,
     components: {
-      schemas: { Error: errorSchema },
+      schemas: { Error: errorSchema, RpcError: rpcErrorSchema },
       parameters: parameterComponents,
       securitySchemes: {
         gatewayKey: { type: "apiKey", in: "header", name: "x-gateway-api-key" },

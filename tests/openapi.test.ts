@@ -3,6 +3,7 @@ import { after, test } from "node:test";
 import { adminEndpoints } from "../src/admin/endpoints.ts";
 import type { Endpoint } from "../src/endpoint.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "../src/inference/routes/endpoints.ts";
+import { mcpEndpoints } from "../src/mcp/endpoints.ts";
 import { createTestGateway, readJson } from "./support/gateway.ts";
 
 interface Operation {
@@ -29,7 +30,12 @@ const response = await gateway.fetch("/openapi.json");
 const type = response.headers.get("content-type");
 const document = await readJson<Document>(response);
 
-const endpoints: readonly Endpoint[] = [...adminEndpoints, ...inferenceEndpoints, ...passthroughEndpoints];
+const endpoints: readonly Endpoint[] = [
+  ...adminEndpoints,
+  ...inferenceEndpoints,
+  ...mcpEndpoints,
+  ...passthroughEndpoints,
+];
 const pathOf = ({ path }: Endpoint) => path.replace(/\/:(\w+)\+?/g, "/{$1}").replace(/\*$/, "{path}");
 
 test("GET /openapi.json is OpenAPI 3.1 without credential", () => {
@@ -95,7 +101,7 @@ test("GET /openapi.json describes the body of a chat", () => {
 });
 
 test("GET /openapi.json has components and every reference leads to one", () => {
-  assert.deepEqual(Object.keys(document.components.schemas), ["Error"]);
+  assert.deepEqual(Object.keys(document.components.schemas), ["Error", "RpcError"]);
   assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ["bearer", "gatewayKey"]);
   for (const requirement of document.security) {
     for (const name of Object.keys(requirement)) assert.ok(document.components.securitySchemes[name], name);

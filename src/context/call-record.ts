@@ -4,7 +4,7 @@ import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
 import type { NamedModels } from "../providers/core/model-names.ts";
 import type { HookResult } from "../schemas/hooks.ts";
-import type { AttemptLog, CacheStatus, LimitIncrement, LoggedUsage, PriceSource } from "../schemas/logs.ts";
+import type { AttemptLog, CacheStatus, LimitIncrement, LoggedUsage, McpLog, PriceSource } from "../schemas/logs.ts";
 
 /** Hooks of the last target. */
 export interface HookLog {
@@ -144,6 +144,8 @@ export interface CallRecord {
   mode: string;
   /** Whether the response came from the cache; null where no cache was asked. */
   cacheStatus: CacheStatus | null;
+  /** The call of an MCP server; null for other requests. */
+  mcp: McpLog | null;
   /** The request has ended. */
   settled: boolean;
 }
@@ -199,6 +201,7 @@ export function createCallRecord(): CallRecord {
     source: null,
     mode: "single",
     cacheStatus: null,
+    mcp: null,
     settled: false,
   };
 }

@@ -3,6 +3,8 @@ import type { Limits } from "../context.ts";
 import type { AlertSettings } from "../control/alerts/parts.ts";
 import type { S3Settings } from "../control/files/pieces.ts";
 import type { FileLimits } from "../control/files/storage.ts";
+import type { McpServers } from "../control/mcp/mcp-server.ts";
+import type { McpSettings } from "../control/mcp/mcp-state.ts";
 import type { TokenSettings } from "../control/tokens.ts";
 import type { DatabaseLocation } from "../db/client.ts";
 import type { TextCodec } from "../db/stores/logs.ts";
@@ -111,6 +113,10 @@ export interface GatewayOptions {
   readFile?: (path: string) => Promise<string>;
   /** Requests may only name saved configs and stored providers. */
   savedOnly?: boolean;
+  /** Settings of the MCP gateway. */
+  mcp?: Partial<McpSettings>;
+  /** Finds the MCP servers of workspaces. Default: it finds nothing. */
+  mcpServers?: McpServers;
   /** Numbers in [0, 1) for routing. */
   random?: () => number;
   /** How alerts of budgets are delivered, besides the audit log and the log lines. Default: only to webhooks of organisations. */

@@ -10,6 +10,8 @@ import { createControlPlane } from "../control/control-plane.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createLogExportWork } from "../control/log-exports.ts";
+import { defaultMcpSettings, ListeningStreams, type McpState, UnspokenEras } from "../control/mcp/mcp-state.ts";
+import { createMcpSessions } from "../control/mcp/sessions.ts";
 import { sealStored } from "../control/seal-stored.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
@@ -351,6 +353,17 @@ async function createSigned(options: GatewayOptions, data: OpenData) {
   return { hops: await createHops(data), logExports: createLogExportWork(createLogExportStore(data.database), mac) };
 }
 
+/** What the MCP gateway has in memory. The key of sessions is the same in all processes of an installation. */
+async function createMcp(options: GatewayOptions, { installation, clock }: ServiceParts): Promise<McpState> {
+  const settings = { ...defaultMcpSettings, ...options.mcp };
+  return {
+    settings,
+    sessions: await createMcpSessions(await deriveKey(installation.keys.state, "mcp-session"), clock.now),
+    unspoken: new UnspokenEras(clock.monotonic),
+    listening: new ListeningStreams(settings),
+  };
+}
+
 /** What sends requests, and which addresses it may call. */
 function createCalls(options: GatewayOptions) {
   const guard = createAddressGuard({
@@ -426,6 +439,8 @@ export async function createServices(
     responses: createResponses(options, parts),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     ...(await createSigned(options, parts)),
+    mcp: await createMcp(options, parts),
+    mcpServers: options.mcpServers ?? { find: () => undefined },
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     providers,
     guardrails,

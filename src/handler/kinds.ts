@@ -6,6 +6,7 @@ import type { AdminEndpoint, Endpoint, EndpointKind, EndpointOf, KeyedEndpoint }
 import type { Reply } from "../lib/reply.ts";
 import { authenticateKey, authenticateScim } from "./credentials.ts";
 import { counted, type Run, runForm, runJson, runPlain, serveKeyed } from "./keyed.ts";
+import { authenticateMcp, serveMcpRow } from "./mcp.ts";
 
 /** How rows of one kind are answered. What either function throws is answered in the row's error form. */
 interface KindRules<Row extends Endpoint, Caller extends RequestContext> {
@@ -46,6 +47,7 @@ const kinds: { readonly [Kind in EndpointKind]: Answer<EndpointOf<Kind>> } = {
     serve: (endpoint, context) => endpoint.handle(context),
   }),
   key: defineKeyedKind(runPlain),
+  mcp: defineKind({ authenticate: authenticateMcp, serve: serveMcpRow }),
   json: defineKeyedKind(runJson),
   form: defineKeyedKind(runForm),
   admin: defineKind({

@@ -33,7 +33,17 @@ export const parameterComponents: Readonly<Record<string, object>> = Object.from
   ]),
 );
 
-const references = Object.keys(requestHeaders).map((name) => ({ $ref: `#/components/parameters/${name}` }));
+const reference = (name: string) => ({ $ref: `#/components/parameters/${name}` });
+const references = Object.keys(requestHeaders).map(reference);
+
+/** Headers of requests to MCP servers, by name without `x-gateway-`. */
+const mcpHeaders = ["trace-id", "span-id", "parent-span-id", "span-name", "metadata", "sensitive-headers", "debug"];
+
+/** References to the headers that an operation reads. */
+function headersOf(endpoint: Endpoint): object[] {
+  if (endpoint.kind === "mcp") return mcpHeaders.map(reference);
+  return operationNameOf(endpoint) === undefined ? [] : references;
+}
 
 /** Parameters of an operation: path, query and headers. */
 export function parametersOf(endpoint: Endpoint): object[] {
@@ -44,6 +54,6 @@ export function parametersOf(endpoint: Endpoint): object[] {
     ...(endpoint.path.endsWith("*") ? [{ ...rest, schema: text }] : []),
     ...(endpoint.query ?? []).map(({ name, description }) => ({ name, description, in: "query", schema: text })),
     // headers that say which provider, and how it is asked
-    ...(operationNameOf(endpoint) === undefined ? [] : references),
+    ...headersOf(endpoint),
   ];
 }

@@ -65,6 +65,31 @@ export const collectBatch = "collectBatch";
 const CacheStatus = v.picklist(["HIT", "SEMANTIC HIT", "MISS", "SEMANTIC MISS", "DISABLED", "REFRESH"]);
 export type CacheStatus = v.InferOutput<typeof CacheStatus>;
 
+/** A call of an MCP server. */
+const McpLog = v.object({
+  server_id: v.string(),
+  /** Slug of the server. */
+  server: v.string(),
+  /** JSON-RPC method; `response` for an answer to a request of the server. */
+  method: v.string(),
+  /** The tool, the prompt or the URI of the resource. */
+  name: v.optional(v.string()),
+  /** Id of the JSON-RPC request. */
+  request_id: v.optional(v.union([v.string(), v.number()])),
+  /** `legacy` for revisions with a handshake, `modern` for those without. */
+  era: v.optional(v.picklist(["legacy", "modern"])),
+  protocol_version: v.optional(v.string()),
+  /** The era of the server, where the gateway translated between the two. */
+  bridged_to: v.optional(v.picklist(["legacy", "modern"])),
+  /** Code of the JSON-RPC error, if there was one. */
+  rpc_code: v.optional(v.number()),
+  /** The tool reported an error in its result. */
+  is_error: v.optional(v.literal(true)),
+  /** Tools that were left out of a list because no client can call them. */
+  unusable_tools: v.optional(v.array(v.string())),
+});
+export type McpLog = v.InferOutput<typeof McpLog>;
+
 /** One log row without bodies. */
 export const LogRow = v.object({
   id: v.string(),
@@ -117,6 +142,8 @@ export const LogRow = v.object({
   hook_results: v.optional(HookResults),
   /** Whether every check passed; absent where none ran before the response was sent. */
   hook_verdict: v.optional(v.boolean()),
+  /** The call of an MCP server; absent for other requests. */
+  mcp: v.optional(McpLog),
   /** What the client's library says of itself. */
   runtime: v.optional(v.string()),
   runtime_version: v.optional(v.string()),

@@ -1,9 +1,7 @@
-import { keyLength, readLookupId } from "../../auth/api-key.ts";
 import type { UpstreamCall } from "../../context/call-record.ts";
-import type { CallerContext, Services } from "../../context.ts";
-import { InvalidRequestError } from "../../errors.ts";
+import { addTraceContext, requireNoKey } from "../../context/leaving.ts";
+import type { CallerContext } from "../../context.ts";
 import { hopHeader } from "../../lib/headers.ts";
-import { readTraceparent } from "../../lib/metadata.ts";
 import type { SocketAnswer, SocketOutbound } from "../../lib/outbound.ts";
 import { addressOf, type ProviderCall, sendCall } from "../../providers/core/call.ts";
 import { openCall, type SocketCall } from "../../providers/core/connect.ts";
@@ -21,81 +19,6 @@ function isInfluenced({ customHost, provider }: UnsentCall): boolean {
 /** Lists the gateways that a call came through, if its address may lead back to this one. */
 function addHops(call: UnsentCall, { headers, services }: CallerContext): void {
   if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
-}
-
-/** Longest `tracestate` that is forwarded, in characters: what every vendor must accept. */
-const maxTraceState = 512;
-
-/** Forwards the trace context of the caller, if it sent one (https://www.w3.org/TR/trace-context/). */
-function addTraceContext({ headers: sent }: UnsentCall, { headers }: CallerContext): void {
-  const parent = headers.get("traceparent");
-  if (parent === undefined || !readTraceparent(parent)) return;
-  sent.traceparent = parent;
-  const state = headers.get("tracestate");
-  if (state !== undefined && state !== "" && state.length <= maxTraceState) sent.tracestate = state;
-}
-
-/** An address with its percent-encoded letters decoded, as its server may read it. */
-function withoutEscapes(url: string): string {
-  if (!url.includes("%")) return url;
-  return url.replace(/%([2-7][0-9a-f])/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-}
-
-/** Maximum number of strings in one call that look like a key of this gateway: each is looked up. */
-const maxKeys = 8;
-
-/** Strings in a text that look like a key of this gateway. */
-function findKeys(text: string, prefix: string): string[] {
-  const start = `${prefix}_`;
-  const keys: string[] = [];
-  for (let at = text.indexOf(start); at >= 0; at = text.indexOf(start, at + 1)) {
-    const key = text.slice(at, at + start.length + keyLength);
-    if (readLookupId(key, prefix) !== undefined) keys.push(key);
-  }
-  return keys;
-}
-
-/** @throws {InvalidRequestError} Always. */
-function refuseKey(): never {
-  throw new InvalidRequestError(
-    "Cannot make this call: its address or one of its headers contains a key of this gateway",
-    {
-      code: "gateway_key_as_credential",
-    },
-  );
-}
-
-/** Refuses keys of this installation. Keys of other gateways may be sent. @throws {InvalidRequestError} */
-async function requireForeign(keys: readonly string[], { authenticator }: Pick<Services, "authenticator">) {
-  for (const key of keys) if (await authenticator.isOwnKey(key)) refuseKey();
-}
-
-/**
- * Refuses to send a key of this gateway to a provider, in the address or in a header: the key would leak, or lead a request
- * back to the gateway.
- *
- * @returns A promise only where a key must be looked up.
- * @throws {InvalidRequestError}
- */
-function requireNoKey(
-  { url, headers }: { readonly url: string; readonly headers: Readonly<Record<string, string>> },
-  { gatewayKey, services }: CallerContext,
-): Promise<void> | undefined {
-  const { keyPrefix } = services;
-  // most headers are too short for any key
-  const shortest = Math.min(gatewayKey.length, keyPrefix.length + 1 + keyLength);
-  let found: string[] | undefined;
-  const look = (text: string) => {
-    if (text.length < shortest) return;
-    if (text.includes(gatewayKey)) refuseKey();
-    const keys = findKeys(text, keyPrefix);
-    if (keys.length > 0) found = found ? [...found, ...keys] : keys;
-  };
-  look(withoutEscapes(url));
-  for (const name in headers) look(headers[name] ?? "");
-  if (!found) return undefined;
-  if (found.length > maxKeys) refuseKey();
-  return requireForeign(found, services);
 }
 
 /** Longer bodies are released as soon as they are sent. */

@@ -114,7 +114,8 @@ function toLoggedCall({ provider, model, url, status, error, ...times }: Upstrea
 /** Fields only some requests have. Spreading them into the others would slow all of them. */
 function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   const { attempts, configSlug, skipped, prompt, stored, dropped, hooks, isEstimated } = log;
-  const { savedConfig, mode, cacheStatus, source } = log;
+  const { savedConfig, mode, cacheStatus, source, mcp } = log;
+  if (mcp !== null) details.mcp = mcp;
   if (source !== null) details.source = source;
   if (isEstimated) details.estimated = true;
   if (savedConfig) Object.assign(details, { config_id: savedConfig.id, config_version_id: savedConfig.versionId });

@@ -1,0 +1,46 @@
+/** Kinds of what a tool server offers. */
+export type CapabilityKind = "tool" | "prompt" | "resource" | "resource_template";
+
+/** What an organisation or a workspace switched off, by kind. Resources are named by URI, templates by URI template. */
+export type DisabledCapabilities = Readonly<Record<CapabilityKind, ReadonlySet<string>>>;
+
+/** Which headers of a client go upstream. */
+export interface ForwardedHeaders {
+  readonly mode: "allowlist" | "all-except";
+  /** Names in small letters; `to` is the name upstream. */
+  readonly headers: readonly { readonly from: string; readonly to: string }[];
+}
+
+/** A tool server of a workspace, joined with its integration, as calls see it. Everything is in memory. */
+export interface McpServer {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly organisationId: string;
+  readonly workspaceId: string;
+  readonly integrationId: string;
+  /** The server, its integration, and the workspace's access to the integration are switched on. */
+  readonly isActive: boolean;
+  /** Address of the upstream server. */
+  readonly url: string;
+  readonly transport: "http" | "sse";
+  readonly authType: "none" | "headers" | "oauth_auto" | "oauth_client_credentials" | "external";
+  /** Configuration of the integration as stored, secrets sealed; `openHeaders` opens what is sent. */
+  readonly configurations: Readonly<Record<string, unknown>>;
+  readonly forwardedHeaders: ForwardedHeaders;
+  /** Switched off at the integration or at the server: absent from lists, refused in calls. */
+  readonly disabled: DisabledCapabilities;
+  /** Whether a user may use the server; keys of services may use every server of their workspace. */
+  isOpenTo(userId: string | null): boolean;
+  /** Headers that the integration adds: its own and those of its authentication, opened. */
+  openHeaders(): Promise<Readonly<Record<string, string>>>;
+}
+
+/** Finds the tool servers of workspaces. Synchronous where the workspace is in memory. */
+export interface McpServers {
+  /** Undefined for servers of other workspaces and organisations. */
+  find(
+    tenant: { readonly organisationId: string; readonly workspaceId: string | null },
+    slug: string,
+  ): McpServer | undefined | Promise<McpServer | undefined>;
+}

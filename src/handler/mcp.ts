@@ -1,0 +1,112 @@
+import type { CallerContext, RequestContext } from "../context.ts";
+import type { McpEndpoint } from "../endpoint.ts";
+import { AuthenticationError, PermissionError } from "../errors.ts";
+import type { Reply } from "../lib/reply.ts";
+import { authenticateKey } from "./credentials.ts";
+import { serveKeyed } from "./keyed.ts";
+
+const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/** The name in a `Host` header, without its port. */
+function nameOfHost(host: string): string {
+  return host.toLowerCase().replace(/:[0-9]+$/, "");
+}
+
+/** Whether a page may call: its origin is on the list, or is the gateway's own address and that is not a foreign name. */
+function isKnownOrigin(origin: string, { headers, services, url }: RequestContext): boolean {
+  const { origins, baseUrl } = services.mcp.settings;
+  const known = origin.toLowerCase();
+  if (origins.has(known)) return true;
+  if (baseUrl !== undefined && URL.parse(baseUrl)?.origin === known) return true;
+  const host = (headers.get("host") ?? url.host).toLowerCase();
+  return URL.parse(known)?.host === host && loopbackNames.has(nameOfHost(host));
+}
+
+/**
+ * Refuses pages of foreign origins, and names that may have been pointed at this machine by others.
+ *
+ * @throws {PermissionError}
+ */
+function requireKnownSource(context: RequestContext): void {
+  const { headers, services, url } = context;
+  const origin = headers.get("origin");
+  if (origin !== undefined && !isKnownOrigin(origin, context)) {
+    throw new PermissionError("Cannot serve this web page: its origin is not among MCP_ORIGINS", {
+      code: "origin_not_allowed",
+      param: "origin",
+    });
+  }
+  const { hosts } = services.mcp.settings;
+  if (!hosts || hosts.has(nameOfHost(headers.get("host") ?? url.host))) return;
+  throw new PermissionError("Cannot serve this host name: it is not among MCP_HOSTS", {
+    code: "host_not_allowed",
+    param: "host",
+  });
+}
+
+/** Public origin of the gateway. */
+function originOf({ services, url }: RequestContext): string {
+  return services.mcp.settings.baseUrl ?? url.origin;
+}
+
+/** What a client needs to get a credential (RFC 9728, section 5.1; RFC 6750, section 3). */
+function challengeOf(context: RequestContext, error: string | undefined): string {
+  const { pathname } = context.url;
+  const metadata = `${originOf(context)}/.well-known/oauth-protected-resource${pathname}`;
+  const named = error === undefined ? "" : `error="${error}", `;
+  return `Bearer ${named}resource_metadata="${metadata.replace(/["\\]/g, "")}", scope="mcp"`;
+}
+
+/** Rejects a request with two credentials of the gateway. */
+async function requireOneKey(context: CallerContext): Promise<CallerContext> {
+  const { providerCredential, services } = context;
+  const isOther = providerCredential !== undefined && (await services.authenticator.isOwnKey(providerCredential));
+  if (!isOther) return context;
+  throw new AuthenticationError("Cannot authenticate: x-gateway-api-key and authorization hold different keys", {
+    code: "two_credentials",
+  });
+}
+
+/** The caller of an MCP server. */
+export async function authenticateMcp(context: RequestContext): Promise<CallerContext> {
+  requireKnownSource(context);
+  try {
+    return await requireOneKey(await authenticateKey(context, undefined));
+  } catch (error) {
+    if (error instanceof AuthenticationError) {
+      const isMissing = error.code === "missing_api_key";
+      error.headers["www-authenticate"] = challengeOf(context, isMissing ? undefined : "invalid_token");
+    }
+    throw error;
+  }
+}
+
+/** Headers that let a known page read an answer. */
+function pageHeaders({ headers }: RequestContext): Record<string, string> {
+  const origin = headers.get("origin");
+  if (origin === undefined) return {};
+  const exposed = "mcp-session-id, www-authenticate, retry-after, x-gateway-trace-id, x-gateway-request-id";
+  return { "access-control-allow-origin": origin, "access-control-expose-headers": exposed, vary: "origin" };
+}
+
+/** The answer to `OPTIONS`: with permission for pages of known origins. */
+export function mcpPreflight(context: RequestContext): Reply {
+  const headers: Record<string, string> = { allow: "POST, OPTIONS" };
+  const origin = context.headers.get("origin");
+  if (origin !== undefined && isKnownOrigin(origin, context)) {
+    Object.assign(headers, pageHeaders(context), {
+      "access-control-allow-methods": "POST",
+      "access-control-allow-headers": context.headers.get("access-control-request-headers") ?? "content-type",
+      "access-control-max-age": "600",
+    });
+  }
+  return { status: 204, headers, body: null };
+}
+
+/** Answers a caller of an MCP server. */
+export async function serveMcpRow(endpoint: McpEndpoint, context: CallerContext): Promise<Reply> {
+  const reply = await serveKeyed(endpoint, context, (row, caller) => row.handle(caller));
+  if (reply.status === 403) reply.headers["www-authenticate"] = challengeOf(context, "insufficient_scope");
+  Object.assign(reply.headers, pageHeaders(context));
+  return reply;
+}

@@ -1,0 +1,27 @@
+import * as v from "valibot";
+import { defineMcpEndpoint, type Endpoint } from "../endpoint.ts";
+import { serveMcp } from "./serve.ts";
+
+/** A JSON-RPC message, for the OpenAPI document: the upstream server decides on the rest. */
+const RpcMessage = v.looseObject({
+  jsonrpc: v.literal("2.0"),
+  id: v.optional(v.union([v.string(), v.number()])),
+  method: v.optional(v.string()),
+  params: v.optional(v.looseObject({})),
+});
+
+/** The endpoints of MCP servers. */
+export const mcpEndpoints: readonly Endpoint[] = ["/m/:slug/mcp", "/m/:workspace/:slug/mcp"].map((path) =>
+  defineMcpEndpoint({
+    method: "POST",
+    path,
+    tag: "MCP",
+    summary: "Call an MCP server: one JSON-RPC message of the Model Context Protocol",
+    access: { keys: "workspace", scopes: ["mcp.invoke"] },
+    operation: "mcp",
+    errorForm: "mcp",
+    errorsBelow: "/m",
+    documentedBody: { schema: RpcMessage, types: ["application/json"] },
+    handle: serveMcp,
+  }),
+);

@@ -1,0 +1,300 @@
+import type { RunningStream } from "../context.ts";
+import { type GatewayError, RpcError, toErrorBody } from "../errors.ts";
+import { isObject } from "../lib/json.ts";
+import { Pace } from "../lib/pace.ts";
+import type { Ending } from "../lib/reply.ts";
+import { EventBlocks, keepAliveComment } from "../lib/sse.ts";
+import { BodyPieces } from "../logs/body.ts";
+import { isAnswerTo, readAnswerMessage, resultLimit, toClientAnswer } from "./answer.ts";
+import { mayPass } from "./capabilities.ts";
+import type { Deadline, EndReason } from "./deadline.ts";
+import { answering, type McpCall } from "./mcp-call.ts";
+import { meta } from "./protocol.ts";
+import { withClientSubscription } from "./request-ids.ts";
+import { readStreamEvents, type StreamEvent, writeStreamEvent } from "./sse-fields.ts";
+import { describeFailure, upstreamError } from "./upstream.ts";
+
+/** Silence towards the client after which a comment keeps its connection open. */
+const keepAliveAfterMs = 15_000;
+/** A client that reads nothing for this long is disconnected. */
+const clientStallMs = 60_000;
+/** Most times a stream is taken up again, and the wait before it. */
+const maxResumes = 5;
+const defaultRetryMs = 1_000;
+const maxRetryMs = 10_000;
+/** Room of an event around its result. */
+const eventOverhead = 4_096;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Parts of a stream to a caller. */
+interface RelayOptions {
+  readonly call: McpCall;
+  readonly deadline: Deadline;
+  readonly response: Response;
+  /** Takes the stream up again after the event with this id; undefined where that is impossible. */
+  resume?(lastEventId: string): Promise<Response>;
+  /** Changes an answer of the upstream before it is shown. */
+  convert?(value: Record<string, unknown>): Record<string, unknown>;
+  /** Whether a notification may pass. */
+  passes?(method: string, params: Readonly<Record<string, unknown>>): boolean;
+  /** Called once, however the stream ends. */
+  onOver?(): void;
+}
+
+/** Moves the events of an upstream to a caller, up to the answer to the request. */
+class McpStream implements RunningStream {
+  readonly #options: RelayOptions;
+  readonly #blocks: EventBlocks;
+  readonly #pace = new Pace();
+  readonly #sent = new BodyPieces();
+  readonly #resolve: (ending: Ending) => void;
+  #reader: ReadableStreamDefaultReader<Uint8Array>;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #lastEventId: string | undefined;
+  #retryMs = defaultRetryMs;
+  #resumes = 0;
+  #lastReadAt: number;
+  #lastSentAt: number;
+  #lastAskedAt: number;
+  #isAsking = false;
+  #isOver = false;
+
+  constructor(options: RelayOptions, body: ReadableStream<Uint8Array>, resolve: (ending: Ending) => void) {
+    this.#options = options;
+    this.#resolve = resolve;
+    this.#reader = body.getReader();
+    this.#blocks = new EventBlocks(resultLimit(options.call) + eventOverhead);
+    const now = this.#now();
+    this.#lastReadAt = now;
+    this.#lastSentAt = now;
+    this.#lastAskedAt = now;
+  }
+
+  /** The stream for the caller. */
+  open(): ReadableStream<Uint8Array> {
+    this.#options.call.context.services.streams.add(this);
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller;
+        },
+        pull: () => this.#pull(),
+        cancel: () => this.#leave(),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  tick(now: number): void {
+    const { settings } = this.#options.call.context.services.mcp;
+    if (!this.#isAsking && now - this.#lastAskedAt > clientStallMs) {
+      this.#leave();
+      this.#controller?.error(new Error("the client reads nothing"));
+    } else if (now - this.#lastReadAt > settings.streamIdleTimeoutMs) this.#options.deadline.end("idle");
+    else if (this.#isAsking && now - this.#lastSentAt > keepAliveAfterMs) {
+      this.#controller?.enqueue(encoder.encode(keepAliveComment));
+      this.#lastSentAt = now;
+    }
+  }
+
+  end(): void {
+    const { call, deadline } = this.#options;
+    if (call.message.method === "subscriptions/listen") this.#endListening("shutdown");
+    else deadline.end("shutdown");
+  }
+
+  #now(): number {
+    return this.#options.call.context.services.clock.monotonic();
+  }
+
+  #send(text: string): void {
+    const bytes = encoder.encode(text);
+    this.#sent.add(bytes);
+    this.#controller?.enqueue(bytes);
+    this.#lastSentAt = this.#now();
+  }
+
+  /** Ends a stream on which a client listens as its server would: the client listens again. */
+  #endListening(reason: EndReason): void {
+    const { call, deadline } = this.#options;
+    if (this.#isOver) return;
+    const { id } = call.message;
+    const result = { resultType: "complete", _meta: { [meta.subscriptionId]: id } };
+    if (reason === "shutdown") this.#sendMessage({ jsonrpc: "2.0", id, result }, undefined);
+    deadline.end(reason);
+    this.#reader.cancel().catch(() => {});
+    this.#close(200, undefined);
+  }
+
+  #sendMessage(
+    value: unknown,
+    from: StreamEvent | undefined,
+    write: (value: unknown) => string = JSON.stringify,
+  ): void {
+    const { event, id, retry } = from ?? { event: undefined, id: undefined, retry: undefined };
+    this.#send(writeStreamEvent({ event, id, retry, data: write(value) }));
+  }
+
+  async #pull(): Promise<void> {
+    this.#isAsking = true;
+    this.#lastAskedAt = this.#now();
+    try {
+      while (!this.#isOver) if (await this.#step()) return;
+    } catch (error) {
+      this.#fail(describeFailure(error, this.#options.deadline));
+    } finally {
+      this.#isAsking = false;
+      this.#lastAskedAt = this.#now();
+    }
+  }
+
+  /** Reads once; true when something was sent or the stream is over. */
+  async #step(): Promise<boolean> {
+    const { done, value } = await this.#reader.read();
+    if (this.#isOver) return true;
+    if (done) return this.#finish();
+    this.#lastReadAt = this.#now();
+    const turn = this.#pace.note(value.length);
+    if (turn) await turn;
+    const block = this.#blocks.push(value);
+    return block === undefined ? this.#isOver : this.#pass(decoder.decode(block));
+  }
+
+  /** Sends what a block of events holds; true when something was sent or the stream is over. */
+  #pass(text: string): boolean {
+    let isSent = false;
+    for (const event of readStreamEvents(text)) {
+      if (event.id !== undefined) this.#lastEventId = event.id;
+      if (event.retry !== undefined) this.#retryMs = Math.min(Number(event.retry), maxRetryMs);
+      if (event.data === undefined || event.data.trim() === "") {
+        this.#send(writeStreamEvent(event));
+        isSent = true;
+      } else isSent = this.#passMessage(event, event.data) || isSent;
+      if (this.#isOver) return true;
+    }
+    return isSent;
+  }
+
+  /** Sends a message if the caller may have it. */
+  #passMessage(event: StreamEvent, data: string): boolean {
+    const { call, convert } = this.#options;
+    const read = readAnswerMessage(encoder.encode(data));
+    if (!read) throw upstreamError(502, "Cannot use the answer of the server: an event is not a message");
+    const { value, json } = read;
+    if (typeof value.method === "string") {
+      if (!this.#mayPass(value.method, value)) return false;
+      const { params } = value;
+      const shown = isObject(params) ? { ...value, params: withClientSubscription(params) } : value;
+      this.#sendMessage(shown, event, json.write);
+      return true;
+    }
+    // it answers another request, which is no business of this caller
+    if (!isAnswerTo(call, value)) return false;
+    this.#sendMessage(toClientAnswer(call, convert ? convert(value) : value), event, json.write);
+    this.#conclude();
+    return true;
+  }
+
+  /** Whether a notification or a request of the upstream may reach the caller. */
+  #mayPass(method: string, value: Readonly<Record<string, unknown>>): boolean {
+    const { call, passes } = this.#options;
+    const params = isObject(value.params) ? value.params : {};
+    if (value.id !== undefined) return call.era === "legacy" && !passes;
+    return mayPass({ method, params }, call.server) && (passes?.(method, params) ?? true);
+  }
+
+  #conclude(): void {
+    this.#reader.cancel().catch(() => {});
+    this.#close(200, undefined);
+  }
+
+  /** The upstream closed its side. */
+  async #finish(): Promise<boolean> {
+    const rest = this.#blocks.takeRest();
+    if (rest !== undefined && this.#pass(`${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`) && this.#isOver)
+      return true;
+    const { call, resume, deadline } = this.#options;
+    if (call.message.method === "subscriptions/listen") {
+      this.#endListening("client");
+      return true;
+    }
+    if (!resume || this.#lastEventId === undefined || this.#resumes >= maxResumes) {
+      throw upstreamError(502, "Cannot finish the call: the server closed the stream before its answer");
+    }
+    this.#resumes++;
+    await wait(this.#retryMs, deadline.signal);
+    if (deadline.reason !== undefined) throw upstreamError(504, "Cannot finish the call: it took too long");
+    const { body } = await resume(this.#lastEventId);
+    if (body === null)
+      throw upstreamError(502, "Cannot finish the call: the server closed the stream before its answer");
+    this.#reader = body.getReader();
+    return false;
+  }
+
+  /** A failure after the stream began: one error as the answer, then the end. */
+  #fail(error: GatewayError): void {
+    if (this.#isOver) return;
+    const { call, deadline } = this.#options;
+    this.#reader.cancel().catch(() => {});
+    const shown = answering(error, call.message.id);
+    if (deadline.reason !== "client") this.#sendMessage(toErrorBody(shown, "mcp"), undefined);
+    if (call.context.log.mcp && error instanceof RpcError) call.context.log.mcp.rpc_code = error.rpcCode;
+    deadline.end("client");
+    this.#close(error.status, error);
+  }
+
+  /** The caller disconnected. */
+  #leave(): void {
+    if (this.#isOver) return;
+    const { deadline, call } = this.#options;
+    deadline.end("client");
+    this.#reader.cancel().catch(() => {});
+    // for those who listen it is how listening ends
+    const isListening = call.message.method === "subscriptions/listen";
+    this.#over(isListening ? 200 : 499, isListening ? undefined : describeFailure(undefined, deadline));
+  }
+
+  #close(status: number, error: unknown): void {
+    try {
+      this.#controller?.close();
+    } catch {
+      // the client cancelled in the same turn
+    }
+    this.#over(status, error);
+  }
+
+  #over(status: number, error: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { call, deadline, onOver } = this.#options;
+    const { services, log } = call.context;
+    services.streams.delete(this);
+    deadline.release();
+    onOver?.();
+    log.responseBody = this.#sent;
+    const last = log.calls.at(-1);
+    if (last) last.endedAt = services.clock.monotonic();
+    this.#resolve({ status, error });
+  }
+}
+
+/** Waits, but not longer than a call may last. */
+function wait(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, delayMs);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** The stream for a caller from the event stream of an upstream, and how it ends. */
+export function relayStream(options: RelayOptions): { body: ReadableStream<Uint8Array>; finished: Promise<Ending> } {
+  const { promise: finished, resolve } = Promise.withResolvers<Ending>();
+  const { body } = options.response;
+  if (body === null) throw upstreamError(502, "Cannot use the answer of the server: it has no body");
+  return { body: new McpStream(options, body, resolve).open(), finished };
+}

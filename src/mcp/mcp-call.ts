@@ -1,0 +1,36 @@
+import type { CallerContext } from "../context.ts";
+import type { McpServer } from "../control/mcp/mcp-server.ts";
+import { type GatewayError, RpcError, rpcCodeOf, toGatewayError } from "../errors.ts";
+import type { Message, Revision, RpcId } from "./message.ts";
+
+/** A message of a caller for a server. */
+export interface McpCall extends Revision {
+  readonly context: CallerContext;
+  readonly server: McpServer;
+  readonly message: Message;
+  /** The upstream's session; undefined without one. */
+  readonly sessionId: string | undefined;
+}
+
+/** The caller as the first part of keys in memory. */
+export function callerOf({ principal }: Pick<CallerContext, "principal">): readonly (string | null)[] {
+  const { organisationId, workspaceId, keyId, userId } = principal;
+  return [organisationId, workspaceId, keyId, userId];
+}
+
+/** An error as the answer to a request. */
+export function answering(thrown: unknown, id: RpcId | undefined): GatewayError {
+  const error = toGatewayError(thrown);
+  if (id === undefined || error.status === 401 || error.status === 403) return error;
+  const { status, message, code, param, headers } = error;
+  const data = error instanceof RpcError ? error.data : undefined;
+  return new RpcError(status, message, {
+    cause: error,
+    rpcCode: rpcCodeOf(error),
+    id,
+    headers,
+    ...(data && { data }),
+    ...(code !== null && { code }),
+    ...(param !== null && { param }),
+  });
+}

@@ -1,0 +1,77 @@
+import type { Era } from "../control/mcp/mcp-state.ts";
+import { RpcError } from "../errors.ts";
+import { fromBase64, toBase64 } from "../lib/base64.ts";
+import type { HeaderMap } from "../lib/headers.ts";
+import { decodeUtf8 } from "../lib/json.ts";
+import type { Message } from "./message.ts";
+import { codes, namedBy } from "./protocol.ts";
+
+const encodedForm = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
+const plainForm = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+/** A string as the value of a header that repeats it. */
+function toHeaderValue(text: string): string {
+  if (plainForm.test(text) && !text.startsWith("=?base64?")) return text;
+  return `=?base64?${toBase64(new TextEncoder().encode(text))}?=`;
+}
+
+/** The string that a header repeats; undefined if its encoding is malformed. */
+function fromHeaderValue(value: string): string | undefined {
+  const trimmed = value.trim();
+  if (!trimmed.startsWith("=?base64?")) return trimmed;
+  const [, encoded] = encodedForm.exec(trimmed) ?? [];
+  if (encoded === undefined) return undefined;
+  try {
+    return decodeUtf8(fromBase64(encoded));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The name that `Mcp-Name` repeats; undefined where the method has none. */
+export function nameOf({ method, params }: Pick<Message, "method" | "params">): string | undefined {
+  const member = Object.hasOwn(namedBy, method) ? namedBy[method] : undefined;
+  const name = member && params[member];
+  return typeof name === "string" ? name : undefined;
+}
+
+function refuse(header: string, problem: string): never {
+  throw new RpcError(400, `Cannot serve the request: the header ${header} ${problem}`, {
+    rpcCode: codes.headerMismatch,
+    code: "header_mismatch",
+  });
+}
+
+function requireEqual(headers: HeaderMap, header: string, wanted: string): void {
+  const value = headers.get(header.toLowerCase());
+  if (value === undefined) refuse(header, "is missing");
+  const read = fromHeaderValue(value);
+  if (read === undefined) refuse(header, "is malformed");
+  if (read !== wanted) refuse(header, "differs from the body");
+}
+
+/**
+ * Compares the headers of a modern request with the body that they repeat.
+ *
+ * @throws {RpcError} 400, code -32020.
+ */
+export function requireMirrored(message: Message, version: string, headers: HeaderMap): void {
+  requireEqual(headers, "MCP-Protocol-Version", version);
+  requireEqual(headers, "Mcp-Method", message.method);
+  const name = nameOf(message);
+  if (name !== undefined) requireEqual(headers, "Mcp-Name", name);
+}
+
+/** Headers of the protocol that go upstream, written anew from the message. */
+export function protocolHeaders(
+  message: Message,
+  { era, version }: { era: Era; version: string | undefined },
+): Record<string, string> {
+  const written: Record<string, string> = {};
+  if (version !== undefined && message.method !== "initialize") written["mcp-protocol-version"] = version;
+  if (era === "legacy") return written;
+  written["mcp-method"] = toHeaderValue(message.method);
+  const name = nameOf(message);
+  if (name !== undefined) written["mcp-name"] = toHeaderValue(name);
+  return written;
+}

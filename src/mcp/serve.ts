@@ -1,0 +1,130 @@
+import type { CallerContext } from "../context.ts";
+import type { McpServer } from "../control/mcp/mcp-server.ts";
+import { configDigestOf } from "../control/mcp/mcp-state.ts";
+import { readJsonBody } from "../endpoint.ts";
+import { InvalidRequestError, NotFoundError, RpcError, UnsupportedMediaError } from "../errors.ts";
+import type { Reply } from "../lib/reply.ts";
+import { requireEnabled, withoutDisabledResources } from "./capabilities.ts";
+import { answering, callerOf, type McpCall } from "./mcp-call.ts";
+import { idIn, type Message, readMessage, readRevision } from "./message.ts";
+import { nameOf, requireMirrored } from "./mirrored-headers.ts";
+import { codes } from "./protocol.ts";
+import { relay } from "./relay.ts";
+
+/** The same for unknown servers, for those of others, and for those the caller may not use. */
+function refuseServer(): never {
+  throw new NotFoundError("Cannot find this MCP server", { code: "mcp_server_not_found" });
+}
+
+/** Whether a path names the workspace of the caller, by slug or id; without a name it does. */
+async function isOwnWorkspace({ principal, params, services }: CallerContext): Promise<boolean> {
+  const { organisationId, workspaceId } = principal;
+  const { workspace } = params;
+  if (workspace === undefined || workspace === workspaceId) return true;
+  if (workspaceId === null) return false;
+  const view = await services.control.directory.workspace({ organisationId, workspaceId });
+  return view?.workspace.slug === workspace;
+}
+
+/**
+ * The server that a request is for.
+ *
+ * @throws {NotFoundError} The same for every server that the caller cannot use.
+ */
+async function findServer(context: CallerContext): Promise<McpServer> {
+  const { principal, params, services } = context;
+  if (!(await isOwnWorkspace(context))) refuseServer();
+  const server = await services.mcpServers.find(principal, params.slug ?? "");
+  if (!server?.isActive || !server.isOpenTo(principal.userId)) refuseServer();
+  return server;
+}
+
+/** Refuses what is not JSON, and clients that cannot read both kinds of answer. */
+function requireTypes({ headers }: CallerContext): void {
+  const type = headers.get("content-type") ?? "";
+  if (!/^application\/json\s*(?:;|$)/i.test(type)) {
+    throw new UnsupportedMediaError("Cannot read the body: send it as application/json", {
+      code: "invalid_content_type",
+      param: "content-type",
+    });
+  }
+  const accept = headers.get("accept")?.toLowerCase() ?? "*/*";
+  const takesBoth = accept.includes("application/json") && accept.includes("text/event-stream");
+  if (takesBoth || accept.includes("*/*")) return;
+  throw new RpcError(406, "Cannot answer: accept must list application/json and text/event-stream", {
+    rpcCode: codes.notFound,
+    code: "not_acceptable",
+  });
+}
+
+/** The session of a call, opened. @throws {RpcError} 404 if it is not this caller's at this server, or too old. */
+async function openSession(context: CallerContext, server: McpServer): Promise<string | undefined> {
+  const sealed = context.headers.get("mcp-session-id");
+  if (sealed === undefined) return undefined;
+  const holder = { serverId: server.id, configDigest: await configDigestOf(server), caller: callerOf(context) };
+  const opened = await context.services.mcp.sessions.open(sealed, holder);
+  if (opened !== undefined) return opened;
+  throw new RpcError(404, "Cannot find the session: initialize again", {
+    rpcCode: codes.sessionNotFound,
+    code: "session_not_found",
+  });
+}
+
+/** Puts a call together from its message. */
+async function readCall(message: Message, server: McpServer, context: CallerContext): Promise<McpCall> {
+  const revision = readRevision(message, context.headers.get("mcp-protocol-version"));
+  const { era, version } = revision;
+  const { mcp } = context.log;
+  if (mcp) Object.assign(mcp, { era, ...(version !== undefined && { protocol_version: version }) });
+  if (era === "modern" && message.kind === "request") requireMirrored(message, version ?? "", context.headers);
+  // modern requests have no sessions, whatever their headers say
+  const sessionId = era === "legacy" ? await openSession(context, server) : undefined;
+  return { ...revision, context, server, message: withoutDisabledResources(message, server), sessionId };
+}
+
+/** A stage of a call: refuses it by an error. */
+type Stage = (call: McpCall) => void | Promise<void>;
+
+/**
+ * The stages between a valid message and its upstream, in order. Argument schemas, rate limits and input guardrails belong
+ * after `requireEnabled`, in this order.
+ */
+const stages: readonly Stage[] = [({ message, server }) => requireEnabled(message, server)];
+
+/** Notes what is called, for the log row. */
+function noteMessage(message: Message, server: McpServer, { log }: CallerContext): void {
+  const name = nameOf(message);
+  log.mcp = {
+    server_id: server.id,
+    server: server.slug,
+    method: message.kind === "response" ? "response" : message.method,
+    ...(name !== undefined && { name: name.slice(0, 256) }),
+    ...(message.id !== undefined && { request_id: message.id }),
+  };
+}
+
+/** Serves a message whose server is known. */
+async function serveMessage(message: Message, server: McpServer, context: CallerContext): Promise<Reply> {
+  noteMessage(message, server, context);
+  const call = await readCall(message, server, context);
+  for (const stage of stages) await stage(call);
+  const reply = await relay(call, () => false);
+  if (reply) return reply;
+  throw new InvalidRequestError("Cannot serve the request: the server does not speak this protocol version");
+}
+
+/** Serves a POST to an MCP server. */
+export async function serveMcp(context: CallerContext): Promise<Reply> {
+  const server = await findServer(context);
+  requireTypes(context);
+  const { value } = await readJsonBody(context, context.services.mcp.settings.bodyBytes, context.services);
+  try {
+    const message = readMessage(value);
+    return await serveMessage(message, server, context);
+  } catch (error) {
+    const { mcp } = context.log;
+    const shown = answering(error, idIn(value));
+    if (mcp && shown instanceof RpcError) mcp.rpc_code = shown.rpcCode;
+    throw shown;
+  }
+}

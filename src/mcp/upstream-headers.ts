@@ -1,0 +1,119 @@
+import { addTraceContext, requireNoKey } from "../context/leaving.ts";
+import type { ForwardedHeaders } from "../control/mcp/mcp-server.ts";
+import { InvalidRequestError } from "../errors.ts";
+import { hopHeader, isHeaderName, isHeaderValue } from "../lib/headers.ts";
+import { productName } from "../providers/core/call.ts";
+import type { McpCall } from "./mcp-call.ts";
+import { protocolHeaders } from "./mirrored-headers.ts";
+
+/** Headers of callers that never go upstream, under either name of a pair. */
+const never = new Set([
+  "set-cookie",
+  "x-api-key",
+  "api-key",
+  "apikey",
+  "x-goog-api-key",
+  "x-auth-token",
+  "x-access-token",
+  "content-type",
+  "content-encoding",
+  "accept",
+  "accept-encoding",
+  "last-event-id",
+  "origin",
+  "traceparent",
+  "tracestate",
+]);
+
+/** Names that belong to one connection, as the caller's `connection` header lists them. */
+function connectionNames(value: string | undefined): readonly string[] {
+  return (value ?? "").split(",").map((name) => name.trim().toLowerCase());
+}
+
+/** Whether a header may be forwarded under a name. */
+function mayForward(name: string, { context, server }: McpCall): boolean {
+  const { headerRules } = context.services;
+  if (name === "authorization") {
+    // only if the key has another header, and only where the integration names this one
+    return context.header("api-key") !== null && server.forwardedHeaders.mode === "allowlist";
+  }
+  return isHeaderName(name) && !name.startsWith("mcp-") && !never.has(name) && headerRules.mayGoUpstream(name);
+}
+
+/** Pairs of names, as sent and as forwarded, that an integration asks for. */
+function forwardedPairs(
+  { mode, headers }: ForwardedHeaders,
+  given: Readonly<Record<string, string>>,
+): readonly { readonly from: string; readonly to: string }[] {
+  if (mode === "allowlist") return headers;
+  const excepted = new Set(headers.map(({ from }) => from));
+  return Object.keys(given)
+    .filter((name) => !excepted.has(name))
+    .map((name) => ({ from: name, to: name }));
+}
+
+/** Headers of the caller that the integration forwards. */
+function forwardedHeaders(call: McpCall): Record<string, string> {
+  const given = call.context.headers.values();
+  const connection = connectionNames(given.connection);
+  const sent: Record<string, string> = {};
+  for (const { from, to: named } of forwardedPairs(call.server.forwardedHeaders, given)) {
+    const to = named.toLowerCase();
+    const value = Object.hasOwn(given, from) ? given[from] : undefined;
+    if (value === undefined || connection.includes(from)) continue;
+    if (!mayForward(from, call) || !mayForward(to, call)) continue;
+    if (!isHeaderValue(value)) {
+      throw new InvalidRequestError(`Cannot forward the header ${from}: its value holds a control character`, {
+        param: from,
+        code: "invalid_header",
+      });
+    }
+    sent[to] = value;
+  }
+  return sent;
+}
+
+/** Headers of the integration, in small letters; they are secret. */
+async function integrationHeaders({ server, context }: McpCall): Promise<Record<string, string>> {
+  const opened = await server.openHeaders();
+  const own: Record<string, string> = {};
+  for (const [name, value] of Object.entries(opened)) {
+    const lower = name.toLowerCase();
+    const mayGo = isHeaderName(name) && !lower.startsWith("mcp-") && context.services.headerRules.mayGoUpstream(lower);
+    if (!mayGo || !isHeaderValue(value)) continue;
+    own[lower] = value;
+    if (value.length >= 8) context.log.secrets.push(value.replace(/^[A-Za-z]+ +/, ""));
+  }
+  context.log.isManaged = true;
+  return own;
+}
+
+/** Headers for arguments that a client repeats: the upstream compares them with the body. */
+function argumentHeaders({ message, era, context }: McpCall): Record<string, string> {
+  if (era === "legacy" || message.method !== "tools/call") return {};
+  const given = Object.entries(context.headers.values());
+  return Object.fromEntries(given.filter(([name, value]) => name.startsWith("mcp-param-") && isHeaderValue(value)));
+}
+
+/**
+ * The headers of a call, made from nothing: those the integration forwards, then its own, then those of the protocol.
+ *
+ * @throws {GatewayError} 400 for a value that cannot be sent, or that holds a key of this gateway.
+ */
+export async function upstreamHeaders(call: McpCall): Promise<Record<string, string>> {
+  const { context, server, message, sessionId } = call;
+  const headers: Record<string, string> = {
+    "user-agent": productName,
+    ...forwardedHeaders(call),
+    ...(await integrationHeaders(call)),
+    ...protocolHeaders(message, call),
+    ...argumentHeaders(call),
+    ...(sessionId !== undefined && { "mcp-session-id": sessionId }),
+    "content-type": "application/json",
+    accept: "application/json, text/event-stream",
+    [hopHeader]: context.services.hops.next(context.headers),
+  };
+  addTraceContext({ headers }, context);
+  await requireNoKey({ url: server.url, headers }, context);
+  return headers;
+}

@@ -1,0 +1,149 @@
+import type { UpstreamCall } from "../context/call-record.ts";
+import { ClientClosedError, type GatewayError, GatewayError as KnownError, RpcError } from "../errors.ts";
+import { BodyError } from "../lib/body.ts";
+import { OutboundError, toOutboundError } from "../lib/outbound.ts";
+import { EventTooLongError } from "../lib/sse.ts";
+import type { Admission } from "../routing/breaker.ts";
+import type { BreakerSettings } from "../routing/config.ts";
+import type { Deadline } from "./deadline.ts";
+import { callerOf, type McpCall } from "./mcp-call.ts";
+import { codes, repeatable } from "./protocol.ts";
+
+/** Half of at least ten calls in 30 seconds failed: no calls for 30 seconds. */
+const breakerSettings: BreakerSettings = {
+  failureThreshold: undefined,
+  failureThresholdPercentage: 50,
+  minimumRequests: 10,
+  cooldownMs: 30_000,
+  failureStatusCodes: undefined,
+};
+
+/** A request for an upstream server. */
+interface UpstreamRequest {
+  readonly method: "POST" | "GET";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** An error of an upstream, as the answer to a call. */
+export function upstreamError(status: 502 | 504, message: string, details: { cause?: unknown; type?: string } = {}) {
+  const { cause, type = status === 504 ? "timeout" : "upstream_error" } = details;
+  return new RpcError(status, message, {
+    rpcCode: codes.internal,
+    code: type,
+    data: { type },
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+/** The error of a call that failed, also while its answer was read. */
+export function describeFailure(error: unknown, deadline: Deadline): GatewayError {
+  if (deadline.reason === "client") {
+    return new ClientClosedError("Cannot respond: the caller disconnected", { cause: error, code: "client_closed" });
+  }
+  if (deadline.reason === "timeout")
+    return upstreamError(504, "Cannot finish the call: it took too long", { cause: error });
+  if (deadline.reason === "idle") {
+    return upstreamError(504, "Cannot finish the call: the server stopped sending", { cause: error });
+  }
+  if (deadline.reason === "shutdown") {
+    return upstreamError(502, "Cannot finish the call: the gateway is stopping", { cause: error, type: "shutdown" });
+  }
+  if (error instanceof KnownError) return error;
+  const isTooLarge =
+    error instanceof EventTooLongError || (error instanceof BodyError && error.problem === "too_large");
+  if (isTooLarge) {
+    const type = "result_too_large";
+    return upstreamError(502, "Cannot use the answer of the server: it is too large", { cause: error, type });
+  }
+  const failure = error instanceof OutboundError ? error : toOutboundError(error);
+  // the address is the operator's, and nothing that callers should see
+  const message =
+    failure.kind === "refused_address"
+      ? "Cannot call the server: its address is not allowed"
+      : "Cannot use the answer of the server: the connection failed";
+  return upstreamError(502, message, { cause: error });
+}
+
+/** Begins a call in the record of its request. */
+function noteCall({ context, server }: McpCall): UpstreamCall {
+  const noted: UpstreamCall = {
+    provider: server.slug,
+    model: null,
+    url: server.url.replace(/[?#].*$/, ""),
+    startedAt: context.services.clock.monotonic(),
+    firstByteAt: null,
+    endedAt: null,
+    status: null,
+    error: null,
+  };
+  context.log.calls.push(noted);
+  return noted;
+}
+
+/** @throws {RpcError} 200, code 503, if the server's circuit breaker is open. */
+function admit({ context, server }: McpCall): Admission {
+  const key = JSON.stringify(["mcp", server.organisationId, server.workspaceId, server.id]);
+  const admission = context.services.routing.breakers.admit(key, breakerSettings);
+  if (admission) return admission;
+  throw new RpcError(200, `Cannot call the server "${server.slug}": too many of its calls failed; repeat it later`, {
+    rpcCode: codes.unavailable,
+    code: "circuit_open",
+    data: { type: "circuit_open", retry_after_ms: breakerSettings.cooldownMs },
+  });
+}
+
+/** Sends once, and reports how it went to the circuit breaker. */
+async function sendOnce(call: McpCall, request: UpstreamRequest, deadline: Deadline): Promise<Response> {
+  const { services } = call.context;
+  const admission = admit(call);
+  const noted = noteCall(call);
+  try {
+    const { signal } = deadline;
+    const response = await services.outbound(call.server.url, {
+      method: request.method,
+      headers: { ...request.headers },
+      signal,
+      origin: "influenced",
+      ...(request.body !== undefined && { body: request.body }),
+    });
+    noted.firstByteAt = services.clock.monotonic();
+    noted.status = response.status;
+    admission({ status: response.status });
+    return response;
+  } catch (error) {
+    const failure = describeFailure(error, deadline);
+    noted.error = failure.code ?? failure.type;
+    admission(failure instanceof ClientClosedError ? "abandoned" : { status: failure.status });
+    throw failure;
+  } finally {
+    noted.endedAt = services.clock.monotonic();
+  }
+}
+
+const worthRepeating = new Set([502, 503, 504]);
+
+/**
+ * Sends a request to the upstream of a call. What changes nothing is sent again, once, after a failed connection or a
+ * status that says the server is away.
+ *
+ * @throws {GatewayError} If there is no answer.
+ */
+export async function sendUpstream(call: McpCall, request: UpstreamRequest, deadline: Deadline): Promise<Response> {
+  const mayRepeat = request.method === "POST" && repeatable.has(call.message.method);
+  try {
+    const response = await sendOnce(call, request, deadline);
+    if (!mayRepeat || !worthRepeating.has(response.status)) return response;
+    response.body?.cancel().catch(() => {});
+  } catch (error) {
+    const isAway = error instanceof RpcError && error.status === 502 && deadline.reason === undefined;
+    if (!mayRepeat || !isAway) throw error;
+  }
+  call.context.log.retriesMade++;
+  return sendOnce(call, request, deadline);
+}
+
+/** Key of a caller, for counts in memory. */
+export function callerKey(call: Pick<McpCall, "context">): string {
+  return JSON.stringify(callerOf(call.context));
+}

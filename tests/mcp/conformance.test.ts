@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runSuite, startMcpStack } from "./conformance.ts";
+import type { FixtureEras } from "./fixture.ts";
+
+/** Runs a requirement set of the official suite through a gateway. */
+async function runThrough(eras: FixtureEras, args: readonly string[], change?: Parameters<typeof startMcpStack>[1]) {
+  const stack = await startMcpStack(eras, change);
+  try {
+    return await runSuite(stack.url, args);
+  } finally {
+    await stack.close();
+  }
+}
+
+/** Scenarios of the summary that failed and are scored. */
+function scored(output: string): { passed: number; failed: string[] } {
+  const [summary = "", unscored = ""] = output.slice(output.indexOf("=== SUMMARY ===")).split(/^Not scored/m);
+  const names = (text: string, mark: string) =>
+    [...text.matchAll(new RegExp(`^\\s*${mark} ([a-z0-9-]+)`, "gm"))].map(([, name = ""]) => name);
+  const ignored = new Set([...names(unscored, "✓"), ...names(unscored, "✗")]);
+  const count = (mark: string) => names(summary, mark).filter((name) => !ignored.has(name));
+  return { passed: count("✓").length, failed: count("✗") };
+}
+
+for (const [revision, scenarios] of [
+  ["2025-11-25", 30],
+  ["2026-07-28", 37],
+] as const) {
+  test(`all ${scenarios} scored scenarios of ${revision} pass through the gateway`, async () => {
+    const { exitCode, output } = await runThrough("both", ["--requirements", revision]);
+    const { passed, failed } = scored(output);
+    assert.deepEqual({ exitCode, passed, failed }, { exitCode: 0, passed: scenarios, failed: [] });
+  });
+}
+
+test("the suite fails where ids are not restored", async () => {
+  const broken = (answer: (request: Request) => Promise<Response>) => async (request: Request) => {
+    const response = await answer(request);
+    const text = await response.text();
+    return new Response(text.replace(/"id":\d+/g, '"id":"gw:1"') || null, response);
+  };
+  const ping = ["--scenario", "ping", "--spec-version", "2025-11-25"];
+  const whole = await runThrough("both", ping);
+  assert.equal(whole.exitCode, 0, whole.output);
+  const { exitCode, output } = await runThrough("both", ping, broken);
+  assert.notEqual(exitCode, 0);
+  assert.match(output, /Failed Checks/);
+});
