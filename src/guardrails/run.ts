@@ -76,7 +76,8 @@ interface Run {
   shared: { rest?: { body: Body; leaves: Leaves; length: number } };
 }
 
-interface RunWork extends Work {
+/** Time and steps of the checks of one phase. */
+export interface RunWork extends Work {
   /** Waits until the event loop has had time for other work. */
   waitForTurn(): Promise<void>;
 }
@@ -94,7 +95,8 @@ interface KnownTexts {
 /** Milliseconds after which work counts as long; shorter work goes first. */
 const longWorkMs = 8;
 
-function createWork(clock: Clock): RunWork {
+/** The limits of the checks of one phase, or of one saved hook. */
+export function createWork(clock: Clock): RunWork {
   let spentMs = 0;
   let steps = 0;
   const spend = <Result>(piece: () => Result): Result => {
@@ -137,7 +139,8 @@ function hold<Result>(clock: Clock, piece: () => Result): Result {
   }
 }
 
-function roundMs(ms: number): number {
+/** Milliseconds with two decimals. */
+export function roundMs(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
@@ -292,7 +295,7 @@ function toData(
 }
 
 /** Whether a check without a decision counts as failed. */
-function failsOnError({ onError, deny }: Hook, { failOnError }: BoundCheck): boolean {
+export function failsOnError({ onError, deny }: Hook, { failOnError }: BoundCheck): boolean {
   return failOnError ?? (onError === undefined ? deny : onError === "fail");
 }
 
@@ -344,7 +347,7 @@ async function runChecks(run: Run, hook: Hook): Promise<(Checked | undefined)[]>
 }
 
 /** The feedback for a verdict, with the checks that led to it. */
-function toFeedback(hook: Hook, verdict: boolean, checked: readonly Checked[]): Record<string, unknown> | null {
+export function toFeedback(hook: Hook, verdict: boolean, checked: readonly Checked[]): Record<string, unknown> | null {
   const feedback = verdict ? hook.onSuccess : hook.onFail;
   if (!feedback) return null;
   const list = (wanted: (one: Checked) => boolean) =>
