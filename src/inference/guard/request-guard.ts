@@ -195,9 +195,14 @@ export class TargetGuard {
     return results;
   }
 
-  /** The denial of a streamed response that is being sent. */
-  toDenial(windowed: PhaseOutcome["results"]): GuardrailDeniedError {
+  /**
+   * The denial of a streamed response that is being sent.
+   *
+   * @param strict The client receives no results.
+   */
+  toDenial(windowed: PhaseOutcome["results"], strict: boolean): GuardrailDeniedError {
     this.note(windowed);
+    if (strict) return new GuardrailDeniedError(denied, { isSoft: false });
     const hookResults = toHookResults({ before: this.#before.results, after: windowed });
     return new GuardrailDeniedError(denied, { hookResults, isSoft: false });
   }

@@ -251,16 +251,17 @@ class EventRelay implements RunningStream {
   /** Ends the stream as `#conclude`, with the guardrail results. */
   async #concludeHooked(hooks: StreamHooks, last: Uint8Array | undefined): Promise<boolean> {
     const { observer } = this.#options;
-    const rest = hooks.holds ? await hooks.releaseRest() : undefined;
+    const isFailed = observer.state() === "failed";
+    const made = isFailed ? undefined : observer.ending();
+    const ending = hooks.holds ? await hooks.releaseRest(made) : made;
     if (this.#ended) return true;
-    if (observer.state() === "failed") {
-      for (const bytes of [last, rest]) if (bytes) this.#send(bytes);
+    if (isFailed) {
+      for (const bytes of [last, ending]) if (bytes) this.#send(bytes);
       this.#conclude();
       return true;
     }
-    const ending = observer.ending();
-    for (const bytes of [rest, ending]) if (bytes) hooks.see(bytes);
-    const owed = [last, rest, ending].filter((bytes) => bytes !== undefined);
+    if (ending) hooks.see(ending);
+    const owed = [last, ending].filter((bytes) => bytes !== undefined);
     const held = hooks.holdsLast ? cutLastEvent(owed) : undefined;
     for (const bytes of held?.before ?? owed) this.#send(bytes);
     this.#isWhole = held === undefined;

@@ -17,7 +17,7 @@ interface StreamGuard {
     answer: Body | undefined,
     options: { windowed: PhaseOutcome["results"]; isCut: boolean },
   ): Promise<PhaseOutcome["results"]>;
-  toDenial(windowed: PhaseOutcome["results"]): Error;
+  toDenial(windowed: PhaseOutcome["results"], strict: boolean): Error;
   store(body: Body | undefined): void;
 }
 
@@ -146,15 +146,16 @@ export class StreamHooks {
   /**
    * The events that still wait, at the end of the response.
    *
+   * @param ending What follows them.
    * @throws {GuardrailDeniedError} If a guardrail denies the response.
    */
-  async releaseRest(): Promise<Uint8Array | undefined> {
-    return this.#window && this.#permit(await this.#window.finish());
+  async releaseRest(ending?: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#window && this.#permit(await this.#window.finish(ending));
   }
 
   #permit(released: Uint8Array | undefined): Uint8Array | undefined {
-    const { checks, guard } = this.#options;
-    if (checks?.isDenied) throw guard.toDenial(checks.results());
+    const { checks, guard, strict } = this.#options;
+    if (checks?.isDenied) throw guard.toDenial(checks.results(), strict);
     return released;
   }
 

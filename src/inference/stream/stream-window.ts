@@ -119,8 +119,9 @@ export class StreamWindow {
     return looked ? looked.then(() => this.#release(false)) : this.#release(false);
   }
 
-  /** The events that still wait, at the end of the response. */
-  async finish(): Promise<Uint8Array | undefined> {
+  /** The events that still wait, at the end of the response, and those that end it. */
+  async finish(ending?: Uint8Array): Promise<Uint8Array | undefined> {
+    if (ending) for (const written of splitEvents(decoder.decode(ending))) this.#add(written);
     this.#endTexts("");
     await this.#lookAtDue();
     return this.#release(true);
