@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { stepsPerPiece } from "../lib/steps.ts";
 import { turns } from "../lib/turns.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
 import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
@@ -118,10 +119,15 @@ export function createWork(clock: Clock): RunWork {
     spend,
     waitForTurn,
     async run(work) {
+      let unpaid = 0;
       for (;;) {
         const { done, value } = spend(() => work.next());
         if (done) return value;
         steps += value;
+        unpaid += value;
+        // short pieces share a turn: waiting costs more than they do
+        if (unpaid < stepsPerPiece) continue;
+        unpaid = 0;
         if (steps > maxSteps) throw new CheckError("Cannot check: the checks of this request take too many steps");
         await waitForTurn();
       }

@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import type { Steps } from "../lib/steps.ts";
+import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import { createWork, failsOnError, type RunWork, roundMs, toFeedback } from "./run.ts";
 import { type BoundCheck, CheckError, type CheckWindow, type Hook, type WindowFinding } from "./types.ts";
@@ -206,7 +206,11 @@ export class WindowChecks {
     }
     try {
       // nearly always done at once
-      if (this.#work.spend(() => steps.next()).done) return undefined;
+      for (let spent = 0; spent < stepsPerPiece; ) {
+        const { done, value } = steps.next();
+        if (done) return undefined;
+        spent += value;
+      }
     } catch (error) {
       return this.#fail(text, error);
     }

@@ -10,7 +10,7 @@ export interface JsonPlace {
 export const jsonStart: JsonPlace = { isInside: false, escape: "" };
 
 /** One character of JSON text as it reads, and as it is written. */
-export interface JsonCharacter {
+interface JsonCharacter {
   /** Decoded; empty for the beginning of an escape sequence. */
   readonly text: string;
   readonly written: string;

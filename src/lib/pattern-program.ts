@@ -141,7 +141,7 @@ function findFirstCharacters(
 }
 
 /** Limits for finding required characters: instructions of the program, and candidates. */
-const maxSought = 60;
+const maxSought = 300;
 const maxRequired = 4;
 
 /** Whether a match is possible without one of the instructions. */

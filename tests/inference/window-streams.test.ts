@@ -157,7 +157,7 @@ for (const dialect of streamDialects) {
     const log = await waitForLog(gateway, trace);
     const { hook_results } = log as { hook_results?: { after_request_hooks: { deny: boolean; verdict: boolean }[] } };
     const [result] = hook_results?.after_request_hooks ?? [];
-    assert.deepEqual([result?.deny, result?.verdict, log.response.status], [true, false, 446]);
+    assert.deepEqual([result?.deny, result?.verdict, log.status], [true, false, 446]);
     assert.doesNotMatch(JSON.stringify(log), /Fresh kumquat/);
   });
 }

@@ -151,7 +151,7 @@ function messageEvents(parts: readonly PlantedPart[], random: () => number): str
 
 function responseEvents(parts: readonly PlantedPart[], random: () => number): string[] {
   let sequence_number = 0;
-  const numbered = (data: object & { type: string }) =>
+  const numbered = (data: { type: string; [name: string]: unknown }) =>
     typed({ ...data, sequence_number: sequence_number++ } as { type: string });
   const items = parts.map(({ part, text }, index) => {
     const id = `item-${index}`;
@@ -218,18 +218,25 @@ export function toEvents(dialect: StreamDialect, parts: readonly PlantedPart[], 
   );
 }
 
-type Members = Record<string, never>;
+interface ChatChoice {
+  index: number;
+  delta?: Record<string, unknown>;
+}
 
-/** The texts a client puts together, by part; JSON values are data of events. */
+interface Candidate {
+  content: { parts: Record<string, unknown>[] };
+}
+
+/** What a client joins from the data of the events, by part. */
 export function joinTexts(dialect: StreamDialect, events: readonly { data: unknown }[]): Map<string, string> {
   const texts = new Map<string, string>();
   const add = (name: string, text: unknown) => {
     if (typeof text === "string") texts.set(name, (texts.get(name) ?? "") + text);
   };
   for (const { data } of events) {
-    const one = Object(data) as Members & { choices?: Members[]; candidates?: Members[] };
+    const one = Object(data) as { choices?: ChatChoice[]; candidates?: Candidate[]; [name: string]: unknown };
     if (dialect === "chat") {
-      for (const { index, delta } of (one.choices ?? []) as { index: number; delta?: Record<string, unknown> }[]) {
+      for (const { index, delta } of one.choices ?? []) {
         add(`answer ${index}`, delta?.content);
         add(`thought ${index}`, delta?.refusal);
         const calls = (delta?.tool_calls ?? []) as { function: { arguments: string } }[];
@@ -246,7 +253,7 @@ export function joinTexts(dialect: StreamDialect, events: readonly { data: unkno
       if (type === "response.reasoning_summary_text.delta") add("thought 0", delta);
       if (type === "response.function_call_arguments.delta") add("call 0", delta);
     } else {
-      for (const { content } of (one.candidates ?? []) as { content: { parts: Record<string, unknown>[] } }[]) {
+      for (const { content } of one.candidates ?? []) {
         for (const part of content.parts) {
           if (part.functionCall) add("call 0", JSON.stringify(Object(part.functionCall).args));
           else add(part.thought === true ? "thought 0" : "answer 0", part.text);

@@ -15,7 +15,7 @@ export interface TextPlace {
 }
 
 /** The texts of one event. */
-export interface EventTexts {
+interface EventTexts {
   readonly places: TextPlace[];
   /** Beginnings of the names of texts that end with it. */
   readonly ends: string[];

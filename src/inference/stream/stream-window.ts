@@ -29,10 +29,14 @@ interface WaitingEvent {
   readonly segments: readonly Segment[];
 }
 
-/** The data of an event's text. */
+/** The end of an event's text. */
+const lineEnds = /[\r\n]+$/;
+
+/** The data of an event. */
 function dataOf(written: string): string {
-  const isPlain = written.startsWith("data: ") && !written.includes("\n", 6);
-  return isPlain ? written.slice(6) : (readFirstEvent(`${written}\n\n`)?.data ?? "");
+  const end = written.indexOf("\n");
+  if (end === written.length - 2 && written.startsWith("data: ")) return written.slice(6, end);
+  return readFirstEvent(`${written.replace(lineEnds, "")}\n\n`)?.data ?? "";
 }
 
 /** The events of whole blocks, with what ends each. */
@@ -49,9 +53,6 @@ function splitEvents(block: string): string[] {
   }
   return block.split(/(?<=\r\n\r\n|\n\n|\r\r)/);
 }
-
-/** The end of an event's text. */
-const lineEnds = /[\r\n]+$/;
 
 /** An event with other data. */
 function withData(written: string, data: string): string {
@@ -96,6 +97,8 @@ function rewriteJson(text: string, { start, json = jsonStart }: Segment, spans: 
   return changed;
 }
 
+const isOpen = ({ text, end }: Segment): boolean => !text.isEnded && end > text.settled;
+
 /** Holds the events of a streamed response back until the checks of its guardrails have seen enough of their text. */
 export class StreamWindow {
   readonly #checks: WindowChecks;
@@ -128,7 +131,7 @@ export class StreamWindow {
   }
 
   #add(written: string): void {
-    const data = dataOf(written.replace(lineEnds, ""));
+    const data = dataOf(written);
     this.#waitingLength += written.length;
     const event = data === "[DONE]" ? undefined : parseJson(data);
     if (data === "[DONE]") this.#endTexts("");
@@ -171,6 +174,7 @@ export class StreamWindow {
 
   /** Looks at what came; a promise where that takes long. */
   #lookAtDue(): Promise<void> | undefined {
+    if (this.#due.size === 0) return undefined;
     for (const [text, { isEnd, isRepeat }] of this.#due) {
       this.#due.delete(text);
       const looked = this.#checks.look(text, isEnd, isRepeat);
@@ -185,7 +189,7 @@ export class StreamWindow {
     let count = 0;
     let released = "";
     for (const event of this.#waiting) {
-      const open = isAll ? undefined : event.segments.find(({ text, end }) => !text.isEnded && end > text.settled);
+      const open = isAll ? undefined : event.segments.find(isOpen);
       if (open && (this.#waitingLength > maxWaiting || this.#checks.isQuiet(open.text))) {
         this.#drop(count);
         return this.#releaseLate(open.text, released);
