@@ -10,7 +10,7 @@ const stride = 16;
 const charactersPerWork = 64 * 1024;
 /** Most labels of findings that a result lists. */
 const maxLabels = 20;
-/** Most texts of a response that are looked after separately; further ones count as one. */
+/** Most parts of a response that are checked separately; further ones count as one. */
 const maxTexts = 1_024;
 
 /** A check that works on a window. */
@@ -63,9 +63,9 @@ interface StageState {
   spentMs: number;
 }
 
-/** One text of a response, of which only the part that checks may still need is kept. */
+/** The text of one part of a response. What checks no longer need is dropped. */
 export class StreamText {
-  /** Kept characters; `base` is the index of the first. */
+  /** Its last characters; `base` is the index of the first. */
   kept = "";
   base = 0;
   /** Characters that came. */
@@ -77,7 +77,7 @@ export class StreamText {
   /** No more is expected. */
   isEnded = false;
   spans: Span[] = [];
-  /** Characters of all texts when this one last grew. */
+  /** Characters of all parts when this one last grew. */
   grewAt = 0;
   /** Where each check continues. */
   readonly cursors: number[];
@@ -111,7 +111,7 @@ export class WindowChecks {
   readonly #startedAt: number;
   readonly #createdAt: string;
   #work: RunWork;
-  /** Characters of the texts that grow, and of all. */
+  /** Characters of the parts that grow, and of all. */
   #grown = 0;
   #came = 0;
   #workUntil = charactersPerWork;
@@ -160,7 +160,7 @@ export class WindowChecks {
     return text;
   }
 
-  /** The texts whose names begin so. */
+  /** The text of each part whose name begins so. */
   *textsOf(prefix: string): Iterable<StreamText> {
     for (const [name, text] of this.#texts) if (name.startsWith(prefix)) yield text;
   }
@@ -181,7 +181,7 @@ export class WindowChecks {
     return text;
   }
 
-  /** Whether the other texts went on for so long that a text is not waited for any longer. */
+  /** Whether the other parts went on for so long that this one is not waited for any longer. */
   isQuiet({ grewAt }: StreamText): boolean {
     return this.#grown - grewAt > this.plan.characters * this.#texts.size;
   }

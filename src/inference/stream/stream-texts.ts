@@ -14,10 +14,10 @@ export interface TextPlace {
   readonly isRepeat: boolean;
 }
 
-/** The texts of one event. */
+/** The text in one event. */
 interface EventTexts {
   readonly places: TextPlace[];
-  /** Beginnings of the names of texts that end with it. */
+  /** Beginnings of the names of the parts that end with it. */
   readonly ends: string[];
 }
 

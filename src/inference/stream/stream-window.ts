@@ -107,7 +107,7 @@ export class StreamWindow {
   readonly #places = new Map<StreamText, JsonPlace>();
   #waiting: WaitingEvent[] = [];
   #waitingLength = 0;
-  /** Texts to look at, and whether they ended. */
+  /** What is to be looked at, and whether it ended. */
   readonly #due = new Map<StreamText, { isEnd: boolean; isRepeat: boolean }>();
 
   constructor(checks: WindowChecks, requestType: RequestType) {
