@@ -109,7 +109,11 @@ class Collector implements EventTexts {
 
 /** Chunks of chats and completions. */
 function readChunk({ choices }: Body, found: Collector): void {
-  for (const [place, choice] of objectsIn(choices).entries()) {
+  const list: readonly unknown[] = Array.isArray(choices) ? choices : [];
+  // plain loops: this runs for every event
+  for (let place = 0; place < list.length; place++) {
+    const choice = list[place];
+    if (!isObject(choice)) continue;
     const name = `${typeof choice.index === "number" ? choice.index : place}/`;
     if (choice.delta !== undefined) found.addGrowing(choice, "delta", name);
     if (typeof choice.text === "string") found.add(choice, "text", { name: `${name}text` });
