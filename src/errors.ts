@@ -148,8 +148,8 @@ export class GuardrailDeniedError extends GatewayError {
   /** The denial is sent with status 200. */
   readonly isSoft: boolean;
 
-  constructor(message: string, { hookResults, isSoft }: { hookResults: object; isSoft: boolean }) {
-    super(message, { hookResults });
+  constructor(message: string, { hookResults, isSoft }: { hookResults?: object; isSoft: boolean }) {
+    super(message, hookResults === undefined ? {} : { hookResults });
     this.isSoft = isSoft;
   }
 }

@@ -5,7 +5,15 @@ import { isObject } from "../lib/json.ts";
 import { maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
 import { VerdictOutcome } from "../schemas/verdict-outcome.ts";
 import { maxSavedPatterns } from "./tenant-patterns.ts";
-import type { AnyCheck, BoundCheck, Feedback, Hook, Phase } from "./types.ts";
+import {
+  type AnyCheck,
+  type BoundCheck,
+  type Feedback,
+  type Hook,
+  type Phase,
+  type StreamMode,
+  streamModes,
+} from "./types.ts";
 
 /** Most hooks of one phase, and checks of one hook. */
 const maxHooks = 50;
@@ -89,7 +97,7 @@ const HookMembers = v.looseObject({
   on_fail: v.nullish(Outcome),
   on_error: v.optional(v.picklist(["pass", "fail"])),
   guardrail_version_id: v.optional(v.string()),
-  stream_mode: v.optional(v.picklist(["inform", "buffer"])),
+  stream_mode: v.optional(v.picklist(streamModes)),
   uninspected: v.optional(v.picklist(["deny", "allow"])),
 });
 type HookMembers = v.InferOutput<typeof HookMembers>;
@@ -292,21 +300,35 @@ function toFeedback(outcome: HookMembers["on_success"]): Feedback | undefined {
   return { value, ...(weight !== undefined && { weight }), ...(metadata !== undefined && { metadata }) };
 }
 
+/** What a hook does to streams: it enforces what it can, at the lowest delay. */
+function streamModeOf(
+  written: StreamMode | undefined,
+  { deny, async, checks }: Pick<Hook, "deny" | "async" | "checks">,
+): StreamMode {
+  if (async) return "inform";
+  if (written === "inform" || written === "buffer") return written;
+  const enforces = deny || written === "window";
+  const works = checks.every(({ check, parameters }) => check.window?.(parameters) !== undefined);
+  if (!works) return enforces ? "buffer" : "inform";
+  return enforces || checks.some(({ check, parameters }) => check.changes?.(parameters) === true) ? "window" : "inform";
+}
+
 function toHook(facts: HookMembers, { id, type, checks }: Pick<Hook, "id" | "type" | "checks">): Hook {
   const { on_success: onSuccess, on_fail: onFail } = facts;
   const mayChange = checks.some(({ check, parameters }) => check.changes?.(parameters) === true);
+  const deny = facts.deny || onFail?.deny === true || onSuccess?.deny === true;
   return {
     id,
     type,
     checks,
-    deny: facts.deny || onFail?.deny === true || onSuccess?.deny === true,
+    deny,
     async: facts.async,
     isOrdered: type === "mutator" || facts.sequential || mayChange,
     onError: facts.on_error,
     onSuccess: toFeedback(onSuccess),
     onFail: toFeedback(onFail),
     versionId: facts.guardrail_version_id,
-    holdsStreams: facts.stream_mode === "buffer",
+    streamMode: streamModeOf(facts.stream_mode, { deny, async: facts.async, checks }),
     allowsUninspected: facts.uninspected === "allow",
   };
 }
@@ -345,9 +367,9 @@ export function findSavedWarnings({ checks: written, actions }: SavedGuardrail, 
     "guardrail",
   ]);
   const runsLate = hook !== undefined && "checks" in hook && reader.problems.length === 0;
-  if (!runsLate || !hook.deny || hook.async || hook.holdsStreams) return [];
+  if (!runsLate || !hook.deny || hook.async || hook.streamMode !== "inform") return [];
   return [
-    'As an output guardrail it cannot deny streamed answers, which reach the client before it has seen all of them: set actions.stream_mode to "buffer" to hold them back',
+    'As an output guardrail it cannot deny streamed answers, which reach the client before it has seen them: set actions.stream_mode to "window", or leave it out',
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { stepsPerPiece } from "../lib/steps.ts";
 import { turns } from "../lib/turns.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
 import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
@@ -76,7 +77,8 @@ interface Run {
   shared: { rest?: { body: Body; leaves: Leaves; length: number } };
 }
 
-interface RunWork extends Work {
+/** Time and steps of the checks of one phase. */
+export interface RunWork extends Work {
   /** Waits until the event loop has had time for other work. */
   waitForTurn(): Promise<void>;
 }
@@ -94,7 +96,8 @@ interface KnownTexts {
 /** Milliseconds after which work counts as long; shorter work goes first. */
 const longWorkMs = 8;
 
-function createWork(clock: Clock): RunWork {
+/** The limits of the checks of one phase, or of one saved hook. */
+export function createWork(clock: Clock): RunWork {
   let spentMs = 0;
   let steps = 0;
   const spend = <Result>(piece: () => Result): Result => {
@@ -116,10 +119,15 @@ function createWork(clock: Clock): RunWork {
     spend,
     waitForTurn,
     async run(work) {
+      let unpaid = 0;
       for (;;) {
         const { done, value } = spend(() => work.next());
         if (done) return value;
         steps += value;
+        unpaid += value;
+        // short pieces share a turn: waiting costs more than they do
+        if (unpaid < stepsPerPiece) continue;
+        unpaid = 0;
         if (steps > maxSteps) throw new CheckError("Cannot check: the checks of this request take too many steps");
         await waitForTurn();
       }
@@ -137,7 +145,8 @@ function hold<Result>(clock: Clock, piece: () => Result): Result {
   }
 }
 
-function roundMs(ms: number): number {
+/** Milliseconds with two decimals. */
+export function roundMs(ms: number): number {
   return Math.round(ms * 100) / 100;
 }
 
@@ -292,7 +301,7 @@ function toData(
 }
 
 /** Whether a check without a decision counts as failed. */
-function failsOnError({ onError, deny }: Hook, { failOnError }: BoundCheck): boolean {
+export function failsOnError({ onError, deny }: Hook, { failOnError }: BoundCheck): boolean {
   return failOnError ?? (onError === undefined ? deny : onError === "fail");
 }
 
@@ -344,7 +353,7 @@ async function runChecks(run: Run, hook: Hook): Promise<(Checked | undefined)[]>
 }
 
 /** The feedback for a verdict, with the checks that led to it. */
-function toFeedback(hook: Hook, verdict: boolean, checked: readonly Checked[]): Record<string, unknown> | null {
+export function toFeedback(hook: Hook, verdict: boolean, checked: readonly Checked[]): Record<string, unknown> | null {
   const feedback = verdict ? hook.onSuccess : hook.onFail;
   if (!feedback) return null;
   const list = (wanted: (one: Checked) => boolean) =>

@@ -11,6 +11,7 @@ import {
 import { listReferences, type ResolvedHooks, resolveHooks, type SavedGuardrails } from "./resolve.ts";
 import type { Hook, Phase, Visibility } from "./types.ts";
 import { allVisible, toVisibleHooks } from "./visible-hooks.ts";
+import { planWindow, type WindowPlan } from "./window.ts";
 
 /** Hook fields of a config, as written. */
 type Written = Readonly<Record<string, readonly unknown[]>>;
@@ -18,8 +19,11 @@ type Written = Readonly<Record<string, readonly unknown[]>>;
 /** Hooks of a target: those the caller waits for, and those that run after the response. */
 export interface TargetHooks extends Hooks {
   readonly later: Hooks;
-  /** A streamed response is held back until its hooks have seen all of it. */
-  readonly holdsStreams: boolean;
+  /** Checks that a streamed response is held back for until they have seen all of it; empty without any. */
+  readonly held: readonly string[];
+  /** Hooks that decide about a streamed response while it flows, and those that report after its end. */
+  readonly window: WindowPlan | undefined;
+  readonly informed: readonly Hook[];
 }
 
 /** Guardrails of a gateway. */
@@ -59,6 +63,13 @@ export interface Guardrails {
   close(timeoutMs: number): Promise<void>;
 }
 
+/** Ids of the checks for which a hook holds streams back: those that need the whole, or all if it says so itself. */
+function heldFor({ streamMode, checks }: Hook): string[] {
+  if (streamMode !== "buffer") return [];
+  const whole = checks.filter(({ check, parameters }) => check.window?.(parameters) === undefined);
+  return (whole.length > 0 ? whole : checks).map(({ check }) => check.id);
+}
+
 function toTargetHooks({ before, after }: Hooks): TargetHooks | undefined {
   if (before.length + after.length === 0) return undefined;
   const isLate = ({ async }: Hook) => async;
@@ -67,7 +78,9 @@ function toTargetHooks({ before, after }: Hooks): TargetHooks | undefined {
     before: before.filter(isNow),
     after: after.filter(isNow),
     later: { before: before.filter(isLate), after: after.filter(isLate) },
-    holdsStreams: after.some((hook) => isNow(hook) && hook.holdsStreams),
+    held: [...new Set(after.filter(isNow).flatMap(heldFor))],
+    window: planWindow(after.filter((hook) => isNow(hook) && hook.streamMode === "window")),
+    informed: after.filter((hook) => isNow(hook) && hook.streamMode === "inform"),
   };
 }
 

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { compilePattern, type Pattern, PatternSum } from "../lib/pattern.ts";
-import { CheckError } from "./types.ts";
+import type { Steps } from "../lib/steps.ts";
+import { CheckError, type WindowFinding } from "./types.ts";
 
 /** Most instructions of the patterns of one check, and of one saved guardrail. */
 export const maxCheckPatterns = 10_000;
@@ -35,4 +36,23 @@ export function lengthForPattern(pattern: Pattern, length: number, mustSeeAll: b
   if (length <= longest) return length;
   if (!mustSeeAll) return longest;
   throw new CheckError(`Cannot check: patterns match at most ${longest} characters`);
+}
+
+/** Characters of a streamed text that are held back for a pattern whose matches can have any length. */
+export const unboundedWindow = 256;
+
+/** Most characters of a match in a streamed text. */
+export function charactersOf({ longest }: Pattern): number {
+  return longest ?? unboundedWindow;
+}
+
+/** The first match at or after `from` in a part of a streamed text. */
+export function* findIn(
+  pattern: Pattern,
+  text: string,
+  { from, ...finding }: { from: number } & Pick<WindowFinding, "fails" | "replacement">,
+): Steps<WindowFinding | undefined> {
+  if (!pattern.mayMatch(text)) return undefined;
+  const match = yield* pattern.find(text, from);
+  return match && { ...match, ...finding };
 }

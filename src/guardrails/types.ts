@@ -145,6 +145,31 @@ export interface CheckOutcome {
   readonly isSkipped?: boolean;
 }
 
+/** What a check found in a text that is still growing: the characters from `start` to `end`, in UTF-16 units. */
+export interface WindowFinding {
+  readonly start: number;
+  readonly end: number;
+  /** The check fails. */
+  readonly fails: boolean;
+  /** What takes the place of the characters. Absent: they stay. */
+  readonly replacement?: string;
+  /** What it is, for readers of the log, such as the word of a list. Never the found text where that is secret. */
+  readonly label?: string;
+}
+
+/** How a check works on a part of a text, while the text is still growing. */
+export interface CheckWindow {
+  /** Most characters a finding covers; longer ones are found in pieces. One character around each may be looked at. */
+  readonly characters: number;
+  /** Only the first finding of a text counts. */
+  readonly onlyFirst?: boolean;
+  /**
+   * The first finding that begins at or after `from`. The character before `from` belongs to the text; what follows its
+   * end may not have come yet. The runner asks again where more text could change a finding.
+   */
+  find(text: string, from: number): Steps<WindowFinding | undefined>;
+}
+
 /** One kind of check. Throws `CheckError` if it cannot decide. */
 export interface Check<Parameters = unknown> {
   /** `source.name`, such as `default.contains`. */
@@ -163,6 +188,8 @@ export interface Check<Parameters = unknown> {
   readsAll?(parameters: Parameters): boolean;
   /** What it reads. Absent: text. */
   readonly reads?: Reads;
+  /** How it works on a part of a streamed response; undefined where it needs the whole. Absent: always the whole. */
+  window?(parameters: Parameters): CheckWindow | undefined;
   /** A problem that prevents saving these parameters; stored ones keep working. */
   problem?(parameters: Parameters): string | undefined;
   run(input: CheckInput, parameters: Parameters): CheckOutcome | Promise<CheckOutcome>;
@@ -224,6 +251,13 @@ export interface BoundCheck {
 /** Turns of a request: the last one, those of the user, or all. */
 export type Scope = "last" | "user" | "all";
 
+/**
+ * What an output hook does to a streamed response. `window`: it decides while the text flows, each character held back
+ * until no finding can include it. `buffer`: all of it is held back. `inform`: it reports after the end.
+ */
+export const streamModes = ["window", "buffer", "inform"] as const;
+export type StreamMode = (typeof streamModes)[number];
+
 /** One guardrail of a config. */
 export interface Hook {
   readonly id: string;
@@ -246,6 +280,6 @@ export interface Hook {
   readonly allowsUninspected: boolean;
   /** It was saved: its checks have a separate time limit, which hooks in the request cannot use up. */
   readonly isSaved?: boolean;
-  /** A streamed response is held back until the hook has seen all of it, so that it can deny or change it. */
-  readonly holdsStreams: boolean;
+  /** What it does to a streamed response. */
+  readonly streamMode: StreamMode;
 }

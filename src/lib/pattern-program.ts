@@ -46,6 +46,8 @@ export interface Program {
   readonly required: readonly string[];
   /** Matches begin at the start of the text. */
   readonly isAnchored: boolean;
+  /** Most UTF-16 units of a match; undefined if a match can have any length. */
+  readonly longest: number | undefined;
   /** Memory in bytes, roughly. */
   readonly weight: number;
 }
@@ -139,7 +141,7 @@ function findFirstCharacters(
 }
 
 /** Limits for finding required characters: instructions of the program, and candidates. */
-const maxSought = 60;
+const maxSought = 300;
 const maxRequired = 4;
 
 /** Whether a match is possible without one of the instructions. */
@@ -171,6 +173,33 @@ function findRequired(instructions: readonly Instruction[], start: number): stri
   return [...required];
 }
 
+/** UTF-16 units of the longest character an instruction accepts; 0 for those that accept none. */
+function unitsOf({ op: kind, runes }: Instruction): number {
+  if (kind < op.rune) return 0;
+  if (kind === op.any || kind === op.anyButLine) return 2;
+  return (runes.at(-1) ?? 0) > 0xffff ? 2 : 1;
+}
+
+/** Most UTF-16 units of a match; undefined where a loop leads back. */
+function findLongest(instructions: readonly Instruction[], start: number): number | undefined {
+  // at most a few thousand instructions: the stack is deep enough
+  const known = new Map<number, number>();
+  const measure = (index: number): number => {
+    const found = known.get(index);
+    if (found !== undefined) return found;
+    const instruction = instructions[index];
+    if (!instruction || instruction.op === op.match || instruction.op === op.fail) return 0;
+    // whoever comes back here while it is measured is in a loop
+    known.set(index, Number.POSITIVE_INFINITY);
+    const isAlt = instruction.op === op.alt || instruction.op === op.altMatch;
+    const rest = Math.max(measure(instruction.out), isAlt ? measure(instruction.arg) : 0);
+    known.set(index, rest + unitsOf(instruction));
+    return rest + unitsOf(instruction);
+  };
+  const longest = measure(start);
+  return Number.isFinite(longest) ? longest : undefined;
+}
+
 function isAnchored(instructions: readonly Instruction[], start: number): boolean {
   let instruction = instructions[start];
   while (instruction && (instruction.op === op.capture || instruction.op === op.nop)) {
@@ -197,6 +226,7 @@ export function createProgram(compiled: RE2JS): Program {
     first: findFirstCharacters(instructions, sets, start),
     required: findRequired(instructions, start),
     isAnchored: isAnchored(instructions, start),
+    longest: findLongest(instructions, start),
     weight: 2_500 + 17 * instructions.length + weights,
   };
 }

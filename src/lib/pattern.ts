@@ -56,11 +56,20 @@ export class Pattern implements PatternAmount {
     return this.#program.weight;
   }
 
+  /** Most characters of a match, in UTF-16 units; undefined if it can have any length. */
+  get longest(): number | undefined {
+    return this.#program.longest;
+  }
+
+  /** False where a text lacks what every match contains. */
+  mayMatch(text: string): boolean {
+    return this.#program.required.every((character) => text.includes(character));
+  }
+
   /** Finds the first match at or after an index, in steps. */
   *find(text: string, from = 0): Steps<Found | undefined> {
-    const { required } = this.#program;
     // once per text: a search for each further match would scan the rest again
-    if (from === 0 && !required.every((character) => text.includes(character))) return undefined;
+    if (from === 0 && !this.mayMatch(text)) return undefined;
     return yield* runSearch(new PatternSearch(this.#program, text, { from, slots: 2 }));
   }
 

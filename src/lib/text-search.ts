@@ -69,26 +69,32 @@ function* findBorders(word: string): Steps<Int32Array> {
   return borders;
 }
 
-function* includesLong(text: string, word: string): Steps<boolean> {
+function* indexOfLong(text: string, word: string, from: number): Steps<number> {
   const borders = yield* findBorders(word);
-  for (let index = 0, found = 0; index < text.length; index++) {
+  for (let index = from, found = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     while (found > 0 && code !== word.charCodeAt(found)) found = borders[found - 1] ?? 0;
     if (code === word.charCodeAt(found)) found++;
-    if (found === word.length) return true;
+    if (found === word.length) return index + 1 - word.length;
     if (index % nativePiece === nativePiece - 1) yield nativePiece >> 1;
   }
-  return false;
+  return -1;
+}
+
+/** Where a text contains a word at or after an index, in steps and in linear time; -1 where it does not. */
+export function* indexOfWord(text: string, word: string, from = 0): Steps<number> {
+  if (word.length > text.length - from) return -1;
+  if (word.length > maxNativeWord) return yield* indexOfLong(text, word, from);
+  if (text.length - from <= nativePiece) return text.indexOf(word, from);
+  for (let start = from; start < text.length; start += nativePiece) {
+    const found = text.slice(start, start + nativePiece + word.length - 1).indexOf(word);
+    if (found >= 0) return start + found;
+    yield nativePiece >> 4;
+  }
+  return -1;
 }
 
 /** Whether a text contains a word, in steps and in linear time. */
 export function* includesWord(text: string, word: string): Steps<boolean> {
-  if (word.length > text.length) return false;
-  if (word.length > maxNativeWord) return yield* includesLong(text, word);
-  if (text.length <= nativePiece) return text.includes(word);
-  for (let start = 0; start < text.length; start += nativePiece) {
-    if (text.slice(start, start + nativePiece + word.length - 1).includes(word)) return true;
-    yield nativePiece >> 4;
-  }
-  return false;
+  return (yield* indexOfWord(text, word)) >= 0;
 }

@@ -30,7 +30,7 @@ function withFeedback(outcome: Outcome | undefined, value: number): Outcome {
 }
 
 const OnError = v.optional(v.picklist(["pass", "fail"], "must be pass or fail"));
-const StreamMode = v.optional(v.picklist(["inform", "buffer"], "must be inform or buffer"));
+const StreamMode = v.optional(v.picklist(["window", "buffer", "inform"], "must be window, buffer or inform"));
 const Outcomes = v.optional(v.nullable(VerdictOutcome));
 
 /** What a guardrail does with its verdict, in either spelling; one spelling is stored. */

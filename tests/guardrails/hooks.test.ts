@@ -75,7 +75,7 @@ for (const [form, members] of [
         versionId: "v1",
         onSuccess: feedback,
         onFail: { value: -5 },
-        holdsStreams: false,
+        streamMode: "inform",
         allowsUninspected: false,
       });
       assert.deepEqual(

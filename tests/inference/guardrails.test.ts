@@ -212,7 +212,10 @@ function resultEventsOf(events: readonly { event: string | undefined; data: unkn
 
 for (const [path, body] of routes) {
   const streamed = path.replace(":generateContent", ":streamGenerateContent?alt=sse");
-  const guards = { input_guardrails: [notThere()], output_guardrails: [notThere({ deny: true })] };
+  const guards = {
+    input_guardrails: [notThere()],
+    output_guardrails: [notThere({ deny: true, stream_mode: "inform" })],
+  };
   const request = { path: streamed, body: { ...body, stream: true } };
 
   test(`a stream of ${path} has guardrail results first and after its end unless it is strict`, async () => {

@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import type { Steps } from "../../lib/steps.ts";
-import { includesWord } from "../../lib/text-search.ts";
+import { includesWord, indexOfWord } from "../../lib/text-search.ts";
 import { WordList } from "../lists.ts";
-import { bothPhases, type Check } from "../types.ts";
+import { bothPhases, type Check, type WindowFinding } from "../types.ts";
 
 const Contains = v.object({
   words: WordList,
@@ -19,12 +19,32 @@ function* findWords(text: string, words: readonly string[]): Steps<Set<string>> 
   return found;
 }
 
+/** The first of the words in a part of a text. */
+function* findFirst(text: string, words: readonly string[], from: number): Steps<WindowFinding | undefined> {
+  let first: WindowFinding | undefined;
+  for (const word of words) {
+    // what begins behind the first one so far is not sought
+    const seen = first ? text.slice(0, first.start + word.length) : text;
+    const start = yield* indexOfWord(seen, word, from);
+    if (start >= 0 && (!first || start < first.start)) {
+      first = { start, end: start + word.length, fails: true, label: word };
+    }
+    yield 1 + ((seen.length - from) >> 4);
+  }
+  return first;
+}
+
 /** Words that occur in a text, compared exactly. */
 export const contains: Check<v.InferOutput<typeof Contains>> = {
   id: "default.contains",
   phases: bothPhases,
   parameters: Contains,
   readsAll: ({ operator }) => operator === "none",
+  window({ words, operator }) {
+    if (operator !== "none") return undefined;
+    const characters = words.reduce((longest, { length }) => Math.max(longest, length), 0);
+    return { characters, find: (text, from) => findFirst(text, words, from) };
+  },
   async run({ text, work }, { words, operator }) {
     const found = await work.run(findWords(text, words));
     const foundWords = words.filter((word) => found.has(word));

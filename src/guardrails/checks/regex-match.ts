@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { lengthForPattern, TenantPattern } from "../tenant-patterns.ts";
+import { charactersOf, findIn, lengthForPattern, TenantPattern } from "../tenant-patterns.ts";
 import { bothPhases, type Check, CheckError } from "../types.ts";
 
 const RegexMatch = v.object({ rule: TenantPattern, not: v.optional(v.boolean(), false) });
@@ -16,6 +16,10 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
   parameters: RegexMatch,
   readsAll: ({ not }) => not,
   patterns: ({ rule }) => rule,
+  window({ rule, not }) {
+    if (!not) return undefined;
+    return { characters: charactersOf(rule), find: (text, from) => findIn(rule, text, { from, fails: true }) };
+  },
   async run({ text, mustSeeAll, work }, { rule, not }) {
     if (text === "") {
       const isEmptyFound = (await work.run(rule.find(""))) !== undefined;

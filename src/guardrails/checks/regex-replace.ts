@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Pattern } from "../../lib/pattern.ts";
 import type { Steps } from "../../lib/steps.ts";
-import { lengthForPattern, toPattern } from "../tenant-patterns.ts";
+import { charactersOf, findIn, lengthForPattern, toPattern } from "../tenant-patterns.ts";
 import { bothPhases, type Check, CheckError } from "../types.ts";
 
 /** A pattern between slashes, followed by flags. */
@@ -67,6 +67,13 @@ export const regexReplace: Check<RegexReplace> = {
   parameters: RegexReplace,
   changes: () => true,
   patterns: ({ rule }) => rule.pattern,
+  window({ rule: { pattern, isGlobal }, redactText: replacement, failOnDetection: fails }) {
+    return {
+      characters: charactersOf(pattern),
+      onlyFirst: !isGlobal,
+      find: (text, from) => findIn(pattern, text, { from, fails, replacement }),
+    };
+  },
   async run({ texts, rest, mustSeeAll, work }, parameters) {
     const { pattern } = parameters.rule;
     const length = [...texts, ...rest].reduce((sum, text) => sum + text.length, 0);

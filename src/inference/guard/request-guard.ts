@@ -8,6 +8,7 @@ import type { SavedGuardrails } from "../../guardrails/resolve.ts";
 import { type PhaseOutcome, runHooks, type Subject } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
 import type { Body, Hook, RequestType } from "../../guardrails/types.ts";
+import { WindowChecks } from "../../guardrails/window.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { hopHeader } from "../../lib/headers.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
@@ -164,19 +165,46 @@ export class TargetGuard {
   }
 
   /** Runs the output guardrails on a response. */
-  async check(answer: Body, options: { isStreamed?: boolean; isCut?: boolean } = {}): Promise<PhaseOutcome> {
-    const {
-      hooks,
-      context: { services },
-    } = this.#parts;
-    const subject: Subject = {
-      ...this.#toAfter(answer),
-      ...(options.isStreamed && { fixedBecause: streamed, isSent: true }),
-      ...(options.isCut && { isCut: true }),
-    };
-    const after = await runHooks(hooks.after, subject, services.clock);
+  async #check(answer: Body): Promise<PhaseOutcome> {
+    const { hooks, context } = this.#parts;
+    const after = await runHooks(hooks.after, this.#toAfter(answer), context.services.clock);
     this.note(after.results, this.#laterOf(after.body));
     return after;
+  }
+
+  /**
+   * Ends a streamed response that was sent: the results of the guardrails that decided while it flowed, and of those
+   * that only report.
+   *
+   * @param answer What was sent; undefined where nothing reads it.
+   */
+  async conclude(
+    answer: Body | undefined,
+    { windowed, isCut }: { windowed: PhaseOutcome["results"]; isCut: boolean },
+  ): Promise<PhaseOutcome["results"]> {
+    const { hooks, context } = this.#parts;
+    if (!answer) {
+      if (windowed.length > 0) this.note(windowed);
+      return windowed;
+    }
+    const sent: Subject = { ...this.#toAfter(answer), fixedBecause: streamed, isSent: true };
+    const subject = isCut ? { ...sent, isCut } : sent;
+    const informed = await runHooks(hooks.informed, subject, context.services.clock);
+    const results = [...windowed, ...informed.results];
+    this.note(results, this.#laterOf(answer));
+    return results;
+  }
+
+  /**
+   * The denial of a streamed response that is being sent.
+   *
+   * @param strict The client receives no results.
+   */
+  toDenial(windowed: PhaseOutcome["results"], strict: boolean): GuardrailDeniedError {
+    this.note(windowed);
+    if (strict) return new GuardrailDeniedError(denied, { isSoft: false });
+    const hookResults = toHookResults({ before: this.#before.results, after: windowed });
+    return new GuardrailDeniedError(denied, { hookResults, isSoft: false });
   }
 
   /** Stores the response that may be read again; `body` is what the guardrails made of it. */
@@ -203,7 +231,7 @@ export class TargetGuard {
 
   /** Checks a non-streaming response. @throws {GatewayError} Also when nobody waits for it any longer. */
   async #judge(answer: Body): Promise<{ after: PhaseOutcome; results: HookResults }> {
-    const after = await withinRequest(this.check(answer), this.#deadline, this.#parts.context).catch(
+    const after = await withinRequest(this.#check(answer), this.#deadline, this.#parts.context).catch(
       (cause: unknown) => {
         noteDiscarded(this.#parts.context);
         throw cause;
@@ -212,7 +240,7 @@ export class TargetGuard {
     const results = toHookResults({ before: this.#before.results, after: after.results });
     if (after.isDenied) {
       noteDiscarded(this.#parts.context);
-      throw new GuardrailDeniedError("Cannot return this response: a guardrail denied it; hook_results names it", {
+      throw new GuardrailDeniedError(denied, {
         hookResults: results,
         isSoft: after.isSoft,
       });
@@ -223,9 +251,9 @@ export class TargetGuard {
     return { after, results };
   }
 
-  /** Whether a streamed response is held back until the guardrails have seen all of it. */
-  get holdsStreams(): boolean {
-    return this.#parts.hooks.holdsStreams;
+  /** Ids of the checks that need all of a streamed response before it may be sent; empty without any. */
+  get held(): readonly string[] {
+    return this.#parts.hooks.held;
   }
 
   /**
@@ -249,14 +277,20 @@ export class TargetGuard {
 
   /** What observes a streamed response for its guardrails, and which results it sends. */
   stream(strict: boolean): StreamHooks {
-    const { requestType, hooks } = this.#parts;
-    const isWatched = hooks.after.length + hooks.later.after.length > 0;
+    const { requestType, hooks, context } = this.#parts;
+    const { window } = hooks;
+    // a stored response is made of what was sent
+    const isStored = window !== undefined && context.storeResponse !== undefined;
+    const isWatched = isStored || hooks.informed.length + hooks.later.after.length > 0;
+    const checks = window && new WindowChecks(window, context.services.clock);
     // clients of other routes accept only the route's own events
     const addsResults = this.#parts.addsToStreams && !strict;
-    return new StreamHooks({ guard: this, requestType, strict: !addsResults, isWatched, before: this.#before.results });
+    const before = this.#before.results;
+    return new StreamHooks({ guard: this, requestType, strict: !addsResults, isWatched, checks, before });
   }
 }
 
+const denied = "Cannot return this response: a guardrail denied it; hook_results names it";
 const streamed = "Cannot change a streamed response";
 
 /** The workspace settings its guardrails depend on. */

@@ -305,7 +305,8 @@ async function answerUpstream(came: Response, run: Run, context: CallerContext):
   const mayStream = operation.streamed || isStreamedForm(form);
   const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
   const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
-  if (isStream) return guard?.holdsStreams ? answerHeld(upstream, run, context) : answerStream(upstream, run, context);
+  if (isStream)
+    return guard && guard.held.length > 0 ? answerHeld(upstream, run, context) : answerStream(upstream, run, context);
   if (!isForwarded(upstream, operation)) return answerWhole(upstream, run, context);
   noteCounts(context, operation, undefined);
   return forwardResponse(upstream, { attempt, provider: destination.provider.slug }, context);

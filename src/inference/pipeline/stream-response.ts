@@ -131,6 +131,8 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
       note() {
         log.responseBody = operation.media.isHeavy ? null : end.sent;
         log.isCut = end.status !== 200;
+        // the row shows what the client got
+        if (hooks?.isTouched && log.phases) log.phases.original = null;
         if (isCutShort(end, observer, call)) return noteCut(end, observer, call, context);
         noteEnd(observer, call, context);
       },
@@ -173,6 +175,7 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
   // the upstream reported a failure in the stream
   if (ended?.status !== 200) for (const { data } of readEvents(text)) checkEvent(data, { upstream, context });
   const headers = headersOf(upstream, call, context);
+  if (guard) headers["x-gateway-stream-held"] = guard.held.join(", ");
   const reply: Reply = { status: upstream.status, headers, body: text };
   return guard ? guard.finishStream(reply, strict) : reply;
 }

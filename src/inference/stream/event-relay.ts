@@ -1,5 +1,5 @@
 import type { CallerContext, RunningStream } from "../../context.ts";
-import { toErrorBody, toGatewayError, UpstreamError } from "../../errors.ts";
+import { GuardrailDeniedError, toErrorBody, toGatewayError, UpstreamError } from "../../errors.ts";
 import { DamagedMessageError } from "../../lib/aws-events.ts";
 import { parseJson } from "../../lib/json.ts";
 import { Pace } from "../../lib/pace.ts";
@@ -170,7 +170,7 @@ class EventRelay implements RunningStream {
         if (await this.#step()) return;
       }
     } catch (error) {
-      this.#fail(error);
+      this.#fail(this.#options.hooks?.holds ? await this.#sendHeld(error) : error);
     } finally {
       this.#asking = false;
       this.#lastAskedAt = this.#options.context.services.clock.monotonic();
@@ -201,7 +201,16 @@ class EventRelay implements RunningStream {
   /** Sends what the observer returns for a block; true when something was sent or the stream is over. */
   #pass(block: Uint8Array): boolean | Promise<boolean> {
     const { observer, hooks } = this.#options;
-    const seen = observer.observe(block);
+    const made = observer.observe(block);
+    if (!hooks?.holds || made === undefined) return this.#forward(made);
+    const released = hooks.release(made);
+    return released instanceof Promise ? released.then((sent) => this.#forward(sent)) : this.#forward(released);
+  }
+
+  /** Sends events that no guardrail holds back. */
+  #forward(seen: Uint8Array | undefined): boolean | Promise<boolean> {
+    if (this.#ended) return true;
+    const { observer, hooks } = this.#options;
     if (hooks && seen !== undefined) hooks.see(seen);
     const output = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
     if (hooks && this.#isOver(output)) return this.#concludeHooked(hooks, output);
@@ -242,12 +251,15 @@ class EventRelay implements RunningStream {
   /** Ends the stream as `#conclude`, with the guardrail results. */
   async #concludeHooked(hooks: StreamHooks, last: Uint8Array | undefined): Promise<boolean> {
     const { observer } = this.#options;
-    if (observer.state() === "failed") {
-      if (last) this.#send(last);
+    const isFailed = observer.state() === "failed";
+    const made = isFailed ? undefined : observer.ending();
+    const ending = hooks.holds ? await hooks.releaseRest(made) : made;
+    if (this.#ended) return true;
+    if (isFailed) {
+      for (const bytes of [last, ending]) if (bytes) this.#send(bytes);
       this.#conclude();
       return true;
     }
-    const ending = observer.ending();
     if (ending) hooks.see(ending);
     const owed = [last, ending].filter((bytes) => bytes !== undefined);
     const held = hooks.holdsLast ? cutLastEvent(owed) : undefined;
@@ -286,6 +298,18 @@ class EventRelay implements RunningStream {
     }
   }
 
+  /** Sends what guardrails still hold of a response that failed; returns the error to report. */
+  async #sendHeld(error: unknown): Promise<unknown> {
+    if (this.#ended || error instanceof GuardrailDeniedError) return error;
+    try {
+      const rest = await this.#options.hooks?.releaseRest();
+      if (rest && !this.#hasLeft) this.#send(rest);
+      return error;
+    } catch (denial) {
+      return denial;
+    }
+  }
+
   /** A failure after the response started: one error event, then the end. */
   #fail(cause: unknown): void {
     if (this.#ended) return;
@@ -304,7 +328,7 @@ class EventRelay implements RunningStream {
   #describe(cause: unknown): Error {
     const { attempt, context } = this.#options;
     const provider = context.log.provider ?? "provider";
-    if (cause instanceof UpstreamError) return cause;
+    if (cause instanceof UpstreamError || cause instanceof GuardrailDeniedError) return cause;
     if (cause instanceof DamagedMessageError) {
       return new UpstreamError(502, cause.message, { cause, provider, code: "upstream_bad_answer" });
     }

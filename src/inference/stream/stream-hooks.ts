@@ -1,7 +1,9 @@
 import type { PhaseOutcome } from "../../guardrails/run.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
+import type { WindowChecks } from "../../guardrails/window.ts";
 import { encodeEvent } from "../../lib/sse.ts";
 import { StreamAssembler } from "../../logs/assemble.ts";
+import { StreamWindow } from "./stream-window.ts";
 
 /** Longest streamed text that guardrails check, in bytes as sent. */
 const maxSeen = 16 * 1024 * 1024;
@@ -11,7 +13,11 @@ const encoder = new TextEncoder();
 /** The guardrails of a streamed response's target. */
 interface StreamGuard {
   readonly status: number;
-  check(answer: Body, options: { isStreamed: boolean; isCut: boolean }): Promise<PhaseOutcome>;
+  conclude(
+    answer: Body | undefined,
+    options: { windowed: PhaseOutcome["results"]; isCut: boolean },
+  ): Promise<PhaseOutcome["results"]>;
+  toDenial(windowed: PhaseOutcome["results"], strict: boolean): Error;
   store(body: Body | undefined): void;
 }
 
@@ -21,8 +27,10 @@ interface StreamHooksOptions {
   requestType: RequestType;
   /** Guardrail results are not sent in the stream. */
   strict: boolean;
-  /** There are output guardrails. */
+  /** Something reads the whole response at its end. */
   isWatched: boolean;
+  /** The checks that decide while the response flows. */
+  checks: WindowChecks | undefined;
   before: PhaseOutcome["results"];
 }
 
@@ -107,9 +115,48 @@ export class StreamHooks {
   #seen = 0;
   #isCut = false;
   #hasBegun = false;
+  readonly #window: StreamWindow | undefined;
 
   constructor(options: StreamHooksOptions) {
     this.#options = options;
+    this.#window = options.checks && new StreamWindow(options.checks, options.requestType);
+  }
+
+  /** Events are held back for a window. */
+  get holds(): boolean {
+    return this.#window !== undefined;
+  }
+
+  /** A guardrail found something in the response: what the provider sent must not be stored. */
+  get isTouched(): boolean {
+    return this.#options.checks?.isTouched === true;
+  }
+
+  /**
+   * Takes whole events and returns those that may be sent.
+   *
+   * @throws {GuardrailDeniedError} If a guardrail denies the response.
+   */
+  release(bytes: Uint8Array): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    const released = this.#window ? this.#window.push(bytes) : bytes;
+    if (released instanceof Promise) return released.then((sent) => this.#permit(sent));
+    return this.#permit(released);
+  }
+
+  /**
+   * The events that still wait, at the end of the response.
+   *
+   * @param ending What follows them.
+   * @throws {GuardrailDeniedError} If a guardrail denies the response.
+   */
+  async releaseRest(ending?: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#window && this.#permit(await this.#window.finish(ending));
+  }
+
+  #permit(released: Uint8Array | undefined): Uint8Array | undefined {
+    const { checks, guard, strict } = this.#options;
+    if (checks?.isDenied) throw guard.toDenial(checks.results(), strict);
+    return released;
   }
 
   get status(): number {
@@ -119,7 +166,7 @@ export class StreamHooks {
   /** The last event waits for the guardrail results: clients of this API read nothing after it. */
   get holdsLast(): boolean {
     const { requestType, isWatched, strict } = this.#options;
-    return isWatched && !strict && requestType === "createModelResponse";
+    return (isWatched || this.holds) && !strict && requestType === "createModelResponse";
   }
 
   /** Whole events to be sent; the first ones with the results of the guardrails before the call. */
@@ -141,14 +188,11 @@ export class StreamHooks {
 
   /** The event after a complete response; undefined where there are no results. */
   async finish(): Promise<Uint8Array | undefined> {
-    const { guard, strict, isWatched } = this.#options;
+    const { guard, strict, isWatched, checks } = this.#options;
     const answer = isWatched ? this.#assembler.result() : undefined;
-    if (!answer) {
-      guard.store(undefined);
-      return undefined;
-    }
-    const { results } = await guard.check(answer, { isStreamed: true, isCut: this.#isCut });
-    guard.store(undefined);
+    const windowed = checks?.results() ?? [];
+    const results = await guard.conclude(answer, { windowed, isCut: this.#isCut });
+    guard.store(checks?.isTouched ? answer : undefined);
     return strict || results.length === 0 ? undefined : this.#encode({ after_request_hooks: results });
   }
 

@@ -1,0 +1,244 @@
+import type { Body, RequestType } from "../../guardrails/types.ts";
+import type { Span, StreamText, WindowChecks } from "../../guardrails/window.ts";
+import { parseExact } from "../../lib/exact-numbers.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
+import { decodeJsonText, type JsonPlace, jsonStart, readJsonText } from "../../lib/json-text.ts";
+import { readFirstEvent } from "../../lib/sse.ts";
+import { dropTokens, readEventTexts, type TextPlace } from "./stream-texts.ts";
+
+/** Most characters of events that wait behind a text. */
+const maxWaiting = 1024 * 1024;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** A string of a waiting event. */
+interface Segment {
+  readonly text: StreamText;
+  /** Its characters in the text. */
+  readonly start: number;
+  readonly end: number;
+  /** Where in JSON text it begins; undefined for plain text. */
+  readonly json: JsonPlace | undefined;
+}
+
+/** An event that waits until its text is settled. */
+interface WaitingEvent {
+  readonly written: string;
+  readonly data: string;
+  readonly segments: readonly Segment[];
+}
+
+/** The end of an event's text. */
+const lineEnds = /[\r\n]+$/;
+
+/** The data of an event. */
+function dataOf(written: string): string {
+  const end = written.indexOf("\n");
+  if (end === written.length - 2 && written.startsWith("data: ")) return written.slice(6, end);
+  return readFirstEvent(`${written.replace(lineEnds, "")}\n\n`)?.data ?? "";
+}
+
+/** The events of whole blocks, with what ends each. */
+function splitEvents(block: string): string[] {
+  if (!block.includes("\r")) {
+    const events: string[] = [];
+    let start = 0;
+    for (let end = block.indexOf("\n\n"); end >= 0; end = block.indexOf("\n\n", start)) {
+      events.push(block.slice(start, end + 2));
+      start = end + 2;
+    }
+    if (start < block.length) events.push(block.slice(start));
+    return events;
+  }
+  return block.split(/(?<=\r\n\r\n|\n\n|\r\r)/);
+}
+
+/** An event with other data. */
+function withData(written: string, data: string): string {
+  const lines = written.replace(lineEnds, "").split(/\r\n|\n|\r/);
+  const kept = lines.filter((line) => line !== "" && !line.startsWith("data"));
+  return `${[...kept, `data: ${data}`].join("\n")}\n\n`;
+}
+
+/** The replacement of a span, once. */
+function take(span: Span): string {
+  const { isWritten, replacement } = span;
+  span.isWritten = true;
+  return isWritten ? "" : replacement;
+}
+
+const spanAt = (spans: readonly Span[], at: number): Span | undefined =>
+  spans.find(({ start, end }) => start <= at && at < end);
+
+/** A string with its spans replaced. */
+function rewritePlain(text: string, { start, end }: Segment, spans: readonly Span[]): string {
+  let changed = "";
+  let from = start;
+  for (const span of spans) {
+    if (span.end <= from || span.start >= end) continue;
+    changed += text.slice(from - start, Math.max(span.start, from) - start) + take(span);
+    from = Math.min(end, span.end);
+  }
+  return changed + text.slice(from - start);
+}
+
+/** As `rewritePlain`, for JSON text, which stays valid: quotes and the like stay, and digits of numbers become nines. */
+function rewriteJson(text: string, { start, json = jsonStart }: Segment, spans: readonly Span[]): string {
+  let at = start;
+  let changed = "";
+  for (const { text: read, written, isInside } of readJsonText(text, json).characters) {
+    const span = spanAt(spans, at);
+    at += read.length;
+    if (!span) changed += written;
+    else if (isInside) changed += JSON.stringify(take(span)).slice(1, -1);
+    else changed += written.replace(/[0-9]/g, "9");
+  }
+  return changed;
+}
+
+const isOpen = ({ text, end }: Segment): boolean => !text.isEnded && end > text.settled;
+
+/** Holds the events of a streamed response back until the checks of its guardrails have seen enough of their text. */
+export class StreamWindow {
+  readonly #checks: WindowChecks;
+  readonly #requestType: RequestType;
+  /** Where pieces of JSON text stand, by text. */
+  readonly #places = new Map<StreamText, JsonPlace>();
+  #waiting: WaitingEvent[] = [];
+  #waitingLength = 0;
+  /** What is to be looked at, and whether it ended. */
+  readonly #due = new Map<StreamText, { isEnd: boolean; isRepeat: boolean }>();
+
+  constructor(checks: WindowChecks, requestType: RequestType) {
+    this.#checks = checks;
+    this.#requestType = requestType;
+  }
+
+  /** Takes whole events and returns those that may be sent; undefined for none. */
+  push(block: Uint8Array): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    for (const written of splitEvents(decoder.decode(block))) this.#add(written);
+    const looked = this.#lookAtDue();
+    return looked ? looked.then(() => this.#release(false)) : this.#release(false);
+  }
+
+  /** The events that still wait, at the end of the response, and those that end it. */
+  async finish(ending?: Uint8Array): Promise<Uint8Array | undefined> {
+    if (ending) for (const written of splitEvents(decoder.decode(ending))) this.#add(written);
+    this.#endTexts("");
+    await this.#lookAtDue();
+    return this.#release(true);
+  }
+
+  #add(written: string): void {
+    const data = dataOf(written);
+    this.#waitingLength += written.length;
+    const event = data === "[DONE]" ? undefined : parseJson(data);
+    if (data === "[DONE]") this.#endTexts("");
+    if (!isObject(event)) {
+      this.#waiting.push({ written, data, segments: [] });
+      return;
+    }
+    const { places, ends } = readEventTexts(this.#requestType, event);
+    this.#waiting.push({ written, data, segments: places.map((place) => this.#addText(place)) });
+    for (const name of ends) this.#endTexts(name);
+  }
+
+  #addText({ holder, key, name, isJson, isRepeat }: TextPlace): Segment {
+    const written = String(holder[key]);
+    if (name === undefined) {
+      const text = this.#checks.createWhole(isJson ? decodeJsonText(written, jsonStart).text : written);
+      text.isEnded = true;
+      this.#due.set(text, { isEnd: true, isRepeat });
+      return { text, start: 0, end: text.end, json: isJson ? jsonStart : undefined };
+    }
+    const text = this.#checks.textOf(name);
+    const start = text.end;
+    const json = isJson ? (this.#places.get(text) ?? jsonStart) : undefined;
+    const decoded = json ? decodeJsonText(written, json) : undefined;
+    if (decoded) this.#places.set(text, decoded.place);
+    this.#checks.grow(text, decoded?.text ?? written);
+    if (this.#checks.isDue(text)) this.#due.set(text, { isEnd: false, isRepeat });
+    // the beginning of an escape sequence waits for its character
+    const end = decoded && decoded.place.escape !== "" ? text.end + 1 : text.end;
+    return { text, start, end, json };
+  }
+
+  #endTexts(name: string): void {
+    for (const text of this.#checks.textsOf(name)) {
+      if (text.isEnded) continue;
+      text.isEnded = true;
+      this.#due.set(text, { isEnd: true, isRepeat: false });
+    }
+  }
+
+  /** Looks at what came; a promise where that takes long. */
+  #lookAtDue(): Promise<void> | undefined {
+    if (this.#due.size === 0) return undefined;
+    for (const [text, { isEnd, isRepeat }] of this.#due) {
+      this.#due.delete(text);
+      const looked = this.#checks.look(text, isEnd, isRepeat);
+      if (looked) return looked.then(() => this.#lookAtDue());
+    }
+    return undefined;
+  }
+
+  /** The events at the front whose text is settled. */
+  #release(isAll: boolean): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    if (this.#checks.isDenied) return undefined;
+    let count = 0;
+    let released = "";
+    for (const event of this.#waiting) {
+      const open = isAll ? undefined : event.segments.find(isOpen);
+      if (open && (this.#waitingLength > maxWaiting || this.#checks.isQuiet(open.text))) {
+        this.#drop(count);
+        return this.#releaseLate(open.text, released);
+      }
+      if (open) break;
+      count++;
+      this.#waitingLength -= event.written.length;
+      released += this.#write(event);
+    }
+    this.#drop(count);
+    return released === "" ? undefined : encoder.encode(released);
+  }
+
+  #drop(count: number): void {
+    if (count > 0) this.#waiting = this.#waiting.slice(count);
+  }
+
+  /** Goes on without waiting for the rest of a text: it is looked at as if it had ended. */
+  async #releaseLate(text: StreamText, before: string): Promise<Uint8Array | undefined> {
+    await this.#checks.look(text, true);
+    text.isEnded = true;
+    const rest = await this.#release(false);
+    return encoder.encode(before + (rest ? decoder.decode(rest) : ""));
+  }
+
+  /** An event as it is sent: as it came, unless something in it is replaced. */
+  #write({ written, data, segments }: WaitingEvent): string {
+    let isChanged = false;
+    for (const { text, start, end } of segments) {
+      if (text.spans.length > 0) isChanged ||= text.spans.some((span) => span.start < end && span.end > start);
+    }
+    const sent = isChanged ? withData(written, this.#rewrite(data, segments)) : written;
+    for (const { text, end } of segments) text.trim(end);
+    return sent;
+  }
+
+  #rewrite(data: string, segments: readonly Segment[]): string {
+    const { value, write } = parseExact(data);
+    // the same object was read when the event came
+    const event = value as Body;
+    const { places } = readEventTexts(this.#requestType, event);
+    for (const [index, { holder, key }] of places.entries()) {
+      const segment = segments[index];
+      if (!segment) continue;
+      const spans = [...segment.text.spans].sort((one, other) => one.start - other.start);
+      const before = String(holder[key]);
+      holder[key] = segment.json ? rewriteJson(before, segment, spans) : rewritePlain(before, segment, spans);
+    }
+    dropTokens(event, places);
+    return write(event);
+  }
+}
