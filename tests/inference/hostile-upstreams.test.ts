@@ -55,12 +55,13 @@ for (const [what, line] of [
     let sent = 0;
     const script = async (response: ServerResponse) => {
       response.writeHead(200, { "content-type": "text/event-stream" });
-      sent = await flood(response, line.repeat(65_536 / line.length), 400);
+      sent = await flood(response, line.repeat(65_536 / line.length), 1_600);
     };
     const { status, text } = await ask(script, { stream: true });
     assert.equal(status, 502, text);
     assert.match(text, /"code":"upstream_event_too_long"/);
-    assert.ok(sent < 24 * 2 ** 20, `${sent} bytes were taken`);
+    // what is on its way does not count: buffers of sockets hold several megabytes
+    assert.ok(sent < 64 * 2 ** 20, `${sent} bytes were taken`);
   });
 }
 
@@ -102,7 +103,8 @@ for (const [what, begin, tail] of [
     const { status, text } = await ask(script, {});
     assert.equal(status, 503, text.slice(0, 200));
     assert.ok(text.length < 16_384, `${text.length} letters`);
-    assert.ok(sent < 24 * 2 ** 20, `${sent} bytes were taken`);
+    // what is on its way does not count: buffers of sockets hold several megabytes
+    assert.ok(sent < 64 * 2 ** 20, `${sent} bytes were taken`);
   });
 }
 

@@ -335,6 +335,7 @@ for (let round = 0; round < rounds(8); round++) {
     // one that keeps nothing in memory, and one that keeps all
     const readers = [createLogReader(database, 0), createLogReader(database, 2 ** 26)];
     let found = 0;
+    let isEmpty = true;
     for (let step = 0; step < 50; step++) {
       const action = world.below(20);
       if (action < 11) await appendBatch(world, database);
@@ -349,8 +350,12 @@ for (let round = 0; round < rounds(8); round++) {
       for (let list = 0; list < 2; list++) await compareLists(world, { stored, removed }, readers);
       if (step % 3 === 0) await rate(world, database);
       if (step % 4 === 0) found += await compareQueries(world, { stored, removed, database }, readers);
+      isEmpty = !stored.some((row) => removed.isShown(row));
     }
-    assert.ok(found > 0, "no query found a row");
+    for (let query = 0; query < 500 && found === 0 && !isEmpty; query++) {
+      found += await compareQueries(world, { stored: await readStored(database), removed, database }, readers);
+    }
+    assert.ok(found > 0 || isEmpty, "no query found a row");
     await database.close();
   });
 }
