@@ -10,8 +10,8 @@ export interface BatchGroup extends BatchRange {
   readonly bytes: number;
 }
 
-/** Bytes of a group, unless one batch has more: a few milliseconds to read. */
-const groupBytes = 256 * 1024;
+/** Bytes of a group, unless one batch has more: about a millisecond to read. The last group is read again as it grows. */
+const groupBytes = 64 * 1024;
 
 /** Adds batches that follow to the last group, and begins new ones. Groups are replaced and never changed. */
 export function addToGroups(groups: BatchGroup[], sizes: readonly BatchSize[]): void {

@@ -261,8 +261,13 @@ export class LogIndex {
 
   /** Reads all columns at once: if a batch is removed in between, they would differ in their rows. */
   async #readGroup(group: BatchGroup, scope: IndexScope, key: string): Promise<OpenGroup> {
+    const batches = await this.#store.readBatches(scope, group);
+    const pause = createPause();
     const table = new RowTable();
-    for (const batch of await this.#store.readBatches(scope, group)) table.add(batch);
+    for (const batch of batches) {
+      table.add(batch);
+      await pause();
+    }
     const { rows, slices, names, column: columnOf } = table.finish();
     const columns = new Map<StoredColumn, Column>();
     let weight = 0;
@@ -271,6 +276,7 @@ export class LogIndex {
       if (!column) continue;
       columns.set(name, column);
       weight += sizeOf(column);
+      await pause();
     }
     const open: OpenGroup = { rows, slices, columns };
     this.#groups.set(key, open, { owner: scope.organisationId, weight });

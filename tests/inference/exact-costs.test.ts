@@ -34,6 +34,8 @@ let database: Database;
 let upstream: RecordingUpstream;
 /** Responses to the calls of the current request. */
 let answers: CannedResponse[] = [];
+/** End the connections of responses that break off. */
+const breaking: (() => void)[] = [];
 /** Policies that count each row of the table by itself, by what they count. */
 const policies = new Map<string, string>();
 
@@ -46,7 +48,11 @@ async function respond(response: ServerResponse): Promise<void> {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   if (then === "ends") return void response.end(text);
   response.write(text, () => {
-    if (then === "breaks") setTimeout(() => response.destroy(), 20);
+    if (then !== "breaks") return;
+    const destroy = () => void response.destroy();
+    breaking.push(destroy);
+    // a response that is held back begins only after it broke
+    setTimeout(destroy, 300);
   });
 }
 
@@ -122,6 +128,8 @@ async function run(row: CostRow, id: string): Promise<ShownLog> {
   answers = [...row.answers];
   const init = { method: "POST", headers: headersOf(row, id), body: bodyOf(row) };
   const response = await gateway.fetch(row.path, init);
+  // once it began, the rest of what was written arrives
+  for (const destroy of breaking.splice(0)) setTimeout(destroy, 20);
   const { status = 200, leaves = false } = row;
   assert.equal(response.status, status, status === response.status ? "" : await response.text());
   await receive(response, leaves);

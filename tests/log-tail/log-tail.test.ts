@@ -211,11 +211,14 @@ test("a reader that does not read gets no heartbeats either", async () => {
     await quick.take(50);
   }
   await until(() => tail.state().behind === 1);
-  // a hundred looks: three heartbeats
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  // two hundred looks and more: at least six heartbeats would be due
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
   const reader = slow.getReader();
-  const blocks = await readBlocks(reader, 501);
-  assert.equal(blocks.filter((block) => block.startsWith(": heartbeat")).length, 1);
-  assert.equal(blocks.filter((block) => block.includes("event: log")).length, 500);
+  const blocks: string[] = [];
+  const countRows = () => blocks.filter((block) => block.includes("event: log")).length;
+  while (countRows() < 500) blocks.push(...(await readBlocks(reader, 1)));
+  // one may have been sent while it kept up
+  const heartbeats = blocks.length - countRows();
+  assert.ok(heartbeats <= 3, `${heartbeats} heartbeats`);
   tail.close();
 });
