@@ -1,6 +1,8 @@
 // npm run ok: format, lint, types, generated files, and the tests on three runtimes. The last line is
 // "N passed, N failed": the tests of all runtimes, and one failure for each other step that failed.
 // Tests run by tiers (test-plan.mjs), matrices and random tests as samples; `npm run test:all` runs everything.
+// Files with a failed test run once more at the end, alone: a test that fails twice fails the run, and one that fails only
+// beside others is listed.
 
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +11,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { findTool, installClients, root } from "./lib.mjs";
 import { assignFiles, durationsFile, readDurations, runtimes, sliceFiles } from "./test-plan.mjs";
-import { readSeconds, runners } from "./test-runners.mjs";
+import { readFailed, readSeconds, runners } from "./test-runners.mjs";
 
 const usage = `usage: npm test -- [options] [test files or folders]
   --all             every test on every runtime, nothing sampled
@@ -129,6 +131,8 @@ function run(command, args, env) {
 }
 
 const totals = { passed: 0, failed: 0 };
+/** Slices of the files that had a failed test. */
+const failedSlices = [];
 
 /** One line per step; a failed one also shows what its tool printed. */
 function report(name, ok, startedAt, note, text, isNoise = () => false) {
@@ -195,10 +199,9 @@ class RuntimeResult {
   }
 }
 
-/** Runs one process of tests. */
-async function runSlice(slice, result) {
+/** Runs one process of tests: its counts, the seconds of its files, its output, and the files with a failed test. */
+async function runProcess(slice) {
   const { runtime } = slice;
-  const startedAt = Date.now();
   const temporary = mkdtempSync(join(tmpdir(), `gateway-test-${runtime}-`));
   const reportFile = join(temporary, "report.xml");
   const env = { ...baseEnv, TMPDIR: temporary, TEMP: temporary, TMP: temporary };
@@ -209,19 +212,52 @@ async function runSlice(slice, result) {
   const runner = runners[runtime];
   const { ok, ending, text } = await run(findTool(runtime), runner.args({ ...slice, report: reportFile }), env);
   const files = readSeconds(reportFile);
+  const failedFiles = readFailed(reportFile).filter((file) => slice.files.includes(file));
   rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
   const counts = runner.count(text);
   let problem = ending;
   if (!problem && ok && counts.passed + counts.failed === 0) problem = "ran no test";
   else if (!problem && !ok && counts.failed === 0) problem = "runner failed";
   if (problem || !ok) counts.failed = Math.max(counts.failed, 1);
+  return { counts, files, problem, text, failedFiles };
+}
+
+/** Runs one process of tests and reports what failed. */
+async function runSlice(slice, result) {
+  const startedAt = Date.now();
+  const { counts, files, problem, text, failedFiles } = await runProcess(slice);
   totals.passed += counts.passed;
   totals.failed += counts.failed;
   if (counts.failed > 0) {
     const note = `${counts.passed} passed, ${counts.failed} failed${problem ? `; ${problem}` : ""}`;
-    report(`${runtime} (${slice.files.length} files)`, false, startedAt, note, text, runner.isNoise);
+    report(
+      `${slice.runtime} (${slice.files.length} files)`,
+      false,
+      startedAt,
+      note,
+      text,
+      runners[slice.runtime].isNoise,
+    );
+    // a process that broke off names no file
+    const again = problem || failedFiles.length === 0 ? slice.files : failedFiles;
+    failedSlices.push({ ...slice, files: again, failures: counts.failed });
   }
   result.add({ counts, files, seconds: (Date.now() - startedAt) / 1000 });
+}
+
+/** Runs the files that failed once more, one process at a time with nothing beside it. */
+async function runFailedAlone() {
+  for (const slice of failedSlices) {
+    const startedAt = Date.now();
+    const { counts, problem, text } = await runProcess(slice);
+    const hasPassed = counts.failed === 0 && !problem;
+    if (hasPassed) {
+      totals.failed -= slice.failures;
+      totals.passed += slice.failures;
+    }
+    const note = hasPassed ? `failed beside others, passed alone: ${slice.files.join(", ")}` : "failed again, alone";
+    report(`${slice.runtime}, again`, hasPassed, startedAt, note, text, runners[slice.runtime].isNoise);
+  }
 }
 
 /** Runs tasks in order, at most `limit` at once. */
@@ -309,6 +345,7 @@ await inOrder(
   options.jobs,
 );
 await clients;
+await runFailedAlone();
 rmSync(compiled, { recursive: true, force: true, maxRetries: 5 });
 if (!focused) reportSlowFiles(results);
 if (options.savesDurations) saveDurations(results);

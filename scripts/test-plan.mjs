@@ -1,8 +1,8 @@
 // Which test files run on which runtime, and which of them share a process.
 //
-// A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Code without a host runs
-// on Bun and a third of it on Node, another third with each seed; what only drives our own API runs on Bun, with one file of
-// each folder on the others.
+// A file belongs to the first tier that names it. What a host can change runs on all three runtimes; its longest files run on
+// Bun and, by the seed, on one other runtime. Code without a host runs on Bun and a sixth of it on Node, another sixth with each
+// seed; what only drives our own API runs on Bun, with one file of each folder on the others.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -13,13 +13,20 @@ export const runtimes = ["bun", "node", "deno"];
 /** Names are those of folders or files below tests/, without `.test.ts`. */
 const tiers = [
   {
+    // long files that start many processes or suites
+    name: "starts",
+    runtimes: ["bun"],
+    sampledOn: { node: allIf((seed) => seed % 2 === 0), deno: allIf((seed) => seed % 2 === 1) },
+    names: ["runtimes/cli", "runtimes/lifecycle", "mcp/conformance"],
+  },
+  {
     name: "host",
     runtimes: ["bun", "node", "deno"],
     names: [
       "serve",
       "handler",
       "handler-fuzz",
-      ...["lifecycle", "outbound", "realtime", "cli", "embed", "openai-sdk", "nodes"].map((name) => `runtimes/${name}`),
+      ...["outbound", "realtime", "embed", "openai-sdk", "nodes"].map((name) => `runtimes/${name}`),
       ...["streams", "faults", "hardening", "multipart", "audio", "realtime"].map((name) => `inference/${name}`),
       "policies/redis-outage",
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
@@ -30,7 +37,7 @@ const tiers = [
   {
     name: "engine",
     runtimes: ["bun"],
-    sampledOn: { node: oneInThree },
+    sampledOn: { node: oneInSix },
     names: [
       "auth",
       "dialects",
@@ -72,9 +79,14 @@ function tierOf(file) {
   return tiers.find(({ names }) => names.some((one) => one === "" || name === one || name.startsWith(`${one}/`)));
 }
 
-/** A third of the files: another one with each seed. */
-function oneInThree(files, seed) {
-  return files.filter((_, index) => index % 3 === seed % 3);
+/** All files with the seeds that fit, none with others. */
+function allIf(fits) {
+  return (files, seed) => (fits(seed) ? files : []);
+}
+
+/** A sixth of the files: another one with each seed. */
+function oneInSix(files, seed) {
+  return files.filter((_, index) => index % 6 === seed % 6);
 }
 
 /** One file of each folder: another one with each seed. */

@@ -68,6 +68,30 @@ function pathOf(name) {
   return relative(root, path.startsWith("/") ? path : `${root}/${path}`);
 }
 
+/** Value of an attribute of a tag in a JUnit report. */
+function attribute(tag, name) {
+  return new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1];
+}
+
+/** The test file that a tag of a JUnit report names, as a path from the repository's root. */
+function fileOf(tag) {
+  const isSuite = tag.startsWith("<testsuite ");
+  const names = ["file", ...(isSuite ? ["name"] : ["classname"])].map((one) => attribute(tag, one));
+  const name = names.find((one) => one?.endsWith(".test.ts"));
+  return name === undefined ? undefined : pathOf(name);
+}
+
+/**
+ * Files with a failed test, from a runner's JUnit report.
+ *
+ * @returns {string[]}
+ */
+export function readFailed(report) {
+  if (!existsSync(report)) return [];
+  const cases = readFileSync(report, "utf8").matchAll(/(<testcase [^>]*[^/])>\s*<(?:failure|error)\b/g);
+  return [...new Set([...cases].flatMap(([, tag]) => fileOf(tag) ?? []))];
+}
+
 /**
  * Seconds of each file, from a runner's JUnit report: the sums of their tests' times, or the file's own where it has one.
  *
@@ -77,16 +101,12 @@ export function readSeconds(report) {
   const seconds = new Map();
   if (!existsSync(report)) return seconds;
   const text = readFileSync(report, "utf8");
-  const attribute = (tag, name) => new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1];
   for (const [tag] of text.matchAll(/<test(?:suite|case) [^>]*>/g)) {
-    const isSuite = tag.startsWith("<testsuite ");
-    const names = ["file", ...(isSuite ? ["name"] : ["classname"])].map((one) => attribute(tag, one));
-    const name = names.find((one) => one?.endsWith(".test.ts"));
-    if (name === undefined) continue;
+    const path = fileOf(tag);
+    if (path === undefined) continue;
     const time = Number(attribute(tag, "time") ?? 0);
-    const path = pathOf(name);
     const known = seconds.get(path) ?? { suite: 0, cases: 0 };
-    if (isSuite) known.suite = Math.max(known.suite, time);
+    if (tag.startsWith("<testsuite ")) known.suite = Math.max(known.suite, time);
     else known.cases += time;
     seconds.set(path, known);
   }

@@ -59,7 +59,8 @@ function watchEnd(response: Response, method: string, onEnd: () => void): Respon
   let watched: ReadableStream<Uint8Array> | undefined;
   const get = () => {
     if (watched) return watched;
-    const body = Reflect.get(Response.prototype, "body", response);
+    // the global class may be another one by now: a host on Node replaces it
+    const body = Reflect.get(Object.getPrototypeOf(response), "body", response);
     if (body) watched = withEnd(body, onEnd, byteStrategy);
     else onEnd();
     return watched ?? null;

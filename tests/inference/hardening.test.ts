@@ -197,12 +197,16 @@ test("S7: the error event is a separate event when the upstream's last event is 
 });
 test("S7: a reset after [DONE] adds nothing, and the row is 200", async () => {
   const g = await createTestGateway();
+  let reset = () => {};
   await using(
     streaming((r) => {
-      r.write(piece("a") + finish + done, () => setTimeout(() => r.socket?.resetAndDestroy(), 30));
+      reset = () => void r.socket?.resetAndDestroy();
+      r.write(piece("a") + finish + done);
     }),
     async (u) => {
-      const text = await (await chat(g, streamBody, { ...upstreamHeaders(u), "x-gateway-trace-id": "t" })).text();
+      const response = await chat(g, streamBody, { ...upstreamHeaders(u), "x-gateway-trace-id": "t" });
+      reset();
+      const text = await response.text();
       assert.ok(text.endsWith(done), text);
       assert.equal((await waitForLog(g, "t")).status, 200);
     },

@@ -7,7 +7,7 @@ import { hasRedis, type RedisServer, startRedis } from "../support/redis.ts";
 import { isWhole } from "../support/sample.ts";
 import { startRecordingUpstream, type Upstream } from "../support/upstream.ts";
 
-const seeds = isWhole ? 20 : 2;
+const seeds = isWhole ? 20 : 1;
 const requests = 1_000;
 const manyKeys = 20;
 /** Nano-dollars of 10 input and 100 output tokens of gpt-4o. */
