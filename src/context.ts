@@ -86,6 +86,8 @@ export interface SettledRequest {
 export interface ConnectionInfo {
   /** Address of the peer. */
   readonly remoteAddress?: string;
+  /** The request came to the port of MCP, where that has its own. */
+  readonly isMcpPort?: boolean;
   /** Caller for internal requests of the gateway, which carry no credential. Hosts never set it. */
   readonly actingFor?: Principal;
   /** Models that an internal request calls, where its body does not name them. */

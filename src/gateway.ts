@@ -4,20 +4,19 @@ import { metricsPath } from "./admin/metrics.ts";
 import type { FirstKeys } from "./auth/first-start.ts";
 import type { ConnectionInfo, RunningStream, Services } from "./context.ts";
 import type { Database } from "./db/client.ts";
-import type { Endpoint } from "./endpoint.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { openData } from "./gateway/data.ts";
 import { type GatewayOptions, retentionDaysOf, warnOf } from "./gateway/options.ts";
 import { createServices } from "./gateway/services.ts";
+import { createSurfaces, type EndpointList } from "./gateway/surfaces.ts";
 import { startTimers } from "./gateway/timers.ts";
-import { createHandle, type Handle, withFixedHeaders } from "./handler.ts";
+import { type Handle, withFixedHeaders } from "./handler.ts";
 import { type BatchRunner, type BatchRunnerSettings, createBatchRunner } from "./inference/batches/runner.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "./inference/routes/endpoints.ts";
 import { systemClock } from "./lib/clock.ts";
 import { toResponse } from "./lib/reply.ts";
 import type { LogWriter } from "./logs/writer.ts";
 import { mcpEndpoints } from "./mcp/endpoints.ts";
-import { createOpenapiEndpoint } from "./openapi.ts";
 
 /** A gateway. */
 export interface Gateway {
@@ -51,10 +50,10 @@ interface RunningGateway {
 }
 
 /** All endpoints, in the order of matching. */
-function listEndpoints({ metrics }: GatewayOptions): Endpoint[] {
+function listEndpoints({ metrics }: GatewayOptions): EndpointList {
   const all = [...inferenceEndpoints, ...adminEndpoints, ...mcpEndpoints];
-  const rows = metrics === false ? all.filter(({ path }) => path !== metricsPath) : all;
-  return [...rows, createOpenapiEndpoint([...rows, ...passthroughEndpoints]), ...passthroughEndpoints];
+  const own = metrics === false ? all.filter(({ path }) => path !== metricsPath) : all;
+  return { own, forwarding: passthroughEndpoints };
 }
 
 /** Counts running requests, so that a drain knows when all have finished. */
@@ -142,7 +141,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     const { services, closeQueue, writer } = await createServices(options, parts);
     const stopTimers = startTimers({ services, writer }, options);
     services.limitAlerts.start();
-    const handle = createHandle(listEndpoints(options), services, activity);
+    const handle = createSurfaces(listEndpoints(options), options.serverMode ?? "unified", { services, activity });
     const batchRunner = createBatchRunner({ ...defaultBatches, ...options.batches, services, warn: warnOf(options) });
     const exportRunner = createLogExportRunner({ services, warn: warnOf(options) });
     const { firstKeys } = installation;

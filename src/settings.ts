@@ -5,6 +5,7 @@ import type { S3Settings } from "./control/files/pieces.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
 import { createClientAddress } from "./lib/client-address.ts";
 import { containerAddress } from "./providers/auth/aws-machine.ts";
+import { mcp } from "./settings/mcp.ts";
 import { metrics } from "./settings/metrics.ts";
 import { type Environment, flag, flagOn, integer, list, text } from "./settings/read.ts";
 import { tracing } from "./settings/tracing.ts";
@@ -25,6 +26,8 @@ export interface MailSettings {
 export interface Settings {
   hostname: string;
   port: number;
+  /** Port of MCP, in the modes where it has its own. */
+  mcpPort: number;
   /** Seconds for running requests when the process shuts down. */
   drainSeconds: number;
   database: string;
@@ -326,8 +329,10 @@ export function readSettings(environment: Environment): Settings {
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
   const mailed = mail(environment);
   const traced = tracing(environment);
+  const hostname = text(environment, "HOST") ?? "127.0.0.1";
   return {
-    hostname: text(environment, "HOST") ?? "127.0.0.1",
+    hostname,
+    mcpPort: integer(environment, "MCP_PORT", { min: 0, max: 65_535 }) ?? 8788,
     port: integer(environment, "PORT", { min: 0, max: 65_535 }) ?? 8787,
     drainSeconds: integer(environment, "DRAIN_SECONDS", { min: 0, max: 3_600 }) ?? 30,
     database,
@@ -366,6 +371,7 @@ export function readSettings(environment: Environment): Settings {
       batches: batches(environment),
       alerts: alertWebhook(environment),
       metrics: metrics(environment),
+      ...mcp(environment, hostname),
       ...(traced && { otlp: traced }),
     },
   };

@@ -24,6 +24,13 @@ import type { TelemetrySettings } from "../observability/telemetry.ts";
 import type { Provider } from "../providers/core/types.ts";
 import type { TargetLimits } from "../routing/config.ts";
 
+/**
+ * Which parts of the gateway a process serves: all on one port, with MCP below `/m`; inference and the control plane alone;
+ * MCP alone; or both, each on a separate port. Where MCP has its own port, its paths have no `/m`.
+ */
+export const serverModes = ["unified", "gateway", "mcp", "all"] as const;
+export type ServerMode = (typeof serverModes)[number];
+
 /** Options of a gateway. All have defaults except the transport on hosts without a global `fetch`. */
 export interface GatewayOptions {
   /** `file:`, `:memory:`, `libsql://` or `http(s)://`. Default `:memory:`. */
@@ -113,6 +120,8 @@ export interface GatewayOptions {
   readFile?: (path: string) => Promise<string>;
   /** Requests may only name saved configs and stored providers. */
   savedOnly?: boolean;
+  /** Which parts it serves. Default `unified`. */
+  serverMode?: ServerMode;
   /** Settings of the MCP gateway. */
   mcp?: Partial<McpSettings>;
   /** Finds the MCP servers of workspaces. Default: it finds nothing. */

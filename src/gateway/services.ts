@@ -10,7 +10,13 @@ import { createControlPlane } from "../control/control-plane.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createLogExportWork } from "../control/log-exports.ts";
-import { defaultMcpSettings, ListeningStreams, type McpState, UnspokenEras } from "../control/mcp/mcp-state.ts";
+import {
+  defaultMcpSettings,
+  ListeningStreams,
+  type McpSettings,
+  type McpState,
+  UnspokenEras,
+} from "../control/mcp/mcp-state.ts";
 import { createMcpSessions } from "../control/mcp/sessions.ts";
 import { sealStored } from "../control/seal-stored.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
@@ -355,7 +361,9 @@ async function createSigned(options: GatewayOptions, data: OpenData) {
 
 /** What the MCP gateway has in memory. The key of sessions is the same in all processes of an installation. */
 async function createMcp(options: GatewayOptions, { installation, clock }: ServiceParts): Promise<McpState> {
-  const settings = { ...defaultMcpSettings, ...options.mcp };
+  const { serverMode = "unified" } = options;
+  const mount = serverMode === "unified" ? "/m" : "";
+  const settings: McpSettings = { ...defaultMcpSettings, mount, ...options.mcp };
   return {
     settings,
     sessions: await createMcpSessions(await deriveKey(installation.keys.state, "mcp-session"), clock.now),

@@ -46,7 +46,7 @@ const noticeMs = 1_000;
 const wait = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
 
 /** Shuts down gracefully: not ready, no new connections, running requests finish, rows are written. */
-function createShutdown(gateway: Gateway, listener: Listener | undefined, drainSeconds: number) {
+function createShutdown(gateway: Gateway, listeners: readonly Listener[], drainSeconds: number) {
   let started = false;
   return async (exitCode: number): Promise<void> => {
     if (started) process.exit(exitCode === 0 ? 130 : exitCode);
@@ -54,9 +54,9 @@ function createShutdown(gateway: Gateway, listener: Listener | undefined, drainS
     try {
       const drained = gateway.drain(drainSeconds * 1_000);
       await wait(noticeMs);
-      listener?.stop();
+      for (const listener of listeners) listener.stop();
       await drained;
-      await listener?.close();
+      await Promise.all(listeners.map((listener) => listener.close()));
       await gateway.close();
     } catch (error) {
       console.error("Cannot shut down gracefully", error);
@@ -82,15 +82,36 @@ function urlOf(hostname: string, port: number): string {
   return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
+/** The gateway as the port of MCP serves it. */
+function onMcpPort(gateway: Gateway): Gateway {
+  const fetch: Gateway["fetch"] = (request, connection = {}) => {
+    // its methods belong to the host's class: the object itself goes on
+    return gateway.fetch(request, Object.assign(connection, { isMcpPort: true }));
+  };
+  return { ...gateway, fetch };
+}
+
+/** Listens where the mode says: on the common port, on that of MCP, or on both. */
+async function listenByMode(gateway: Gateway, settings: Settings): Promise<[Listener, ...Listener[]]> {
+  const { hostname, port, mcpPort } = settings;
+  const { serverMode } = settings.gateway;
+  const maxBodyBytes = largestBodyBytes(settings.gateway);
+  const onOwn = () => listen(onMcpPort(gateway), { hostname, port: mcpPort, maxBodyBytes });
+  if (serverMode === "mcp") return [await onOwn()];
+  const common = await listen(gateway, { hostname, port, maxBodyBytes });
+  return serverMode === "all" ? [common, await onOwn()] : [common];
+}
+
 /** Serves according to the environment, until a signal. */
 async function serve(): Promise<void> {
   const settings = loadSettings();
   const gateway = await createGatewayFromEnvironment(settings);
   const firstKeys = await gateway.start();
-  const { hostname, port } = settings;
-  const listener = await listen(gateway, { hostname, port, maxBodyBytes: largestBodyBytes(settings.gateway) });
-  handleProcessEvents(createShutdown(gateway, listener, settings.drainSeconds));
-  printBanner(urlOf(hostname, listener.port), firstKeys);
+  const listeners = await listenByMode(gateway, settings);
+  handleProcessEvents(createShutdown(gateway, listeners, settings.drainSeconds));
+  const [first, second] = listeners;
+  printBanner(urlOf(settings.hostname, first.port), firstKeys);
+  if (second) console.log(`MCP servers are at ${urlOf(settings.hostname, second.port)}`);
 }
 
 /**
@@ -116,7 +137,11 @@ function prepare(): Promise<Gateway> {
     const settings = loadSettings();
     const gateway = await createGatewayFromEnvironment(settings);
     const firstKeys = await gateway.start();
-    handleProcessEvents(createShutdown(gateway, undefined, settings.drainSeconds));
+    const { hostname, mcpPort } = settings;
+    const { serverMode } = settings.gateway;
+    const port = { hostname, port: mcpPort, maxBodyBytes: largestBodyBytes(settings.gateway) };
+    const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
+    handleProcessEvents(createShutdown(gateway, listeners, settings.drainSeconds));
     hostBanner = (address) => printBanner(address, firstKeys);
     return gateway;
   })();
@@ -127,7 +152,8 @@ let hostBanner: ((address: string) => void) | undefined;
 
 /** Port and host name, read when a host needs them. */
 function place(): { hostname: string; port: number } {
-  return { hostname: process.env.HOST ?? "127.0.0.1", port: Number(process.env.PORT ?? 8787) };
+  const { HOST = "127.0.0.1", PORT = 8787, MCP_PORT = 8788, SERVER_MODE } = process.env;
+  return { hostname: HOST, port: Number(SERVER_MODE?.trim().toLowerCase() === "mcp" ? MCP_PORT : PORT) };
 }
 
 /** Adapts a body to Deno, which prints a body's error: a short message, and nothing if the client has left. */

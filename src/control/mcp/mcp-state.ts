@@ -3,8 +3,26 @@ import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { McpServer } from "./mcp-server.ts";
 import type { McpSessions } from "./sessions.ts";
 
+/** Sessions that the gateway itself has at servers, where it translates between protocol revisions. */
+export interface McpPoolSettings {
+  /** Sessions are used again. Otherwise each call begins one. Default true. */
+  isEnabled: boolean;
+  /** Longest time without a call. Default 300,000. */
+  idleMs: number;
+  /** Longest life. Default 600,000. */
+  lifeMs: number;
+  /** Time between two looks for sessions that are over. Default 60,000. */
+  cleanupMs: number;
+  /** Most sessions of the process. Default 1,000. */
+  sessions: number;
+  /** Time before the end of a credential at which it counts as expired. Default 60,000. */
+  tokenExpiryBufferMs: number;
+}
+
 /** Settings of the MCP gateway. Times in milliseconds, sizes in bytes. */
 export interface McpSettings {
+  /** What the paths of MCP begin with: `/m`, or nothing on a separate port. */
+  mount: "/m" | "";
   /** Longest duration of a call, its stream included; listening has no such limit. Default 60,000. */
   requestTimeoutMs: number;
   /** Longest time without a byte inside a stream. Default 300,000. */
@@ -25,10 +43,12 @@ export interface McpSettings {
   origins: ReadonlySet<string>;
   /** Names that a `Host` header may have, in lower case; undefined: every name. */
   hosts: ReadonlySet<string> | undefined;
+  pool: McpPoolSettings;
 }
 
 /** Default settings. */
 export const defaultMcpSettings: McpSettings = {
+  mount: "/m",
   requestTimeoutMs: 60_000,
   streamIdleTimeoutMs: 300_000,
   bodyBytes: 4 * 1024 * 1024,
@@ -39,6 +59,14 @@ export const defaultMcpSettings: McpSettings = {
   baseUrl: undefined,
   origins: new Set(),
   hosts: undefined,
+  pool: {
+    isEnabled: true,
+    idleMs: 300_000,
+    lifeMs: 600_000,
+    cleanupMs: 60_000,
+    sessions: 1_000,
+    tokenExpiryBufferMs: 60_000,
+  },
 };
 
 /** The two families of protocol revisions: with a handshake and sessions, and without. */

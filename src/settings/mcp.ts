@@ -1,0 +1,89 @@
+import { defaultMcpSettings, type McpPoolSettings, type McpSettings } from "../control/mcp/mcp-state.ts";
+import { type GatewayOptions, type ServerMode, serverModes } from "../gateway/options.ts";
+import { type Environment, flagOn, integer, list, text } from "./read.ts";
+
+const timer = { min: 1, max: 2 ** 31 - 1 };
+const megabyte = 1024 * 1024;
+const loopbackHosts = ["localhost", "127.0.0.1", "[::1]"];
+const loopbackAddress = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|::1)$/i;
+
+/** Which parts of the gateway the process serves. */
+function serverMode(environment: Environment): ServerMode {
+  const value = text(environment, "SERVER_MODE")?.toLowerCase() ?? "unified";
+  const mode = serverModes.find((one) => one === value);
+  if (mode) return mode;
+  throw new TypeError(`Cannot use SERVER_MODE: it must be ${serverModes.join(", ")}`);
+}
+
+/** The public address of the gateway: its origin. */
+function baseUrl(environment: Environment): string | undefined {
+  const value = text(environment, "MCP_GATEWAY_BASE_URL");
+  if (value === undefined) return undefined;
+  const url = /^https?:\/\/[^/?#@\s]+\/?$/.test(value) ? URL.parse(value) : null;
+  if (url) return url.origin;
+  throw new TypeError(
+    "Cannot use MCP_GATEWAY_BASE_URL: it must be an address without a path, such as https://gateway.example.com",
+  );
+}
+
+/** Web origins in the form browsers send (RFC 6454, section 6.2). */
+function origins(environment: Environment): Set<string> {
+  const read = list(environment, "MCP_ORIGINS").map((item) => {
+    const origin = URL.parse(item)?.origin;
+    if (origin !== undefined && origin !== "null" && origin === item.toLowerCase()) return origin;
+    throw new TypeError("Cannot use MCP_ORIGINS: list origins without a path, such as https://app.example.com");
+  });
+  return new Set(read);
+}
+
+/** Names a `Host` header may have: on a loopback address only those that are known, since others may point here. */
+function hosts(environment: Environment, hostname: string, base: string | undefined): Set<string> | undefined {
+  const given = list(environment, "MCP_HOSTS").map((name) => name.toLowerCase());
+  const wrong = given.find((name) => !/^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/.test(name));
+  if (wrong !== undefined) throw new TypeError("Cannot use MCP_HOSTS: list host names without scheme and port");
+  if (given.length === 0 && !loopbackAddress.test(hostname)) return undefined;
+  const own = base === undefined ? [] : [new URL(base).hostname];
+  return new Set([...given, ...own, ...loopbackHosts]);
+}
+
+/** Sessions that the gateway itself has at servers. */
+function pool(environment: Environment): McpPoolSettings {
+  const { pool: defaults } = defaultMcpSettings;
+  const read = (name: string, fallback: number, bounds = timer) =>
+    integer(environment, `MCP_POOL_${name}`, bounds) ?? fallback;
+  return {
+    isEnabled: flagOn(environment, "MCP_POOL_ENABLED"),
+    idleMs: read("MAX_IDLE_MS", defaults.idleMs),
+    lifeMs: read("MAX_LIFETIME_MS", defaults.lifeMs),
+    cleanupMs: read("CLEANUP_INTERVAL_MS", defaults.cleanupMs, { min: 1_000, max: timer.max }),
+    sessions: read("MAX_CONNECTIONS", defaults.sessions, { min: 1, max: 100_000 }),
+    tokenExpiryBufferMs: read("TOKEN_EXPIRY_BUFFER_MS", defaults.tokenExpiryBufferMs, { min: 0, max: 3_600_000 }),
+  };
+}
+
+function settings(environment: Environment, hostname: string): Partial<McpSettings> {
+  const request = integer(environment, "MCP_REQUEST_TIMEOUT_MS", timer);
+  const idle = integer(environment, "MCP_STREAM_IDLE_TIMEOUT_MS", timer);
+  const body = integer(environment, "MCP_MAX_BODY_IN_MB", { min: 1, max: 100 });
+  const result = integer(environment, "MCP_MAX_RESULT_IN_MB", { min: 1, max: 100 });
+  const streams = integer(environment, "MCP_MAX_STREAMS", { min: 1, max: 1_000_000 });
+  const perCaller = integer(environment, "MCP_MAX_STREAMS_PER_CALLER", { min: 1, max: 1_000_000 });
+  const base = baseUrl(environment);
+  return {
+    ...(request !== undefined && { requestTimeoutMs: request }),
+    ...(idle !== undefined && { streamIdleTimeoutMs: idle }),
+    ...(body !== undefined && { bodyBytes: body * megabyte }),
+    ...(result !== undefined && { resultBytes: result * megabyte }),
+    ...(streams !== undefined && { streams }),
+    ...(perCaller !== undefined && { streamsPerCaller: perCaller }),
+    baseUrl: base,
+    origins: origins(environment),
+    hosts: hosts(environment, hostname, base),
+    pool: pool(environment),
+  };
+}
+
+/** The mode of the process, and the settings of its MCP gateway. */
+export function mcp(environment: Environment, hostname: string): Pick<GatewayOptions, "serverMode" | "mcp"> {
+  return { serverMode: serverMode(environment), mcp: settings(environment, hostname) };
+}
