@@ -190,6 +190,8 @@ export interface Services {
   readonly unpriced: UnpricedCalls;
   /** The stored counters. */
   readonly limitCounters: LimitCounterStore;
+  /** Makes the counters of limits follow those that re-priced rows changed. Nobody waits for it. */
+  readonly followCorrections: () => void;
   readonly limitAlerts: LimitAlerts;
   /** Called for every finished request. */
   readonly sinks: readonly CallSink[];

@@ -1,6 +1,6 @@
 import type { ControlStores } from "../db/stores/control.ts";
-import type { PricedBatch, RepricingStore, RequestPeriod } from "../db/stores/repricing.ts";
-import { firstIdOf } from "../lib/ids.ts";
+import type { CounterCorrection, PricedBatch, RepricingStore, RequestPeriod } from "../db/stores/repricing.ts";
+import { firstIdOf, timeOfId } from "../lib/ids.ts";
 import { parseJson } from "../lib/json.ts";
 import { readCharged } from "../logs/charged.ts";
 import { withAllCounts } from "../logs/usage.ts";
@@ -9,7 +9,7 @@ import { toFallbackTiers, withFallback } from "../pricing/fallback-price.ts";
 import { createPriceList, type PriceList } from "../pricing/own-prices.ts";
 import { findPriceTiers, type PriceTiers } from "../pricing/prices.ts";
 import { costOfUsage } from "../pricing/request-cost.ts";
-import { collectBatch, type LimitCounter, type LimitIncrement, type LogDetails } from "../schemas/logs.ts";
+import { collectBatch, type LimitCounter, type LogDetails } from "../schemas/logs.ts";
 import { unpricedModelsOf } from "./settings.ts";
 
 /** Which requests are priced again. */
@@ -143,30 +143,30 @@ async function repriceRow(row: StoredRow, book: PriceBook): Promise<StoredRow | 
 /** What the rows of a batch become. */
 interface RepricedBatch {
   details: string;
-  changes: LimitIncrement[];
+  changes: CounterCorrection[];
   tally: Tally;
 }
 
-/** The sum of the changes of each counter whose window lasts. */
+/** What rows change in each counter whose window lasts. */
 class CounterChanges {
-  readonly #changes = new Map<string, LimitIncrement>();
+  readonly #changes: CounterCorrection[] = [];
   readonly #now: number;
 
   constructor(now: number) {
     this.#now = now;
   }
 
-  add(counters: readonly LimitCounter[], difference: number): void {
+  /** @param endedAt When the request of the row ended, in Unix milliseconds. */
+  add(counters: readonly LimitCounter[], used: number, endedAt: number): void {
     for (const counter of counters) {
-      const { limitId, bucket, windowStart, windowEnd } = counter;
-      if (windowEnd !== null && windowEnd <= this.#now) continue;
-      const name = JSON.stringify([limitId, bucket, windowStart]);
-      this.#changes.set(name, { ...counter, used: difference + (this.#changes.get(name)?.used ?? 0) });
+      const { windowEnd } = counter;
+      if (used !== 0 && (windowEnd === null || windowEnd > this.#now))
+        this.#changes.push({ ...counter, used, endedAt });
     }
   }
 
-  list(): LimitIncrement[] {
-    return [...this.#changes.values()].filter(({ used }) => used !== 0);
+  list(): CounterCorrection[] {
+    return this.#changes;
   }
 }
 
@@ -175,6 +175,9 @@ function readRows(details: string): StoredRow[] {
   const value: unknown = parseJson(details);
   return Array.isArray(value) ? (value as StoredRow[]) : [];
 }
+
+/** When the request of a row ended, in Unix milliseconds. */
+const endOf = ({ id, duration_ms }: StoredRow): number => timeOfId(id) + duration_ms;
 
 async function repriceBatch(
   { organisationId, details, charged }: PricedBatch,
@@ -199,7 +202,7 @@ async function repriceBatch(
       tally.repriced++;
       tally.former += BigInt(before);
       tally.cost += BigInt(after);
-      changes.add(counters[index] ?? [], after - before);
+      changes.add(counters[index] ?? [], after - before, endOf(row));
     }
   }
   const list = changes.list();
@@ -220,8 +223,10 @@ async function applyToBatch(
 ): Promise<Tally | undefined> {
   let batch: PricedBatch | undefined = read;
   for (let readings = 0; batch && readings < maxReadings; readings++) {
-    const { details, changes, tally } = await repriceBatch(batch, options, { book, now: now() });
-    if (tally.repriced === 0 || options.dryRun || (await store.replace(batch, details, changes))) return tally;
+    const time = now();
+    const { details, changes, tally } = await repriceBatch(batch, options, { book, now: time });
+    if (tally.repriced === 0 || options.dryRun) return tally;
+    if (await store.replace(batch, { details, changes, now: time })) return tally;
     batch = await store.find(read.seq);
   }
   if (batch) throw new Error("Cannot price log rows again: another process changes the same rows");

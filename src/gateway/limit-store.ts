@@ -76,6 +76,55 @@ function createAlerts(
   });
 }
 
+/** What every store of limits is made with. */
+interface Counted extends Pick<Services, "limitCounters" | "steadyTime"> {
+  readonly onUsed: LimitUseObserver;
+}
+
+async function createStore(
+  options: GatewayOptions,
+  parts: LimitParts,
+  { limitCounters, limits, steadyTime, onUsed }: Counted & Pick<Services, "limits">,
+): Promise<LimitStore> {
+  const { clock, database } = parts;
+  const { redis } = options;
+  if (redis) return createShared({ ...options, redis }, parts, { stored: limitCounters, limits, onUsed });
+  if (isShared(options, database)) {
+    const leases = createLimitLeaseStore(database);
+    const createId = () => crypto.randomUUID();
+    return createLeaseStore({ database: leases, clock, createId, warn: warnOf(options), onUsed });
+  }
+  const ledger = new Ledger({ now: steadyTime, onUsed });
+  ledger.restore(await limitCounters.readLive(steadyTime()));
+  return ledger;
+}
+
+/** Reads the counters that re-priced rows changed, for the store of limits. One reading serves all calls during it. */
+function createFollowing({
+  limitCounters,
+  limitStore,
+  steadyTime,
+  warn,
+}: Pick<Services, "limitCounters" | "limitStore" | "steadyTime"> & { warn: ReturnType<typeof warnOf> }): () => void {
+  let [isDue, isRunning] = [false, false];
+  const run = async () => {
+    isRunning = true;
+    while (isDue) {
+      isDue = false;
+      try {
+        limitStore.follow(await limitCounters.readCorrected(steadyTime()));
+      } catch (error) {
+        warn("Cannot read counters of limits that were priced again: they follow with the next ones", error);
+      }
+    }
+    isRunning = false;
+  };
+  return () => {
+    isDue = true;
+    if (!isRunning) void run();
+  };
+}
+
 /**
  * Counters of limits and the time of their windows, with what earlier processes counted, and alerts of what they reach.
  * With Redis all processes share them there. Without it, processes that share a database lease parts of each limit.
@@ -84,25 +133,14 @@ export async function createLimits(
   options: GatewayOptions,
   parts: LimitParts,
   services: Pick<Services, "control" | "outbound" | "limits">,
-): Promise<Pick<Services, "limitAlerts" | "limitStore" | "limitCounters" | "steadyTime">> {
+): Promise<Pick<Services, "limitAlerts" | "limitStore" | "limitCounters" | "steadyTime" | "followCorrections">> {
   const { clock, database } = parts;
   const limitAlerts = createAlerts(options, parts, services);
   const limitCounters = createLimitCounterStore(database);
   const onUsed = limitAlerts.observe;
   const steadyTime = createSteadyTime(clock);
-  const { redis } = options;
-  if (redis) {
-    const shared = { stored: limitCounters, limits: services.limits, onUsed };
-    const limitStore = await createShared({ ...options, redis }, parts, shared);
-    return { limitAlerts, limitStore, limitCounters, steadyTime };
-  }
-  if (isShared(options, database)) {
-    const leases = createLimitLeaseStore(database);
-    const createId = () => crypto.randomUUID();
-    const limitStore = await createLeaseStore({ database: leases, clock, createId, warn: warnOf(options), onUsed });
-    return { limitAlerts, limitStore, limitCounters, steadyTime };
-  }
-  const limitStore = new Ledger({ now: steadyTime, onUsed });
-  limitStore.restore(await limitCounters.readLive(steadyTime()));
-  return { limitAlerts, limitStore, limitCounters, steadyTime };
+  const counted = { limitCounters, steadyTime, onUsed };
+  const limitStore = await createStore(options, parts, { ...counted, limits: services.limits });
+  const followCorrections = createFollowing({ ...counted, limitStore, warn: warnOf(options) });
+  return { limitAlerts, limitStore, limitCounters, steadyTime, followCorrections };
 }

@@ -28,6 +28,7 @@ import { anyResource, type Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createFeedbackStore } from "../db/stores/feedback.ts";
+import { counterResource } from "../db/stores/limit-counters.ts";
 import { createLogExportStore } from "../db/stores/log-exports.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
 import { createLogSegmentStore } from "../db/stores/log-segments.ts";
@@ -236,6 +237,7 @@ async function createIdentity(
     changed(changes) {
       forgetKeys(authenticator, changes);
       if (mayEndBatches(changes)) services().batches.wake();
+      if (!changes || changes.some(({ resource }) => resource === counterResource)) services().followCorrections();
     },
   });
   const tokens = createTokens({

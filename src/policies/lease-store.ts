@@ -18,6 +18,7 @@ import {
   type LimitUseObserver,
   type Refusal,
   type Reservation,
+  reportRefusal,
 } from "./limit-store.ts";
 import { type Span, spanOf, startOf } from "./windows.ts";
 
@@ -181,10 +182,9 @@ class LeaseLimitStore implements LeaseStore {
   }
 
   #refuse(claim: Claim, lease: Lease, leases: readonly Lease[]): Refusal {
-    const { limit, bucket, span, state } = lease;
+    const { bucket, span, state } = lease;
     const { end } = span;
-    const { used } = state;
-    if (used >= limit.most) this.#options.onUsed?.({ limit, bucket, span, before: used, after: used });
+    reportRefusal(claim, { bucket, span, used: state.used }, this.#options.onUsed);
     return {
       claim,
       // what others hold and do not use comes back before the window ends
@@ -441,6 +441,12 @@ class LeaseLimitStore implements LeaseStore {
     const lease = this.#leaseOf(limit, name, this.#node.time());
     lease.add(-used);
     return lease.toIncrement(-used);
+  }
+
+  /** The database has the counters: leases are looked at again. */
+  follow(): void {
+    this.#sweep = [...this.#leases.all()];
+    void this.tick();
   }
 
   add(limit: Limit, bucket: string, used: number): LimitIncrement | undefined {

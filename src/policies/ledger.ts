@@ -1,4 +1,4 @@
-import type { LimitIncrement } from "../schemas/logs.ts";
+import type { CorrectedCounter, LimitIncrement } from "../schemas/logs.ts";
 import {
   amountOf,
   type BucketState,
@@ -11,6 +11,7 @@ import {
   overflowBucket,
   type Refusal,
   type Reservation,
+  reportRefusal,
   toIncrement,
 } from "./limit-store.ts";
 import { type Span, spanOf, startOf } from "./windows.ts";
@@ -33,6 +34,15 @@ interface Bucket {
 
 /** Use of windows by their begin. */
 type UseByStart = Map<number, number>;
+
+/** A counter as an earlier process left it. */
+interface FormerCounter extends Omit<LimitIncrement, "windowEnd" | "lease"> {
+  /** What re-priced rows have added to it. Absent: nothing. */
+  readonly corrected?: number;
+}
+
+const correctedName = ({ limitId, bucket, windowStart }: Omit<FormerCounter, "used">): string =>
+  JSON.stringify([limitId, bucket, windowStart]);
 
 const lastStart = (counted: UseByStart): number => Math.max(...counted.keys());
 
@@ -96,6 +106,8 @@ export class Ledger implements LimitStore {
   readonly #onUsed: LimitUseObserver | undefined;
   readonly #usedBefore: NonNullable<LedgerOptions["usedBefore"]>;
   readonly #mostHere: NonNullable<LedgerOptions["mostHere"]>;
+  /** What re-priced rows have added to counters so far, where they did. */
+  #corrected = new Map<string, number>();
   /** Number of limits at which ended buckets are forgotten. */
   #sweepAt = manyLimits;
 
@@ -178,11 +190,39 @@ export class Ledger implements LimitStore {
   }
 
   /** Takes over the counters of an earlier process. Call it before the first request. */
-  restore(counters: Iterable<Omit<LimitIncrement, "windowEnd">>): void {
-    for (const { limitId, bucket, windowStart, used } of counters) {
+  restore(counters: Iterable<FormerCounter>): void {
+    for (const counter of counters) {
+      const { limitId, bucket, windowStart, used, corrected = 0 } = counter;
       const { stored } = this.#bucketsOf(limitId);
       const counted: UseByStart = stored.get(bucket) ?? new Map();
       stored.set(bucket, counted.set(windowStart, used));
+      if (corrected !== 0) this.#corrected.set(correctedName(counter), corrected);
+    }
+  }
+
+  follow(counters: readonly CorrectedCounter[]): void {
+    const seen = this.#corrected;
+    this.#corrected = new Map();
+    for (const counter of counters) {
+      const name = correctedName(counter);
+      this.#corrected.set(name, counter.corrected);
+      this.#correct(counter, counter.corrected - (seen.get(name) ?? 0));
+    }
+  }
+
+  /** Changes what was used in a window, if it is not over. */
+  #correct({ limitId, bucket: name, windowStart }: CorrectedCounter, difference: number): void {
+    if (difference === 0) return;
+    const { live, stored } = this.#bucketsOf(limitId);
+    const correct = (used: number) => Math.max(0, used + difference);
+    const bucket = live.get(name);
+    if (!bucket) {
+      const counted: UseByStart = stored.get(name) ?? new Map();
+      stored.set(name, counted.set(windowStart, correct(counted.get(windowStart) ?? 0)));
+    } else if (startOf(bucket.span) === windowStart) {
+      bucket.used = correct(bucket.used);
+    } else if (bucket.former?.start === windowStart) {
+      bucket.former = { start: windowStart, used: correct(bucket.former.used) };
     }
   }
 
@@ -195,9 +235,7 @@ export class Ledger implements LimitStore {
       // a bucket that is used up admits nothing, not even what needs nothing of it
       if (left <= 0 || claim.least > left) {
         const { name, used, span } = bucket;
-        if (used >= claim.limit.most) {
-          this.#onUsed?.({ limit: claim.limit, bucket: name, span, before: used, after: used });
-        }
+        reportRefusal(claim, { bucket: name, span, used }, this.#onUsed);
         return { claim, resetsAt: span.end };
       }
       bookings.push({ claim, bucket, reserved: amountOf(claim), turn: bucket.turn });

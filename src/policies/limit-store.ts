@@ -1,4 +1,4 @@
-import type { LimitIncrement } from "../schemas/logs.ts";
+import type { CorrectedCounter, LimitIncrement } from "../schemas/logs.ts";
 import { endOf, type Span, startOf, type Window } from "./windows.ts";
 
 /** What a limit counts. Cost is whole nano-dollars. */
@@ -86,6 +86,8 @@ export interface LimitUse {
   /** Use of the bucket in its window before and after. They are equal for a refusal. */
   readonly before: number;
   readonly after: number;
+  /** The limit counts as used up, although something is left: it is too little for a request. */
+  readonly isUsedUp?: true;
 }
 
 /** Receives each use of a limit, and each refusal by one that is used up. It must not throw. */
@@ -118,6 +120,12 @@ export interface LimitStore {
    * @returns What the counter gains; undefined for 0.
    */
   add(limit: Limit, bucket: string, used: number): Eventually<LimitIncrement | undefined>;
+  /**
+   * Follows stored counters that re-priced rows changed.
+   *
+   * @param counters All of them whose window lasts.
+   */
+  follow(counters: readonly CorrectedCounter[]): void;
   /** Ends what runs in the background. Call it after the last request. */
   close(): Promise<void>;
 }
@@ -133,6 +141,24 @@ export const overflowBucket = "*";
  * request, each of several could use more than it was granted, and a limit be overrun by all of them.
  */
 export const amountOf = ({ least, beyond }: Claim): number => least + beyond;
+
+/** Of a limit of which less than this part is left, a request that needs more shows that it is used up. */
+const littleLeft = 0.1;
+
+/**
+ * Reports a refusal, if the bucket is used up: all of it, or so much that too little is left for a request. What others
+ * have reserved may come back and does not matter.
+ */
+export function reportRefusal(
+  { limit, least }: Pick<Claim, "limit" | "least">,
+  { bucket, span, used }: { bucket: string; span: Span; used: number },
+  onUsed: LimitUseObserver | undefined,
+): void {
+  const left = limit.most - used;
+  const use = { limit, bucket, span, before: used, after: used };
+  if (left <= 0) onUsed?.(use);
+  else if (least > left && left < littleLeft * limit.most) onUsed?.({ ...use, isUsedUp: true });
+}
 
 /** What a counter gains. A use that a reset takes away is negative. */
 export function toIncrement(limit: Pick<Limit, "id">, bucket: string, span: Span, used: number): LimitIncrement {

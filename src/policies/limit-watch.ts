@@ -29,8 +29,8 @@ interface LimitWatchOptions {
 /** Most events that wait. Beyond them, the next use of a bucket reports it again. */
 const mostWaiting = 10_000;
 
-/** Begin of the window in which a bucket was reported last, by its name. */
-type Reported = Map<string, number>;
+/** Begin of the window in which a bucket was reported last, and its use then, by its name. */
+type Reported = Map<string, { readonly start: number; readonly used: number }>;
 
 /**
  * Notices which budgets reached a bound, and queues them: what follows is not awaited by any request. An event may come
@@ -51,22 +51,28 @@ export class LimitWatch {
 
   /** To be called for every use. */
   readonly observe: LimitUseObserver = (use) => {
-    const { limit, after } = use;
+    const { limit, after, isUsedUp } = use;
     const { budget, alertAt, most } = limit;
     if (!budget) return;
     if (alertAt !== null && after >= alertAt) this.#note(use, budget, "threshold", alertAt);
-    if (after >= most) this.#note(use, budget, "exhausted", most);
+    if (after >= most || isUsedUp) this.#note(use, budget, "exhausted", most);
   };
 
-  #note({ limit, bucket, span, before, after }: LimitUse, budget: Budget, kind: AlertKind, bound: number): void {
+  #note(
+    { limit, bucket, span, before, after, isUsedUp }: LimitUse,
+    budget: Budget,
+    kind: AlertKind,
+    bound: number,
+  ): void {
     // a bound of 0 is reached before anything is used
     if (bound === 0) return;
     const reported = this.#reportedOf(limit, kind);
     const start = startOf(span);
+    const last = reported.get(bucket);
     // use that went down and reaches the bound again is another event, whatever was reported
-    if (before >= bound && reported.get(bucket) === start) return;
+    if (last?.start === start && before >= (isUsedUp && kind === "exhausted" ? last.used : bound)) return;
     if (this.#waiting.length >= mostWaiting) return;
-    reported.set(bucket, start);
+    reported.set(bucket, { start, used: after });
     this.#waiting.push({ limit, budget, bucket, span, kind, bound, used: after, at: this.#options.now() });
     this.#options.wake();
   }

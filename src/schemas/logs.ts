@@ -316,6 +316,13 @@ export interface LimitCounter {
   readonly windowEnd: number | null;
 }
 
+/** A counter that re-priced rows changed. */
+export interface CorrectedCounter extends LimitCounter {
+  readonly organisationId: string;
+  /** What they have added to it so far, in all. */
+  readonly corrected: number;
+}
+
 /** What a request added to a counter. */
 export interface LimitIncrement extends LimitCounter {
   /** Requests, tokens or nano-dollars. */

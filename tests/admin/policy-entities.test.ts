@@ -428,7 +428,7 @@ test("entities of archived policies, of other tenants and of other policies are 
     { inFile: true },
   ));
 
-test("each reset leaves an audit row that names its policy and workspace, and each refused one too", () =>
+test("each reset leaves an audit row that names its policy, value and workspace, and each refused one too", () =>
   withGateway(async (parts) => {
     const { gateway, workspaceId } = parts;
     const key = await makeKey(parts, {});
@@ -448,5 +448,7 @@ test("each reset leaves an audit row that names its policy and workspace, and ea
     const route = `/v1${path}/${id}/entities`;
     assert.deepEqual(shown[1], [id, workspaceId, 200, `${route}/${entity.id}/reset`]);
     assert.deepEqual(shown[0]?.slice(0, 3), [id, workspaceId, 404]);
+    const named = JSON.parse(String(records[1]?.request_body));
+    assert.deepEqual(named, { reset_usage_for_value: entity.value_key });
     assert.equal(shown.length, 2);
   }));

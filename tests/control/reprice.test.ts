@@ -6,9 +6,10 @@ import { repriceLogs } from "../../src/control/reprice.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
+import { createLimitCounterStore } from "../../src/db/stores/limit-counters.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createRepricingStore, type RepricingStore } from "../../src/db/stores/repricing.ts";
-import { createIdFactory } from "../../src/lib/ids.ts";
+import { createIdFactory, timeOfId } from "../../src/lib/ids.ts";
 import { packCharged } from "../../src/logs/charged.ts";
 import type { LimitCounter, LogDetails, LoggedUsage } from "../../src/schemas/logs.ts";
 import { call, done } from "../support/control.ts";
@@ -22,6 +23,7 @@ import {
   waitForLog,
   workspaceKey,
 } from "../support/gateway.ts";
+import { becomes, usedBy } from "../support/limited.ts";
 import { plainDetails } from "../support/log-record.ts";
 import { rounds } from "../support/sample.ts";
 import { startRecordingUpstream } from "../support/upstream.ts";
@@ -266,6 +268,25 @@ test("repriceLogs() does not take more from a counter than it holds", async () =
   await database.close();
 });
 
+test("repriceLogs() adds nothing of requests that ended before a counter was reset", async () => {
+  const database = await open();
+  const budget = counter("ever");
+  await append(database, [{ charged: [budget] }]);
+  const [row] = await rowsOf(database);
+  // the request lasted for a millisecond
+  const ended = timeOfId(row?.id ?? "") + 1;
+  const { reset, readCorrected } = createLimitCounterStore(database);
+  await database.write([reset("o", { ...budget, used: -175_000 }, ended + 1)]);
+  await append(database, [{ changes: { duration_ms: 2 }, charged: [budget] }]);
+  assert.equal((await reprice(database)).repriced, 2);
+  assert.deepEqual(await countersOf(database), { "ever null": 350_000 });
+  assert.deepEqual(
+    (await readCorrected(0)).map(({ limitId, corrected }) => [limitId, corrected]),
+    [["ever", 175_000]],
+  );
+  await database.close();
+});
+
 /** A store whose process ends before or after its nth replacement. */
 function killedStore(database: Database, replacements: number, isAfter: boolean): RepricingStore {
   const store = createRepricingStore(database);
@@ -378,7 +399,7 @@ async function repriceFile(url: string, time: number) {
   }
 }
 
-test("a model that gets a price later uses up the budgets of its requests, from the next start on", async () => {
+test("a model that gets a price later uses up the budgets of its requests, also in a gateway that runs", async () => {
   const usage = { prompt_tokens: 60, completion_tokens: 40, total_tokens: 100 };
   const choices = [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }];
   const upstream = await startRecordingUpstream((_, response) => {
@@ -400,24 +421,28 @@ test("a model that gets a price later uses up the budgets of its requests, from 
   assert.equal((await chat(gateway, key)).row.cost, 50);
   await setPrice(gateway, 1.5);
   assert.deepEqual((await repriceFile(url, clock.now())).difference, 200);
+  await becomes(
+    () => usedBy(gateway, id),
+    (used) => used === 3,
+  );
+  assert.equal((await chat(gateway, key)).status, 412);
   await gateway.close();
 
   const restarted = await createTestGateway({ database: url, clock });
-  const budgetOf = async () => {
-    const shown = await done(call<{ usage_limits: { current_usage: number } }>(restarted, `GET /api-keys/${id}`));
-    return shown.usage_limits.current_usage;
-  };
-  assert.equal(await budgetOf(), 3);
+  assert.equal(await usedBy(restarted, id), 3);
   assert.equal((await chat(restarted, key)).status, 412);
   clock.advance(31 * dayMs);
   assert.equal((await chat(restarted, key)).status, 200);
   // the window of the first two requests is over
   await setPrice(restarted, 0.25);
   assert.equal((await repriceFile(url, clock.now())).repriced, 3);
+  await becomes(
+    () => usedBy(restarted, id),
+    (used) => used === 0.25,
+  );
   await restarted.close();
   const last = await createTestGateway({ database: url, clock });
-  const shown = await done(call<{ usage_limits: { current_usage: number } }>(last, `GET /api-keys/${id}`));
-  assert.equal(shown.usage_limits.current_usage, 0.25);
+  assert.equal(await usedBy(last, id), 0.25);
   await last.close();
   await upstream.close();
   folder.remove();

@@ -30,6 +30,7 @@ function adapt({ store, write }: LeaseNode, leased: Leased): LimitStore {
     list: (limit) => store.list(limit),
     add: async (limit, bucket, used) => stored(limit, await store.add(limit, bucket, used)),
     reset: async (limit, bucket) => stored(limit, await store.reset(limit, bucket)),
+    follow: (counters) => store.follow(counters),
     close: () => store.close(),
     async reserve(claims) {
       const outcome = await store.reserve(claims);
@@ -49,6 +50,10 @@ async function createStore({ stored = [], onUsed }: StoreSettings = {}): Promise
         increments.flatMap((one) => leased.get(one) ?? []),
         organisationId,
       ),
+    async correct(organisationId, increment) {
+      await node.write([increment], organisationId);
+      node.store.follow([]);
+    },
     async waitUntil(time) {
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, time - Date.now()) + 5));
     },

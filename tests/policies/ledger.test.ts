@@ -9,6 +9,7 @@ import {
   overflowBucket,
   type Reservation,
 } from "../../src/policies/limit-store.ts";
+import type { CorrectedCounter } from "../../src/schemas/logs.ts";
 import { testStore } from "./store-conformance.ts";
 
 const minute = 60_000;
@@ -27,10 +28,16 @@ testStore("Ledger", async ({ stored = [], onUsed } = {}) => {
   let now = Date.now();
   const store = new Ledger({ now: () => now, onUsed });
   store.restore(stored);
+  const corrected = new Map<string, CorrectedCounter>();
   return {
     store,
     add: () => {
       // it is the only process: what it counted is what is stored
+    },
+    correct: (organisationId, { used, ...counter }) => {
+      const name = JSON.stringify(counter);
+      corrected.set(name, { ...counter, organisationId, corrected: used + (corrected.get(name)?.corrected ?? 0) });
+      store.follow([...corrected.values()]);
     },
     waitUntil: async (time) => {
       now = time;

@@ -77,6 +77,19 @@ for (const [uses, wanted] of [
   });
 }
 
+test("LimitWatch reports a budget once whose rest is too little for a request, and again after its use went down", () => {
+  const { use, take } = createWatch();
+  const refuse = (used: number) => use(used, used, { isUsedUp: true });
+  for (const used of [95, 95, 96]) refuse(used);
+  assert.deepEqual(take(), ["threshold b 95", "exhausted b 95"]);
+  use(96, 100);
+  use(100, 110);
+  assert.deepEqual(take(), ["exhausted b 100"]);
+  refuse(92);
+  refuse(92);
+  assert.deepEqual(take(), ["exhausted b 92"]);
+});
+
 test("LimitWatch reports each bucket, each window and each changed limit", () => {
   const { use, take } = createWatch();
   use(0, 80);
@@ -104,6 +117,26 @@ test("LimitWatch holds 10,000 events; what it could not hold is reported by the 
   use(80, 81, { bucket: "b9999" });
   use(80, 81, { bucket: "b10005" });
   assert.deepEqual(take(), ["threshold b10005 81"]);
+});
+
+test("Ledger reports a refusal for lack of room, where less than a tenth of a limit is left", () => {
+  const uses: string[] = [];
+  const onUsed = ({ after, isUsedUp }: LimitUse) => uses.push(`${after} ${isUsedUp ?? false}`);
+  const ledger = new Ledger({ now: () => 0, onUsed });
+  const reserve = (least: number) => ledger.reserve([{ limit, bucket: "b", least, beyond: 0 }]);
+  const use = (tokens: number) => {
+    const booked = reserve(1);
+    assert.ok("settle" in booked);
+    booked.settle({ requests: 1, tokens, cost: 0 });
+  };
+  use(89);
+  reserve(90);
+  use(2);
+  // what another request has reserved may come back
+  reserve(5);
+  reserve(6);
+  reserve(10);
+  assert.deepEqual(uses, ["89 false", "91 false", "91 true"]);
 });
 
 test("Ledger reports a refusal by a used-up bucket, and the shared bucket under its own name", () => {

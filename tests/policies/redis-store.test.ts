@@ -21,6 +21,10 @@ testStore(
     return {
       store,
       add: (organisationId, increments) => stored.add(organisationId, increments),
+      correct: (organisationId, { used, ...counter }) => {
+        stored.correct(organisationId, [{ ...counter, used }]);
+        store.follow([{ ...counter, organisationId, corrected: used }]);
+      },
       async waitUntil(time) {
         const leftMs = time - (await redis.now());
         await new Promise((resolve) => setTimeout(resolve, Math.max(0, leftMs) + 5));

@@ -20,6 +20,8 @@ export interface StoreUnderTest {
   readonly store: LimitStore;
   /** Stores increments, as log rows do. */
   add(organisationId: string, increments: readonly LimitIncrement[]): Promise<void> | void;
+  /** Changes a stored counter, as re-priced rows do, and lets the store follow. */
+  correct(organisationId: string, increment: LimitIncrement): Promise<void> | void;
   /** Resolves when windows that end at a time (Unix milliseconds) are over. */
   waitUntil(time: number): Promise<void>;
   close(): Promise<void>;
@@ -319,6 +321,26 @@ const checks: Record<string, Check> = {
       [0, 1_500],
       [1_500, 900],
     ]);
+  },
+
+  "follows counters that re-priced rows changed, once": async (use, make) => {
+    const made = await use(make());
+    const { store } = made;
+    const limit = createLimit({ counts: "cost", most: 1_000 });
+    const settled = (await book(store, claimOf(limit)))?.settle({ ...noUse, cost: 600 }) ?? [];
+    await made.add(limit.organisationId, settled);
+    await holds(made, limit, { used: 600, reserved: 0 });
+    const booked = await book(store, claimOf(limit, 5));
+    const correct = (used: number) =>
+      made.correct(limit.organisationId, { limitId: limit.id, bucket: "b", windowStart: 0, windowEnd: null, used });
+    await correct(300);
+    await holds(made, limit, { used: 900, reserved: 5 });
+    await correct(-800);
+    await holds(made, limit, { used: 100, reserved: 5 });
+    assert.ok(await book(store, claimOf(limit, 800)), "what became cheaper is free at once");
+    await correct(400);
+    await eventually("no room", async () => (await book(store, claimOf(limit, 1))) === undefined);
+    booked?.release();
   },
 
   "takes back a reset that was not stored": async (use, make) => {

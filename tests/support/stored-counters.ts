@@ -4,6 +4,8 @@ import type { LimitIncrement } from "../../src/schemas/logs.ts";
 /** Stored counters in memory, which a test writes as log rows would. */
 export interface TestCounters extends StoredCounters {
   add(organisationId: string, increments: readonly Omit<LimitIncrement, "windowEnd">[]): void;
+  /** Adds to them as re-priced rows do. */
+  correct(organisationId: string, increments: readonly Omit<LimitIncrement, "windowEnd">[]): void;
   /** How often counters were read. */
   readonly reads: number;
   /** Whether they cannot be reached. */
@@ -12,6 +14,7 @@ export interface TestCounters extends StoredCounters {
 
 export function createTestCounters(): TestCounters {
   const counters = new Map<string, number>();
+  const corrections = new Map<string, number>();
   const rows = () => [...counters].map(([key, used]) => ({ key: JSON.parse(key) as (string | number)[], used }));
   const state = { reads: 0, isAway: false };
   const look = async () => {
@@ -35,10 +38,18 @@ export function createTestCounters(): TestCounters {
         counters.set(key, (counters.get(key) ?? 0) + used);
       }
     },
+    correct(organisationId, increments) {
+      this.add(organisationId, increments);
+      for (const { limitId, bucket, windowStart, used } of increments) {
+        const key = JSON.stringify([organisationId, limitId, bucket, windowStart]);
+        corrections.set(key, (corrections.get(key) ?? 0) + used);
+      }
+    },
     async readUsed(names) {
       await look();
       return names.map(({ organisationId, limitId, bucket, windowStart }) => {
-        return counters.get(JSON.stringify([organisationId, limitId, bucket, windowStart])) ?? 0;
+        const key = JSON.stringify([organisationId, limitId, bucket, windowStart]);
+        return { used: counters.get(key) ?? 0, corrected: corrections.get(key) ?? 0 };
       });
     },
     async list({ organisationId, limitId, windowStart }) {

@@ -22,9 +22,13 @@ function storedText(text: string, length: number, { redactor }: Pick<Services, "
   return redactor.text(text.slice(0, length + longestSecret)).slice(0, length);
 }
 
-/** A body as the audit log stores it; bodies that are not JSON are not stored. */
-function bodyText(body: HeldBody | null, services: Pick<Services, "contentRules" | "redactor">): string {
-  const value = body === null ? undefined : parseJson(textOfBody(body));
+/** A body, or what stands for it, as the audit log stores it; bodies that are not JSON are not stored. */
+function bodyText(
+  body: HeldBody | null,
+  other: object | undefined,
+  services: Pick<Services, "contentRules" | "redactor">,
+): string {
+  const value = other ?? (body === null ? undefined : parseJson(textOfBody(body)));
   if (value === undefined) return "";
   const shown = hideSecrets(value, services.contentRules.secretSettings);
   return storedText(JSON.stringify(shown), stored.body, services);
@@ -122,7 +126,7 @@ async function workspaceOf(
 async function draftAudit(
   audited: Audited,
   context: CallerContext,
-  result: { status: number; recordId: string | undefined },
+  result: { status: number; recordId: string | undefined; audited?: object | undefined },
 ): Promise<AuditDraft> {
   const { principal, services, url } = context;
   const query = hideSecrets(Object.fromEntries(url.searchParams), services.contentRules.secretSettings);
@@ -132,7 +136,7 @@ async function draftAudit(
     method: context.method,
     uri: storedText(url.pathname, stored.uri, services),
     queryParams: storedText(JSON.stringify(query), stored.query, services),
-    requestBody: bodyText(context.log.requestBody, services),
+    requestBody: bodyText(context.log.requestBody, result.audited, services),
     requestHeaders: await headersText(context),
     userId: principal.userId ?? principal.keyId,
     userType: principal.userId === null ? "api_key" : "user",
@@ -152,6 +156,7 @@ interface Wanted {
   status?: number;
   statements: readonly Statement[];
   recordId?: string;
+  audited?: object;
   undo?: Undo | undefined;
 }
 
@@ -164,9 +169,9 @@ export function commitAudited<Result extends Wanted>(
   const { organisationId } = context.principal;
   const run = async () => {
     const result = await work();
-    const { recordId, status = 200 } = result;
+    const { recordId, status = 200, audited: shown } = result;
     try {
-      return { ...result, audit: await draftAudit(audited, context, { status, recordId }) };
+      return { ...result, audit: await draftAudit(audited, context, { status, recordId, audited: shown }) };
     } catch (error) {
       await result.undo?.();
       throw error;

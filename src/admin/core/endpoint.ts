@@ -31,6 +31,8 @@ export interface Outcome {
   statements: readonly Statement[];
   /** The record the audit row names; its kind is the endpoint's. */
   recordId?: string;
+  /** What the audit row shows as the body of a call that needs none. */
+  audited?: object;
   /** Called once the statements are written. */
   applied?: () => void;
   /** Takes back what the call changed besides the database. Called if its statements are not written. */

@@ -14,7 +14,7 @@ import { isRecordId, readChoice, readPage, readSearch, requireFound, requireRefe
 import { findPolicy, pageQuery, policyAccess, tag, workspaceQuery } from "./policy-rows.ts";
 
 /** What counters are read and reset with. */
-type Counters = Pick<Services, "limitStore" | "limitCounters" | "stateMac">;
+type Counters = Pick<Services, "limitStore" | "limitCounters" | "stateMac" | "steadyTime">;
 
 /** A counter of a policy, as the API names it: one combination of the values of `group_by`. */
 type Entity = readonly [valueKey: string, state: BucketState];
@@ -104,13 +104,13 @@ async function undoReset(limit: Limit, { bucket, windowStart, used }: LimitIncre
 async function resetCounter(
   row: UsageLimitPolicyRow,
   valueKey: string,
-  { limitStore, limitCounters }: Counters,
+  { limitStore, limitCounters, steadyTime }: Counters,
 ): Promise<Pick<Outcome, "statements" | "undo">> {
   const limit = limitOfUsagePolicy(row);
   const increment = await limitStore.reset(limit, valueKey);
   if (!increment) return { statements: [] };
   return {
-    statements: [limitCounters.add(row.organisationId, [increment])],
+    statements: [limitCounters.reset(row.organisationId, increment, steadyTime())],
     undo: () => undoReset(limit, increment, limitStore),
   };
 }
@@ -138,9 +138,12 @@ async function resetEntity(call: AdminCall<undefined>): Promise<Outcome> {
   const row = await findUsagePolicy(call);
   const id = (params.entityId ?? "").toLowerCase();
   const found = isRecordId(id) ? await findValueKey(row, id, context.services) : undefined;
-  const { statements, undo } = await resetCounter(row, requireFound(found, "entity"), context.services);
+  const valueKey = requireFound(found, "entity");
+  const { statements, undo } = await resetCounter(row, valueKey, context.services);
+  // as in a change of the policy that resets a counter
+  const audited = { reset_usage_for_value: valueKey };
   const noted = stores.usageLimitPolicies.update(row, { id: row.id }, { lastResetAt: now });
-  return { answer: {}, recordId: row.id, statements: [noted, ...statements], undo };
+  return { answer: {}, recordId: row.id, audited, statements: [noted, ...statements], undo };
 }
 
 /** Endpoints of the counters of usage limits. */

@@ -293,4 +293,12 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `feedback_by_trace` ON `feedback` (`organisation_id`,`workspace_id`,`trace_id`);",
     ],
   },
+  {
+    id: "0022_corrected_counters",
+    statements: [
+      "ALTER TABLE `limit_counters` ADD `corrected` real DEFAULT 0 NOT NULL;",
+      "ALTER TABLE `limit_counters` ADD `reset_at` integer;",
+      "CREATE INDEX `limit_counters_corrected` ON `limit_counters` (`window_end`) WHERE corrected <> 0;",
+    ],
+  },
 ];

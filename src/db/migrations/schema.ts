@@ -97,7 +97,7 @@ export const schema: readonly string[] = [
   "CREATE INDEX `rate_limit_policies_workspace` ON `rate_limit_policies` (`organisation_id`,`workspace_id`,`status`)",
   "CREATE TABLE `usage_limit_policies` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text,\n\t`description` text,\n\t`conditions` text NOT NULL,\n\t`group_by` text NOT NULL,\n\t`type` text NOT NULL,\n\t`credit_limit` real NOT NULL,\n\t`alert_threshold` real,\n\t`periodic_reset` text,\n\t`periodic_reset_days` integer,\n\t`next_usage_reset_at` integer,\n\t`last_reset_at` integer,\n\t`status` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n)",
   "CREATE INDEX `usage_limit_policies_workspace` ON `usage_limit_policies` (`organisation_id`,`workspace_id`,`status`)",
-  "CREATE TABLE `limit_counters` (\n\t`organisation_id` text NOT NULL,\n\t`limit_id` text NOT NULL,\n\t`bucket` text NOT NULL,\n\t`window_start` integer NOT NULL,\n\t`window_end` integer,\n\t`used` real NOT NULL,\n\tPRIMARY KEY(`organisation_id`, `limit_id`, `bucket`, `window_start`)\n)",
+  "CREATE TABLE `limit_counters` (\n\t`organisation_id` text NOT NULL,\n\t`limit_id` text NOT NULL,\n\t`bucket` text NOT NULL,\n\t`window_start` integer NOT NULL,\n\t`window_end` integer,\n\t`used` real NOT NULL, `corrected` real DEFAULT 0 NOT NULL, `reset_at` integer,\n\tPRIMARY KEY(`organisation_id`, `limit_id`, `bucket`, `window_start`)\n)",
   "CREATE INDEX `limit_counters_by_end` ON `limit_counters` (`window_end`)",
   "CREATE TABLE `limit_alerts` (\n\t`organisation_id` text NOT NULL,\n\t`limit_id` text NOT NULL,\n\t`bucket` text NOT NULL,\n\t`window_start` integer NOT NULL,\n\t`kind` text NOT NULL,\n\t`bound` real NOT NULL,\n\t`id` text NOT NULL,\n\t`budget_id` text NOT NULL,\n\t`holder_kind` text NOT NULL,\n\t`holder_id` text NOT NULL,\n\t`workspace_id` text,\n\t`counts` text NOT NULL,\n\t`used` real NOT NULL,\n\t`most` real NOT NULL,\n\t`alert_at` real,\n\t`window_end` integer,\n\t`at` integer NOT NULL,\n\t`webhook_sent_at` integer,\n\t`mail_sent_at` integer,\n\t`attempts` integer NOT NULL,\n\t`next_attempt_at` integer,\n\tPRIMARY KEY(`organisation_id`, `limit_id`, `bucket`, `window_start`, `kind`, `bound`)\n)",
   "CREATE UNIQUE INDEX `limit_alerts_id` ON `limit_alerts` (`id`)",
@@ -124,4 +124,5 @@ export const schema: readonly string[] = [
   "CREATE INDEX `log_exports_tenant` ON `log_exports` (`organisation_id`,`workspace_id`,`created_at`)",
   "CREATE INDEX `log_exports_work` ON `log_exports` (`status`,`lease_until`)",
   "CREATE INDEX `feedback_by_trace` ON `feedback` (`organisation_id`,`workspace_id`,`trace_id`)",
+  "CREATE INDEX `limit_counters_corrected` ON `limit_counters` (`window_end`) WHERE corrected <> 0",
 ];

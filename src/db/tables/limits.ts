@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 /**
@@ -18,10 +19,15 @@ export const limitCounters = sqliteTable(
     windowEnd: integer("window_end"),
     /** Requests, tokens or nano-dollars. */
     used: real("used").notNull(),
+    /** What re-priced rows have added to `used` so far: processes that run add what they have not seen yet. */
+    corrected: real("corrected").notNull().default(0),
+    /** Unix milliseconds of the last reset by hand: rows of requests that ended before it change the counter no more. */
+    resetAt: integer("reset_at"),
   },
   (table) => [
     primaryKey({ columns: [table.organisationId, table.limitId, table.bucket, table.windowStart] }),
     index("limit_counters_by_end").on(table.windowEnd),
+    index("limit_counters_corrected").on(table.windowEnd).where(sql`corrected <> 0`),
   ],
 );
 

@@ -2,7 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { LimitUseObserver } from "../limit-store.ts";
 import type { StoredCounters } from "../stored-counters.ts";
 import { type Span, spanOf, startOf } from "../windows.ts";
-import { heardLately, keepUntil, keysOf, type SharedBucket } from "./buckets.ts";
+import { heardLately, keepUntil, keysOf, noteCorrected, type SharedBucket } from "./buckets.ts";
 import type { RedisCounters } from "./counters.ts";
 import { storedName } from "./stored-reader.ts";
 
@@ -50,12 +50,17 @@ export class Agreement {
   async #compare(batch: readonly Current[]): Promise<void> {
     const { counters, stored, clock, quietMs } = this.#options;
     const [readAt, comparedAt] = [counters.time.now(), clock.monotonic()];
-    const used = await stored.readUsed(batch.map(({ bucket, span }) => storedName(bucket, span)));
-    const shown = batch.map(({ bucket, span }, index) => ({
-      keys: keysOf(bucket, span),
-      used: Math.max(used[index] ?? 0, heardLately(bucket, span, { now: comparedAt, withinMs: quietMs })),
-      keepUntil: keepUntil(span, readAt, 0),
-    }));
+    const counts = await stored.readUsed(batch.map(({ bucket, span }) => storedName(bucket, span)));
+    const shown = batch.map(({ bucket, span }, index) => {
+      const { used = 0, corrected = 0 } = counts[index] ?? {};
+      noteCorrected(bucket, span, corrected);
+      return {
+        keys: keysOf(bucket, span),
+        used: Math.max(used, heardLately(bucket, span, { now: comparedAt, withinMs: quietMs })),
+        corrected,
+        keepUntil: keepUntil(span, readAt, 0),
+      };
+    });
     const agreed = await counters.agree(shown, { readAt, quietMs });
     for (const [index, current] of batch.entries()) {
       const result = agreed[index];

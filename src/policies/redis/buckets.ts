@@ -32,6 +32,8 @@ export interface SharedBucket {
   heard: Heard | undefined;
   /** Monotonic milliseconds at which this process used it; undefined once stored and shared counters agreed since then. */
   touchedAt: number | undefined;
+  /** What re-priced rows had added to it when it was read last, and the begin of the window. */
+  corrected: { readonly start: number; readonly amount: number };
   /** Begin of the window in which its limit has no room for another bucket. */
   overflowsIn: number | undefined;
 }
@@ -86,6 +88,14 @@ export function heardLately(
   return isLate || heard?.start !== startOf(span) ? 0 : heard.used;
 }
 
+/** Notes what re-priced rows have added to a bucket. What was heard of it before is too old. */
+export function noteCorrected(bucket: SharedBucket, span: Span, amount: number): void {
+  const { start, amount: before } = bucket.corrected;
+  if (amount === (start === startOf(span) ? before : 0)) return;
+  bucket.corrected = { start: startOf(span), amount };
+  bucket.heard = undefined;
+}
+
 /** The buckets a process knows. */
 export class SharedBuckets {
   readonly #known = new BoundedMap<string, SharedBucket>(maxKnown);
@@ -112,7 +122,7 @@ export class SharedBuckets {
   }
 
   /** A bucket that is known already. */
-  find({ organisationId, id }: Limit, name: string): SharedBucket | undefined {
+  find({ organisationId, id }: Pick<Limit, "organisationId" | "id">, name: string): SharedBucket | undefined {
     return this.#known.get(JSON.stringify([organisationId, id, name]));
   }
 
@@ -135,6 +145,7 @@ export class SharedBuckets {
       lifeKey: `${organisation}:life`,
       heard: undefined,
       touchedAt: undefined,
+      corrected: { start: 0, amount: 0 },
       overflowsIn: undefined,
     };
     const raced = this.#known.get(place);

@@ -42,8 +42,8 @@ export class Changes {
     const bucket = await buckets.get(limit, name);
     const now = counters.time.now();
     const span = spanOf(limit.window, now);
-    const used = await reader.read(bucket, span);
-    return { bucket, span, keys: keysOf(bucket, span), used, keepUntil: keepUntil(span, now, 0) };
+    const stored = await reader.read(bucket, span);
+    return { bucket, span, keys: keysOf(bucket, span), ...stored, keepUntil: keepUntil(span, now, 0) };
   }
 
   /** Runs `change` unless Redis is away; undefined if it is. */

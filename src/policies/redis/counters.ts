@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { RedisClient } from "../../lib/redis.ts";
 import { maxBuckets } from "../limit-store.ts";
+import type { StoredCount } from "../stored-counters.ts";
 import type { BucketKeys } from "./buckets.ts";
 import {
   addScript,
@@ -25,7 +26,7 @@ export interface SharedClaim {
   readonly beyond: number;
   readonly most: number;
   /** What a new bucket holds; undefined where it must be read first. */
-  readonly first: number | undefined;
+  readonly first: StoredCount | undefined;
   readonly isOverflow: boolean;
   readonly keepUntil: number;
 }
@@ -62,9 +63,8 @@ export interface SharedSettlement {
 }
 
 /** A bucket and what is stored of it. */
-export interface StoredUse {
+export interface StoredUse extends StoredCount {
   readonly keys: BucketKeys;
-  readonly used: number;
   readonly keepUntil: number;
 }
 
@@ -197,7 +197,7 @@ export class RedisCounters {
     { readAt, quietMs }: { readAt: number; quietMs: number },
   ): Promise<{ before: number; after: number; reserved: number }[]> {
     const keys = stored.flatMap(({ keys: { bucket, count } }) => [bucket, count]);
-    const args = [readAt, quietMs, ...stored.flatMap(({ used, keepUntil }) => [used, keepUntil])];
+    const args = [readAt, quietMs, ...stored.flatMap(({ used, corrected, keepUntil }) => [used, corrected, keepUntil])];
     const reply = toList(await this.#run(agreeScript, { keys, args }, this.#patienceMs));
     return groupsOf(reply, 3).map(([before, after, reserved]) => ({
       before: Number(before),
@@ -219,8 +219,8 @@ export class RedisCounters {
    * @param amount What is taken away; undefined: all that was used.
    * @returns What was taken away.
    */
-  async reset({ keys, used, keepUntil }: StoredUse, amount: number | undefined): Promise<number> {
-    const args = [amount ?? "", used, keepUntil, resetMs];
+  async reset({ keys, used, corrected, keepUntil }: StoredUse, amount: number | undefined): Promise<number> {
+    const args = [amount ?? "", used, corrected, keepUntil, resetMs];
     return Number(await this.#run(resetScript, { keys: [keys.bucket, keys.count], args }, this.#patienceMs));
   }
 
@@ -253,5 +253,5 @@ export class RedisCounters {
 
 function toArguments(claim: SharedClaim): (string | number)[] {
   const { start, end, least, beyond, most, first, isOverflow, keepUntil } = claim;
-  return [start, end, least, beyond, most, first ?? "", isOverflow ? 1 : 0, keepUntil];
+  return [start, end, least, beyond, most, first?.used ?? "", isOverflow ? 1 : 0, keepUntil, first?.corrected ?? 0];
 }

@@ -2,7 +2,7 @@ import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { type Mac, randomBase62 } from "../../lib/hash.ts";
 import type { RedisClient } from "../../lib/redis.ts";
-import type { LimitIncrement } from "../../schemas/logs.ts";
+import type { CorrectedCounter, LimitIncrement } from "../../schemas/logs.ts";
 import type { Ledger } from "../ledger.ts";
 import {
   type BucketState,
@@ -14,13 +14,14 @@ import {
   overflowBucket,
   type Refusal,
   type Reservation,
+  reportRefusal,
 } from "../limit-store.ts";
 import { createLocalShare } from "../local-share.ts";
 import { Outage } from "../outage.ts";
-import type { StoredCounters } from "../stored-counters.ts";
+import type { StoredCount, StoredCounters } from "../stored-counters.ts";
 import { type Span, spanOf, startOf } from "../windows.ts";
 import { Agreement } from "./agreement.ts";
-import { heardLately, keepUntil, keysOf, type SharedBucket, SharedBuckets } from "./buckets.ts";
+import { heardLately, keepUntil, keysOf, noteCorrected, type SharedBucket, SharedBuckets } from "./buckets.ts";
 import { Changes } from "./changes.ts";
 import { RedisCounters, type SharedClaim, type SharedUse } from "./counters.ts";
 import { type Booking, Settling } from "./settling.ts";
@@ -57,7 +58,7 @@ interface Request {
   /** Monotonic milliseconds. */
   readonly deadline: number;
   /** What new buckets hold, by claim, and the begin of the window for which that was read. */
-  readonly first: Map<number, { start: number; used: number }>;
+  readonly first: Map<number, StoredCount & { start: number }>;
   /** What Redis was asked last. */
   asked: readonly Asked[];
 }
@@ -79,6 +80,9 @@ const rememberNodesMs = 30_000;
 const beatEveryMs = 2_000;
 /** When counters agree again after Redis was lost or emptied, in milliseconds: the last log rows are stored by then. */
 const agreeAgainMs = [400, 1_000];
+
+/** What a bucket holds whose window has just begun. */
+const unused: StoredCount = { used: 0, corrected: 0 };
 
 /** Counters that all processes share in Redis. What they stored with their log rows is the truth, Redis its fast copy. */
 export class RedisLimitStore implements LimitStore {
@@ -301,7 +305,7 @@ export class RedisLimitStore implements LimitStore {
 
   #toSharedClaim(
     { claim, bucket, span }: Asked,
-    first: { start: number; used: number } | undefined,
+    first: (StoredCount & { start: number }) | undefined,
     now: number,
   ): SharedClaim {
     const { least, beyond, limit } = claim;
@@ -313,7 +317,7 @@ export class RedisLimitStore implements LimitStore {
       least,
       beyond,
       most: limit.most,
-      first: first?.start === start ? first.used : this.#isComplete(bucket, span) ? 0 : undefined,
+      first: first?.start === start ? first : this.#isComplete(bucket, span) ? unused : undefined,
       isOverflow: bucket.name === overflowBucket,
       keepUntil: keepUntil(span, now, this.#longestCallMs),
     };
@@ -332,9 +336,10 @@ export class RedisLimitStore implements LimitStore {
       const one = asked[index];
       if (!one) return;
       const { bucket, span } = one;
-      const stored = await this.#reader.read(bucket, span);
+      const { used, corrected } = await this.#reader.read(bucket, span);
+      noteCorrected(bucket, span, corrected);
       const heard = heardLately(bucket, span, { now: this.#options.clock.monotonic(), withinMs: this.#quietMs });
-      first.set(index, { start: startOf(span), used: Math.max(stored, heard) });
+      first.set(index, { start: startOf(span), used: Math.max(used, heard), corrected });
     });
     await within(leftMs, Promise.all(read), "Cannot read stored counters of limits");
   }
@@ -358,10 +363,7 @@ export class RedisLimitStore implements LimitStore {
     const [one, state] = [asked[index], states[index]];
     if (!one || !state) throw new TypeError("Redis failed: it refused a claim that was not made");
     const { claim, bucket, span } = one;
-    const { used } = state;
-    if (used >= claim.limit.most) {
-      this.#options.onUsed?.({ limit: claim.limit, bucket: bucket.name, span, before: used, after: used });
-    }
+    reportRefusal(claim, { bucket: bucket.name, span, used: state.used }, this.#options.onUsed);
     return { claim, resetsAt: span.end, states };
   }
 
@@ -417,7 +419,7 @@ export class RedisLimitStore implements LimitStore {
     });
     if (unknown.length === 0) return;
     const read = unknown.map(async ({ bucket, span }) => {
-      const used = await this.#reader.read(bucket, span);
+      const { used } = await this.#reader.read(bucket, span);
       if (bucket.heard?.start !== startOf(span)) bucket.heard = { start: startOf(span), used, reserved: 0 };
     });
     await within(this.#timeoutMs, Promise.allSettled(read), "Cannot read stored counters of limits").catch(() => {});
@@ -436,6 +438,15 @@ export class RedisLimitStore implements LimitStore {
 
   reset(limit: Limit, name: string): Promise<LimitIncrement | undefined> {
     return this.#changes.reset(limit, name);
+  }
+
+  follow(counters: readonly CorrectedCounter[]): void {
+    // those that no process has used lately agree with what is stored once one does
+    for (const { organisationId, limitId, bucket: name, windowStart } of counters) {
+      const bucket = this.#buckets.find({ organisationId, id: limitId }, name);
+      if (bucket?.heard?.start === windowStart) this.#touch(bucket);
+    }
+    this.#agreeSoon(0);
   }
 
   add(limit: Limit, name: string, used: number): Promise<LimitIncrement | undefined> {

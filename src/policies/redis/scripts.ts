@@ -3,7 +3,7 @@
  * Redis cuts the fraction of a number that a script returns.
  *
  * A bucket of a window is a hash (`used`, `reserved`, `at`: when it was last used, `reset`: until when stored counters may
- * still hold what a reset took away) and a sorted set of what is reserved: `<id>:<amount>`, scored by when it expires.
+ * still hold what a reset took away, `corrected`: what re-priced rows have added to `used`) and a sorted set of what is reserved: `<id>:<amount>`, scored by when it expires.
  */
 const helpers = `
 local function clock()
@@ -33,8 +33,8 @@ local function prune(bucket, open, now)
     give(bucket, open, amountOf(member))
   end
 end
-local function create(bucket, count, used, now, ends)
-  redis.call('HSET', bucket, 'used', used, 'reserved', '0', 'at', text(now))
+local function create(bucket, count, first, now, ends)
+  redis.call('HSET', bucket, 'used', first.used, 'corrected', first.corrected, 'reserved', '0', 'at', text(now))
   redis.call('PEXPIREAT', bucket, ends)
   redis.call('INCR', count)
   redis.call('PEXPIREAT', count, ends)
@@ -42,7 +42,7 @@ end
 `;
 
 /** Arguments of the `reserve` script before those of its claims, and of each claim. */
-const reserveArguments = { common: 6, ofClaim: 8 } as const;
+const reserveArguments = { common: 6, ofClaim: 9 } as const;
 
 /**
  * Books all claims or none.
@@ -51,7 +51,7 @@ const reserveArguments = { common: 6, ofClaim: 8 } as const;
  * Arguments: the life as the process knows it, one to begin, the id of the reservation, when the process stops waiting,
  * after how many milliseconds it expires, most buckets; for each claim the begin and end of its window (0: it never ends),
  * least, beyond, most of the limit, what a new bucket holds (empty: it must be read first), whether it may be one bucket too
- * many, and until when Redis keeps the bucket.
+ * many, until when Redis keeps the bucket, and what re-priced rows have added to a new one.
  *
  * Returns its outcome, the time, and: the life (`life`), claims by number (`missing`: read them, `full`: use the overflow),
  * the claim without room and used and reserved of each (`refused`), or used, reserved and the amount of each (`booked`). `time`: the windows are not those
@@ -72,7 +72,7 @@ for index = 1, (#KEYS - 1) / 3 do
   local claim = {
     bucket = KEYS[key + 1], open = KEYS[key + 2], count = KEYS[key + 3],
     least = tonumber(ARGV[argument + 3]), beyond = tonumber(ARGV[argument + 4]), most = tonumber(ARGV[argument + 5]),
-    first = ARGV[argument + 6], ends = ARGV[argument + 8],
+    first = ARGV[argument + 6], ends = ARGV[argument + 8], corrected = ARGV[argument + 9],
   }
   local last = tonumber(ARGV[argument + 2])
   if now < tonumber(ARGV[argument + 1]) or (last > 0 and now >= last) then return {'time', text(now)} end
@@ -92,7 +92,7 @@ if #full > 2 then return full end
 if #missing > 2 then return missing end
 for index, claim in ipairs(claims) do
   if not claim.used then
-    create(claim.bucket, claim.count, claim.first, now, claim.ends)
+    create(claim.bucket, claim.count, { used = claim.first, corrected = claim.corrected }, now, claim.ends)
     claim.used = tonumber(claim.first)
   end
   local left = claim.most - claim.used - claim.reserved
@@ -166,11 +166,12 @@ return reply
 `;
 
 /**
- * Raises counters to what is stored, and lowers those that nobody used for a while: by then all use is stored.
+ * Raises counters to what is stored, and lowers those that nobody used for a while: by then all use is stored. What
+ * re-priced rows changed is added first, once.
  *
  * Keys: for each bucket the bucket, and its limit's number of buckets.
  * Arguments: when the stored counters were read, for how many milliseconds a bucket that is lowered was not used; for each
- * bucket what is stored, and until when Redis keeps it.
+ * bucket what is stored, what re-priced rows have added to that, and until when Redis keeps it.
  *
  * Returns for each bucket use before and after, and what is reserved.
  */
@@ -179,16 +180,22 @@ local now = clock()
 local readAt = tonumber(ARGV[1])
 local reply = {}
 for index = 0, #KEYS / 2 - 1 do
-  local bucket, stored = KEYS[index * 2 + 1], tonumber(ARGV[index * 2 + 3])
-  local state = redis.call('HMGET', bucket, 'used', 'reserved', 'at', 'reset')
+  local bucket, first = KEYS[index * 2 + 1], { used = ARGV[index * 3 + 3], corrected = ARGV[index * 3 + 4] }
+  local stored = tonumber(first.used)
+  local state = redis.call('HMGET', bucket, 'used', 'reserved', 'at', 'reset', 'corrected')
   local used = tonumber(state[1] or nil)
   local after = used
+  local change = used and tonumber(first.corrected) - tonumber(state[5] or first.corrected)
+  if change and change ~= 0 then
+    after = math.max(0, used + change)
+    redis.call('HSET', bucket, 'used', text(after), 'corrected', first.corrected)
+  end
   if not used then
     used, after = stored, stored
-    if stored > 0 then create(bucket, KEYS[index * 2 + 2], text(stored), now, ARGV[index * 2 + 4]) end
+    if stored > 0 then create(bucket, KEYS[index * 2 + 2], first, now, ARGV[index * 3 + 5]) end
   elseif readAt >= tonumber(state[4] or '0') then
     local isQuiet = readAt - tonumber(state[3] or '0') > tonumber(ARGV[2])
-    if stored > used or (stored < used and isQuiet) then
+    if stored > after or (stored < after and isQuiet) then
       after = stored
       redis.call('HSET', bucket, 'used', text(stored))
     end
@@ -221,8 +228,9 @@ return reply
 /**
  * Takes use away from a bucket.
  *
- * Keys: the bucket, its limit's number of buckets. Arguments: how much (empty: all of it), what a new bucket holds, until when
- * Redis keeps it, and for how many milliseconds stored counters may hold what is taken away.
+ * Keys: the bucket, its limit's number of buckets. Arguments: how much (empty: all of it), what a new bucket holds, what
+ * re-priced rows have added to that, until when Redis keeps it, and for how many milliseconds stored counters may hold what is
+ * taken away.
  * Returns what was taken away.
  */
 export const resetScript = `${helpers}
@@ -231,12 +239,12 @@ local used = tonumber(redis.call('HGET', KEYS[1], 'used') or nil)
 if not used then
   -- what was taken away meanwhile is not in the stored counter either
   if ARGV[1] ~= '' then return '0' end
-  create(KEYS[1], KEYS[2], ARGV[2], now, ARGV[3])
+  create(KEYS[1], KEYS[2], { used = ARGV[2], corrected = ARGV[3] }, now, ARGV[4])
   used = tonumber(ARGV[2])
 end
 local taken = ARGV[1] == '' and used or math.min(used, tonumber(ARGV[1]))
 if taken == 0 then return '0' end
-redis.call('HSET', KEYS[1], 'used', text(used - taken), 'at', text(now), 'reset', text(now + ARGV[4]))
+redis.call('HSET', KEYS[1], 'used', text(used - taken), 'at', text(now), 'reset', text(now + ARGV[5]))
 return text(taken)
 `;
 

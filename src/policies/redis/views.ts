@@ -44,7 +44,8 @@ export class Views {
     if (use) return { ...use, span };
     if (!isAway() && isComplete(bucket, span)) return { used: 0, reserved: 0, span };
     const reading = within(timeoutMs, reader.read(bucket, span), "Cannot read stored counters of limits");
-    return { ...this.#asKnown(bucket, span, await reading.catch(() => 0)), span };
+    const { used } = await reading.catch(() => ({ used: 0 }));
+    return { ...this.#asKnown(bucket, span, used), span };
   }
 
   /** Buckets of a limit in the window of now: those that are stored, and those that this process used meanwhile. */
