@@ -8,16 +8,19 @@ import { createInlineImageUrlsCheck } from "./checks/inline-image-urls.ts";
 import { jsonKeys } from "./checks/json-keys.ts";
 import { jsonSchema } from "./checks/json-schema.ts";
 import { createJwtCheck } from "./checks/jwt.ts";
+import { language } from "./checks/language.ts";
 import { allLowercase, allUppercase } from "./checks/letter-case.ts";
 import { createLogCheck } from "./checks/log.ts";
 import { modelRules } from "./checks/model-rules.ts";
 import { modelWhitelist } from "./checks/model-whitelist.ts";
 import { notNull } from "./checks/not-null.ts";
+import { pii } from "./checks/pii.ts";
 import { regexMatch } from "./checks/regex-match.ts";
 import { regexReplace } from "./checks/regex-replace.ts";
 import { requestParametersCheck } from "./checks/request-parameters-check.ts";
 import { requiredMetadataKeyPairs } from "./checks/required-metadata-key-pairs.ts";
 import { requiredMetadataKeys } from "./checks/required-metadata-keys.ts";
+import { secrets } from "./checks/secrets.ts";
 import { sentenceCount } from "./checks/sentence-count.ts";
 import { createValidUrlsCheck } from "./checks/valid-urls.ts";
 import { createWebhookCheck } from "./checks/webhook.ts";
@@ -45,6 +48,9 @@ const plainChecks: readonly AnyCheck[] = [
   hide(jsonSchema),
   hide(jsonKeys),
   hide(notNull),
+  hide(pii),
+  hide(language),
+  hide(secrets),
   hide(addPrefix),
   hide(modelWhitelist),
   hide(modelRules),

@@ -153,6 +153,8 @@ export interface WindowFinding {
   readonly fails: boolean;
   /** What takes the place of the characters. Absent: they stay. */
   readonly replacement?: string;
+  /** In place of `replacement`: the kind of value, whose numbered placeholder takes the place of the characters. */
+  readonly placeholder?: string;
   /** What it is, for readers of the log, such as the word of a list. Never the found text where that is secret. */
   readonly label?: string;
 }

@@ -3,6 +3,7 @@ import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import { createWork, failsOnError, type RunWork, roundMs, toFeedback } from "./run.ts";
 import { type BoundCheck, CheckError, type CheckWindow, type Hook, type WindowFinding } from "./types.ts";
+import { Placeholders } from "./values/placeholders.ts";
 
 /** New characters of a text after which its checks look at it again: searching for each event would cost more. */
 const stride = 16;
@@ -61,6 +62,7 @@ interface StageState {
   labels: Set<string>;
   error: CheckError | undefined;
   spentMs: number;
+  placeholders: Placeholders;
 }
 
 /** The text of one part of a response. What checks no longer need is dropped. */
@@ -132,6 +134,7 @@ export class WindowChecks {
       labels: new Set(),
       error: undefined,
       spentMs: 0,
+      placeholders: new Placeholders(),
     });
     this.#states = plan.stages.map(begin);
   }
@@ -261,7 +264,8 @@ export class WindowChecks {
       const [start, stop] = [found.start + base, found.end + base];
       const isKnown = isEnd || (start + window.characters < end && stop <= settled);
       if (!isKnown) {
-        from = Math.max(from, Math.min(start, end - 1));
+        // a longer finding may still begin before it
+        from = Math.max(from, Math.min(start, end - window.characters));
         break;
       }
       const earlier = text.spans.find((span) => span.stage < index && span.start < stop && span.end > start);
@@ -285,9 +289,14 @@ export class WindowChecks {
     }: { text: StreamText; found: WindowFinding; start: number; stop: number; isRepeat: boolean },
   ): void {
     const state = this.#states[index];
-    const { replacement, fails, label } = found;
+    if (!state) return;
+    const { placeholder, fails, label } = found;
+    const replacement =
+      placeholder === undefined
+        ? found.replacement
+        : state.placeholders.of(placeholder, text.kept.slice(found.start, found.end));
     const changes = replacement !== undefined && stop > start;
-    if (!state || (replacement !== undefined && !changes)) return;
+    if (replacement !== undefined && !changes) return;
     if (!isRepeat || state.count === 0) state.count++;
     if (label !== undefined && state.labels.size < maxLabels) state.labels.add(label);
     if (changes) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { before, test } from "node:test";
 import type { Body } from "../../src/guardrails/types.ts";
 import { chatRequest, checks, guard, prepareGuard, type Seen } from "../support/guardrails.ts";
 import { measureGap } from "../support/loop-gap.ts";
@@ -120,8 +120,20 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
     ],
   ],
   "default.webhook": [[{ webhookURL: "http://127.0.0.1:1/", timeout: 100 }, input(as)]],
+  "default.secrets": [
+    [{}, input(repeat("-eyJ"))],
+    [{ redact: true }, input(repeat("-----BEGIN PRIVATE KEY-----"))],
+  ],
+  "gateway.pii": [
+    [{}, input(repeat("4111 "))],
+    [{}, input(repeat("a:"))],
+  ],
+  "gateway.language": [[{ language: "en" }, input(repeat("word "))]],
   "default.log": [[{ logURL: "http://127.0.0.1:1/", timeout: 100 }, input(as)]],
 };
+
+// the package is loaded once, which is not the work of a request
+before(() => guard([{ "gateway.language": { language: "en" } }], input("the words")));
 
 test("each check there is has something that takes it long", () => {
   assert.ok(checks instanceof Map);

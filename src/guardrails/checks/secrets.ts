@@ -1,0 +1,35 @@
+import * as v from "valibot";
+import { bothPhases, type Check } from "../types.ts";
+import { ValueFinder } from "../values/finder.ts";
+import { secretKinds } from "../values/secret-kinds.ts";
+import { searchValues, type ValueSearch, windowOf } from "../values/value-check.ts";
+
+const names = secretKinds.map(({ name }) => name);
+
+const Secrets = v.pipe(
+  v.object({
+    kinds: v.optional(v.pipe(v.array(v.picklist(names, `must be one of ${names.join(", ")}`)), v.minLength(1))),
+    redact: v.optional(v.boolean(), false),
+    not: v.optional(v.boolean(), false),
+  }),
+  v.check(({ redact, not }) => !redact || !not, "cannot have both redact and not"),
+  v.transform(({ kinds, ...others }): ValueSearch => {
+    const chosen = secretKinds.filter(({ name }) => kinds === undefined || kinds.includes(name));
+    return { ...others, finder: new ValueFinder(chosen), noun: "credentials" };
+  }),
+);
+
+/** Characters of a stream that are held back where a credential is only detected: its beginning suffices. */
+const detected = 512;
+
+/** Credentials in text, by the forms of their tokens. */
+export const secrets: Check<ValueSearch> = {
+  id: "default.secrets",
+  phases: bothPhases,
+  parameters: Secrets,
+  readsAll: () => true,
+  changes: ({ redact }) => redact,
+  window: (search) =>
+    windowOf(search, search.redact ? search.finder.longest : Math.min(detected, search.finder.longest)),
+  run: searchValues,
+};

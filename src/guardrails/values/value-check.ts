@@ -1,0 +1,81 @@
+import type { Steps } from "../../lib/steps.ts";
+import { CheckError, type CheckInput, type CheckOutcome, type CheckWindow } from "../types.ts";
+import type { ValueFinder } from "./finder.ts";
+import { Placeholders } from "./placeholders.ts";
+
+/** What a check of values looks for, and what it does with what it finds. */
+export interface ValueSearch {
+  readonly finder: ValueFinder;
+  /** Values are replaced, and the check passes. */
+  readonly redact: boolean;
+  /** The check passes only if there is a value. */
+  readonly not: boolean;
+  /** What is found, for explanations: `personal data`. */
+  readonly noun: string;
+}
+
+/** What was found so far. */
+class Findings {
+  readonly counts = new Map<string, number>();
+  readonly #placeholders = new Placeholders();
+
+  /** The text with its values replaced; null without any. */
+  *replace(text: string, { finder, redact }: ValueSearch): Steps<string | null> {
+    let changed = "";
+    let end = 0;
+    for (;;) {
+      const found = yield* finder.find(text, end);
+      if (!found) break;
+      const { name } = found.kind;
+      this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+      if (redact)
+        changed += text.slice(end, found.start) + this.#placeholders.of(name, text.slice(found.start, found.end));
+      end = found.end;
+    }
+    return changed === "" ? null : changed + text.slice(end);
+  }
+
+  get total(): number {
+    return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
+  }
+}
+
+const elsewhere = "a value is outside the messages, such as in a tool or a schema, which cannot be changed";
+
+/** Finds values in all strings; with `redact` those of the messages are replaced. */
+export async function searchValues(
+  { texts, rest, mustSeeAll, work }: CheckInput,
+  search: ValueSearch,
+): Promise<CheckOutcome> {
+  const { redact, not, noun } = search;
+  const findings = new Findings();
+  const changed: (string | null)[] = [];
+  for (const text of texts) changed.push(await work.run(findings.replace(text, search)));
+  const inTexts = findings.total;
+  for (const text of rest) await work.run(findings.replace(text, search));
+  const count = findings.total;
+  const isElsewhere = redact && count > inTexts;
+  if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace every value: ${elsewhere}`);
+  const done = redact && count > 0 ? "were replaced" : "were found";
+  const explanation = `${count} values with ${noun} ${done}`;
+  return {
+    pass: redact || (count === 0) !== not,
+    data: { explanation, count, entities: Object.fromEntries(findings.counts) },
+    ...(redact && { texts: changed }),
+    ...(isElsewhere && { error: `Cannot replace every value: ${elsewhere}` }),
+  };
+}
+
+/** How values are found while a text grows; undefined where the check needs all of it. */
+export function windowOf({ finder, redact, not }: ValueSearch, characters = finder.longest): CheckWindow | undefined {
+  if (not) return undefined;
+  return {
+    characters,
+    *find(text, from) {
+      const found = yield* finder.find(text, from);
+      if (!found) return undefined;
+      const { start, end, kind } = found;
+      return { start, end, fails: !redact, label: kind.name, ...(redact && { placeholder: kind.name }) };
+    },
+  };
+}
