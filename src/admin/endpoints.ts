@@ -13,6 +13,8 @@ import { secretReferenceEndpoints } from "./integrations/secret-references.ts";
 import { virtualKeyEndpoints } from "./integrations/virtual-keys.ts";
 import { logExportEndpoints } from "./log-exports/endpoints.ts";
 import { logEndpoints } from "./logs.ts";
+import { mcpIntegrationEndpoints } from "./mcp/mcp-integrations.ts";
+import { mcpServerEndpoints } from "./mcp/mcp-servers.ts";
 import { metricsEndpoints } from "./metrics.ts";
 import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
 import { deploymentEndpoints } from "./organisation/deployments.ts";
@@ -60,6 +62,8 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...integrationEndpoints,
   ...providerEndpoints,
   ...virtualKeyEndpoints,
+  ...mcpIntegrationEndpoints,
+  ...mcpServerEndpoints,
   ...inviteEndpoints,
   ...acceptEndpoints,
   ...userEndpoints,

@@ -6,10 +6,12 @@ import type { Clock } from "../lib/clock.ts";
 import type { Mac } from "../lib/hash.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import { type Committer, createCommitter } from "./commit.ts";
-import { type Credentials, createCredentials } from "./credentials.ts";
+import { type Credentials, createCredentials, createSecretOpener } from "./credentials.ts";
 import { createDirectory, type Directory } from "./directory.ts";
 import { createFollower, type Follower } from "./follower.ts";
 import { createKeyCleanup } from "./key-cleanup.ts";
+import type { McpServers } from "./mcp/mcp-server.ts";
+import { createMcpServers } from "./mcp/mcp-servers.ts";
 import { createRefusals, type Refusals } from "./refusals.ts";
 import { type ContentOpener, createContentOpener } from "./sealed-contents.ts";
 import { createSecretResolver } from "./secret-managers/resolver.ts";
@@ -24,6 +26,7 @@ export interface ControlPlane {
   readonly directory: Directory;
   readonly follower: Follower;
   readonly credentials: Credentials;
+  readonly mcpServers: McpServers;
   readonly refusals: Refusals;
   /** Writes rows for counted refusals: of past minutes, or all. */
   writeRefusals(options: { all: boolean }): Promise<void>;
@@ -77,6 +80,20 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     await writeRefusals({ all: false });
     await keepKeys();
   };
-  const credentials = createCredentials({ vault, clock, resolver });
-  return { stores, vault, contents, committer, directory, follower, credentials, refusals, writeRefusals, cleanUp };
+  const opener = createSecretOpener({ vault, resolver });
+  const credentials = createCredentials({ clock, opener });
+  const mcpServers = createMcpServers({ directory, opener, clock });
+  return {
+    stores,
+    vault,
+    contents,
+    committer,
+    directory,
+    follower,
+    credentials,
+    mcpServers,
+    refusals,
+    writeRefusals,
+    cleanUp,
+  };
 }

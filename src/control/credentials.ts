@@ -1,8 +1,9 @@
+import type { SecretRow } from "../db/tables/secrets.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { configurationPrefix, fromPaths, toPaths } from "./integration-fields.ts";
-import type { StoredProvider } from "./provider-library.ts";
+import type { StoredProvider, StoredReference } from "./provider-library.ts";
 import { openAuthSecrets } from "./secret-managers/open.ts";
 import type { SecretResolver } from "./secret-managers/resolver.ts";
 import { CredentialUnavailableError, type Vault } from "./vault.ts";
@@ -39,13 +40,29 @@ export interface Credentials {
 
 /** Options for opening credentials. */
 interface CredentialsOptions {
-  vault: Vault;
   clock: Clock;
-  resolver: SecretResolver;
+  opener: SecretOpener;
+}
+
+/** The secrets of a record: its own, and those that lie in stores outside. */
+interface SecretSource {
+  /** Its own, sealed. */
+  readonly secrets: readonly SecretRow[];
+  /** Where further ones lie: `secret_mappings` as stored. */
+  readonly mappings: unknown;
+  readonly references: readonly StoredReference[];
+}
+
+/** Opens the secrets of records. */
+export interface SecretOpener {
+  /** Its own secrets by field. @throws {CredentialUnavailableError} If one cannot be decrypted. */
+  own(source: SecretSource): Promise<(readonly [field: string, secret: unknown])[]>;
+  /** All secrets by field. @throws {CredentialUnavailableError} If one is not available. */
+  all(source: SecretSource): Promise<ReadonlyMap<string, unknown>>;
 }
 
 /** Longest time a decrypted credential stays in memory. */
-const keptForMs = 5 * 60_000;
+export const heldOpenMs = 5 * 60_000;
 
 /** A secret in an external store, and the field it is for. */
 interface Mapping {
@@ -114,13 +131,10 @@ function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>)
 /** Field of an integration's key. */
 const keyField = "key";
 
-/** Creates the cache of opened credentials. */
-export function createCredentials({ vault, clock, resolver }: CredentialsOptions): Credentials {
-  // keyed by the integration's id, a random UUID; `source` changes when its secrets were reloaded
-  const known = new BoundedMap<string, { value: ManagedCredential; source: object; openedAt: number }>(1_000);
-
-  const resolve = async (stored: StoredProvider, mapping: Mapping): Promise<unknown> => {
-    const reference = stored.references.find(({ row }) => [row.id, row.slug].includes(mapping.reference));
+/** Creates what opens the secrets of records. */
+export function createSecretOpener({ vault, resolver }: { vault: Vault; resolver: SecretResolver }): SecretOpener {
+  const resolve = async (source: SecretSource, mapping: Mapping): Promise<unknown> => {
+    const reference = source.references.find(({ row }) => [row.id, row.slug].includes(mapping.reference));
     if (!reference) throw new CredentialUnavailableError(new Error("its secret reference was deleted"));
     const open = () => openAuthSecrets(reference.secrets, vault);
     const text = await resolver.resolve(reference.row, open, { secretKey: mapping.secretKey }).catch((cause) => {
@@ -128,23 +142,42 @@ export function createCredentials({ vault, clock, resolver }: CredentialsOptions
     });
     return mapping.asJson ? (parseJson(text) ?? text) : text;
   };
-  const openOwn = (stored: StoredProvider) =>
-    Promise.all(stored.secrets.map(async (row) => [row.field, await vault.open(row)] as const));
+  const own: SecretOpener["own"] = (source) =>
+    Promise.all(source.secrets.map(async (row) => [row.field, await vault.open(row)] as const));
+  return {
+    own,
+    async all(source) {
+      const outside = readMappings(source.mappings).map(
+        async (mapping) => [mapping.target, await resolve(source, mapping)] as const,
+      );
+      const [ofRecord, ofStores] = await Promise.all([own(source), Promise.all(outside)]);
+      return new Map<string, unknown>([...ofRecord, ...ofStores]);
+    },
+  };
+}
+
+/** Creates the cache of opened credentials. */
+export function createCredentials({ clock, opener }: CredentialsOptions): Credentials {
+  // keyed by the integration's id, a random UUID; `source` changes when its secrets were reloaded
+  const known = new BoundedMap<string, { value: ManagedCredential; source: object; openedAt: number }>(1_000);
+
+  const sourceOf = ({ secrets, references, integration }: StoredProvider): SecretSource => ({
+    secrets,
+    references,
+    mappings: integration.secretMappings,
+  });
   const open = async (stored: StoredProvider): Promise<ManagedCredential> => {
-    const mappings = readMappings(stored.integration.secretMappings);
-    const outside = mappings.map(async (mapping) => [mapping.target, await resolve(stored, mapping)] as const);
-    const [own, ofStores] = await Promise.all([openOwn(stored), Promise.all(outside)]);
-    const value = assemble(stored, new Map<string, unknown>([...own, ...ofStores]));
+    const value = assemble(stored, await opener.all(sourceOf(stored)));
     known.set(stored.integration.id, { value, source: stored.secrets, openedAt: clock.monotonic() });
     return value;
   };
   const find = (stored: StoredProvider): ManagedCredential | undefined => {
     const entry = known.get(stored.integration.id);
-    const isFresh = entry?.source === stored.secrets && clock.monotonic() - entry.openedAt < keptForMs;
+    const isFresh = entry?.source === stored.secrets && clock.monotonic() - entry.openedAt < heldOpenMs;
     return isFresh ? entry.value : undefined;
   };
   return {
     of: (stored) => find(stored) ?? open(stored),
-    withinReach: (stored) => find(stored) ?? openOwn(stored).then((own) => assemble(stored, new Map(own))),
+    withinReach: (stored) => find(stored) ?? opener.own(sourceOf(stored)).then((own) => assemble(stored, new Map(own))),
   };
 }

@@ -7,14 +7,22 @@ export const integrationSecretKind = "integrations";
 export const configurationPrefix = "configurations.";
 
 /** Fields of `configurations` that are objects; the paths of all others have no dot. */
-const groups = new Set(["custom_headers", "oauth"]);
+export const configurationGroups: ReadonlySet<string> = new Set([
+  "custom_headers",
+  "oauth",
+  // of MCP integrations
+  "passthrough_headers",
+  "oauth_metadata",
+  "external_auth_config",
+  "jwt_validation",
+]);
 
 /** `configurations` as values by path: `aws_region`, `custom_headers.x-team`, `oauth.client_id`. */
 export function toPaths(configurations: unknown): Map<string, unknown> {
   const entries = Object.entries(isObject(configurations) ? configurations : {});
   return new Map(
     entries.flatMap(([name, value]): [string, unknown][] =>
-      groups.has(name) && isObject(value)
+      configurationGroups.has(name) && isObject(value)
         ? Object.entries(value).map(([member, inner]) => [`${name}.${member}`, inner])
         : [[name, value]],
     ),

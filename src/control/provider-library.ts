@@ -25,7 +25,7 @@ export interface StoredProvider {
 }
 
 /** Where a secret lies in a store outside, and the sealed secrets that open that store. */
-interface StoredReference {
+export interface StoredReference {
   row: SecretReferenceRow;
   secrets: readonly SecretRow[];
 }

@@ -10,6 +10,7 @@ import {
   joinGuardrails,
   readGuardrails,
 } from "./guardrail-library.ts";
+import { joinMcpServers, readMcpIntegrations, readMcpServers, type StoredMcpServer } from "./mcp/mcp-library.ts";
 import { joinMembers, type Members, readRoles, readUsers } from "./members.ts";
 import { type PolicyLibrary, readPolicies } from "./policy-library.ts";
 import { type PartialLibrary, type PromptLibrary, readPartials, readPrompts } from "./prompt-library.ts";
@@ -37,6 +38,8 @@ export interface WorkspaceView {
   defaultGuardrails: DefaultGuardrails;
   members: Members;
   policies: PolicyLibrary;
+  /** MCP servers by slug. */
+  mcpServers: ReadonlyMap<string, StoredMcpServer>;
 }
 
 /** Stores a resource can be read from. */
@@ -81,12 +84,23 @@ export const resources = {
   references: defineResource("organisation", ["secretReferences", "secrets"], readReferences),
   sharedIntegrations: defineResource("shared", ["integrations", "integrationModels", "secrets"], readIntegrations),
   sharedGuardrails: defineResource("shared", ["guardrails", "guardrailVersions", "secrets"], readGuardrails),
+  sharedMcpIntegrations: defineResource(
+    "shared",
+    ["mcpIntegrations", "mcpCapabilities", "secrets"],
+    readMcpIntegrations,
+  ),
   workspace: defineResource("workspace", ["workspaces"], ({ workspaces }, { organisationId, workspaceId }) =>
     workspaces.find({ organisationId, workspaceId: null }, { id: workspaceId ?? "" }),
   ),
   roles: defineResource("workspace", ["members"], readRoles),
   providers: defineResource("workspace", ["providers", "integrationWorkspaces"], readProviders),
   integrations: defineResource("workspace", ["integrations", "integrationModels", "secrets"], readIntegrations),
+  mcpIntegrations: defineResource("workspace", ["mcpIntegrations", "mcpCapabilities", "secrets"], readMcpIntegrations),
+  mcpServers: defineResource(
+    "workspace",
+    ["mcpServers", "mcpServerCapabilities", "mcpServerUsers", "mcpServerGuardrails", "mcpIntegrationWorkspaces"],
+    readMcpServers,
+  ),
   configs: defineResource("workspace", ["configs", "configVersions", "secrets"], readConfigs),
   prompts: defineResource("workspace", ["prompts", "promptVersions", "promptLabels", "labels"], readPrompts),
   partials: defineResource("workspace", ["partials", "partialVersions"], readPartials),
@@ -109,6 +123,7 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       references: Slices["references"],
     ) => joinProviders(providers, { shared, own }, references),
   );
+  const mcpServersOf = reuseLast(joinMcpServers);
   const guardrailsOf = reuseLast(joinGuardrails);
   return (slices) => {
     const { organisation, workspace, configs, prompts, partials, policies } = slices;
@@ -121,6 +136,12 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       partials,
       policies,
       providers: providersOf(slices.providers, slices.sharedIntegrations, slices.integrations, slices.references),
+      mcpServers: mcpServersOf(
+        slices.mcpServers,
+        slices.sharedMcpIntegrations,
+        slices.mcpIntegrations,
+        slices.references,
+      ),
       guardrails: guardrailsOf(slices.sharedGuardrails, slices.guardrails),
       defaultGuardrails: joinDefaultGuardrails(organisation, workspace, slices.exclusions),
       members: joinMembers(slices.users, slices.roles),

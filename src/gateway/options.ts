@@ -124,7 +124,7 @@ export interface GatewayOptions {
   serverMode?: ServerMode;
   /** Settings of the MCP gateway. */
   mcp?: Partial<McpSettings>;
-  /** Finds the MCP servers of workspaces. Default: it finds nothing. */
+  /** Finds the MCP servers of workspaces. Default: those of the control plane. */
   mcpServers?: McpServers;
   /** Numbers in [0, 1) for routing. */
   random?: () => number;

@@ -450,7 +450,7 @@ export async function createServices(
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     ...(await createSigned(options, parts)),
     mcp: await createMcp(options, parts),
-    mcpServers: options.mcpServers ?? { find: () => undefined },
+    mcpServers: options.mcpServers ?? identity.control.mcpServers,
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     providers,
     guardrails,

@@ -165,7 +165,8 @@ export async function relay(call: McpCall, isMisfit: Misfit): Promise<Reply | un
   const { context, message } = call;
   const isListening = message.method === "subscriptions/listen";
   const leave = isListening ? enterListening(call) : () => {};
-  const timeoutMs = isListening ? undefined : context.services.mcp.settings.requestTimeoutMs;
+  const { requestTimeoutMs } = context.services.mcp.settings;
+  const timeoutMs = isListening ? undefined : (call.server.settings.timeout_ms ?? requestTimeoutMs);
   const deadline = new Deadline(context.request, timeoutMs, context.services.timers);
   let isOpen = false;
   try {

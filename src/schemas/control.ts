@@ -149,7 +149,10 @@ export const SecretMappings = v.pipe(
     v.object({
       target_field: v.pipe(
         Text(255),
-        v.regex(/^(?:key|(?:configurations|model_config)\.[A-Za-z0-9_]+)$/, "must be key or configurations.<field>"),
+        v.regex(
+          /^(?:key|(?:configurations|model_config)\.[A-Za-z0-9_]+(?:\.[A-Za-z0-9_-]+)?)$/,
+          "must be key or configurations.<field>",
+        ),
       ),
       secret_reference_id: Reference,
       secret_key: v.nullish(Text(255)),

@@ -23,6 +23,7 @@ function crud(path: string, takes: Rule[1], families: readonly string[], paramet
 }
 
 const integrations = ["organisation_integrations", "workspace_integrations"];
+const mcpIntegrations = ["organisation_mcp_integrations", "workspace_mcp_integrations"];
 const stored = ["providers", "virtual_keys"];
 const keys = ["organisation_service_api_keys", "workspace_service_api_keys", "workspace_user_api_keys"];
 const ofKeys = (verb: string) => keys.map((family) => `${family}.${verb}`);
@@ -68,6 +69,8 @@ const rules: readonly Rule[] = [
   ["PUT /integrations/{slug}/workspaces", "admin", ...ofIntegrations("update")],
   ...crud("/providers", "any", stored, "{slug}"),
   ...crud("/virtual-keys", "any", stored, "{slug}"),
+  ...crud("/mcp-integrations", "any", mcpIntegrations, "{slug}"),
+  ...crud("/mcp-servers", "any", ["mcp_servers"], "{slug}"),
   ["GET /api-keys", "any", ...ofKeys("list")],
   ["POST /api-keys/organisation/service", "admin", "organisation_service_api_keys.create"],
   ["POST /api-keys/workspace/service", "any", "workspace_service_api_keys.create"],

@@ -67,6 +67,20 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     integration_id: `${marker}-integration`,
     workspace_id,
   });
+  const mcpIntegration = await post("/mcp-integrations", {
+    name: `${marker} tools`,
+    slug: `${marker}-tools`,
+    url: "https://tools.example.com/mcp",
+    auth_type: "none",
+    transport: "http",
+    workspace_id,
+  });
+  const mcpServer = await post("/mcp-servers", {
+    name: `${marker} server`,
+    slug: `${marker}-server`,
+    mcp_integration_id: mcpIntegration.id,
+    workspace_id,
+  });
   const key = await post("/api-keys/workspace/service", { name: `${marker} key`, workspace_id, scopes: ["logs.view"] });
   const collection = await post("/collections", { name: `${marker} collection`, workspace_id });
   const label = await post("/labels", { name: `${marker}-label`, workspace_id });
@@ -101,6 +115,8 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     config: names(config),
     integration: names(integration),
     provider: names(provider),
+    mcpIntegration: names(mcpIntegration),
+    mcpServer: names(mcpServer),
     key: [key.id],
     collection: names(collection),
     label: [label.id],
@@ -350,6 +366,23 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
   ],
   ["POST /providers", (name, own) => ({ name: "x", integration_id: name, workspace_id: own.workspaceId })],
   ["POST /providers", (name) => ({ name: "x", integration_id: "own1-integration", workspace_id: name })],
+  [
+    "POST /mcp-integrations",
+    (name) => ({ name: "x", url: "https://x.example.com", auth_type: "none", transport: "http", workspace_id: name }),
+  ],
+  [
+    "POST /mcp-integrations",
+    (name, own) => ({
+      name: "x",
+      url: "https://x.example.com",
+      auth_type: "headers",
+      transport: "http",
+      workspace_id: own.workspaceId,
+      secret_mappings: [{ target_field: "configurations.custom_headers", secret_reference_id: name }],
+    }),
+  ],
+  ["POST /mcp-servers", (name, own) => ({ name: "x", mcp_integration_id: name, workspace_id: own.workspaceId })],
+  ["POST /mcp-servers", (name) => ({ name: "x", mcp_integration_id: "own1-tools", workspace_id: name })],
   ["POST /virtual-keys", (name) => ({ name: "x", provider: "openai", key: "fake-secret-0000", workspace_id: name })],
   [
     "POST /prompts",

@@ -50,6 +50,7 @@ const words = (world: World) => [
   { id: "default.webhook", parameters: { webhookURL: "https://hooks.example.com/x?key=fake-secret-0000" } },
 ];
 const echo = { provider: "echo", ai_provider_id: "echo", key: "fake-echo-key-000000" };
+const tools = { url: "https://tools.example.com/mcp", auth_type: "headers", transport: "http" };
 const reference = {
   manager_type: "hashicorp_vault",
   secret_path: "secret/data/x",
@@ -95,6 +96,18 @@ const writes: readonly Write[] = [
     return make(world, "provider", "POST /providers", body, at);
   },
   (world) => alter(world, "provider", "/providers", () => ({ note: text(world) })),
+  (world, at) =>
+    make(world, "tools", "POST /mcp-integrations", { name: text(world), ...tools }, flip(world) ? at : undefined),
+  (world) =>
+    alter(world, "tools", "/mcp-integrations", () => ({
+      name: text(world),
+      configurations: { custom_headers: { authorization: `Bearer fake-${text(world)}-0000` } },
+    })),
+  (world, at) => {
+    const body = { name: text(world), mcp_integration_id: madeOf(world, "tools")?.name };
+    return make(world, "server", "POST /mcp-servers", body, at);
+  },
+  (world) => alter(world, "server", "/mcp-servers", () => ({ settings: { soft_429: flip(world) } })),
   (world, at) =>
     make(
       world,

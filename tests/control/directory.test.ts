@@ -39,6 +39,9 @@ before(async () => {
   await send("POST /integrations", { ...integration, slug: "lent" });
   own = await send("POST /integrations", { ...integration, slug: "own", workspace_id: first.workspaceId });
   person = crypto.randomUUID();
+  const tools = { name: "Tools", url: "https://tools.example.com/mcp", auth_type: "none", transport: "http" };
+  await send("POST /mcp-integrations", { ...tools, slug: "lent-tools" });
+  await send("POST /mcp-integrations", { ...tools, slug: "own-tools", workspace_id: first.workspaceId });
   const row = { id: person, organisationId, email: "person@example.com", role: "member", createdAt: 0 };
   await database.write([stores.users.insert({ organisationId, workspaceId: null }, row)]);
 });
@@ -54,6 +57,9 @@ async function openNode() {
 }
 
 const integrationTables = ["integration_models", "integrations", "secrets"];
+const mcpTables = ["mcp_capabilities", "mcp_integrations", "secrets"];
+const mcpServerTables =
+  "mcp_integration_workspaces mcp_server_capabilities mcp_server_guardrails mcp_server_users mcp_servers".split(" ");
 const guardrailTables = ["guardrail_versions", "guardrails", "secrets"];
 const check = { id: "default.contains", parameters: { operator: "any", words: ["x"] } };
 const guardrail = { name: "g", checks: [check], actions: { deny: false } };
@@ -88,6 +94,17 @@ const writes: readonly (readonly [string, () => Promise<unknown>, string[], stri
     "a model that is taken from its own integration",
     () => send(`DELETE /integrations/own/models?slugs=echo-2&workspace_id=${first.workspaceId}`),
     integrationTables,
+  ],
+  [
+    "an MCP server",
+    () => send("POST /mcp-servers", { ...at(), name: "s", mcp_integration_id: "own-tools" }),
+    mcpServerTables,
+  ],
+  ["its own MCP integration", () => send("PUT /mcp-integrations/own-tools", { ...at(), description: "n" }), mcpTables],
+  [
+    "an MCP integration of the organisation",
+    () => send("PUT /mcp-integrations/lent-tools", { description: "new" }),
+    mcpTables,
   ],
   ["its own guardrail", () => send("POST /guardrails", { ...at(), ...guardrail }), guardrailTables],
   [

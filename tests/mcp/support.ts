@@ -1,4 +1,6 @@
+import * as v from "valibot";
 import type { McpServer, McpServers } from "../../src/control/mcp/mcp-server.ts";
+import { McpServerSettings } from "../../src/schemas/mcp.ts";
 import { createTestGateway, type TestGateway, type TestGatewayOptions, workspaceKey } from "../support/gateway.ts";
 
 /** A server without anything switched off, at an address; with changes. */
@@ -17,8 +19,13 @@ export function mcpServer(url: string, changes: Partial<McpServer> = {}): McpSer
     configurations: {},
     forwardedHeaders: { mode: "allowlist", headers: [] },
     disabled: { tool: new Set(), prompt: new Set(), resource: new Set(), resource_template: new Set() },
+    settings: v.parse(McpServerSettings, {}),
+    capabilities: { tool: new Map(), prompt: new Map(), resource: new Map(), resource_template: new Map() },
+    guardrails: [],
+    credentialVersion: "",
     isOpenTo: () => true,
     openHeaders: async () => ({}),
+    openConfigurations: async () => ({}),
     ...changes,
   };
 }

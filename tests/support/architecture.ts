@@ -55,9 +55,10 @@ export const layering: Rule = (files) =>
 const folderOrders: Readonly<Record<string, readonly string[]>> = {
   inference:
     "facts target call stream adapt guard pipeline passthrough realtime files batches records ingest routes".split(" "),
-  admin: "core analytics log-exports guardrails integrations prompts policies api-keys users scim organisation".split(
-    " ",
-  ),
+  admin:
+    "core analytics log-exports guardrails integrations mcp prompts policies api-keys users scim organisation".split(
+      " ",
+    ),
   // every other folder is a provider's, which may build on another provider
   providers: "core auth shared openai-compatible".split(" "),
 };

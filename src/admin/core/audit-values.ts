@@ -96,6 +96,10 @@ function storeOf(resource: string, stores: ControlStores) {
       return stores.rateLimitPolicies;
     case "integrations":
       return stores.integrations;
+    case "mcp_integrations":
+      return stores.mcpIntegrations;
+    case "mcp_servers":
+      return stores.mcpServers;
     case "providers":
     case "virtual_keys":
       return stores.providers;

@@ -84,7 +84,7 @@ export function requireKnownProvider({ context: { services } }: AdminCall<unknow
  * @returns Undefined if absent, null for an empty list.
  * @throws {NotFoundError} AB02 for an unknown reference, or one the workspace may not use.
  */
-async function readMappings(
+export async function readMappings(
   { stores }: AdminCall<unknown>,
   { organisationId, workspaceId }: Tenant,
   mappings: SecretMappings | null | undefined,

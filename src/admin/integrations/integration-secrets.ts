@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { maskSecret } from "../../auth/api-key.ts";
 import type { Services } from "../../context.ts";
 import {
+  configurationGroups,
   configurationPrefix,
   fromPaths,
   integrationSecretKind,
@@ -73,7 +74,13 @@ export interface CredentialRules {
   paramOf?: (path: string) => string;
   /** Prefix of a path in the field of its secret. */
   prefix?: string;
+  /** Fields besides those of the form. Default `commonMembers`. */
+  common?: Readonly<Record<string, ConfigurationMember>>;
+  /** Groups whose members are headers. Default `custom_headers`. */
+  headerGroups?: ReadonlySet<string>;
 }
+
+const customHeaders: ReadonlySet<string> = new Set(["custom_headers"]);
 
 /** Most characters stored in clear. */
 const maxPlainLength = 65_536;
@@ -148,12 +155,12 @@ function checkValue(
   path: string,
   value: unknown,
   member: ConfigurationMember | undefined,
-  { services, paramOf = defaultParam }: CredentialRules,
+  { services, paramOf = defaultParam, headerGroups = customHeaders }: CredentialRules,
 ): { secret: boolean } {
-  const { group, name } = splitPath(path);
+  const { group = "", name } = splitPath(path);
   const param = paramOf(path);
   const { secretSettings } = services.contentRules;
-  if (group === "custom_headers") {
+  if (headerGroups.has(group)) {
     checkHeader(name, value, param, services);
     return { secret: isCredentialHeader(name, String(value), services) };
   }
@@ -183,23 +190,27 @@ function defaultParam(path: string): string {
 
 /** New values by path. Masks that were read and sent back are left out. */
 function readChanges(configurations: Readonly<Record<string, unknown>>, rules: CredentialRules): [string, unknown][] {
-  const { paramOf = defaultParam } = rules;
-  for (const group of ["custom_headers", "oauth"]) {
+  const { paramOf = defaultParam, headerGroups = customHeaders } = rules;
+  for (const group of configurationGroups) {
     const value = Object.hasOwn(configurations, group) ? configurations[group] : undefined;
     if (value !== undefined && value !== null && !isObject(value)) refuseField(paramOf(group), "must be an object");
   }
   return [...toPaths(configurations)].flatMap(([path, value]): [string, unknown][] => {
-    const { group, name } = splitPath(path);
+    const { group = "", name } = splitPath(path);
     if (name.startsWith("masked_")) return [];
-    const isKnown = group === "custom_headers" || memberOf(path, rules) !== undefined;
+    const isHeader = headerGroups.has(group);
+    const isKnown = isHeader || memberOf(path, rules) !== undefined;
     if (!isKnown && value !== null) refuseField(paramOf(path), `is not a setting of ${rules.owner}`);
-    return [[group === "custom_headers" ? path.toLowerCase() : path, value]];
+    return [[isHeader ? path.toLowerCase() : path, value]];
   });
 }
 
 /** What is known of a field; undefined for an unknown one. */
-function memberOf(path: string, { form }: Pick<CredentialRules, "form">): ConfigurationMember | undefined {
-  return [form.members, commonMembers].find((members) => Object.hasOwn(members, path))?.[path];
+function memberOf(
+  path: string,
+  { form, common = commonMembers }: Pick<CredentialRules, "common" | "form">,
+): ConfigurationMember | undefined {
+  return [form.members, common].find((members) => Object.hasOwn(members, path))?.[path];
 }
 
 /** The stored values while they are changed. */
@@ -244,7 +255,7 @@ export function changeCredentials(
   { key, configurations }: CredentialChanges,
   rules: CredentialRules,
 ): Credentials {
-  const { paramOf = defaultParam, prefix = configurationPrefix } = rules;
+  const { paramOf = defaultParam, prefix = configurationPrefix, headerGroups = customHeaders } = rules;
   const draft = openDraft(stored, prefix);
   if (key === null) draft.dropField("key");
   else if (key !== undefined) draft.keepSecret("key", key);
@@ -262,8 +273,10 @@ export function changeCredentials(
     else draft.keepSecret(`${prefix}${path}`, toText(value));
   }
   const { plain, masked, secrets, removed } = draft;
-  const headers = [...plain.keys(), ...masked.keys()].filter((path) => path.includes("custom_headers."));
-  if (headers.length > maxHeaders) refuseField(paramOf("custom_headers"), `must have at most ${maxHeaders} entries`);
+  for (const group of headerGroups) {
+    const headers = [...plain.keys(), ...masked.keys()].filter((path) => path.includes(`${group}.`));
+    if (headers.length > maxHeaders) refuseField(paramOf(group), `must have at most ${maxHeaders} entries`);
+  }
   const content = fromPaths(plain);
   if (JSON.stringify(content).length > maxPlainLength) {
     refuseField("configurations", `must have at most ${maxPlainLength} characters`);
@@ -286,7 +299,10 @@ function findMoved(
   };
   return [...new Set([...before.keys(), ...plain.keys()])]
     .filter((path) => shapes(path) && JSON.stringify(before.get(path)) !== JSON.stringify(plain.get(path)))
-    .map((path) => ({ param: paramOf(path), fields: path.startsWith("oauth.") ? `${prefix}oauth.` : "" }));
+    .map((path) => {
+      const { group } = splitPath(path);
+      return { param: paramOf(path), fields: group === undefined ? "" : `${prefix}${group}.` };
+    });
 }
 
 /**
@@ -302,7 +318,8 @@ export function requireSecretsWithAddress(
 ): void {
   const stored = parts.flatMap(({ masked, secrets }) => Object.keys(masked).filter((field) => !secrets.has(field)));
   for (const { param, fields } of parts.flatMap(({ moved }) => moved)) {
-    const left = [...stored, ...mapped].filter((field) => field.startsWith(fields));
+    // a group may be mapped as a whole
+    const left = [...stored, ...mapped].filter((field) => `${field}.`.startsWith(fields));
     if (left.length === 0) continue;
     refuseField(param, `cannot change alone: send again the secrets that go there: ${left.join(", ")}`);
   }
@@ -346,12 +363,11 @@ export function requireComplete(
 /** Statements that encrypt the secrets after a change. */
 export async function sealSecrets(
   { stores, context: { services }, now }: AdminCall<unknown>,
-  place: Tenant & { recordId: string },
+  place: Tenant & { recordId: string; kind?: string },
   changes: readonly Pick<Credentials, "secrets" | "removed">[],
 ): Promise<Statement[]> {
-  const { organisationId, workspaceId, recordId } = place;
+  const { organisationId, workspaceId, recordId, kind = integrationSecretKind } = place;
   const tenant = { organisationId, workspaceId };
-  const kind = integrationSecretKind;
   const texts = changes.flatMap(({ secrets }) => [...secrets]);
   const gone = [...new Set(changes.flatMap(({ secrets, removed }) => [...removed, ...secrets.keys()]))];
   const rows = await Promise.all(

@@ -64,14 +64,22 @@ async function shareIntegrations(
   { organisationId, workspaceId }: Tenant & { workspaceId: string },
 ): Promise<Statement[]> {
   const organisation = { organisationId, workspaceId: null };
-  const rows = await stores.integrations.all(organisation, { where: { workspaceId: null, status: "active" } });
-  return rows.flatMap(({ id, globalWorkspaceAccess }) => {
+  const where = { workspaceId: null, status: "active" };
+  const mcp = await stores.mcpIntegrations.all(organisation, { where });
+  const ofMcp = mcp.flatMap(({ id, globalWorkspaceAccess }) => {
+    if (toRecord(globalWorkspaceAccess).enabled !== true) return [];
+    const row = { organisationId, workspaceId, integrationId: id, enabled: true, createdAt: now };
+    return [stores.mcpIntegrationWorkspaces.insert(organisation, row)];
+  });
+  const rows = await stores.integrations.all(organisation, { where });
+  const ofModels = rows.flatMap(({ id, globalWorkspaceAccess }) => {
     const access = toRecord(globalWorkspaceAccess);
     if (access.enabled !== true) return [];
     const limits = { usageLimits: toJson(access.usage_limits ?? null), rateLimits: toJson(access.rate_limits ?? null) };
     const row = { organisationId, workspaceId, integrationId: id, enabled: true, ...limits };
     return [stores.integrationWorkspaces.insert(organisation, { ...row, createdAt: now, lastUpdatedAt: now })];
   });
+  return [...ofModels, ...ofMcp];
 }
 
 /** The first users of a new workspace; its creator is its admin. */
@@ -170,7 +178,10 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
 }
 
 /** Kinds of record that prevent deleting a workspace, in the order they can be removed in. */
-const dependents = ["providers", "integrations", "configs", "guardrails", "prompts", "partials"] as const;
+const dependents = [
+  ...(["mcpServers", "mcpIntegrations", "providers", "integrations", "configs"] as const),
+  ...(["guardrails", "prompts", "partials"] as const),
+];
 /** Kinds of record that are deleted with their workspace. */
 const companions = ["collections", "labels", "usageLimitPolicies", "rateLimitPolicies"] as const;
 
@@ -193,6 +204,7 @@ async function refuseDependents({ stores }: AdminCall<unknown>, tenant: Tenant):
  */
 async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenant & { workspaceId: string }) {
   const integrations = await stores.integrations.all(tenant);
+  const mcpIntegrations = await stores.mcpIntegrations.all(tenant);
   const { workspaceId } = tenant;
   return [
     ...[...dependents, ...companions].map((name) => stores[name].remove(tenant, {})),
@@ -200,11 +212,16 @@ async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenan
       { ...tenant, workspaceId: null },
       { kind: "integrations", recordId: integrations.map(({ id }) => id) },
     ),
+    stores.secrets.remove(
+      { ...tenant, workspaceId: null },
+      { kind: "mcp_integrations", recordId: mcpIntegrations.map(({ id }) => id) },
+    ),
     // file keys and batch headers among them
     stores.secrets.remove(tenant, {}),
     stores.gatewayBatches.remove(tenant, {}),
     stores.logExports.remove(tenant, {}),
     stores.integrationWorkspaces.remove(tenant, {}),
+    stores.mcpIntegrationWorkspaces.remove(tenant, {}),
     stores.members.remove(tenant, {}),
     stores.exclusions.remove(tenant, {}),
     stores.scimMappings.update(tenant, {}, { status: "archived", lastUpdatedAt: now }),

@@ -1,5 +1,28 @@
+import type { McpServerSettings } from "../../schemas/mcp.ts";
+
 /** Kinds of what a tool server offers. */
 export type CapabilityKind = "tool" | "prompt" | "resource" | "resource_template";
+
+/** A tool, prompt, resource or template of an integration, as the last sync found it. */
+export interface McpCapability {
+  /** Id of its record: guardrail mappings name it. */
+  readonly id: string;
+  /** What the upstream server last sent; null before it was seen. */
+  readonly definition: Readonly<Record<string, unknown>> | null;
+  /** The definition that was approved; null for one that nobody approved. */
+  readonly approved: Readonly<Record<string, unknown>> | null;
+}
+
+/** Capabilities by kind and by name: a tool's or prompt's name, a URI, or a template of URIs. */
+export type McpCapabilities = Readonly<Record<CapabilityKind, ReadonlyMap<string, McpCapability>>>;
+
+/** A guardrail that runs on calls of a server. */
+export interface McpGuardrail {
+  readonly guardrailId: string;
+  readonly runsOn: ReadonlySet<"input" | "output">;
+  /** Ids of capabilities; empty for all. */
+  readonly capabilityIds: ReadonlySet<string>;
+}
 
 /** What an organisation or a workspace switched off, by kind. Resources are named by URI, templates by URI template. */
 export type DisabledCapabilities = Readonly<Record<CapabilityKind, ReadonlySet<string>>>;
@@ -32,8 +55,15 @@ export interface McpServer {
   readonly disabled: DisabledCapabilities;
   /** Whether a user may use the server; keys of services may use every server of their workspace. */
   isOpenTo(userId: string | null): boolean;
+  readonly settings: McpServerSettings;
+  readonly capabilities: McpCapabilities;
+  readonly guardrails: readonly McpGuardrail[];
+  /** Changes with every secret of the integration. */
+  readonly credentialVersion: string;
   /** Headers that the integration adds: its own and those of its authentication, opened. */
   openHeaders(): Promise<Readonly<Record<string, string>>>;
+  /** `configurations` with its secrets. Held in memory only. */
+  openConfigurations(): Promise<Readonly<Record<string, unknown>>>;
 }
 
 /** Finds the tool servers of workspaces. Synchronous where the workspace is in memory. */

@@ -139,8 +139,9 @@ const digests = new WeakMap<McpServer, Promise<string>>();
 export function configDigestOf(server: McpServer): Promise<string> {
   const known = digests.get(server);
   if (known) return known;
-  const { url, transport, authType, configurations } = server;
-  const text = new TextEncoder().encode(JSON.stringify([url, transport, authType, configurations]));
+  const { url, transport, authType, configurations, credentialVersion } = server;
+  const parts = [url, transport, authType, configurations, credentialVersion];
+  const text = new TextEncoder().encode(JSON.stringify(parts));
   const digest = crypto.subtle.digest("SHA-256", text).then((bytes) => toBase64Url(new Uint8Array(bytes)));
   digests.set(server, digest);
   return digest;

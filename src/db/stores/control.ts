@@ -8,6 +8,15 @@ import { gatewayFiles } from "../tables/files.ts";
 import { guardrails, guardrailVersions } from "../tables/guardrails.ts";
 import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
 import { logExports } from "../tables/log-exports.ts";
+import {
+  mcpCapabilities,
+  mcpIntegrations,
+  mcpIntegrationWorkspaces,
+  mcpServerCapabilities,
+  mcpServerGuardrails,
+  mcpServers,
+  mcpServerUsers,
+} from "../tables/mcp.ts";
 import { rateLimitPolicies, usageLimitPolicies } from "../tables/policies.ts";
 import {
   collections,
@@ -99,6 +108,13 @@ export function createControlStores(database: Database) {
     integrationModels: createTenantStore(database, integrationModels),
     integrationWorkspaces: createTenantStore(database, integrationWorkspaces),
     providers: createTenantStore(database, providers),
+    mcpIntegrations: createTenantStore(database, mcpIntegrations),
+    mcpIntegrationWorkspaces: createTenantStore(database, mcpIntegrationWorkspaces),
+    mcpCapabilities: createTenantStore(database, mcpCapabilities),
+    mcpServers: createTenantStore(database, mcpServers),
+    mcpServerCapabilities: createTenantStore(database, mcpServerCapabilities),
+    mcpServerUsers: createTenantStore(database, mcpServerUsers),
+    mcpServerGuardrails: createTenantStore(database, mcpServerGuardrails),
     secrets: createTenantStore(database, secrets, { kind: "kind" }),
     secretReferences: createTenantStore(database, secretReferences),
     deployments: createTenantStore(database, deployments),

@@ -1,0 +1,193 @@
+import { mcpSecretKind } from "../../control/mcp/mcp-library.ts";
+import type { Statement } from "../../db/client.ts";
+import type { JsonValue } from "../../db/tables/columns.ts";
+import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import { requireScopes } from "../../endpoint/role.ts";
+import { AddressRefusedError } from "../../lib/address.ts";
+import type { CreateMcpIntegration, UpdateMcpIntegration } from "../../schemas/mcp.ts";
+import { mcpIntegrationForm } from "../../schemas/mcp-integration-members.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { isSecretName } from "../core/hide-secrets.ts";
+import { toJson } from "../core/json-column.ts";
+import { readTenant, refuseField, requireFound } from "../core/request.ts";
+import {
+  type Level,
+  levelOf,
+  mappedFields,
+  namedWorkspace,
+  readMappings,
+} from "../integrations/integration-records.ts";
+import {
+  type CredentialRules,
+  type Credentials,
+  changeCredentials,
+  requireSecretsWithAddress,
+  sealSecrets,
+} from "../integrations/integration-secrets.ts";
+
+/** Groups of `configurations` whose members are headers. */
+const headerGroups: ReadonlySet<string> = new Set(["custom_headers", "passthrough_headers"]);
+
+/** The scope for a verb on MCP integrations of a level. */
+export function mcpScopeOf(level: Level, verb: string): string {
+  return `${level}_mcp_integrations.${verb}`;
+}
+
+/** The tenant of an integration's rows. */
+function tenantOf({ organisationId, workspaceId }: Tenant): Tenant {
+  return { organisationId, workspaceId };
+}
+
+/** The organisation that a row belongs to. */
+export function organisationOf({ organisationId }: { organisationId: string }): Tenant {
+  return { organisationId, workspaceId: null };
+}
+
+/** Whether a workspace may use an MCP integration: its own, or one the organisation shares with it. */
+export async function mayUseMcp(
+  { stores }: AdminCall<unknown>,
+  tenant: Tenant,
+  row: McpIntegrationRow,
+): Promise<boolean> {
+  if (row.workspaceId !== null) return row.workspaceId === tenant.workspaceId;
+  const access = await stores.mcpIntegrationWorkspaces.find(tenant, { integrationId: row.id, enabled: true });
+  return access !== undefined;
+}
+
+/**
+ * The MCP integration a path names.
+ *
+ * @throws {NotFoundError} AB08 for an unknown or foreign one, or one not shared with the caller's workspace.
+ * @throws {PermissionError} AB03 if the key lacks the scope for its level.
+ */
+export async function findMcpIntegration(call: AdminCall<unknown>, verb: string): Promise<McpIntegrationRow> {
+  const tenant = await readTenant(call, namedWorkspace(call));
+  const found = await call.stores.mcpIntegrations.get(tenant, call.params.slug ?? "", { includeOrganisation: true });
+  const isSeen = found !== undefined && (tenant.workspaceId === null || (await mayUseMcp(call, tenant, found)));
+  const row = requireFound(isSeen ? found : undefined, "MCP integration");
+  await requireScopes(call.context, [mcpScopeOf(levelOf(row), verb)]);
+  return row;
+}
+
+/** What settings of an MCP integration are validated against. */
+function toRules({ context: { services } }: AdminCall<unknown>): CredentialRules {
+  return { services, form: mcpIntegrationForm, owner: "MCP integrations", common: {}, headerGroups };
+}
+
+/** @throws {InvalidRequestError} AB01 for an address that may not be called, or that holds a secret. */
+function checkUrl(url: string, { context: { services } }: AdminCall<unknown>): void {
+  try {
+    services.addressGuard.checkUrl(url);
+  } catch (error) {
+    if (!(error instanceof AddressRefusedError)) throw error;
+    refuseField("url", error.reason);
+  }
+  const names = [...new URL(url).searchParams.keys()];
+  const holdsSecret =
+    services.redactor.text(url) !== url ||
+    names.some((name) => isSecretName(name, services.contentRules.secretSettings));
+  if (holdsSecret) refuseField("url", "must not hold a secret: use configurations.custom_headers");
+}
+
+/** @throws {InvalidRequestError} AB01 for headers of the protocol, which the gateway writes itself. */
+function refuseProtocolHeaders({ configurations, masked }: Credentials): void {
+  const fields = [...headerGroups].flatMap((group) => {
+    const value = Object.entries(Object(configurations)).find(([name]) => name === group)?.[1];
+    return Object.keys(Object(value)).map((name) => `configurations.${group}.${name}`);
+  });
+  for (const field of [...fields, ...Object.keys(masked)]) {
+    if (/^configurations\.(?:custom|passthrough)_headers\.mcp-/.test(field)) {
+      refuseField(field, "is a header of the protocol, which the gateway sends itself");
+    }
+  }
+}
+
+/** @throws {InvalidRequestError} AB01 for a mapping to a field that integrations do not have. */
+function checkMappings(mappings: unknown): void {
+  for (const field of mappedFields(mappings)) {
+    const path = field.replace(/^configurations\./, "");
+    const [group = ""] = path.split(".");
+    const members = Object.keys(mcpIntegrationForm.members);
+    const isKnown =
+      path !== field &&
+      (headerGroups.has(group) || members.includes(path) || members.some((one) => one.startsWith(`${path}.`)));
+    if (!isKnown) refuseField("secret_mappings", `${field} is not a field of MCP integrations`);
+  }
+}
+
+/** A new MCP integration and the statements that write it. */
+export async function createMcpIntegrationRows(
+  call: AdminCall<CreateMcpIntegration>,
+  tenant: Tenant,
+  slug: string,
+): Promise<{ id: string; statements: Statement[] }> {
+  const { body, stores, now, actor } = call;
+  checkUrl(body.url, call);
+  const mappings = (await readMappings(call, tenant, body.secret_mappings)) ?? null;
+  checkMappings(mappings);
+  const credentials = changeCredentials(undefined, { configurations: body.configurations }, toRules(call));
+  refuseProtocolHeaders(credentials);
+  const id = crypto.randomUUID();
+  const row = {
+    id,
+    ...tenantOf(tenant),
+    slug,
+    name: body.name,
+    description: body.description ?? null,
+    ownerId: actor,
+    status: "active",
+    url: body.url,
+    transport: body.transport,
+    authType: body.auth_type,
+    configurations: credentials.configurations,
+    masked: credentials.masked,
+    secretMappings: toJson(mappings),
+    createdAt: now,
+  };
+  const place = { ...tenantOf(tenant), recordId: id, kind: mcpSecretKind };
+  const sealed = await sealSecrets(call, place, [credentials]);
+  return { id, statements: [stores.mcpIntegrations.insert(tenantOf(tenant), row), ...sealed] };
+}
+
+/** Statements that change an MCP integration. */
+export async function updateMcpIntegrationRows(
+  call: AdminCall<UpdateMcpIntegration>,
+  row: McpIntegrationRow,
+): Promise<Statement[]> {
+  const { body, stores, now } = call;
+  const mappings = await readMappings(call, row, body.secret_mappings);
+  if (mappings) checkMappings(mappings);
+  const credentials = changeCredentials(row, { configurations: body.configurations }, toRules(call));
+  refuseProtocolHeaders(credentials);
+  const isMoved = body.url !== undefined && body.url !== row.url;
+  if (isMoved) checkUrl(body.url ?? "", call);
+  const moved = isMoved ? [{ ...credentials, moved: [{ param: "url", fields: "" }] }] : [];
+  const mapped = mappings === undefined ? mappedFields(row.secretMappings) : undefined;
+  requireSecretsWithAddress([...moved, credentials], mapped);
+  const optional = (value: unknown): JsonValue | undefined => (value === undefined ? undefined : toJson(value));
+  const changes = {
+    name: body.name,
+    description: body.description,
+    url: body.url,
+    transport: body.transport,
+    authType: body.auth_type,
+    secretMappings: optional(mappings),
+    configurations: credentials.configurations,
+    masked: credentials.masked,
+    lastUpdatedAt: now,
+  };
+  const place = { ...tenantOf(row), recordId: row.id, kind: mcpSecretKind };
+  const sealed = await sealSecrets(call, place, [credentials]);
+  const { id, workspaceId } = row;
+  return [stores.mcpIntegrations.update(tenantOf(row), { id, workspaceId }, changes), ...sealed];
+}
+
+/** Statements that remove an MCP integration with its secrets; its other records are removed with the row. */
+export function removeMcpIntegrationRows({ stores }: AdminCall<unknown>, row: McpIntegrationRow): Statement[] {
+  const { id, workspaceId } = row;
+  return [
+    stores.secrets.remove(tenantOf(row), { workspaceId, kind: mcpSecretKind, recordId: id }),
+    stores.mcpIntegrations.remove(tenantOf(row), { id, workspaceId }),
+  ];
+}

@@ -1,0 +1,122 @@
+import type { ControlStores } from "../../db/stores/control.ts";
+import type {
+  McpCapabilityRow,
+  McpIntegrationRow,
+  McpServerCapabilityRow,
+  McpServerGuardrailRow,
+  McpServerRow,
+} from "../../db/tables/mcp.ts";
+import type { SecretRow } from "../../db/tables/secrets.ts";
+import { readTogether, type Tenant } from "../../db/tenant-store.ts";
+import { groupBy } from "../../lib/records.ts";
+import type { StoredReference } from "../provider-library.ts";
+import { mayUseReference } from "../secret-managers/open.ts";
+
+/** `kind` of the rows in `secrets` with the secrets of an MCP integration. */
+export const mcpSecretKind = "mcp_integrations";
+
+/** An MCP integration with what belongs to it. */
+interface StoredMcpIntegration {
+  readonly row: McpIntegrationRow;
+  readonly capabilities: readonly McpCapabilityRow[];
+  readonly secrets: readonly SecretRow[];
+}
+
+/** An MCP server with all it needs to be called. */
+export interface StoredMcpServer {
+  readonly row: McpServerRow;
+  /** Undefined for a server that joins others. */
+  readonly integration: StoredMcpIntegration | undefined;
+  /** Whether the workspace may use the integration. */
+  readonly hasAccess: boolean;
+  /** What the workspace switched on or off. */
+  readonly switches: readonly McpServerCapabilityRow[];
+  /** Users with a separate entry, and whether they may use it. */
+  readonly users: ReadonlyMap<string, boolean>;
+  readonly guardrails: readonly McpServerGuardrailRow[];
+  /** References its secrets come from, where it has any. */
+  readonly references: readonly StoredReference[];
+}
+
+/** MCP integrations by id. */
+type McpIntegrations = ReadonlyMap<string, StoredMcpIntegration>;
+
+/** MCP servers of a workspace, and the ids of the organisation's integrations that it may use. */
+interface McpServerRows {
+  readonly servers: readonly Omit<StoredMcpServer, "hasAccess" | "integration" | "references">[];
+  readonly open: ReadonlySet<string>;
+}
+
+/** Reads the MCP integrations of one workspace or, without one, those of the organisation itself. */
+export async function readMcpIntegrations(
+  { mcpIntegrations, mcpCapabilities, secrets }: Pick<ControlStores, "mcpIntegrations" | "mcpCapabilities" | "secrets">,
+  { organisationId, workspaceId }: Tenant,
+): Promise<McpIntegrations> {
+  const organisation = { organisationId, workspaceId: null };
+  const ids = mcpIntegrations.values(organisation, "id", { workspaceId });
+  const [rows, capabilities, sealed] = await readTogether([
+    mcpIntegrations.query(organisation, { where: { workspaceId } }),
+    mcpCapabilities.query(organisation, { where: { integrationId: ids } }),
+    secrets.query(organisation, { where: { kind: mcpSecretKind, recordId: ids } }),
+  ]);
+  const capabilitiesOf = groupBy(capabilities, ({ integrationId }) => integrationId);
+  const secretsOf = groupBy(sealed, ({ recordId }) => recordId);
+  const stored = rows.map((row): [string, StoredMcpIntegration] => [
+    row.id,
+    { row, capabilities: capabilitiesOf.get(row.id) ?? [], secrets: secretsOf.get(row.id) ?? [] },
+  ]);
+  return new Map(stored);
+}
+
+/** Stores that `readMcpServers` reads. */
+type ServerStores = Pick<
+  ControlStores,
+  "mcpIntegrationWorkspaces" | "mcpServerCapabilities" | "mcpServerGuardrails" | "mcpServers" | "mcpServerUsers"
+>;
+
+/** Reads the MCP servers of a workspace. */
+export async function readMcpServers(stores: ServerStores, tenant: Tenant): Promise<McpServerRows> {
+  const [rows, switches, users, guardrails, accesses] = await readTogether([
+    stores.mcpServers.query(tenant),
+    stores.mcpServerCapabilities.query(tenant),
+    stores.mcpServerUsers.query(tenant),
+    stores.mcpServerGuardrails.query(tenant),
+    stores.mcpIntegrationWorkspaces.query(tenant, { where: { enabled: true } }),
+  ]);
+  const switchesOf = groupBy(switches, ({ serverId }) => serverId);
+  const usersOf = groupBy(users, ({ serverId }) => serverId);
+  const guardrailsOf = groupBy(guardrails, ({ serverId }) => serverId);
+  const servers = rows.map((row) => ({
+    row,
+    switches: switchesOf.get(row.id) ?? [],
+    users: new Map((usersOf.get(row.id) ?? []).map(({ userId, enabled }) => [userId, enabled])),
+    guardrails: guardrailsOf.get(row.id) ?? [],
+  }));
+  return { servers, open: new Set(accesses.map(({ integrationId }) => integrationId)) };
+}
+
+/** MCP servers with their integrations, by slug; one whose integration the workspace cannot have is left out. */
+export function joinMcpServers(
+  { servers, open }: McpServerRows,
+  shared: McpIntegrations,
+  own: McpIntegrations,
+  references: readonly StoredReference[],
+): ReadonlyMap<string, StoredMcpServer> {
+  const joined = servers.flatMap((server): StoredMcpServer[] => {
+    const { row } = server;
+    const id = row.integrationId;
+    if (id === null) return [{ ...server, integration: undefined, hasAccess: true, references: [] }];
+    const integration = own.get(id) ?? shared.get(id);
+    if (!integration) return [];
+    const mapped = integration.row.secretMappings === null ? [] : references;
+    return [
+      {
+        ...server,
+        integration,
+        hasAccess: own.has(id) || open.has(id),
+        references: mapped.filter((reference) => mayUseReference(reference.row, row.workspaceId)),
+      },
+    ];
+  });
+  return new Map(joined.map((server) => [server.row.slug, server]));
+}
