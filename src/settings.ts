@@ -1,12 +1,12 @@
 import { requireBootstrapKey } from "./auth/api-key.ts";
 import { mayHoldScope, normaliseScope } from "./auth/scopes.ts";
 import { readConcurrencyLimits } from "./context/concurrency.ts";
-import type { S3Settings } from "./control/files/pieces.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
 import { createClientAddress } from "./lib/client-address.ts";
 import { containerAddress } from "./providers/auth/aws-machine.ts";
 import { mcp } from "./settings/mcp.ts";
 import { metrics } from "./settings/metrics.ts";
+import { fileStore, logStore } from "./settings/object-stores.ts";
 import { type Environment, flag, flagOn, integer, list, text } from "./settings/read.ts";
 import { tracing } from "./settings/tracing.ts";
 
@@ -108,27 +108,6 @@ function concurrency(environment: Environment): NonNullable<GatewayOptions["conc
   return limits;
 }
 
-/** The S3 store for files; all of its settings or none. */
-function s3(environment: Environment): S3Settings | undefined {
-  const read = (name: string) => text(environment, `FILES_S3_${name}`);
-  const endpoint = read("ENDPOINT");
-  const needed = ["BUCKET", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY"] as const;
-  if (endpoint === undefined) return undefined;
-  const [bucket, accessKeyId, secretAccessKey] = needed.map(read);
-  if (!/^https?:\/\/[^/?#]+\/?$/.test(endpoint)) {
-    throw new TypeError(
-      "Cannot use FILES_S3_ENDPOINT: it must be an address such as https://s3.example.com, without a path",
-    );
-  }
-  if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
-    const missing = needed.filter((name) => read(name) === undefined).map((name) => `FILES_S3_${name}`);
-    throw new TypeError(`Cannot use FILES_S3_ENDPOINT: ${missing.join(", ")} must be set too`);
-  }
-  const prefix = read("PREFIX");
-  const region = read("REGION") ?? "us-east-1";
-  return { endpoint, region, bucket, accessKeyId, secretAccessKey, ...(prefix !== undefined && { prefix }) };
-}
-
 /** The server of Redis that all processes share. Its password is in the address, which no message shows. */
 function redis(environment: Environment): GatewayOptions["redis"] {
   const timeoutMs = integer(environment, "REDIS_TIMEOUT_MS", { min: 10, max: 10_000 });
@@ -144,7 +123,7 @@ function redis(environment: Environment): GatewayOptions["redis"] {
 function files(environment: Environment): NonNullable<GatewayOptions["files"]> {
   const file = integer(environment, "MAX_FILE_SIZE_IN_MB", { min: 1, max: 102_400 });
   const workspace = integer(environment, "MAX_WORKSPACE_FILES_IN_MB", { min: 1, max: 10_240_000 });
-  const store = s3(environment);
+  const store = fileStore(environment);
   return {
     ...(file !== undefined && { fileBytes: file * megabyte }),
     ...(workspace !== undefined && { workspaceBytes: workspace * megabyte }),
@@ -330,6 +309,7 @@ export function readSettings(environment: Environment): Settings {
   const mailed = mail(environment);
   const traced = tracing(environment);
   const hostname = text(environment, "HOST") ?? "127.0.0.1";
+  const contents = logStore(environment);
   return {
     hostname,
     mcpPort: integer(environment, "MCP_PORT", { min: 0, max: 65_535 }) ?? 8788,
@@ -351,6 +331,7 @@ export function readSettings(environment: Environment): Settings {
       ...(retention !== undefined && { logRetentionDays: retention }),
       ...(bodies !== undefined && { logBodyRetentionDays: bodies }),
       ...(rollups !== undefined && { rollupRetentionDays: rollups }),
+      ...(contents && { logObjects: contents }),
       ...(responses !== undefined && { responseRetentionDays: responses }),
       ...(failures !== undefined && { authFailuresPerMinute: failures }),
       bootstrap: bootstrap(environment),

@@ -148,6 +148,7 @@ export async function toDetail(stored: StoredLog, { late, redactor, view, prefix
     metrics: toMetrics(row, view),
     log_format: "v1",
   };
+  if (stored.isAway) detail.contents_unavailable = true;
   if (final)
     detail.finalUntransformedRequest = { url: row.path, method: row.method, ...(await toSide(final, redactor)) };
   if (sent) detail.transformedRequest = { ...target, ...(await toSide(sent, redactor)) };

@@ -92,7 +92,7 @@ async function readLog(context: CallerContext): Promise<Reply> {
   const { workspace_id: workspaceId } = details;
   const view = workspaceId === null ? undefined : await services.control.directory.workspace({ ...scope, workspaceId });
   const parts = { late, redactor: services.redactor, view, prefixes: services.headerPrefixes };
-  const detail = await toDetail(content ? stored : { ...stored, content: null }, parts);
+  const detail = await toDetail(content ? stored : { details, content: null }, parts);
   return jsonReply(withoutDenied(content ? detail : withoutContents(detail), denied));
 }
 

@@ -1,10 +1,10 @@
 import type { ConcurrencyLimits } from "../context/concurrency.ts";
 import type { Limits } from "../context.ts";
 import type { AlertSettings } from "../control/alerts/parts.ts";
-import type { S3Settings } from "../control/files/pieces.ts";
 import type { FileLimits } from "../control/files/storage.ts";
 import type { McpServers } from "../control/mcp/mcp-server.ts";
 import type { McpSettings } from "../control/mcp/mcp-state.ts";
+import type { S3Settings } from "../control/object-store.ts";
 import type { TokenSettings } from "../control/tokens.ts";
 import type { DatabaseLocation } from "../db/client.ts";
 import type { TextCodec } from "../db/stores/logs.ts";
@@ -66,7 +66,7 @@ export interface GatewayOptions {
     location: DatabaseLocation,
     redaction: RedactionSettings,
     telemetry: TelemetrySettings,
-    spill?: LogSpillOptions,
+    places?: LogPlaces,
   ) => LogWriter & Partial<TailReader>;
   /** Counts tokens off the request loop. Default: on it, where the first count holds it for 200 to 500 milliseconds. */
   countTokens?: TokenCounter;
@@ -98,6 +98,8 @@ export interface GatewayOptions {
   rollupRetentionDays?: number;
   /** Where log rows wait while the database is away. Only with `createLogWriter`. Absent: in memory. */
   logSpill?: LogSpillOptions;
+  /** An S3-compatible store, to which headers and bodies of log rows are moved. Absent: they stay in the database. */
+  logObjects?: S3Settings;
   /** Longest time a log row waits for others, in milliseconds. Default 250. */
   logFlushMs?: number;
   /** Most followers of the log. */
@@ -136,6 +138,13 @@ export interface GatewayOptions {
   warn?: (message: string, error?: unknown) => void;
   /** Called with important log lines; by default written to the console. */
   log?: (line: string) => void;
+}
+
+/** Where parts of the log are besides the database. */
+export interface LogPlaces {
+  spill?: LogSpillOptions;
+  /** The object store for headers and bodies. */
+  objects?: S3Settings;
 }
 
 /** A file in which log rows wait while the database is away. */

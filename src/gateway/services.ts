@@ -18,6 +18,7 @@ import {
   UnspokenEras,
 } from "../control/mcp/mcp-state.ts";
 import { createMcpSessions } from "../control/mcp/sessions.ts";
+import { createObjectStore } from "../control/object-store.ts";
 import { sealStored } from "../control/seal-stored.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
 import { createTokens } from "../control/tokens.ts";
@@ -117,6 +118,9 @@ function redactionOf(
   };
 }
 
+/** Longest time a request for a log row waits for the object store. */
+const contentTimeoutMs = 15_000;
+
 /** Most bytes of the log's index that stay in memory. */
 const indexCacheBytes = 64 * 2 ** 20;
 
@@ -134,12 +138,17 @@ function createWriter(
   if (options.createLogWriter && url !== ":memory:") {
     const authToken = options.databaseAuthToken;
     const location = authToken === undefined ? { url } : { url, authToken };
-    return options.createLogWriter(location, redaction, settings, options.logSpill);
+    const { logSpill: spill, logObjects: objects } = options;
+    return options.createLogWriter(location, redaction, settings, {
+      ...(spill && { spill }),
+      ...(objects && { objects }),
+    });
   }
   const telemetry = createLogTelemetry(settings, { outbound, warn: warnOf(options) });
   const store: Parameters<typeof createLogWriter>[0] = {
     purge: log.purge,
     index: log.index,
+    offload: log.offload,
     metrics: async () => telemetry.toText(),
     async append(batches) {
       await log.append(batches);
@@ -159,11 +168,13 @@ function createLog(
   parts: ServiceParts,
   { providers, createId, outbound }: { providers: ProviderRegistry; createId(): string; outbound: Outbound },
 ) {
-  const logStore = createLogStore(parts.database, options.logCodec);
+  const objects =
+    options.logObjects && createObjectStore(options.logObjects, { outbound, clock: parts.clock }, contentTimeoutMs);
+  const logStore = createLogStore(parts.database, options.logCodec, objects);
   const redaction = redactionOf(options, parts, providers);
   const redactor = createRedactor({ ...redaction, mac: (options.createMac ?? webMac)(redaction.key) });
   const logSegments = createLogSegmentStore(parts.database);
-  const log = createIndexedLog(logStore, createIndexStores(parts.database), parts.clock.now);
+  const log = createIndexedLog(logStore, createIndexStores(parts.database), parts.clock.now, objects);
   const writer = createWriter(options, log, { redaction, redactor, outbound });
   const stateMac = (options.createMac ?? webMac)(parts.installation.keys.state);
   const tailStore = createLogTailStore(parts.database);
@@ -303,7 +314,7 @@ function createOwnStore(
     stores: control.stores,
     vault: control.vault,
     limits: { ...defaultFileLimits, ...limits },
-    pieces: s3 && createS3Pieces(s3, { outbound, clock }),
+    pieces: s3 && createS3Pieces(createObjectStore(s3, { outbound, clock })),
   });
   return { files, batches: createBatchWork(createBatchStore(database)) };
 }

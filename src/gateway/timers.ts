@@ -11,28 +11,40 @@ const purgeEveryMs = 60_000;
 const purgeRows = 1_000;
 /** Between two steps of removing log rows: other writes come in between. */
 const purgePauseMs = 5;
-/** How often it is looked whether rows can be indexed. */
+/** How often it is looked whether rows can be indexed, and whether contents can be moved to the object store. */
 const indexEveryMs = 1_000;
+const offloadEveryMs = 5_000;
 
-/** Looks regularly whether rows can be indexed; after a burst goes on as fast as it can. The result stops it. */
-function startIndexing(writer: LogWriter, warn: (message: string, error: unknown) => void): () => void {
+/** Work in steps that is due again and again. */
+interface SteppedWork {
+  /** Takes one step; returns whether there may be more to do. */
+  step(): Promise<boolean>;
+  everyMs: number;
+  /** Called with the first of several failures in a row. */
+  warn(error: unknown): void;
+}
+
+/** Takes steps regularly; as long as there is more to do, as fast as it can. The result stops it. */
+function startSteps({ step, everyMs, warn }: SteppedWork): () => void {
   let [isRunning, isStopped, isFailing] = [false, false, false];
-  const indexAll = async () => {
-    while (!isStopped && (await writer.index()));
-    isFailing = false;
+  const work = async () => {
+    let isIdle = true;
+    while (!isStopped && (await step())) isIdle = false;
+    // a step that does nothing may only be waiting after a failure
+    if (!isIdle) isFailing = false;
   };
   const timer = setInterval(() => {
     if (isRunning) return;
     isRunning = true;
-    indexAll()
+    work()
       .catch((error) => {
-        if (!isFailing) warn("Cannot index log rows: lists become slower", error);
+        if (!isFailing) warn(error);
         isFailing = true;
       })
       .finally(() => {
         isRunning = false;
       });
-  }, indexEveryMs);
+  }, everyMs);
   return () => {
     isStopped = true;
     clearInterval(timer);
@@ -89,7 +101,22 @@ export function startTimers(
     for (const stream of [...services.streams]) stream.tick(now);
   }, 1_000);
   const retention = startRetention({ services, writer }, options);
-  const stopIndexing = startIndexing(writer, warn);
+  const { offload } = writer;
+  const stops = [
+    startSteps({
+      step: () => writer.index(),
+      everyMs: indexEveryMs,
+      warn: (error) => warn("Cannot index log rows: lists become slower", error),
+    }),
+    offload
+      ? startSteps({
+          step: offload,
+          everyMs: offloadEveryMs,
+          warn: (error) =>
+            warn("Cannot move contents of the log to the object store: they stay in the database", error),
+        })
+      : () => {},
+  ];
   const purge = setInterval(() => {
     retention.run().catch((error) => warn("Cannot remove old log rows", error));
     services.limitCounters
@@ -118,7 +145,7 @@ export function startTimers(
   return () => {
     stopHeadLog();
     clearInterval(everySecond);
-    stopIndexing();
+    for (const stop of stops) stop();
     retention.stop();
     clearInterval(purge);
     clearInterval(follow);

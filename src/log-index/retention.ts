@@ -27,9 +27,10 @@ export class LogRetention {
     // first: where much is unused, to give back a page takes long
     if (await this.#store.shrink()) return true;
     if ((await this.#store.removeContents(times.contents)) > 0) return true;
+    if (await this.#store.removeObject(times.contents, this.#now())) return true;
     // makes one segment, which is all that is waiting or changed, or a part of it
     if ((await this.#store.needsSealing(expired)) && (await this.#sealer.run(anyBytes))) return true;
-    for (const one of expired) if ((await this.#store.removeBatches(one)) > 0) return true;
+    for (const one of expired) if ((await this.#store.removeBatches(one, this.#now())) > 0) return true;
     if ((await this.#store.removeHooks(times.rows)) > 0) return true;
     if (await this.#store.removeStatistics(times.statistics, this.#now())) return true;
     return await this.#sealer.cleanUp();

@@ -15,6 +15,8 @@ export interface LogWriter {
   purge(times: RetentionTimes): Promise<boolean>;
   /** Adds rows to the index if enough have come since the last time; returns whether there may be more. */
   index(): Promise<boolean>;
+  /** Takes one step of moving contents to the object store; returns whether there may be more. Absent without a store. */
+  offload?: (() => Promise<boolean>) | undefined;
   /** Metrics of the rows that were written, in the text format; empty without metrics. */
   metrics(): Promise<string>;
   /** Stores what an earlier process left in the file for outages. Absent without such a file. */
@@ -29,7 +31,7 @@ export interface LogWriter {
 
 /** A writer that runs on the calling thread. */
 export function createLogWriter(
-  store: Pick<LogWriter, "purge" | "index" | "metrics" | "close"> & {
+  store: Pick<LogWriter, "purge" | "index" | "offload" | "metrics" | "close"> & {
     append(batches: readonly LogBatch[]): Promise<void>;
   },
   redactor: Redactor,
@@ -47,6 +49,7 @@ export function createLogWriter(
     },
     purge: store.purge,
     index: store.index,
+    offload: store.offload,
     metrics: store.metrics,
     close: store.close,
   };

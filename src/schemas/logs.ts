@@ -266,6 +266,8 @@ const LogDetail = v.object({
   transformedRequest: v.optional(Phase),
   /** The response as the provider sent it; absent where the caller got it as it came. */
   originalResponse: v.optional(Phase),
+  /** Headers and bodies are in an object store that does not respond now. */
+  contents_unavailable: v.optional(v.literal(true)),
   metrics: LogMetrics,
   log_format: v.literal("v1"),
 });

@@ -1,6 +1,7 @@
+import type { S3Settings } from "../control/object-store.ts";
 import { type DatabaseLocation, isLocalDatabase } from "../db/client.ts";
 import type { LogSpillSettings } from "../db/stores/log-spill.ts";
-import type { LogSpillOptions } from "../gateway/options.ts";
+import type { LogPlaces, LogSpillOptions } from "../gateway/options.ts";
 import type { TailPage, TailReader, TailRequest } from "../log-tail/page.ts";
 import { type PackedBatch, packRecords } from "../logs/pack.ts";
 import { createRedactor, type RedactionSettings } from "../logs/redact.ts";
@@ -20,6 +21,8 @@ export interface WorkerSettings {
   telemetry: TelemetrySettings;
   /** Absent: rows wait in memory alone. */
   spill?: LogSpillSettings & Pick<LogSpillOptions, "patienceMs">;
+  /** Absent: contents stay in the database. */
+  objects?: S3Settings;
 }
 
 /** A message to the thread. */
@@ -27,6 +30,7 @@ export type WorkerRequest =
   | { id: number; kind: "append"; batches: readonly PackedBatch[] }
   | { id: number; kind: "purge"; times: RetentionTimes }
   | { id: number; kind: "index" }
+  | { id: number; kind: "offload" }
   | { id: number; kind: "tail"; request: TailRequest }
   | { id: number; kind: "metrics" }
   | { id: number; kind: "recover" }
@@ -63,13 +67,20 @@ export function createLogThread(
   location: DatabaseLocation,
   redaction: RedactionSettings,
   telemetry: TelemetrySettings,
-  spillOptions?: LogSpillOptions,
+  places: LogPlaces = {},
 ): LogWriter & TailReader {
   const { key, ...names } = redaction;
   const mac = nodeMac(key);
   const redactor = createRedactor({ ...names, mac });
-  const spill = spillOptions && prepareSpill(spillOptions, mac);
-  const settings: WorkerSettings = { location, redaction: names, telemetry, ...(spill && { spill }) };
+  const { objects } = places;
+  const spill = places.spill && prepareSpill(places.spill, mac);
+  const settings: WorkerSettings = {
+    location,
+    redaction: names,
+    telemetry,
+    ...(spill && { spill }),
+    ...(objects && { objects }),
+  };
   const start = () => new Thread<WorkerRequest>("log-worker", settings);
   // started early: until it runs, a killed process loses the waiting rows
   let thread = start();
@@ -87,6 +98,7 @@ export function createLogThread(
       await running().ask({ kind: "append", batches }, memory);
     },
     index: async () => (await running().ask({ kind: "index" })) > 0,
+    offload: objects && (async () => (await running().ask({ kind: "offload" })) > 0),
     readTail: (request) => running().ask<TailPage>({ kind: "tail", request }),
     metrics: () => running().ask<string>({ kind: "metrics" }),
     recover: async () => void (await running().ask({ kind: "recover" })),

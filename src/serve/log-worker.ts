@@ -1,4 +1,5 @@
 import { workerData } from "node:worker_threads";
+import { createObjectStore } from "../control/object-store.ts";
 import { isRefusedStatement, openDatabase } from "../db/client.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
 import { openLogSpill } from "../db/stores/log-spill.ts";
@@ -44,7 +45,6 @@ async function openSpilling({ spill }: WorkerSettings, store: Store): Promise<Sp
 async function openWriter(settings: WorkerSettings) {
   const { location, redaction, telemetry } = settings;
   const database = await openDatabase(location);
-  const log = createIndexedLog(createLogStore(database, zstdCodec), createIndexStores(database), Date.now);
   // it only masks text: headers that need a digest are already hidden
   const redactor = createRedactor({ ...redaction, mac: () => "" });
   // no caller or tenant names an address here
@@ -52,6 +52,8 @@ async function openWriter(settings: WorkerSettings) {
     transport: createLateTransport(),
     guard: createAddressGuard({ trustedHosts: [] }),
   });
+  const objects = settings.objects && createObjectStore(settings.objects, { outbound, clock: Date });
+  const log = createIndexedLog(createLogStore(database, zstdCodec), createIndexStores(database), Date.now, objects);
   const spilling = await openSpilling(settings, log.append);
   return {
     database,
@@ -71,6 +73,7 @@ serveThread(async (request: WorkerRequest): Promise<number | string | TailPage |
   const { database, log, append, spilling, tail, redactor, telemetry } = await opened;
   if (request.kind === "tail") return readTailPage(tail, request.request);
   if (request.kind === "index") return Number(await log.index());
+  if (request.kind === "offload") return Number(await log.offload?.());
   if (request.kind === "purge") return Number(await log.purge(request.times));
   if (request.kind === "metrics") return telemetry.toText();
   if (request.kind === "waiting") return (await spilling?.state()) ?? { rows: 0, bytes: 0, lostRows: 0 };

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { readMasterKeys } from "../../src/auth/master-keys.ts";
 import { createS3Pieces } from "../../src/control/files/pieces.ts";
 import { createFileStorage } from "../../src/control/files/storage.ts";
+import { createObjectStore } from "../../src/control/object-store.ts";
 import { createVault, type Vault } from "../../src/control/vault.ts";
 import { openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
@@ -11,7 +12,6 @@ import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound } from "../../src/lib/outbound.ts";
 import type { FileObject } from "../../src/schemas/files.ts";
 import { readSettings } from "../../src/settings.ts";
-import { requireSigned } from "../support/aws.ts";
 import { chatLine, chatLines, readResults, runLines, sendOwn, upload, waitForBatch } from "../support/batches.ts";
 import {
   createRuntimeTransport,
@@ -20,40 +20,10 @@ import {
   masterKeys,
   readJson,
 } from "../support/gateway.ts";
-import { startRecordingUpstream } from "../support/upstream.ts";
-
-const keys = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-store" };
-
-/** A store of objects that takes signed requests only. */
-async function startS3() {
-  const objects = new Map<string, Uint8Array>();
-  const state = { status: 200, breaksOff: false };
-  const server = await startRecordingUpstream((request, response) => {
-    const { method, path, headers, body } = request;
-    const { scope } = requireSigned({ method, url: path, headers, body }, keys);
-    assert.deepEqual([scope.service, scope.region], ["s3", "eu-central-1"]);
-    if (state.status !== 200) return void response.writeHead(state.status).end("<Error/>");
-    if (method === "PUT") {
-      objects.set(path, Uint8Array.from(body));
-      return void response.writeHead(200).end();
-    }
-    const found = objects.get(path);
-    if (state.breaksOff) {
-      response.writeHead(200, { "content-length": "1000" });
-      return void response.write("beginning", () => setTimeout(() => response.destroy(), 20));
-    }
-    if (method === "DELETE") {
-      objects.delete(path);
-      return void response.writeHead(204).end();
-    }
-    return void response.writeHead(found ? 200 : 404).end(found);
-  });
-  const s3 = { endpoint: server.url, region: "eu-central-1", bucket: "files", prefix: "gateway/", ...keys };
-  return { server, objects, state, s3 };
-}
+import { startObjectStore } from "../support/object-store.ts";
 
 test("files are stored in S3 if configured, sealed and in pieces", async () => {
-  const { server, objects, state, s3 } = await startS3();
+  const { server, objects, state, s3 } = await startObjectStore();
   const gateway = await createTestGateway({ inFile: true, files: { s3 }, batches: { pauseMs: 0 } });
   try {
     const content = Array.from(
@@ -89,7 +59,7 @@ test("files are stored in S3 if configured, sealed and in pieces", async () => {
 });
 
 test("reading fails if the store closes the connection", async () => {
-  const { server, state, s3 } = await startS3();
+  const { server, state, s3 } = await startObjectStore();
   const gateway = await createTestGateway({ files: { s3 } });
   try {
     const file = await readJson<FileObject>(await upload(gateway, chatLines(1)));
@@ -104,7 +74,7 @@ test("reading fails if the store closes the connection", async () => {
 });
 
 test("reading fails if the store is unavailable", async () => {
-  const { server, s3 } = await startS3();
+  const { server, s3 } = await startObjectStore();
   const gateway = await createTestGateway({ files: { s3 } });
   try {
     const file = await readJson<FileObject>(await upload(gateway, chatLines(1)));
@@ -230,7 +200,7 @@ test("an incrementally written file is visible when it is finished, and readable
 });
 
 test("what a deleted workspace left goes: files wherever they lie, and uploads that still come", async () => {
-  const { server, objects, s3 } = await startS3();
+  const { server, objects, s3 } = await startObjectStore();
   const clock = createTestClock();
   const database = await openDatabase({ url: ":memory:" });
   await migrate(database);
@@ -239,7 +209,7 @@ test("what a deleted workspace left goes: files wherever they lie, and uploads t
   const limits = { fileBytes: 10_000, workspaceBytes: 100_000 };
   const transport = createRuntimeTransport();
   const guard = createAddressGuard({ trustedHosts: ["127.0.0.1"] });
-  const pieces = createS3Pieces(s3, { outbound: createOutbound({ transport, guard }), clock });
+  const pieces = createS3Pieces(createObjectStore(s3, { outbound: createOutbound({ transport, guard }), clock }));
   const storage = createFileStorage({ ...common, limits, pieces: { ...pieces, pieceBytes: 10 } });
   const complete = async () => ({ purpose: "batch", expiresAt: null });
   const other = { organisationId: "organisation-1", workspaceId: "workspace-2" };

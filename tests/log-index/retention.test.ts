@@ -181,7 +181,8 @@ test("one step removes at most 1 MiB, and the file becomes smaller", async () =>
       retention: {
         hide: (expired) => stores.retention.hide(expired),
         needsSealing: (expired) => stores.retention.needsSealing(expired),
-        removeBatches: (expired) => stores.retention.removeBatches(expired),
+        removeBatches: (expired, now) => stores.retention.removeBatches(expired, now),
+        removeObject: (time, now) => stores.retention.removeObject(time, now),
         removeHooks: (time) => stores.retention.removeHooks(time),
         removeStatistics: (time, now) => stores.retention.removeStatistics(time, now),
         shrink: () => stores.retention.shrink(),

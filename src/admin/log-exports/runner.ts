@@ -1,5 +1,6 @@
 import type { Services } from "../../context.ts";
 import { isConflict, isUnreachable } from "../../db/client.ts";
+import { ContentsAwayError } from "../../db/stores/logs.ts";
 import type { LogExportRow } from "../../db/tables/log-exports.ts";
 import { giveWay } from "../../lib/pace.ts";
 import { readExportQuery } from "./filters.ts";
@@ -113,7 +114,8 @@ class Runner implements LogExportRunner {
     const row = await store.reload(first, this.#owner).catch(() => undefined);
     if (!row) return;
     const parts = { services, owner: this.#owner };
-    if (row.failures + 1 >= maxFailures && !isUnreachable(error)) {
+    const isAway = isUnreachable(error) || error instanceof ContentsAwayError;
+    if (row.failures + 1 >= maxFailures && !isAway) {
       await failExport(row, "The gateway could not write the file", parts);
       return;
     }

@@ -1,10 +1,7 @@
 import type { InStatement } from "@libsql/client";
 import type { FilePlace, FileStore } from "../../db/stores/files.ts";
 import { UnavailableError } from "../../errors.ts";
-import { readBytes } from "../../lib/body.ts";
-import type { Clock } from "../../lib/clock.ts";
-import type { Outbound } from "../../lib/outbound.ts";
-import { signAwsRequest } from "../../providers/auth/aws.ts";
+import type { ObjectStore } from "../object-store.ts";
 
 /** Storage for sealed pieces of files. */
 export interface PieceStore {
@@ -45,78 +42,32 @@ export function createDatabasePieces(store: FileStore): PieceStore {
   };
 }
 
-/** An S3-compatible store. */
-export interface S3Settings {
-  /** Base address, such as `https://s3.eu-central-1.amazonaws.com`; the bucket is the first segment of the path. */
-  endpoint: string;
-  region: string;
-  bucket: string;
-  /** Prefix of object names; default none. */
-  prefix?: string;
-  accessKeyId: string;
-  secretAccessKey: string;
-}
-
-const answerTimeoutMs = 60_000;
 const s3PieceBytes = 8 * 1024 * 1024;
-/** Limits of a sealed piece. */
-const answerBounds = { bytes: s3PieceBytes + 64, totalMs: answerTimeoutMs, silenceMs: answerTimeoutMs };
+/** Length of a sealed piece, at most. */
+const maxSealedBytes = s3PieceBytes + 64;
 
-/** Stores pieces as objects of an S3-compatible store (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html). */
-export function createS3Pieces(settings: S3Settings, tools: { outbound: Outbound; clock: Clock }): PieceStore {
-  const { bucket, region, accessKeyId, secretAccessKey, prefix = "" } = settings;
-  const base = `${settings.endpoint.replace(/\/+$/, "")}/${encodeURIComponent(bucket)}`;
-  const urlOf = ({ organisationId, workspaceId, id }: FilePlace, seq: number) =>
-    [base, ...`${prefix}${organisationId}/${workspaceId}/${id}/${seq}`.split("/").map(encodeURIComponent)].join("/");
-  const send = async (method: string, url: string, body?: Uint8Array): Promise<Response> => {
-    const type = body && { "content-type": "application/octet-stream" };
-    const headers = { "x-amz-content-sha256": "", ...type };
-    const request = { method, url, headers, body };
-    const signed = await signAwsRequest(
-      request,
-      { accessKeyId, secretAccessKey },
-      { service: "s3", region, now: tools.clock.now() },
-    );
-    try {
-      return await tools.outbound(url, {
-        method,
-        origin: "fixed",
-        signal: AbortSignal.timeout(answerTimeoutMs),
-        headers: { ...headers, ...signed },
-        ...(body && { body }),
-      });
-    } catch (cause) {
-      return refuseContent(cause);
-    }
-  };
-  const discard = (response: Response) => response.body?.cancel().catch(() => {});
+/** Stores pieces as objects of an S3-compatible store. */
+export function createS3Pieces(objects: ObjectStore): PieceStore {
+  const nameOf = ({ organisationId, workspaceId, id }: FilePlace, seq: number) =>
+    `${organisationId}/${workspaceId}/${id}/${seq}`;
   return {
     name: "s3",
     pieceBytes: s3PieceBytes,
     async put(place, seq, content) {
-      const response = await send("PUT", urlOf(place, seq), content);
-      discard(response);
-      if (response.status === 200) return [];
-      throw new UnavailableError("Cannot store the file: the store rejected it", {
-        cause: new Error(`the S3 store returned ${response.status}`),
-        code: "file_store_unavailable",
-        retryAfterSeconds: 5,
-      });
-    },
-    async get(place, seq) {
-      const response = await send("GET", urlOf(place, seq));
-      if (response.status === 200) return readBytes(response, answerBounds).catch(refuseContent);
-      discard(response);
-      return refuseContent(new Error(`the S3 store returned ${response.status}`));
-    },
-    async remove(place, pieces) {
-      for (let seq = 0; seq < pieces; seq++) {
-        const response = await send("DELETE", urlOf(place, seq));
-        discard(response);
-        if (response.status >= 300 && response.status !== 404) {
-          refuseContent(new Error(`the S3 store returned ${response.status}`));
-        }
+      try {
+        await objects.put(nameOf(place, seq), content);
+        return [];
+      } catch (cause) {
+        throw new UnavailableError("Cannot store the file: the store rejected it, or does not respond", {
+          cause,
+          code: "file_store_unavailable",
+          retryAfterSeconds: 5,
+        });
       }
+    },
+    get: (place, seq) => objects.get(nameOf(place, seq), { maxBytes: maxSealedBytes }).catch(refuseContent),
+    async remove(place, pieces) {
+      for (let seq = 0; seq < pieces; seq++) await objects.remove(nameOf(place, seq)).catch(refuseContent);
       return [];
     },
   };

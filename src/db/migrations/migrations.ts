@@ -324,4 +324,13 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `mcp_servers_workspace` ON `mcp_servers` (`organisation_id`,`workspace_id`);",
     ],
   },
+  {
+    id: "0024_log_objects",
+    statements: [
+      "CREATE TABLE `log_objects` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`last_id` text NOT NULL,\n\t`state` text NOT NULL,\n\t`state_at` integer NOT NULL\n);",
+      "CREATE INDEX `log_objects_by_state` ON `log_objects` (`state`,`last_id`);",
+      "CREATE TABLE `log_places` (\n\t`seq` integer PRIMARY KEY NOT NULL,\n\t`object_id` integer NOT NULL,\n\t`start` integer NOT NULL,\n\t`bytes` integer NOT NULL\n);",
+      "CREATE INDEX `log_places_by_object` ON `log_places` (`object_id`);",
+    ],
+  },
 ];

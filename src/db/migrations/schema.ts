@@ -143,4 +143,8 @@ export const schema: readonly string[] = [
   "CREATE TABLE `mcp_servers` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`slug` text NOT NULL,\n\t`name` text NOT NULL,\n\t`description` text,\n\t`owner_id` text NOT NULL,\n\t`status` text NOT NULL,\n\t`integration_id` text,\n\t`aggregate` text,\n\t`settings` text DEFAULT '{}' NOT NULL,\n\t`default_user_access` text DEFAULT 'allow' NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action,\n\tFOREIGN KEY (`integration_id`) REFERENCES `mcp_integrations`(`id`) ON UPDATE no action ON DELETE no action\n)",
   "CREATE UNIQUE INDEX `mcp_servers_slug` ON `mcp_servers` (`organisation_id`,`slug`)",
   "CREATE INDEX `mcp_servers_workspace` ON `mcp_servers` (`organisation_id`,`workspace_id`)",
+  "CREATE TABLE `log_objects` (\n\t`id` integer PRIMARY KEY AUTOINCREMENT NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`last_id` text NOT NULL,\n\t`state` text NOT NULL,\n\t`state_at` integer NOT NULL\n)",
+  "CREATE INDEX `log_objects_by_state` ON `log_objects` (`state`,`last_id`)",
+  "CREATE TABLE `log_places` (\n\t`seq` integer PRIMARY KEY NOT NULL,\n\t`object_id` integer NOT NULL,\n\t`start` integer NOT NULL,\n\t`bytes` integer NOT NULL\n)",
+  "CREATE INDEX `log_places_by_object` ON `log_places` (`object_id`)",
 ];

@@ -19,10 +19,12 @@ export interface LogRetentionStore {
   hide(expired: readonly Expired[]): Promise<void>;
   /** Removes the contents of some batches, the oldest first; returns of how many. */
   removeContents(time: number): Promise<number>;
+  /** Lets go of the oldest object with contents if all of its requests began before `time`; returns whether it did. */
+  removeObject(time: number, now: number): Promise<boolean>;
   /** Whether there are old batches that the index lacks, or has in an earlier form. */
   needsSealing(expired: readonly Expired[]): Promise<boolean>;
   /** Removes some batches that the index has, with their contents; returns how many. */
-  removeBatches(expired: Expired): Promise<number>;
+  removeBatches(expired: Expired, now: number): Promise<number>;
   /** Removes results of hooks; returns how many. */
   removeHooks(time: number): Promise<number>;
   /** Takes the oldest segment out of the index if all of its requests began before `time`; returns whether it did. */
@@ -67,6 +69,12 @@ const oldestOfOrganisation = `WITH oldest AS MATERIALIZED (SELECT log_batches.se
   FROM log_batches LEFT JOIN log_bodies USING (seq)
   WHERE organisation_id = ? AND last_id < ? AND log_batches.seq <= ${lastSealed}
   ORDER BY last_id, log_batches.seq LIMIT ${removedBatches}) ${pickFirst}`;
+
+const objectsOfSql = `SELECT DISTINCT object_id AS id FROM log_places WHERE seq IN (SELECT value FROM json_each(?))`;
+
+/** Objects in which no batch has its contents any more. The object store deletes them later: somebody may read them. */
+const removeEmptySql = `UPDATE log_objects SET state = 'removed', state_at = ? WHERE state = 'live'
+  AND id IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM log_places WHERE object_id = log_objects.id)`;
 
 const hideSql = `INSERT INTO log_hidden (organisation_id, first_id) VALUES (?, ?)
   ON CONFLICT (organisation_id) DO UPDATE SET first_id = excluded.first_id WHERE excluded.first_id > first_id`;
@@ -134,15 +142,32 @@ class SqlLogRetentionStore implements LogRetentionStore {
     return false;
   }
 
-  async removeBatches(expired: Expired): Promise<number> {
+  async removeObject(time: number, now: number): Promise<boolean> {
+    const sql = "SELECT id FROM log_objects WHERE state = 'live' AND last_id < ? ORDER BY last_id LIMIT 1";
+    const { rows } = await this.#database.read({ sql, args: [firstIdOf(time)] });
+    const [found] = rows;
+    if (!found) return false;
+    const id = Number(found.id);
+    await this.#database.write([
+      { sql: "DELETE FROM log_places WHERE object_id = ?", args: [id] },
+      { sql: removeEmptySql, args: [now, JSON.stringify([id])] },
+    ]);
+    return true;
+  }
+
+  async removeBatches(expired: Expired, now: number): Promise<number> {
     // a change that the index lacks would be lost with its row
     const guard = `AND NOT EXISTS (${isStaleSql})`;
     const { rows } = await this.#database.read(batchesOf(expired));
-    const args = [JSON.stringify(rows.map(({ seq }) => Number(seq)))];
     if (rows.length === 0) return 0;
+    const args = [JSON.stringify(rows.map(({ seq }) => Number(seq)))];
+    const { rows: objects } = await this.#database.read({ sql: objectsOfSql, args });
+    const ids = JSON.stringify(objects.map(({ id }) => Number(id)));
     const [, removed] = await this.#database.write([
       { sql: `DELETE FROM log_bodies WHERE seq IN (SELECT value FROM json_each(?)) ${guard}`, args },
       { sql: `DELETE FROM log_batches WHERE seq IN (SELECT value FROM json_each(?)) ${guard}`, args },
+      { sql: `DELETE FROM log_places WHERE seq IN (SELECT value FROM json_each(?)) ${guard}`, args },
+      ...(objects.length > 0 ? [{ sql: removeEmptySql, args: [now, ids] }] : []),
     ]);
     return removed?.rowsAffected ?? 0;
   }

@@ -5,9 +5,17 @@ export interface LogScope {
   readonly workspaceId: string | null;
 }
 
-/** The condition of every statement that reads one scope, so that no row of another tenant can be read. */
-export function scopeCondition({ organisationId, workspaceId }: LogScope): { sql: string; args: string[] } {
+/**
+ * The condition of every statement that reads one scope, so that no row of another tenant can be read.
+ *
+ * @param table The table whose columns are meant, where a statement reads several.
+ */
+export function scopeCondition(
+  { organisationId, workspaceId }: LogScope,
+  table?: "log_batches",
+): { sql: string; args: string[] } {
+  const of = table === undefined ? "" : `${table}.`;
   return workspaceId === null
-    ? { sql: "organisation_id = ?", args: [organisationId] }
-    : { sql: "organisation_id = ? AND workspace_id = ?", args: [organisationId, workspaceId] };
+    ? { sql: `${of}organisation_id = ?`, args: [organisationId] }
+    : { sql: `${of}organisation_id = ? AND ${of}workspace_id = ?`, args: [organisationId, workspaceId] };
 }

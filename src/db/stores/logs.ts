@@ -1,4 +1,4 @@
-import type { InStatement } from "@libsql/client";
+import type { InStatement, Row } from "@libsql/client";
 import { isId } from "../../lib/ids.ts";
 import { giveWay } from "../../lib/pace.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
@@ -13,6 +13,19 @@ import { type LogScope, scopeCondition } from "./log-scope.ts";
 export interface StoredLog {
   details: LogDetails;
   content: LogContent | null;
+  /** The content is in an object store that does not respond. */
+  isAway?: true;
+}
+
+/** Objects in which contents may be. */
+export interface ContentObjects {
+  /** A part of an object. Rejects if the store does not respond. */
+  get(name: string, range: { start: number; bytes: number }): Promise<Uint8Array>;
+}
+
+/** Contents of the log are in an object store that does not respond, or that is not configured. */
+export class ContentsAwayError extends Error {
+  override readonly name = "ContentsAwayError";
 }
 
 /** Results of the hooks that ran after a response. */
@@ -32,7 +45,11 @@ export interface LogStore {
   toStatements(batches: readonly LogBatch[]): InStatement[];
   /** One row with its bodies. */
   find(scope: LogScope, id: string): Promise<StoredLog | undefined>;
-  /** Contents of the rows of a batch, by their ids; null where they are not stored. */
+  /**
+   * Contents of the rows of a batch, by their ids; null where they are not stored.
+   *
+   * @throws {ContentsAwayError} If the object store that has them does not respond.
+   */
   readContents(scope: LogScope, seq: number): Promise<Map<string, LogContent | null>>;
   /** Stores results of hooks that ran after their request. */
   addHooks(hooks: LateHooks): Promise<void>;
@@ -108,6 +125,35 @@ export function readContents(stored: unknown, codec: TextCodec | undefined): str
   return stored instanceof ArrayBuffer ? codec?.expand(new Uint8Array(stored)) : undefined;
 }
 
+/** How content begins that a codec of this program compressed: the magic number of Zstandard (RFC 8878, 3.1.1). */
+const frameStart = [0x28, 0xb5, 0x2f, 0xfd];
+
+/** Contents as they are in an object: the bytes of the database. */
+function readObject(bytes: Uint8Array, codec: TextCodec | undefined): string | undefined {
+  const isCompressed = frameStart.every((byte, index) => bytes[index] === byte);
+  return isCompressed ? codec?.expand(bytes) : new TextDecoder().decode(bytes);
+}
+
+const contentColumns = "content, name, start, bytes";
+/** A batch with its contents, or with the place of an object where they are. */
+const withContents = `log_batches LEFT JOIN log_bodies USING (seq) LEFT JOIN log_places USING (seq)
+  LEFT JOIN log_objects ON log_objects.id = object_id`;
+
+/** The contents of a batch, from a row with `contentColumns`. */
+async function loadContents(
+  row: Row | undefined,
+  { codec, objects }: StoreParts,
+): Promise<(index: number) => LogContent | null> {
+  if (!row || row.content !== null || row.name === null) return openContents(readContents(row?.content, codec));
+  const range = { start: Number(row.start), bytes: Number(row.bytes) };
+  try {
+    if (!objects) throw new Error("no object store is configured");
+    return openContents(readObject(await objects.get(String(row.name), range), codec));
+  } catch (cause) {
+    throw new ContentsAwayError("Cannot read contents of the log from the object store", { cause });
+  }
+}
+
 /** Batches read at a time. */
 const pageBatches = 8;
 
@@ -132,10 +178,11 @@ async function* readPages(
   }
 }
 
-async function findRow({ database, codec }: StoreParts, scope: LogScope, id: string): Promise<StoredLog | undefined> {
-  const condition = scopeCondition(scope);
+async function findRow(parts: StoreParts, scope: LogScope, id: string): Promise<StoredLog | undefined> {
+  const { database } = parts;
+  const condition = scopeCondition(scope, "log_batches");
   const quoted = JSON.stringify(id);
-  const sql = `SELECT content FROM log_batches LEFT JOIN log_bodies USING (seq) WHERE ${condition.sql} AND seq = ?`;
+  const sql = `SELECT ${contentColumns} FROM ${withContents} WHERE ${condition.sql} AND log_batches.seq = ?`;
   for await (const batches of readPages(database, scope, id)) {
     for (const { seq, details: text } of batches) {
       if (!text.includes(quoted)) continue;
@@ -144,7 +191,12 @@ async function findRow({ database, codec }: StoreParts, scope: LogScope, id: str
       const details = batch[index];
       if (!details) continue;
       const { rows } = await database.read({ sql, args: [...condition.args, seq] });
-      return { details, content: openContents(readContents(rows[0]?.content, codec))(index) };
+      try {
+        return { details, content: (await loadContents(rows[0], parts))(index) };
+      } catch (error) {
+        if (!(error instanceof ContentsAwayError)) throw error;
+        return { details, content: null, isAway: true };
+      }
     }
   }
   return undefined;
@@ -153,34 +205,35 @@ async function findRow({ database, codec }: StoreParts, scope: LogScope, id: str
 interface StoreParts {
   database: Database;
   codec: TextCodec | undefined;
+  objects: ContentObjects | undefined;
 }
 
 /** Stores batches that are not stored yet. */
-async function appendOnce({ database, codec }: StoreParts, batches: readonly LogBatch[]): Promise<void> {
+async function appendOnce(parts: StoreParts, batches: readonly LogBatch[]): Promise<void> {
+  const { database, codec } = parts;
   try {
     await database.write(batches.flatMap((batch) => [refuseIfStored(batch), ...toInserts(batch, codec)]));
   } catch (error) {
     if (!isStoredAlready(error)) throw error;
     // they were put together otherwise before: each decides for itself
-    if (batches.length > 1) for (const batch of batches) await appendOnce({ database, codec }, [batch]);
+    if (batches.length > 1) for (const batch of batches) await appendOnce(parts, [batch]);
   }
 }
 
-/** The log store over libSQL. Contents are compressed if the host can. */
-export function createLogStore(database: Database, codec?: TextCodec): LogStore {
-  const parts: StoreParts = { database, codec };
+/** The log store over libSQL. Contents are compressed if the host can. Those in `objects` were moved there. */
+export function createLogStore(database: Database, codec?: TextCodec, objects?: ContentObjects): LogStore {
+  const parts: StoreParts = { database, codec, objects };
   const toStatements: LogStore["toStatements"] = (batches) => batches.flatMap((batch) => toInserts(batch, codec));
   return {
     toStatements,
     append: (batches) => appendOnce(parts, batches),
     async readContents(scope, seq) {
-      const condition = scopeCondition(scope);
-      const sql = `SELECT details, content FROM log_batches LEFT JOIN log_bodies USING (seq)
-        WHERE ${condition.sql} AND seq = ?`;
+      const condition = scopeCondition(scope, "log_batches");
+      const sql = `SELECT details, ${contentColumns} FROM ${withContents} WHERE ${condition.sql} AND log_batches.seq = ?`;
       const { rows } = await database.read({ sql, args: [...condition.args, seq] });
       const [row] = rows;
       if (!row) return new Map();
-      const contentOf = openContents(readContents(row.content, codec));
+      const contentOf = await loadContents(row, parts);
       return new Map(readDetails(String(row.details)).map(({ id }, index) => [id, contentOf(index)]));
     },
     async addHooks({ organisationId, workspaceId, logId, results }) {

@@ -44,6 +44,12 @@ async function requireStored(context: CallerContext): Promise<{ stored: StoredLo
   if (denied.has("request") || denied.has("response")) {
     throw new PermissionError("Forbidden! Your organisation does not show the contents of logs", { code: "AB03" });
   }
+  if (stored.isAway) {
+    throw new UnavailableError("Cannot replay this request: the store that has its body does not respond", {
+      code: "log_store_unavailable",
+      retryAfterSeconds: 30,
+    });
+  }
   return { stored, denied };
 }
 
