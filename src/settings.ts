@@ -218,6 +218,21 @@ function logSpill(environment: Environment): { path: string | undefined; bytes: 
   return { path: text(environment, "LOG_SPILL_FILE"), bytes };
 }
 
+/** How long parts of the log are stored, and where. */
+function logParts(environment: Environment): GatewayOptions {
+  const days = { min: 1, max: 36_500 };
+  const retention = integer(environment, "LOG_RETENTION_DAYS", days);
+  const bodies = integer(environment, "LOG_BODY_RETENTION_DAYS", days);
+  const rollups = integer(environment, "ROLLUP_RETENTION_DAYS", days);
+  const contents = logStore(environment);
+  return {
+    ...(retention !== undefined && { logRetentionDays: retention }),
+    ...(bodies !== undefined && { logBodyRetentionDays: bodies }),
+    ...(rollups !== undefined && { rollupRetentionDays: rollups }),
+    ...(contents && { logObjects: contents }),
+  };
+}
+
 /** Web origins in the form browsers send (RFC 6454, section 6.2). */
 function origins(environment: Environment): string[] {
   return list(environment, "REALTIME_ORIGINS").map((item) => {
@@ -298,9 +313,6 @@ export function readSettings(environment: Environment): Settings {
   const authToken = text(environment, "DATABASE_AUTH_TOKEN");
   const clientAuth = text(environment, "GATEWAY_CLIENT_AUTH");
   const prefix = keyPrefix(environment);
-  const retention = integer(environment, "LOG_RETENTION_DAYS", { min: 1, max: 36_500 });
-  const bodies = integer(environment, "LOG_BODY_RETENTION_DAYS", { min: 1, max: 36_500 });
-  const rollups = integer(environment, "ROLLUP_RETENTION_DAYS", { min: 1, max: 36_500 });
   const responses = integer(environment, "RESPONSES_RETENTION_DAYS", { min: 1, max: 36_500 });
   const shared = redis(environment);
   const identity = organisationIds(environment, "CLOUD_IDENTITY_ORGANISATIONS");
@@ -309,7 +321,6 @@ export function readSettings(environment: Environment): Settings {
   const mailed = mail(environment);
   const traced = tracing(environment);
   const hostname = text(environment, "HOST") ?? "127.0.0.1";
-  const contents = logStore(environment);
   return {
     hostname,
     mcpPort: integer(environment, "MCP_PORT", { min: 0, max: 65_535 }) ?? 8788,
@@ -328,10 +339,7 @@ export function readSettings(environment: Environment): Settings {
       ...(masterKeys !== undefined && { masterKeys }),
       ...(clientAuth !== undefined && { clientAuth }),
       ...(prefix !== undefined && { keyPrefix: prefix }),
-      ...(retention !== undefined && { logRetentionDays: retention }),
-      ...(bodies !== undefined && { logBodyRetentionDays: bodies }),
-      ...(rollups !== undefined && { rollupRetentionDays: rollups }),
-      ...(contents && { logObjects: contents }),
+      ...logParts(environment),
       ...(responses !== undefined && { responseRetentionDays: responses }),
       ...(failures !== undefined && { authFailuresPerMinute: failures }),
       bootstrap: bootstrap(environment),
