@@ -16,7 +16,7 @@ export interface S3Settings {
 }
 
 /** Bytes of an object. */
-export interface ByteRange {
+interface ByteRange {
   start: number;
   bytes: number;
 }
@@ -40,7 +40,7 @@ export interface ObjectStore {
 }
 
 /** The store does not respond, or refuses. */
-export class ObjectStoreError extends Error {
+class ObjectStoreError extends Error {
   override readonly name = "ObjectStoreError";
 }
 

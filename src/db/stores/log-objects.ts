@@ -13,7 +13,7 @@ export interface WaitingContent {
 }
 
 /** Where the contents of a batch are in an object. */
-export interface ContentPlace {
+interface ContentPlace {
   readonly seq: number;
   readonly start: number;
   readonly bytes: number;

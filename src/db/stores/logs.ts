@@ -18,7 +18,7 @@ export interface StoredLog {
 }
 
 /** Objects in which contents may be. */
-export interface ContentObjects {
+interface ContentObjects {
   /** A part of an object. Rejects if the store does not respond. */
   get(name: string, range: { start: number; bytes: number }): Promise<Uint8Array>;
 }
