@@ -1,6 +1,7 @@
 import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
+import type { ResponseCache } from "./cache/response-cache.ts";
 import { type CallRecord, createCallRecord } from "./context/call-record.ts";
 import type { Concurrency } from "./context/concurrency.ts";
 import type { Hops } from "./context/hops.ts";
@@ -177,6 +178,8 @@ export interface Services {
   readonly mcpServers: McpServers;
   readonly mcp: McpState;
   readonly responses: StoredResponses;
+  /** Responses that are used again. */
+  readonly cache: ResponseCache;
   readonly redactor: Redactor;
   readonly keyPrefix: string;
   /** Digest of keys and other credentials that the gateway issues. */

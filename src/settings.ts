@@ -199,6 +199,17 @@ function readSender(value: string): MailSettings["from"] {
   );
 }
 
+/** The cache of responses. */
+function cache(environment: Environment): NonNullable<GatewayOptions["cache"]> {
+  const memory = integer(environment, "CACHE_MEMORY_MB", { min: 1, max: 65_536 });
+  return { ...(memory !== undefined && { memoryBytes: memory * megabyte }) };
+}
+
+/** What the gateway stores itself, besides the log. */
+function stored(environment: Environment): Pick<GatewayOptions, "files" | "batches" | "cache"> {
+  return { files: files(environment), batches: batches(environment), cache: cache(environment) };
+}
+
 /** How alerts are mailed: both settings or none. */
 function mail(environment: Environment): MailSettings | undefined {
   const server = text(environment, "SMTP_URL");
@@ -356,8 +367,7 @@ export function readSettings(environment: Environment): Settings {
       targetLimits: targetLimits(environment),
       limits: limits(environment),
       concurrency: concurrency(environment),
-      files: files(environment),
-      batches: batches(environment),
+      ...stored(environment),
       alerts: alertWebhook(environment),
       metrics: metrics(environment),
       ...mcp(environment, hostname),

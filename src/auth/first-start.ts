@@ -38,6 +38,8 @@ interface InstallationKeys {
   audit: Uint8Array<ArrayBuffer>;
   /** Seals stored response bodies. */
   bodies: Uint8Array<ArrayBuffer>;
+  /** Names and seals entries of the cache. */
+  cache: Uint8Array<ArrayBuffer>;
 }
 
 /** An open installation; `firstKeys` only if this process created it. */
@@ -47,14 +49,15 @@ export interface Installation {
 }
 
 async function deriveKeys(rootSecret: Uint8Array<ArrayBuffer>): Promise<InstallationKeys> {
-  const [pepper, logHash, state, audit, bodies] = await Promise.all([
+  const [pepper, logHash, state, audit, bodies, cache] = await Promise.all([
     deriveKey(rootSecret, "key-pepper"),
     deriveKey(rootSecret, "log-hash"),
     deriveKey(rootSecret, "state"),
     deriveKey(rootSecret, "audit-mac"),
     deriveKey(rootSecret, "bodies"),
+    deriveKey(rootSecret, "cache-key"),
   ]);
-  return { pepper, logHash, state, audit, bodies };
+  return { pepper, logHash, state, audit, bodies, cache };
 }
 
 /** Input for a key's row. */

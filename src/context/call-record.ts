@@ -60,6 +60,15 @@ interface CallPhases {
   original: HeldBody | null;
 }
 
+/** What a response from the cache saved. */
+export interface CacheHit {
+  /** Nano-dollars; null where unknown. */
+  readonly cost: number | null;
+  readonly tokens: number;
+  /** How old the response is. */
+  readonly ageMs: number;
+}
+
 /** Facts collected during a request, for its log row. */
 export interface CallRecord {
   operation: string;
@@ -144,6 +153,10 @@ export interface CallRecord {
   mode: string;
   /** Whether the response came from the cache; null where no cache was asked. */
   cacheStatus: CacheStatus | null;
+  /** Why the cache that was asked for was not used; null where it was. */
+  cacheProblem: string | null;
+  /** The entry of the cache that is the response; null for other responses. */
+  cacheHit: CacheHit | null;
   /** The call of an MCP server; null for other requests. */
   mcp: McpLog | null;
   /** The request has ended. */
@@ -201,6 +214,8 @@ export function createCallRecord(): CallRecord {
     source: null,
     mode: "single",
     cacheStatus: null,
+    cacheProblem: null,
+    cacheHit: null,
     mcp: null,
     settled: false,
   };

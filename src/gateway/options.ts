@@ -106,6 +106,8 @@ export interface GatewayOptions {
   logFollowers?: Partial<FollowerLimits>;
   /** Days to store responses for providers that do not. Default 30. */
   responseRetentionDays?: number;
+  /** Responses that are used again. */
+  cache?: Partial<CacheOptions>;
   authFailuresPerMinute?: number;
   /** Tokens of identity providers. */
   tokens?: TokenSettings;
@@ -145,6 +147,12 @@ export interface LogPlaces {
   spill?: LogSpillOptions;
   /** The object store for headers and bodies. */
   objects?: S3Settings;
+}
+
+/** Settings of the cache of responses. */
+export interface CacheOptions {
+  /** Bytes of responses in the memory of a process. Default 64 MiB. */
+  memoryBytes: number;
 }
 
 /** A file in which log rows wait while the database is away. */

@@ -69,6 +69,7 @@ import { createTokenCache } from "../providers/core/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
+import { createCache } from "./cache.ts";
 import { type OpenData, readerOf } from "./data.ts";
 import { createLimits } from "./limit-store.ts";
 import { createMetrics, requestMetricsOf } from "./metrics.ts";
@@ -350,15 +351,17 @@ async function createAuthTools(
   };
 }
 
-/** Responses of the Responses API that are stored here. */
-function createResponses(options: GatewayOptions, { database, installation, clock }: ServiceParts) {
-  return createStoredResponses({
+/** Stored responses: those of the Responses API, and those of the cache. */
+function createReused(options: GatewayOptions, parts: ServiceParts, now: () => number) {
+  const { database, installation, clock } = parts;
+  const responses = createStoredResponses({
     store: createStoredResponseStore(database),
     key: installation.keys.bodies,
     now: clock.now,
     warn: warnOf(options),
     retentionDays: options.responseRetentionDays ?? 30,
   });
+  return { responses, cache: createCache(options, parts, now) };
 }
 
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */
@@ -457,7 +460,7 @@ export async function createServices(
     sinks: [settleLimits, reportToConnection, logCall],
     unpriced,
     metrics,
-    responses: createResponses(options, parts),
+    ...createReused(options, parts, () => services.steadyTime()),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     ...(await createSigned(options, parts)),
     mcp: await createMcp(options, parts),

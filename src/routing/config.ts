@@ -11,9 +11,21 @@ export interface RetrySettings {
 
 /** Reuse of responses; read here, applied by the cache. */
 export interface CacheSettings {
-  mode: "simple" | "semantic";
-  /** Seconds; undefined means the default. */
+  /** `off`: the setting cannot be used, and `problem` says why. */
+  mode: "simple" | "semantic" | "off";
+  /** Seconds, from 60 to 7,776,000; undefined means the default. */
   maxAgeSeconds: number | undefined;
+  /** Identical requests at the same time share one call. */
+  join: boolean;
+  problem: string | undefined;
+}
+
+/** Shortest and longest time a response may be reused, in seconds. */
+const cacheAges = { min: 60, max: 7_776_000 };
+
+/** A time for which a response may be reused, within the limits. */
+export function clampCacheAge(seconds: number): number {
+  return Math.min(Math.max(Math.round(seconds), cacheAges.min), cacheAges.max);
 }
 
 /** When the circuit of a target opens. */

@@ -12,17 +12,19 @@ import {
   strategyMembers,
 } from "../schemas/routing.ts";
 import { createQueryReader, type ReadQuery } from "./conditions.ts";
-import type {
-  BreakerSettings,
-  CacheSettings,
-  Condition,
-  ConfigNode,
-  InheritedSettings,
-  RetrySettings,
-  StickySettings,
-  Strategy,
-  TargetLimits,
+import {
+  type BreakerSettings,
+  type CacheSettings,
+  type Condition,
+  type ConfigNode,
+  clampCacheAge,
+  type InheritedSettings,
+  type RetrySettings,
+  type StickySettings,
+  type Strategy,
+  type TargetLimits,
 } from "./config.ts";
+
 import { hookPhases, inherit, noSettings } from "./inherit.ts";
 import { findNodeProblems, isProviderMember, type KnownProviders } from "./node-rules.ts";
 import type { ConfigProblem } from "./problem.ts";
@@ -73,6 +75,21 @@ const otherSpellings: Readonly<Record<string, string>> = {
   use_retry_after_header: "use_retry_after_headers",
   strict_openai_compliance: "strict_open_ai_compliance",
 };
+
+/** Why a request goes on without the cache its config names; a config with this problem cannot be saved. */
+function findCacheProblem({ mode, max_age: age }: Members): string | undefined {
+  if (typeof mode === "string" && mode !== "simple" && mode !== "semantic")
+    return "cache.mode must be simple or semantic";
+  const isUsable = age === undefined || age === null || (typeof age === "number" && Number.isFinite(age));
+  return isUsable ? undefined : "cache.max_age must be a number";
+}
+
+/** The members of `cache` at a request: an age outside the limits counts as the nearest limit. */
+function withUsableAge(written: unknown): unknown {
+  if (!isObject(written)) return written;
+  const ages = ["max_age", "maxAge"].filter((name) => typeof written[name] === "number");
+  return { ...written, ...Object.fromEntries(ages.map((name) => [name, clampCacheAge(Number(written[name]))])) };
+}
 
 /** Reads one config. */
 class ConfigReader {
@@ -150,9 +167,19 @@ class ConfigReader {
 
   #readCache(value: unknown, path: string): CacheSettings | undefined {
     if (value === undefined) return undefined;
-    const members = this.#check(typeof value === "string" ? { mode: value } : value, path, cacheMembers);
-    if (isObject(value) && (value.mode ?? undefined) === undefined) this.note(`${path}.mode`, "must be given");
-    return { mode: members.mode === "semantic" ? "semantic" : "simple", maxAgeSeconds: numberOf(members.max_age) };
+    const written = typeof value === "string" ? { mode: value } : value;
+    if (!this.#options.strict && isObject(written)) {
+      const problem = findCacheProblem(this.#normalise(written, path));
+      if (problem !== undefined) return { mode: "off", maxAgeSeconds: undefined, join: false, problem };
+    }
+    const members = this.#check(this.#options.strict ? written : withUsableAge(written), path, cacheMembers);
+    if (isObject(written) && (written.mode ?? undefined) === undefined) this.note(`${path}.mode`, "must be given");
+    return {
+      mode: members.mode === "semantic" ? "semantic" : "simple",
+      maxAgeSeconds: numberOf(members.max_age),
+      join: members.join === true,
+      problem: undefined,
+    };
   }
 
   #readBreaker(value: unknown, path: string): BreakerSettings | undefined {

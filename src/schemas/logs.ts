@@ -65,6 +65,18 @@ export const collectBatch = "collectBatch";
 const CacheStatus = v.picklist(["HIT", "SEMANTIC HIT", "MISS", "SEMANTIC MISS", "DISABLED", "REFRESH"]);
 export type CacheStatus = v.InferOutput<typeof CacheStatus>;
 
+/** The part of the cache in a request. */
+const CacheLog = v.object({
+  /** What the stored response cost, in US cents; null where unknown. Only for responses from the cache. */
+  saved_cost: v.optional(v.nullable(v.number())),
+  /** Tokens of the stored response. Only for responses from the cache. */
+  saved_tokens: v.optional(v.number()),
+  /** Age of the stored response in seconds. Only for responses from the cache. */
+  age: v.optional(v.number()),
+  /** Why the cache that was asked for was not used. */
+  problem: v.optional(v.string()),
+});
+
 /** A call of an MCP server. */
 const McpLog = v.object({
   server_id: v.string(),
@@ -132,6 +144,8 @@ export const LogRow = v.object({
   /** How the root of the config chooses among its targets; `single` without targets. */
   mode: v.optional(v.string()),
   cache_status: v.optional(CacheStatus),
+  /** What a response from the cache saved, or why the cache was not used. */
+  cache: v.optional(CacheLog),
   attempts: v.optional(v.array(AttemptLog)),
   skipped: v.optional(v.array(v.string())),
   prompt_id: v.optional(v.string()),

@@ -70,7 +70,8 @@ export const retryMembers = {
 /** `cache` of a node. */
 export const cacheMembers = {
   mode: v.picklist(["simple", "semantic"], "must be simple or semantic"),
-  max_age: v.pipe(v.number("must be a number"), v.minValue(0, "must be at least 0")),
+  max_age: whole(60, 7_776_000),
+  join: flag,
 } satisfies Record<string, v.GenericSchema>;
 
 /** `strategy` of a node; conditions are read separately. */

@@ -4,7 +4,7 @@ import type { InheritedSettings } from "../../src/routing/config.ts";
 import { inherit, noSettings } from "../../src/routing/inherit.ts";
 
 const retry = { attempts: 3, onStatusCodes: [500], useRetryAfter: true };
-const cache = { mode: "semantic", maxAgeSeconds: 60 } as const;
+const cache = { mode: "semantic", maxAgeSeconds: 60, join: false, problem: undefined } as const;
 const parent: InheritedSettings = {
   retry,
   cache,
@@ -27,7 +27,7 @@ test("inherit() returns a node that says nothing all that is above it", () => {
 
 for (const [name, own] of [
   ["retry", { attempts: 0, onStatusCodes: [], useRetryAfter: false }],
-  ["cache", { mode: "simple", maxAgeSeconds: undefined }],
+  ["cache", { mode: "simple", maxAgeSeconds: undefined, join: true, problem: undefined }],
   ["requestTimeoutMs", 9],
   ["totalTimeoutMs", 9],
   ["streamIdleTimeoutMs", 9],

@@ -10,6 +10,8 @@ function toCamel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+const noCache = { mode: "simple", maxAgeSeconds: undefined, join: false, problem: undefined };
+
 /** A value of each member of a node, and what is read of it. */
 const nodeMembers: readonly (readonly [name: string, written: unknown, member: string, read: unknown])[] = [
   ["name", "n", "name", "n"],
@@ -32,8 +34,9 @@ const nodeMembers: readonly (readonly [name: string, written: unknown, member: s
   ["strict_open_ai_compliance", false, "strict", false],
   ["fetch_integrated_models", true, "fetchIntegratedModels", true],
   ["metadata", { aB: 1 }, "metadata", { aB: 1 }],
-  ["cache", { mode: "semantic", max_age: 60 }, "cache", { mode: "semantic", maxAgeSeconds: 60 }],
-  ["cache", "simple", "cache", { mode: "simple", maxAgeSeconds: undefined }],
+  ["cache", { mode: "semantic", max_age: 60 }, "cache", { ...noCache, mode: "semantic", maxAgeSeconds: 60 }],
+  ["cache", { mode: "simple", join: true }, "cache", { ...noCache, join: true }],
+  ["cache", "simple", "cache", noCache],
   [
     "retry",
     { attempts: 2, on_status_codes: [500], use_retry_after_headers: true },
@@ -318,6 +321,27 @@ test("readConfig() ignores members nobody knows at a request, and names them bef
   ]);
 });
 
+for (const [cache, message, read] of [
+  [
+    "exact",
+    "cache.mode: must be simple or semantic",
+    { mode: "off", problem: "cache.mode must be simple or semantic" },
+  ],
+  [
+    { mode: "simple", max_age: "1h" },
+    "cache.max_age: must be a number",
+    { mode: "off", problem: "cache.max_age must be a number" },
+  ],
+  [{ mode: "simple", max_age: 59 }, "cache.max_age: must be at least 60", { maxAgeSeconds: 60 }],
+  [{ mode: "simple", max_age: 1e9 }, "cache.max_age: must be at most 7776000", { maxAgeSeconds: 7_776_000 }],
+  [{ mode: "semantic", maxAge: -5 }, "cache.max_age: must be at least 60", { mode: "semantic", maxAgeSeconds: 60 }],
+] as const) {
+  test(`readConfig() refuses to save the cache ${JSON.stringify(cache)}, and a request goes on`, () => {
+    assert.deepEqual(linesOf({ ...leaf, cache }, true), [message]);
+    assert.deepEqual(toConfig({ ...leaf, cache }).cache, { ...noCache, ...read });
+  });
+}
+
 test("readConfig() accepts null for absent", () => {
   const written = { ...leaf, retry: null, cache: null, weight: null, name: null, strategy: null, targets: null };
   const { retry, cache, weight, name } = toConfig(written, true);
@@ -462,7 +486,6 @@ for (const [written, expected] of [
   ],
   [{ cache: {} }, ["cache.mode: must be given"]],
   [{ cache: { mode: null } }, ["cache.mode: must be given"]],
-  [{ cache: "exact" }, ["cache.mode: must be simple or semantic"]],
   [{ cache: [] }, ["cache: must be an object"]],
   [{ retry: {} }, ["retry.attempts: must be given"]],
   [{ retry: { attempts: null } }, ["retry.attempts: must be given"]],

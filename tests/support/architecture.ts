@@ -54,7 +54,9 @@ export const layering: Rule = (files) =>
 /** Folders of a part of `src`, lowest first. A file imports from its own folder, from lower ones and from outside the part. */
 const folderOrders: Readonly<Record<string, readonly string[]>> = {
   inference:
-    "facts target call stream adapt guard pipeline passthrough realtime files batches records ingest routes".split(" "),
+    "facts target call stream adapt guard cache pipeline passthrough realtime files batches records ingest routes".split(
+      " ",
+    ),
   admin:
     "core analytics log-exports guardrails integrations mcp prompts policies api-keys users scim organisation".split(
       " ",

@@ -51,7 +51,7 @@ export function costOfRequest({ log, method, services }: RequestParts, status: n
   const isPaid = isAnswered || (log.isCut && log.usage !== null);
   // a record that is read was paid for when it was made
   const isRead = method === "GET" && !isOperation(log.operation);
-  if (!isPaid || log.isDenied || isRead || isFreeRoute(log.operation)) return nothing;
+  if (!isPaid || log.cacheHit || log.isDenied || isRead || isFreeRoute(log.operation)) return nothing;
   if (provider !== null && providers.get(provider)?.isFree) return nothing;
   const find: PriceList | undefined =
     provider === null ? undefined : (prices ?? ((name) => findPriceTiers(provider, name)));

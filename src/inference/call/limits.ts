@@ -217,6 +217,17 @@ export async function admitSession(call: LimitedCall, context: CallerContext): P
   await book(call, lasting, context);
 }
 
+/**
+ * Books a request whose response comes from the cache: it counts in limits on requests, and uses nothing of the others.
+ *
+ * @throws {GatewayError} If a limit on requests is used up.
+ */
+export async function admitCached(call: Pick<LimitedCall, "provider">, context: CallerContext): Promise<void> {
+  const found = findLimits(call, await viewOf(context), context).filter(({ limit }) => limit.counts === "requests");
+  if (found.length === 0 && !context.log.booking) return;
+  await book({ path: "", ...call }, found, context);
+}
+
 /** The caller's workspace; keys of an organisation have none. */
 function viewOf(context: CallerContext): WorkspaceView | undefined | Promise<WorkspaceView> {
   return context.principal.workspaceId === null ? undefined : readView(context);

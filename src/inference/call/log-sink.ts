@@ -1,4 +1,4 @@
-import type { UpstreamCall } from "../../context/call-record.ts";
+import type { CacheHit, UpstreamCall } from "../../context/call-record.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import { toGatewayError } from "../../errors.ts";
 import { readNameList } from "../../lib/headers.ts";
@@ -114,13 +114,15 @@ function toLoggedCall({ provider, model, url, status, error, ...times }: Upstrea
 /** Fields only some requests have. Spreading them into the others would slow all of them. */
 function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   const { attempts, configSlug, skipped, prompt, stored, dropped, hooks, isEstimated } = log;
-  const { savedConfig, mode, cacheStatus, source, mcp } = log;
+  const { savedConfig, mode, cacheStatus, cacheProblem, cacheHit, source, mcp } = log;
   if (mcp !== null) details.mcp = mcp;
   if (source !== null) details.source = source;
   if (isEstimated) details.estimated = true;
   if (savedConfig) Object.assign(details, { config_id: savedConfig.id, config_version_id: savedConfig.versionId });
   if (mode !== "single") details.mode = mode;
   if (cacheStatus !== null) details.cache_status = cacheStatus;
+  if (cacheHit) details.cache = toCacheLog(cacheHit);
+  else if (cacheProblem !== null) details.cache = { problem: cacheProblem };
   if (attempts.length > 0) Object.assign(details, { config: configSlug, attempts, skipped: [...skipped] });
   if (prompt) {
     const { id, slug, versionId } = prompt;
@@ -131,6 +133,10 @@ function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   if (hooks && hooks.before.length + hooks.after.length > 0) {
     details.hook_results = { before_request_hooks: [...hooks.before], after_request_hooks: [...hooks.after] };
   }
+}
+
+function toCacheLog({ cost, tokens, ageMs }: CacheHit): NonNullable<LogDetails["cache"]> {
+  return { saved_cost: cost === null ? null : toCents(cost), saved_tokens: tokens, age: Math.floor(ageMs / 1000) };
 }
 
 const noNames: readonly string[] = [];

@@ -35,6 +35,8 @@ interface OperationFacts {
   readonly counted: CountedUnit;
   /** Providers charge nothing for it. */
   readonly isFree: boolean;
+  /** Its responses can be stored and used again. */
+  readonly isCached: boolean;
 }
 
 /** The text of requests is checked. Responses hold none. */
@@ -53,6 +55,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: true,
   },
   complete: {
     requestType: "complete",
@@ -62,6 +65,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: true,
   },
   messages: {
     requestType: "messages",
@@ -71,6 +75,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: true,
   },
   responses: {
     requestType: "createModelResponse",
@@ -80,6 +85,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "tools",
     isFree: false,
+    isCached: true,
   },
   generateContent: {
     requestType: "generateContent",
@@ -89,6 +95,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: true,
   },
   embed: {
     requestType: "embed",
@@ -98,6 +105,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: true,
   },
   embedContent: {
     requestType: "embed",
@@ -107,6 +115,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: true,
   },
   batchEmbedContents: {
     requestType: "embed",
@@ -116,6 +125,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: true,
   },
   countTokens: {
     requestType: "messagesCountTokens",
@@ -125,6 +135,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: true,
+    isCached: false,
   },
   countChat: {
     requestType: "messagesCountTokens",
@@ -134,6 +145,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: false,
   },
   countContents: {
     requestType: "countTokens",
@@ -143,6 +155,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: true,
+    isCached: false,
   },
   rerank: {
     requestType: "rerank",
@@ -152,6 +165,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "search_units",
     isFree: false,
+    isCached: true,
   },
   moderate: {
     requestType: "moderate",
@@ -161,6 +175,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: true,
   },
   decide: {
     requestType: "decisions",
@@ -170,6 +185,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: true,
   },
   models: {
     requestType: "listModels",
@@ -179,6 +195,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: false,
   },
   generateImage: {
     requestType: "imageGenerate",
@@ -188,6 +205,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "images",
     counted: "images",
     isFree: false,
+    isCached: true,
   },
   editImage: {
     requestType: "imageEdit",
@@ -197,6 +215,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "images",
     counted: "images",
     isFree: false,
+    isCached: false,
   },
   speak: {
     requestType: "createSpeech",
@@ -206,6 +225,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "speech",
     counted: "characters",
     isFree: false,
+    isCached: false,
   },
   ocr: {
     requestType: "ocr",
@@ -215,6 +235,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "pages",
     isFree: false,
+    isCached: true,
   },
   transcribe: {
     requestType: "createTranscription",
@@ -224,6 +245,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "transcript",
     counted: "seconds",
     isFree: false,
+    isCached: false,
   },
   translate: {
     requestType: "createTranslation",
@@ -233,6 +255,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "transcript",
     counted: "seconds",
     isFree: false,
+    isCached: false,
   },
   realtime: {
     requestType: "realtime",
@@ -242,6 +265,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     media: "none",
     counted: "none",
     isFree: false,
+    isCached: false,
   },
 };
 

@@ -22,9 +22,10 @@ import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } 
 import { noteCounts } from "../call/usage-units.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
+import { sentHeaders } from "../guard/sent-headers.ts";
 import { type OpenedResponse, openAnswer } from "../stream/stream-framing.ts";
 import { modelOf, requireModel, requireSentModels } from "../target/model-list.ts";
-import { isStrict, namesBeta, readClientHeader, readForwardedHeaders } from "../target/target.ts";
+import { isStrict, namesBeta, readClientHeader } from "../target/target.ts";
 import { encodeBody, forwardResponse, isStreamedForm, type SentForm, withoutMedia } from "./media.ts";
 import { callSplit } from "./split-call.ts";
 import { answerHeld, answerStream } from "./stream-response.ts";
@@ -251,13 +252,7 @@ export async function callTarget<Name extends OperationName>(
   // an operation without a model calls none
   if (managed && name !== "models") requireModel(destination, modelOf(asked));
   const served = serveOperation(name, asked, provider, options);
-  const forwarded = readForwardedHeaders(context, settings?.forwardHeaders);
-  for (const header of provider.clientHeaders) {
-    const value = readClientHeader(header, context);
-    if (value !== undefined) forwarded[header] ??= value;
-  }
-  target.guard?.addHeaders(forwarded);
-  const headers = managed ? Object.assign(forwarded, managed.headers) : forwarded;
+  const headers = sentHeaders(target, context);
   let operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
   // a request that may be sent again gets its own copy of the headers for its credential
   const prepare = () => {

@@ -108,6 +108,9 @@ class Execution<Value> {
     log.rates = null;
     log.answeredModel = null;
     log.hooks = null;
+    log.cacheStatus = null;
+    log.cacheProblem = null;
+    log.cacheHit = null;
     const deadline = totalTimeoutMs === undefined ? undefined : this.#context.startedAt + totalTimeoutMs;
     const ended = await this.#tryUntilDone(attempt, { deadline }, admission);
     this.#answer = ended.value;

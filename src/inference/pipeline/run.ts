@@ -7,6 +7,7 @@ import { applyParamOverrides } from "../../routing/param-overrides.ts";
 import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../../routing/plan.ts";
 import { numbersOfConfig } from "../../routing/state.ts";
 import type { StickyStore } from "../../routing/sticky.ts";
+import { asksForCache, openCachedCall } from "../cache/cached-call.ts";
 import { noteDiscarded } from "../call/cost.ts";
 import { routingHeaders } from "../call/provider-response.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
@@ -136,8 +137,14 @@ function createCaller<Request extends Record<string, unknown>>(
       context.log.model = model ?? null;
       const destination = await readLeafDestination({ node, settings, model }, context);
       context.log.model = destination.managed?.model ?? model ?? null;
-      if (!guarded) return call(request, { destination, settings, deadline });
-      return guarded.finish(await call(request, { destination, settings, deadline, guard: guarded }));
+      const target = guarded
+        ? { destination, settings, deadline, guard: guarded }
+        : { destination, settings, deadline };
+      const asked = { operation, node, view, target };
+      const cached = asksForCache(asked, context) ? await openCachedCall(asked, request, context) : undefined;
+      if (!cached) return guarded ? guarded.finish(await call(request, target)) : call(request, target);
+      const reply = (await cached.find()) ?? cached.note(await call(request, target));
+      return cached.settle(guarded ? await guarded.finish(reply) : reply);
     },
     statusOf: ({ status }) => status,
     headersOf: () => undefined,

@@ -145,8 +145,21 @@ function toDestination(
       headers: { ...credential.customHeaders, ...Object.fromEntries(ofModel.headers) },
       model,
       restrictedTo: isRestricted(stored) ? list : undefined,
+      identity: () => [name, integrationId, credential.key, [...credential.settings], rulesOf(stored)],
     },
   };
+}
+
+/** Which models stored providers allow, by view, as text. */
+const rules = new WeakMap<StoredProvider, string>();
+
+function rulesOf(stored: StoredProvider): string {
+  const known = rules.get(stored);
+  if (known !== undefined) return known;
+  const { integration, models } = stored;
+  const text = JSON.stringify([integration.allowAllModels, [...models].map(([slug, { enabled }]) => [slug, enabled])]);
+  rules.set(stored, text);
+  return text;
 }
 
 /** Lists of models, with the credential whose settings name them, by stored provider of a view. */

@@ -34,6 +34,8 @@ export interface Destination {
     model: string | undefined;
     /** Restrictions on models; undefined when every model may be called. */
     restrictedTo: ModelRules | undefined;
+    /** What of the stored provider decides about responses, secrets included: it differs after every change. */
+    identity(): readonly unknown[];
   };
 }
 

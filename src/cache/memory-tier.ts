@@ -1,0 +1,62 @@
+import { WeightedCache } from "../lib/weighted-cache.ts";
+import type { CacheEntry, CachePlace } from "./entry.ts";
+
+/** Bytes of an entry besides its body: its key, its objects and their places in maps. */
+const entryOverhead = 1_024;
+
+/** Entries of a part of an organisation. */
+export interface PurgeScope {
+  readonly organisationId: string;
+  /** Null: all workspaces. */
+  readonly workspaceId: string | null;
+  /** Digest of a namespace. Null: all, and entries without one. */
+  readonly namespace: string | null;
+}
+
+/** Whether an entry belongs to a scope. */
+function isWithin(place: CachePlace, { organisationId, workspaceId, namespace }: PurgeScope): boolean {
+  return (
+    place.organisationId === organisationId &&
+    (workspaceId === null || place.workspaceId === workspaceId) &&
+    (namespace === null || place.namespace === namespace)
+  );
+}
+
+interface Held {
+  readonly place: CachePlace;
+  readonly entry: CacheEntry;
+}
+
+/**
+ * Entries in the memory of this process, limited by bytes. When it is full, the organisation with the most bytes loses
+ * entries it did not use recently.
+ */
+export class MemoryTier {
+  readonly #held: WeightedCache<Held>;
+
+  constructor(bytes: number) {
+    this.#held = new WeightedCache(bytes);
+  }
+
+  /** Bytes in use, roughly. */
+  get bytes(): number {
+    return this.#held.weight;
+  }
+
+  find(key: string): CacheEntry | undefined {
+    return this.#held.get(key)?.entry;
+  }
+
+  store(place: CachePlace, entry: CacheEntry): void {
+    const weight = entry.body.length + entryOverhead;
+    this.#held.set(entry.key, { place, entry }, { owner: place.organisationId, weight });
+  }
+
+  remove(key: string): void {
+    this.#held.delete(key);
+  }
+
+  purge(scope: PurgeScope): void {
+    this.#held.deleteOf(scope.organisationId, ({ place }) => isWithin(place, scope));
+  }
+}
