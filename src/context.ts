@@ -13,6 +13,7 @@ import type { FileStorage } from "./control/files/storage.ts";
 import type { LogExportWork } from "./control/log-exports.ts";
 import type { McpServers } from "./control/mcp/mcp-server.ts";
 import type { McpState } from "./control/mcp/mcp-state.ts";
+import type { McpOauth } from "./control/mcp/oauth/mcp-oauth.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { FeedbackStore } from "./db/stores/feedback.ts";
@@ -177,6 +178,8 @@ export interface Services {
   readonly logExports: LogExportWork;
   readonly mcpServers: McpServers;
   readonly mcp: McpState;
+  /** The authorization server for MCP servers. */
+  readonly oauth: McpOauth;
   readonly responses: StoredResponses;
   /** Responses that are used again. */
   readonly cache: ResponseCache;

@@ -61,12 +61,16 @@ export interface QueryParameter {
   readonly isList?: boolean;
 }
 
+/** Schema of a body for the OpenAPI document only, and its content types. */
+type DocumentedBody = { readonly schema: v.GenericSchema; readonly types: readonly string[] };
+
 /** A route without authentication. */
 interface PublicEndpoint extends EndpointBase {
   readonly kind: "public";
   readonly access: "public";
   /** Schema of the JSON body, for the OpenAPI document: the handler reads and validates it. */
   readonly body?: v.GenericSchema;
+  readonly documentedBody?: DocumentedBody;
   handle(context: RequestContext): Reply | Promise<Reply>;
 }
 
@@ -103,7 +107,7 @@ export interface KeyEndpoint extends EndpointBase {
   /** Name of the route in logs; absent: its requests are not logged. */
   readonly operation?: string;
   /** Schema of the body for the OpenAPI document only: it is forwarded unchanged, and validated by the provider. */
-  readonly documentedBody?: { readonly schema: v.GenericSchema; readonly types: readonly string[] };
+  readonly documentedBody?: DocumentedBody;
   /** It takes every path that no other row has, and hands it to the provider. */
   readonly isPassthrough?: boolean;
   /** Ids in the path may contain encoded slashes. */
@@ -123,7 +127,7 @@ export interface McpEndpoint extends EndpointBase {
   /** Name of the route in logs. */
   readonly operation: string;
   /** Schema of the body for the OpenAPI document only. */
-  readonly documentedBody: NonNullable<KeyEndpoint["documentedBody"]>;
+  readonly documentedBody: DocumentedBody;
   handle(context: CallerContext): Promise<Reply>;
 }
 

@@ -210,6 +210,20 @@ export class RpcError extends GatewayError {
   }
 }
 
+/** An error of the authorization server (RFC 6749, section 5.2); `error` is its name there. */
+export class OauthError extends GatewayError {
+  override readonly status: number;
+  override readonly type: string;
+  readonly error: string;
+
+  constructor(error: string, message: string, options: GatewayErrorOptions & { status?: number } = {}) {
+    super(message, { code: error, ...options });
+    this.status = options.status ?? 400;
+    this.type = errorTypeOf(this.status);
+    this.error = error;
+  }
+}
+
 /** Fields of an upstream's error that are forwarded. */
 interface UpstreamErrorDetails extends GatewayErrorOptions {
   type?: string;
@@ -292,7 +306,7 @@ export function toMessagesType(type: string, status: number): string {
 export const scimContentType = "application/scim+json";
 
 /** Format of an error body: all have the common fields, some clients expect more. */
-export type ErrorForm = "common" | "messages" | "gemini" | "admin" | "scim" | "mcp";
+export type ErrorForm = "common" | "messages" | "gemini" | "admin" | "scim" | "mcp" | "oauth";
 
 /** An error for the caller: unexpected errors get a fixed message. */
 export function toGatewayError(error: unknown): GatewayError {
@@ -371,17 +385,34 @@ export function rpcCodeOf(error: GatewayError): number {
 /** Errors of OAuth (RFC 6750, section 3.1) by status. */
 function oauthErrorOf({ status, code }: GatewayError): string {
   if (status === 401) return "invalid_token";
-  return code === "AB03" ? "insufficient_scope" : "access_denied";
+  return code === "AB03" || code === "insufficient_scope" ? "insufficient_scope" : "access_denied";
+}
+
+/** The body of an error of OAuth, with the gateway's members beside it. */
+function toOauthErrorBody(error: GatewayError, name: string): Record<string, unknown> {
+  const { message, type, code, param } = error;
+  const details = { message, type, code, param };
+  return { error: name, error_description: message, status: "failure", message, error_details: details };
+}
+
+/** Names of errors of the authorization server that have another reason, by status. */
+const oauthNames: Readonly<Record<number, string>> = {
+  401: "invalid_client",
+  403: "access_denied",
+  429: "temporarily_unavailable",
+  503: "temporarily_unavailable",
+};
+
+/** The name of an error on routes of the authorization server. */
+function oauthNameOf(error: GatewayError): string {
+  if (error instanceof OauthError) return error.error;
+  return oauthNames[error.status] ?? (error.status >= 500 ? "server_error" : "invalid_request");
 }
 
 /** The body of an error on MCP routes: a JSON-RPC error, or that of OAuth where the credential is refused. */
 function toMcpErrorBody(error: GatewayError): Record<string, unknown> {
-  const { message, status, type, code, param } = error;
-  if (status === 401 || status === 403) {
-    const details = { message, type, code, param };
-    const oauth = { error: oauthErrorOf(error), error_description: message };
-    return { ...oauth, status: "failure", message, error_details: details };
-  }
+  const { message, status, code } = error;
+  if (status === 401 || status === 403) return toOauthErrorBody(error, oauthErrorOf(error));
   const { id = null, data = code === null ? undefined : { type: code } } = error instanceof RpcError ? error : {};
   return { jsonrpc: "2.0", id, error: { code: rpcCodeOf(error), message, ...(data && { data }) } };
 }
@@ -390,6 +421,7 @@ function toMcpErrorBody(error: GatewayError): Record<string, unknown> {
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
   if (form === "scim") return toScimErrorBody(error);
   if (form === "mcp") return toMcpErrorBody(error);
+  if (form === "oauth") return toOauthErrorBody(error, oauthNameOf(error));
   const { message, param, provider, errors, field, hookResults } = error;
   const type = form === "messages" ? toMessagesType(error.type, error.status) : error.type;
   const code = codeOf(error, form);

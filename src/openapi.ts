@@ -65,12 +65,17 @@ function operationIdOf({ method, path }: Endpoint): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 
+/** Name of the schema of an endpoint's errors. */
+function errorSchemaOf({ errorForm }: Endpoint): string {
+  if (errorForm === "mcp") return "RpcError";
+  return errorForm === "oauth" ? "OauthError" : "Error";
+}
+
 function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
   const parameters = parametersOf(endpoint);
   const body = bodyOf(endpoint, convert);
   const answer = successOf(endpoint, convert);
-  const isMcp = endpoint.errorForm === "mcp";
-  const failure = json({ $ref: `#/components/schemas/${isMcp ? "RpcError" : "Error"}` });
+  const failure = json({ $ref: `#/components/schemas/${errorSchemaOf(endpoint)}` });
   return {
     operationId: operationIdOf(endpoint),
     summary: endpoint.summary,
@@ -128,6 +133,19 @@ const rpcErrorSchema = {
   },
 };
 
+/** Errors of the authorization server (RFC 6749, section 5.2). */
+const oauthErrorSchema = {
+  type: "object",
+  required: ["error"],
+  properties: {
+    error: { type: "string" },
+    error_description: { type: "string" },
+    status: { const: "failure" },
+    message: { type: "string" },
+    error_details: { type: "object" },
+  },
+};
+
 /** Responses of endpoints with guardrails. */
 function guardedAnswers(endpoint: Endpoint, answer: object): object {
   const name = operationNameOf(endpoint);
@@ -155,7 +173,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
     security: [{ gatewayKey: [] }, { bearer: [] }],
     paths,
     components: {
-      schemas: { Error: errorSchema, RpcError: rpcErrorSchema },
+      schemas: { Error: errorSchema, RpcError: rpcErrorSchema, OauthError: oauthErrorSchema },
       parameters: parameterComponents,
       securitySchemes: {
         gatewayKey: { type: "apiKey", in: "header", name: "x-gateway-api-key" },

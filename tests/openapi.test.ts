@@ -101,7 +101,7 @@ test("GET /openapi.json describes the body of a chat", () => {
 });
 
 test("GET /openapi.json has components and every reference leads to one", () => {
-  assert.deepEqual(Object.keys(document.components.schemas), ["Error", "RpcError"]);
+  assert.deepEqual(Object.keys(document.components.schemas), ["Error", "RpcError", "OauthError"]);
   assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ["bearer", "gatewayKey"]);
   for (const requirement of document.security) {
     for (const name of Object.keys(requirement)) assert.ok(document.components.securitySchemes[name], name);

@@ -1,23 +1,22 @@
-import { jwtVerify } from "jose";
 import * as v from "valibot";
 import { AuthenticationError, GatewayError, PermissionError, UnavailableError } from "../errors.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { sha256Hex } from "../lib/hash.ts";
-import { AuthSettings, isSharedKeySource, type TokenAlgorithm } from "../schemas/auth-settings.ts";
-import { createKeySets, type FetchJson, type KeySets, type VerificationKey } from "./jwks.ts";
+import { AuthSettings, isSharedKeySource } from "../schemas/auth-settings.ts";
+import { createKeySets, type FetchJson, type KeySets } from "./jwks.ts";
 import {
   type Claims,
   hasTokenForm,
   readClaims,
   readDefaults,
   readEmail,
-  readHeader,
   readLimits,
   readScopes,
   readText,
   refuseToken,
 } from "./jwt-claims.ts";
+import { verifyJwt } from "./jwt-verify.ts";
 import { createWorkspaceResolver, type WorkspaceResolverOptions } from "./jwt-workspace.ts";
 import type { Principal } from "./principal.ts";
 
@@ -149,85 +148,22 @@ function requireSettings({ authSettings }: TokenOrganisation): AuthSettings {
   return output;
 }
 
-/** Type of key that each algorithm needs. */
-const formOf: Readonly<Record<TokenAlgorithm, string>> = {
-  RS256: "RSA",
-  RS384: "RSA",
-  RS512: "RSA",
-  PS256: "RSA",
-  PS384: "RSA",
-  PS512: "RSA",
-  ES256: "P-256",
-  ES384: "P-384",
-  ES512: "P-521",
-  EdDSA: "Ed25519",
-};
-
-/** Rejects an algorithm that neither the settings nor the key allow. The token's own statement is never enough. */
-function requireAlgorithm(alg: TokenAlgorithm, key: VerificationKey, configured: AuthSettings["algorithms"]): void {
-  const isListed = configured && configured.length > 0;
-  const allowed = isListed ? configured.includes(alg) : alg === (key.alg ?? "RS256");
-  if (!allowed || (key.alg !== undefined && key.alg !== alg) || formOf[alg] !== key.form) {
-    refuseToken("its algorithm is not the one of its key or not allowed");
-  }
-}
-
-/** Reasons for the library's errors, by claim. */
-const claimReasons: Readonly<Record<string, string>> = {
-  iss: "wrong issuer",
-  aud: "wrong audience",
-  nbf: "the token is not yet valid",
-  iat: "the time it was issued is missing or in the future",
-  exp: "its expiry is missing or malformed",
-};
-
-/** The reason for an error of the library. */
-function refuseFor(error: unknown): never {
-  if (error instanceof GatewayError) throw error;
-  const { code, claim } = error as { code?: unknown; claim?: unknown }; // properties of the library's errors
-  const name = typeof claim === "string" ? claim : "";
-  if (code === "ERR_JWT_EXPIRED") {
-    return refuseToken(
-      name === "iat" ? "the token is older than allowed" : "the token has expired",
-      name === "iat" ? "invalid_token" : "token_expired",
-    );
-  }
-  if (code === "ERR_JWS_SIGNATURE_VERIFICATION_FAILED") return refuseToken("wrong signature");
-  return refuseToken(claimReasons[name] ?? "the token is malformed");
-}
-
 /** Verifies a token with the keys of one organisation only. */
-async function verify(
+function verify(
   { text }: SentToken,
   { organisationId, settings }: { organisationId: string; settings: AuthSettings },
   { keySets, options }: { keySets: KeySets; options: TokenAuthenticatorOptions },
 ): Promise<Claims> {
-  const { alg, kid } = readHeader(text);
-  const source = { organisationId, urls: settings.jwks_url ?? [], inline: settings.jwks };
-  const key = await keySets.find(source, kid);
-  requireAlgorithm(alg, key, settings.algorithms);
-  const cryptoKey = await key.import(alg).catch(() => refuseToken("its key cannot be used"));
-  const now = options.clock.now();
-  const { issuer, audience, max_token_age: maxTokenAge } = settings;
-  try {
-    const { payload } = await jwtVerify(text, cryptoKey, {
-      algorithms: [alg],
-      requiredClaims: ["exp"],
-      clockTolerance: options.clockSkewSeconds,
-      currentDate: new Date(now),
-      ...(issuer && issuer.length > 0 && { issuer }),
-      ...(audience && audience.length > 0 && { audience }),
-      ...(maxTokenAge != null && { maxTokenAge }),
-    });
-    const { iat, exp } = payload;
-    if (!Number.isFinite(exp)) return refuseToken("its expiry is missing or malformed");
-    if (iat !== undefined && iat > now / 1_000 + options.clockSkewSeconds) {
-      return refuseToken("the time it was issued is missing or in the future");
-    }
-    return payload;
-  } catch (error) {
-    return refuseFor(error);
-  }
+  const { algorithms, issuer, audience, max_token_age: maxTokenAge } = settings;
+  const rules = {
+    source: { organisationId, urls: settings.jwks_url ?? [], inline: settings.jwks },
+    algorithms,
+    issuer,
+    audience,
+    maxTokenAge,
+    clockSkewSeconds: options.clockSkewSeconds,
+  };
+  return verifyJwt(text, rules, { keySets, now: options.clock.now() });
 }
 
 /** An id for the subject of a token, the same for each of its tokens. */

@@ -19,6 +19,16 @@ export interface CredentialLimits {
   lastResetAt: number | null;
 }
 
+/** What a token for one MCP server permits. */
+interface ServerGrant {
+  /** The OAuth client; null for tokens of an identity provider. */
+  clientId: string | null;
+  /** Id of the only server that it is for. */
+  serverId: string;
+  /** Scopes of OAuth: `mcp`, `mcp:read`, `mcp:write`. */
+  scopes: ReadonlySet<string>;
+}
+
 /** The caller. Everything here comes from the credential, nothing from the request. */
 export interface Principal {
   keyId: string;
@@ -33,6 +43,10 @@ export interface Principal {
   /** Scopes of the key, in dot notation. */
   scopes: ReadonlySet<string>;
   defaults: KeyDefaults;
+  /** Present for callers whose credential is for one MCP server. */
+  grant?: ServerGrant;
+  /** Verified claims of an identity provider about the caller, for MCP servers that receive them. */
+  claims?: Readonly<Record<string, unknown>>;
   /** Limits of the key's record, or of the claims of a token. */
   limits?: CredentialLimits;
 }

@@ -1,4 +1,3 @@
-import type { FetchJson } from "../auth/jwks.ts";
 import {
   createTokenAuthenticator,
   type TokenAuthenticator,
@@ -8,10 +7,8 @@ import {
 import type { CheckDeployment, TokenDirectory, TokenPerson, TokenWorkspace } from "../auth/jwt-workspace.ts";
 import type { OrganisationRow, UserRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { AddressGuard } from "../lib/address.ts";
-import { readBytes } from "../lib/body.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
-import { decodeUtf8, findJsonExcess } from "../lib/json.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import {
@@ -21,13 +18,12 @@ import {
   findDeploymentWorkspace,
   readDeploymentAuth,
 } from "./deployments.ts";
+import { createDocumentFetcher } from "./fetch-document.ts";
 
 /** A missing record is looked up again after this long. */
 const missingForMs = 5_000;
 /** Most cached results of one lookup. */
 const maxResults = 10_000;
-/** Limits of a key set's structure. */
-const jsonLimits = { depth: 16, values: 20_000, keys: 1_000 };
 
 /** The operator's settings for tokens. */
 export interface TokenSettings {
@@ -101,30 +97,6 @@ function remember<Value>(
         if (organisationId === undefined || missed.organisationId === organisationId) missing.delete(key);
       }
     },
-  };
-}
-
-/** Fetches JSON documents from tenants' addresses: with address checks and limits, over TLS unless trusted. */
-function createFetchJson({ outbound, guard }: Pick<TokenParts, "outbound" | "guard">): FetchJson {
-  return async (url, { maxBytes, timeoutMs }) => {
-    const target = guard.checkTarget(url);
-    if (target.protocol !== "https:" && !guard.isTrusted(target)) {
-      throw new TypeError("Cannot read keys over plain HTTP: anyone on the network could replace them");
-    }
-    const response = await outbound(url, {
-      origin: "influenced",
-      method: "GET",
-      signal: AbortSignal.timeout(timeoutMs),
-      headers: { accept: "application/json, application/jwk-set+json" },
-    });
-    if (response.status !== 200) {
-      response.body?.cancel().catch(() => {});
-      throw new TypeError(`Cannot read keys: the response has status ${response.status}`);
-    }
-    const bytes = await readBytes(response, { bytes: maxBytes, totalMs: timeoutMs, silenceMs: timeoutMs });
-    const excess = findJsonExcess(bytes, jsonLimits);
-    if (excess !== undefined) throw new TypeError(`Cannot read keys: the document has ${excess}`);
-    return JSON.parse(decodeUtf8(bytes));
   };
 }
 
@@ -268,6 +240,7 @@ export function createTokens(parts: TokenParts): TokenAuthenticator | undefined 
   if (settings.enabled === false) return undefined;
   const lookUps = createLookUps(parts);
   const only = createOnlyOrganisation(clock, control.stores.organisations.only);
+  const fetchDocument = createDocumentFetcher(parts);
   const options: TokenAuthenticatorOptions = {
     clock,
     organisation: lookUps.organisation,
@@ -276,7 +249,7 @@ export function createTokens(parts: TokenParts): TokenAuthenticator | undefined 
       const id = await only.get();
       return id === undefined ? undefined : lookUps.organisation(id);
     },
-    fetchJson: createFetchJson(parts),
+    fetchJson: async (url, bounds) => (await fetchDocument(url, bounds)).document,
     clockSkewSeconds: settings.clockSkewSeconds ?? 5,
     defaultScopes: settings.defaultScopes ?? [],
     organisationsToSync: (settings.organisations ?? []).map((id) => id.toLowerCase()),

@@ -17,6 +17,7 @@ import {
   type McpState,
   UnspokenEras,
 } from "../control/mcp/mcp-state.ts";
+import { createMcpOauth } from "../control/mcp/oauth/mcp-oauth.ts";
 import { createMcpSessions } from "../control/mcp/sessions.ts";
 import { createObjectStore } from "../control/object-store.ts";
 import { sealStored } from "../control/seal-stored.ts";
@@ -250,6 +251,7 @@ async function createIdentity(
       forgetKeys(authenticator, changes);
       if (mayEndBatches(changes)) services().batches.wake();
       if (!changes || changes.some(({ resource }) => resource === counterResource)) services().followCorrections();
+      services().oauth.note(changes);
     },
   });
   const tokens = createTokens({
@@ -276,7 +278,20 @@ async function createIdentity(
     refuse: (address, message) => authenticator.refuse(address, message),
     store: createScimTokenStore(database),
   });
-  return { control, keyMac, keyPrefix, authenticator, scimAuthenticator };
+  const oauth = await createMcpOauth({
+    database,
+    control,
+    clock,
+    outbound,
+    guard,
+    pepper,
+    keyMac,
+    stateKey: installation.keys.state,
+    identityKey: options.mcp?.identityKey,
+    warn: warnOf(options),
+    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
+  });
+  return { control, keyMac, keyPrefix, authenticator, scimAuthenticator, oauth };
 }
 
 /** What routing remembers. */

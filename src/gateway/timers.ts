@@ -127,6 +127,7 @@ export function startTimers(
       .catch((error) => warn("Cannot remove old alerts of budgets", error));
     services.files.cleanUp().catch((error) => warn("Cannot remove the content of old files", error));
     services.responses.cleanUp().catch((error) => warn("Cannot remove old responses", error));
+    services.oauth.cleanUp().catch((error) => warn("Cannot remove old codes and tokens of OAuth", error));
     services.control.cleanUp().catch((error) => warn("Cannot update expired keys", error));
   }, purgeEveryMs);
   let following = true;

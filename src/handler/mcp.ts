@@ -2,6 +2,8 @@ import type { CallerContext, RequestContext } from "../context.ts";
 import type { McpEndpoint } from "../endpoint.ts";
 import { AuthenticationError, PermissionError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
+import { authenticateToken } from "../mcp/oauth/caller.ts";
+import { challengeOf } from "../mcp/oauth/challenge.ts";
 import { authenticateKey } from "./credentials.ts";
 import { serveKeyed } from "./keyed.ts";
 
@@ -44,19 +46,6 @@ function requireKnownSource(context: RequestContext): void {
   });
 }
 
-/** Public origin of the gateway. */
-function originOf({ services, url }: RequestContext): string {
-  return services.mcp.settings.baseUrl ?? url.origin;
-}
-
-/** What a client needs to get a credential (RFC 9728, section 5.1; RFC 6750, section 3). */
-function challengeOf(context: RequestContext, error: string | undefined): string {
-  const { pathname } = context.url;
-  const metadata = `${originOf(context)}/.well-known/oauth-protected-resource${pathname}`;
-  const named = error === undefined ? "" : `error="${error}", `;
-  return `Bearer ${named}resource_metadata="${metadata.replace(/["\\]/g, "")}", scope="mcp"`;
-}
-
 /** Rejects a request with two credentials of the gateway. */
 async function requireOneKey(context: CallerContext): Promise<CallerContext> {
   const { providerCredential, services } = context;
@@ -67,11 +56,16 @@ async function requireOneKey(context: CallerContext): Promise<CallerContext> {
   });
 }
 
-/** The caller of an MCP server. */
+/** The caller of an MCP server: by a key, a token of the gateway, or a token of an identity provider. */
+async function authenticateCaller(context: RequestContext): Promise<CallerContext> {
+  return (await authenticateToken(context)) ?? requireOneKey(await authenticateKey(context, undefined));
+}
+
+/** Authenticates the caller of an MCP server. */
 export async function authenticateMcp(context: RequestContext): Promise<CallerContext> {
   requireKnownSource(context);
   try {
-    return await requireOneKey(await authenticateKey(context, undefined));
+    return await authenticateCaller(context);
   } catch (error) {
     if (error instanceof AuthenticationError) {
       const isMissing = error.code === "missing_api_key";
@@ -106,7 +100,8 @@ export function mcpPreflight(context: RequestContext): Reply {
 /** Answers a caller of an MCP server. */
 export async function serveMcpRow(endpoint: McpEndpoint, context: CallerContext): Promise<Reply> {
   const reply = await serveKeyed(endpoint, context, (row, caller) => row.handle(caller));
-  if (reply.status === 403) reply.headers["www-authenticate"] = challengeOf(context, "insufficient_scope");
+  if (reply.status === 401) reply.headers["www-authenticate"] ??= challengeOf(context, "invalid_token");
+  if (reply.status === 403) reply.headers["www-authenticate"] ??= challengeOf(context, "insufficient_scope");
   Object.assign(reply.headers, pageHeaders(context));
   return reply;
 }

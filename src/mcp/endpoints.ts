@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { defineMcpEndpoint, type Endpoint } from "../endpoint.ts";
+import { mcpOauthEndpoints } from "./oauth/endpoints.ts";
 import { serveMcp } from "./serve.ts";
 
 /** A JSON-RPC message, for the OpenAPI document: the upstream server decides on the rest. */
@@ -10,8 +11,7 @@ const RpcMessage = v.looseObject({
   params: v.optional(v.looseObject({})),
 });
 
-/** The endpoints of MCP servers. */
-export const mcpEndpoints: readonly Endpoint[] = ["/m/:slug/mcp", "/m/:workspace/:slug/mcp"].map((path) =>
+const serverEndpoints: readonly Endpoint[] = ["/m/:slug/mcp", "/m/:workspace/:slug/mcp"].map((path) =>
   defineMcpEndpoint({
     method: "POST",
     path,
@@ -25,3 +25,6 @@ export const mcpEndpoints: readonly Endpoint[] = ["/m/:slug/mcp", "/m/:workspace
     handle: serveMcp,
   }),
 );
+
+/** The endpoints of MCP servers, and of the authorization server in front of them. */
+export const mcpEndpoints: readonly Endpoint[] = [...serverEndpoints, ...mcpOauthEndpoints];

@@ -8,6 +8,7 @@ import { requireEnabled, withoutDisabledResources } from "./capabilities.ts";
 import { answering, callerOf, type McpCall } from "./mcp-call.ts";
 import { idIn, type Message, readMessage, readRevision } from "./message.ts";
 import { nameOf, requireMirrored } from "./mirrored-headers.ts";
+import { requireGrantedScope, requireGrantedServer } from "./oauth/grant.ts";
 import { codes } from "./protocol.ts";
 import { relay } from "./relay.ts";
 
@@ -36,6 +37,7 @@ async function findServer(context: CallerContext): Promise<McpServer> {
   if (!(await isOwnWorkspace(context))) refuseServer();
   const server = await services.mcpServers.find(principal, params.slug ?? "");
   if (!server?.isActive || !server.isOpenTo(principal.userId)) refuseServer();
+  requireGrantedServer(context, server);
   return server;
 }
 
@@ -89,7 +91,10 @@ type Stage = (call: McpCall) => void | Promise<void>;
  * The stages between a valid message and its upstream, in order. Argument schemas, rate limits and input guardrails belong
  * after `requireEnabled`, in this order.
  */
-const stages: readonly Stage[] = [({ message, server }) => requireEnabled(message, server)];
+const stages: readonly Stage[] = [
+  ({ message, context }) => requireGrantedScope(message, context),
+  ({ message, server }) => requireEnabled(message, server),
+];
 
 /** Notes what is called, for the log row. */
 function noteMessage(message: Message, server: McpServer, { log }: CallerContext): void {

@@ -26,6 +26,15 @@ const Texts = v.pipe(
   v.everyItem((text) => text.length <= 2048, "must have strings of at most 2048 characters"),
 );
 
+/** The identity provider at which users sign in with a browser (OpenID Connect). Its secret is sealed elsewhere. */
+export const OidcSettings = v.object({
+  issuer: v.string(),
+  client_id: v.string(),
+  scope: v.nullish(v.string()),
+  token_endpoint_auth_method: v.nullish(v.picklist(["client_secret_basic", "client_secret_post", "none"])),
+});
+export type OidcSettings = v.InferOutput<typeof OidcSettings>;
+
 /** How an organisation's tokens are verified: the content of `organisations.auth_settings`. */
 export const AuthSettings = v.object({
   /** Addresses of key sets, separated by commas; parsed to a list. */

@@ -122,6 +122,21 @@ const OneOrMore = v.union(
   "must be a string, or a list of 1 to 50 strings",
 );
 
+/** The identity provider at which users sign in with a browser. */
+const UpdateOidc = v.object({
+  issuer: Text(2_048),
+  client_id: Text(512),
+  /** Write-only. Absent: the stored one stays. */
+  client_secret: v.nullish(Text(4_096)),
+  scope: v.nullish(Text(512)),
+  token_endpoint_auth_method: v.nullish(
+    v.picklist(
+      ["client_secret_basic", "client_secret_post", "none"],
+      "must be client_secret_basic, client_secret_post or none",
+    ),
+  ),
+});
+
 /** Body of `PUT /organisations/{id}/auth-settings`; null clears a field. */
 export const UpdateAuthSettings = v.object({
   jwt_enabled: v.nullish(Flag),
@@ -138,5 +153,6 @@ export const UpdateAuthSettings = v.object({
   default_scopes: v.nullish(v.pipe(v.array(Text(255)), v.maxLength(200, "must have at most 200 entries"))),
   max_token_age: v.nullish(Duration(31_536_000, 1)),
   clock_tolerance: v.nullish(Duration(60)),
+  oidc: v.nullish(UpdateOidc),
 });
 export type UpdateAuthSettings = v.InferOutput<typeof UpdateAuthSettings>;

@@ -51,6 +51,7 @@ test("GET auth-settings shows every field before anything is set", async () => {
     default_scopes: [],
     max_token_age: null,
     clock_tolerance: null,
+    oidc: null,
   });
 });
 

@@ -10,6 +10,7 @@ import { requireSecureUrl } from "../core/addresses.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { refuseField } from "../core/request.ts";
+import { changeOidc } from "./oidc-settings.ts";
 import { findOrganisation } from "./organisation.ts";
 import { mergeMembers } from "./workspace-settings.ts";
 
@@ -23,6 +24,7 @@ const defaults = {
   default_scopes: [],
   max_token_age: null,
   clock_tolerance: null,
+  oidc: null,
 };
 
 function toAuthSettings({ authSettings }: Pick<OrganisationRow, "authSettings">) {
@@ -118,11 +120,16 @@ async function updateAuthSettings(call: AdminCall<UpdateAuthSettings>) {
     ...(body.default_scopes && { default_scopes: readScopes(body.default_scopes) }),
     ...(body.algorithms && { algorithms: [...new Set(body.algorithms)] }),
   };
+  const oidc = await changeOidc(call, row);
+  if (oidc) Object.assign(changes, { oidc: oidc.stored });
   const authSettings = toJson(mergeMembers(row.authSettings, changes));
   return {
     answer: toAuthSettings({ authSettings }),
     recordId: row.id,
-    statements: [stores.organisations.update(row.id, { authSettings, lastUpdatedAt: now })],
+    statements: [
+      stores.organisations.update(row.id, { authSettings, lastUpdatedAt: now }),
+      ...(oidc?.statements ?? []),
+    ],
   };
 }
 

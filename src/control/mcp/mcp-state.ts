@@ -44,6 +44,8 @@ export interface McpSettings {
   /** Names that a `Host` header may have, in lower case; undefined: every name. */
   hosts: ReadonlySet<string> | undefined;
   pool: McpPoolSettings;
+  /** RSA key that signs statements about users for upstream servers: PKCS #8 in PEM form. Undefined: one of the installation. */
+  identityKey: string | undefined;
 }
 
 /** Default settings. */
@@ -67,6 +69,7 @@ export const defaultMcpSettings: McpSettings = {
     sessions: 1_000,
     tokenExpiryBufferMs: 60_000,
   },
+  identityKey: undefined,
 };
 
 /** The two families of protocol revisions: with a handshake and sessions, and without. */

@@ -17,6 +17,7 @@ import {
   mcpServers,
   mcpServerUsers,
 } from "../tables/mcp.ts";
+import { mcpConnections, mcpRegistrations, oauthClients, oauthConsents, oauthFamilies } from "../tables/oauth.ts";
 import { rateLimitPolicies, usageLimitPolicies } from "../tables/policies.ts";
 import {
   collections,
@@ -49,6 +50,11 @@ function createOrganisationStore(database: Database) {
     /** The organisation with this id. */
     async get(id: string): Promise<OrganisationRow | undefined> {
       const [row] = await orm.select().from(organisations).where(eq(organisations.id, id)).limit(1);
+      return row;
+    },
+    /** The organisation with this slug. */
+    async bySlug(slug: string): Promise<OrganisationRow | undefined> {
+      const [row] = await orm.select().from(organisations).where(eq(organisations.slug, slug)).limit(1);
       return row;
     },
     /** The organisation of an installation that has exactly one. */
@@ -115,6 +121,11 @@ export function createControlStores(database: Database) {
     mcpServerCapabilities: createTenantStore(database, mcpServerCapabilities),
     mcpServerUsers: createTenantStore(database, mcpServerUsers),
     mcpServerGuardrails: createTenantStore(database, mcpServerGuardrails),
+    mcpConnections: createTenantStore(database, mcpConnections),
+    mcpRegistrations: createTenantStore(database, mcpRegistrations),
+    oauthClients: createTenantStore(database, oauthClients),
+    oauthConsents: createTenantStore(database, oauthConsents),
+    oauthFamilies: createTenantStore(database, oauthFamilies),
     secrets: createTenantStore(database, secrets, { kind: "kind" }),
     secretReferences: createTenantStore(database, secretReferences),
     deployments: createTenantStore(database, deployments),

@@ -1,0 +1,113 @@
+import { createKeySets, type KeySets } from "../../../auth/jwks.ts";
+import type { Database, Statement } from "../../../db/client.ts";
+import type { Change } from "../../../db/stores/audit.ts";
+import { createOauthStore, type OauthStore } from "../../../db/stores/oauth.ts";
+import type { AddressGuard } from "../../../lib/address.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import { deriveKey, type Mac, verifyMac } from "../../../lib/hash.ts";
+import type { Outbound } from "../../../lib/outbound.ts";
+import { dayMs } from "../../../lib/periods.ts";
+import type { ControlPlane } from "../../control-plane.ts";
+import { createDocumentFetcher } from "../../fetch-document.ts";
+import { type AccessTokens, createAccessTokens } from "./access-tokens.ts";
+import { type ClientAssertions, createClientAssertions } from "./assertions.ts";
+import { createOauthClients, type OauthClients } from "./clients.ts";
+import { createGuardedFetch, type GuardedFetch } from "./guarded-fetch.ts";
+import { createOauthLimits, type OauthLimits } from "./limits.ts";
+import { openOidcSecret } from "./oidc-secret.ts";
+import { createRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
+import { createRevocations, type Revocations } from "./revocations.ts";
+import { createStateSeal, type StateSeal } from "./seal.ts";
+import { createSigningKeys, type SigningKeys } from "./signing-keys.ts";
+
+/** The authorization server for MCP servers. */
+export interface McpOauth {
+  readonly store: OauthStore;
+  readonly seal: StateSeal;
+  readonly keys: SigningKeys;
+  readonly clients: OauthClients;
+  readonly assertions: ClientAssertions;
+  readonly accessTokens: AccessTokens;
+  readonly refreshTokens: RefreshTokens;
+  readonly revocations: Revocations;
+  readonly limits: OauthLimits;
+  /** Key sets of clients and of identity providers of MCP servers. */
+  readonly keySets: KeySets;
+  /** Calls authorization servers that data names. */
+  readonly fetch: GuardedFetch;
+  /** Writes statements in one transaction. */
+  write(statements: readonly Statement[]): Promise<void>;
+  /** Whether a secret of a client is right; in constant time. */
+  verifySecret(digest: string, secret: string): Promise<boolean>;
+  /** The secret of an organisation's identity provider for sign-in. */
+  openOidcSecret(organisationId: string): Promise<string | undefined>;
+  /** Accepts a pending invitation for a verified address; true if there was one. */
+  acceptInvite(organisationId: string, email: string): Promise<boolean>;
+  /** Removes what expired. */
+  cleanUp(): Promise<void>;
+  /** Takes up what other processes changed. */
+  note(changes: readonly Change[] | undefined): void;
+}
+
+/** Parts of the authorization server. */
+interface McpOauthParts {
+  readonly database: Database;
+  readonly control: ControlPlane;
+  readonly clock: Clock;
+  readonly outbound: Outbound;
+  readonly guard: AddressGuard;
+  /** Keys are derived from it, each for one purpose. */
+  readonly stateKey: Uint8Array<ArrayBuffer>;
+  readonly pepper: Uint8Array<ArrayBuffer>;
+  readonly keyMac: Mac;
+  readonly identityKey: string | undefined;
+  readonly warn: (message: string, error?: unknown) => void;
+  acceptInvite(organisationId: string, email: string): Promise<boolean>;
+}
+
+/** Clients that nobody used for this long are removed. */
+const unusedClientMs = 30 * dayMs;
+
+/** Creates the authorization server. */
+export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
+  const { database, control, clock, warn, stateKey } = parts;
+  const store = createOauthStore(database);
+  const fetchDocument = createDocumentFetcher(parts);
+  const keySets = createKeySets({
+    clock,
+    fetchJson: async (url, bounds) => (await fetchDocument(url, bounds)).document,
+  });
+  const revocations = await createRevocations({
+    store,
+    audit: control.stores.audit,
+    write: (statements) => database.write(statements),
+    clock,
+    warn,
+  });
+  const { now } = clock;
+  const sealingKey = await deriveKey(stateKey, "signing-keys");
+  const keys = createSigningKeys({ store, sealingKey, clock, identityKey: parts.identityKey });
+  const refreshKey = await deriveKey(stateKey, "oauth-refresh-tokens");
+  const sealKey = await deriveKey(stateKey, "oauth-states");
+  return {
+    store,
+    keys,
+    keySets,
+    revocations,
+    seal: await createStateSeal(sealKey, { now, useNonce: store.useNonce }),
+    clients: createOauthClients({ store, fetchDocument, digest: parts.keyMac, clock }),
+    assertions: createClientAssertions({ keySets, clock, useNonce: store.useNonce }),
+    accessTokens: createAccessTokens({ keys, revocations, clock }),
+    refreshTokens: createRefreshTokens({ store, revocations, key: refreshKey, now }),
+    limits: createOauthLimits(clock),
+    fetch: createGuardedFetch(parts),
+    async write(statements) {
+      await database.write(statements);
+    },
+    verifySecret: (digest, secret) => verifyMac(parts.pepper, digest, secret),
+    openOidcSecret: (organisationId) => openOidcSecret(organisationId, control.stores, control.vault),
+    acceptInvite: parts.acceptInvite,
+    cleanUp: () => store.purge(now(), now() - unusedClientMs),
+    note: revocations.note,
+  };
+}

@@ -1,0 +1,72 @@
+import type { RequestContext } from "../../context.ts";
+import { PermissionError } from "../../errors.ts";
+
+const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+/** What an address is made from. */
+type Asked = Pick<RequestContext, "services" | "url">;
+
+/** Public origin of the gateway. */
+export function originOf({ services, url }: Asked): string {
+  const { baseUrl } = services.mcp.settings;
+  return baseUrl === undefined ? url.origin : new URL(baseUrl).origin;
+}
+
+/**
+ * The origin for addresses that others rely on: a `Host` header that anyone may choose must not become one.
+ *
+ * @throws {PermissionError}
+ */
+export function requireOrigin(context: Asked): string {
+  const { baseUrl, hosts } = context.services.mcp.settings;
+  const { hostname } = context.url;
+  if (baseUrl !== undefined || hosts?.has(hostname) || loopbackNames.has(hostname)) return originOf(context);
+  throw new PermissionError("Cannot serve OAuth at this host name: set MCP_GATEWAY_BASE_URL or list it in MCP_HOSTS", {
+    code: "host_not_allowed",
+    param: "host",
+  });
+}
+
+/** The issuer of tokens (RFC 8414, section 2). */
+export function issuerOf(context: Asked): string {
+  return originOf(context) + context.services.mcp.settings.mount;
+}
+
+/** Path of a route of the authorization server. */
+export function oauthPath({ services }: Pick<RequestContext, "services">, name: string): string {
+  return `${services.mcp.settings.mount}/oauth/${name}`;
+}
+
+/** Address of a route of the authorization server. */
+export function oauthAddress(context: Asked, name: string): string {
+  return originOf(context) + oauthPath(context, name);
+}
+
+/** Address of the MCP server that a request is for: the audience of its tokens. */
+export function resourceOf(context: Asked): string {
+  return originOf(context) + context.url.pathname.replace(/\/+$/, "");
+}
+
+/** Address of the metadata of an MCP server (RFC 9728, section 3.1). */
+export function metadataAddressOf(resource: string): string {
+  const { origin, pathname } = new URL(resource);
+  return `${origin}/.well-known/oauth-protected-resource${pathname}`;
+}
+
+/** An MCP server as its address names it. */
+export interface NamedServer {
+  readonly slug: string;
+  /** Slug or id. */
+  readonly workspace: string | undefined;
+}
+
+const segment = "[A-Za-z0-9_-]{1,64}";
+const pathForm = new RegExp(`^/(?:(${segment})/)?(${segment})/mcp$`);
+
+/** The MCP server of an address of this gateway; undefined for any other address. */
+export function readResource(context: Asked, resource: string): NamedServer | undefined {
+  const base = issuerOf(context);
+  if (!resource.startsWith(`${base}/`)) return undefined;
+  const [, workspace, slug] = pathForm.exec(resource.slice(base.length)) ?? [];
+  return slug === undefined ? undefined : { slug, workspace };
+}

@@ -1,0 +1,56 @@
+import { readClaims } from "../../auth/jwt-claims.ts";
+import { type CallerContext, type RequestContext, withCaller } from "../../context.ts";
+import { AuthenticationError } from "../../errors.ts";
+import { issuerOf, resourceOf } from "./addresses.ts";
+
+/** The bearer token of a request; undefined without one. */
+function bearerOf({ headers }: RequestContext): string | undefined {
+  return /^bearer +([^\s,]+)$/i.exec(headers.get("authorization") ?? "")?.[1];
+}
+
+function refuse(message: string): never {
+  throw new AuthenticationError(message, { code: "invalid_token" });
+}
+
+/** The issuer that a token names, unverified. */
+function issuerIn(token: string): unknown {
+  try {
+    return readClaims(token).iss;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The caller of a token that this gateway issued for the address of the request.
+ *
+ * @returns Undefined for other credentials.
+ * @throws {AuthenticationError} If it is not valid, or for another address.
+ */
+async function authenticateOwn(context: RequestContext, token: string): Promise<CallerContext | undefined> {
+  const { oauth } = context.services;
+  if (!oauth.accessTokens.takes(token)) return undefined;
+  const access = await oauth.accessTokens.verify(token);
+  if (!access) {
+    // identity providers sign access tokens in the same form
+    if (issuerIn(token) !== issuerOf(context)) return undefined;
+    return refuse("Cannot use this token: it is not valid, or not any more");
+  }
+  if (access.issuer !== issuerOf(context) || access.audience !== resourceOf(context)) {
+    return refuse("Cannot use this token: it is for another address");
+  }
+  const credentials = { gatewayKey: token, providerCredential: undefined, providerAuthorization: undefined };
+  return withCaller(context, access.principal, credentials);
+}
+
+/**
+ * The caller of a request with a token for MCP servers.
+ *
+ * @returns Undefined where the credential is a key, or none.
+ * @throws {AuthenticationError}
+ */
+export async function authenticateToken(context: RequestContext): Promise<CallerContext | undefined> {
+  if (context.connection.actingFor || context.header("api-key") !== null) return undefined;
+  const token = bearerOf(context);
+  return token === undefined ? undefined : authenticateOwn(context, token);
+}

@@ -1,0 +1,105 @@
+import * as v from "valibot";
+import type { RequestContext } from "../../context.ts";
+import { definePublicEndpoint, type Endpoint, type Method } from "../../endpoint.ts";
+import type { Reply } from "../../lib/reply.ts";
+import { ClientMetadata } from "../../schemas/oauth.ts";
+import { serveAuthorize } from "./authorize.ts";
+import { serveConnect, serveConsent } from "./consent.ts";
+import { serveClientDocument, serveKeySet, serveResourceMetadata, serveServerMetadata } from "./metadata.ts";
+import { serveRegistration } from "./register.ts";
+import { serveIntrospection, serveRevocation } from "./revoke.ts";
+import { serveSignIn, serveSignInCallback } from "./sign-in.ts";
+import { serveToken } from "./token.ts";
+
+type Serve = (context: RequestContext) => Reply | Promise<Reply>;
+
+const form = (entries: Record<string, v.GenericSchema>) => ({
+  schema: v.looseObject(entries),
+  types: ["application/x-www-form-urlencoded"],
+});
+const text = v.optional(v.string());
+/** How a client authenticates, besides by a header. */
+const clientFields = { client_id: text, client_secret: text, client_assertion: text, client_assertion_type: text };
+
+function row(method: Method, path: string, summary: string, handle: Serve): Parameters<typeof definePublicEndpoint>[0] {
+  return { method, path, summary, handle, tag: "MCP OAuth", access: "public", errorForm: "oauth" };
+}
+
+const documents: readonly (readonly [path: string, summary: string, handle: Serve])[] = [
+  ["/.well-known/oauth-protected-resource/m/:slug/mcp", "Metadata of an MCP server (RFC 9728)", serveResourceMetadata],
+  [
+    "/.well-known/oauth-protected-resource/m/:workspace/:slug/mcp",
+    "Metadata of an MCP server, named with its workspace",
+    serveResourceMetadata,
+  ],
+  ["/.well-known/oauth-authorization-server/m", "Metadata of the authorization server (RFC 8414)", serveServerMetadata],
+  ["/.well-known/oauth-authorization-server", "The same, for clients of the revision 2025-03-26", serveServerMetadata],
+  ["/.well-known/openid-configuration/m", "The same, where some clients look", serveServerMetadata],
+  ["/m/.well-known/openid-configuration", "The same, where other clients look", serveServerMetadata],
+  ["/m/.well-known/jwks.json", "Public keys of the gateway", serveKeySet],
+  ["/.well-known/jwks.json", "Public keys of the gateway", serveKeySet],
+  ["/m/oauth/client.json", "The gateway as a client of upstream authorization servers", serveClientDocument],
+];
+
+/** The endpoints of the authorization server. */
+export const mcpOauthEndpoints: readonly Endpoint[] = [
+  ...documents.map(([path, summary, handle]) => definePublicEndpoint(row("GET", path, summary, handle))),
+  definePublicEndpoint({
+    ...row("POST", "/m/oauth/register", "Register a client (RFC 7591)", serveRegistration),
+    body: ClientMetadata,
+  }),
+  definePublicEndpoint({
+    ...row("GET", "/m/oauth/authorize", "Ask a user for access to an MCP server; opened by a browser", serveAuthorize),
+    query: [
+      { name: "client_id", description: "Id of the client, or the address of its metadata document" },
+      { name: "redirect_uri", description: "Where the answer goes: a registered address" },
+      { name: "response_type", description: "code" },
+      { name: "code_challenge", description: "Challenge of PKCE" },
+      { name: "code_challenge_method", description: "S256" },
+      { name: "resource", description: "Address of the MCP server" },
+      { name: "scope", description: "mcp, mcp:read or mcp:write" },
+      { name: "state", description: "Returned unchanged" },
+    ],
+  }),
+  definePublicEndpoint({
+    ...row("POST", "/m/oauth/token", "Get tokens for a code, a refresh token, or a client", serveToken),
+    documentedBody: form({
+      grant_type: v.picklist(["authorization_code", "refresh_token", "client_credentials"]),
+      ...clientFields,
+      code: text,
+      redirect_uri: text,
+      code_verifier: text,
+      refresh_token: text,
+      resource: text,
+      scope: text,
+    }),
+  }),
+  definePublicEndpoint({
+    ...row("POST", "/m/oauth/revoke", "Revoke a token (RFC 7009)", serveRevocation),
+    documentedBody: form({ token: v.string(), token_type_hint: text, ...clientFields }),
+  }),
+  definePublicEndpoint({
+    ...row("POST", "/m/oauth/introspect", "What a token of the client is worth (RFC 7662)", serveIntrospection),
+    documentedBody: form({ token: v.string(), token_type_hint: text, ...clientFields }),
+  }),
+  definePublicEndpoint({
+    ...row("POST", "/m/oauth/sign-in", "The form of the sign-in page", serveSignIn),
+    documentedBody: form({ flow: v.string(), method: v.picklist(["key", "sso"]), key: text, organisation: text }),
+  }),
+  definePublicEndpoint(
+    row(
+      "GET",
+      "/m/oauth/sign-in-callback",
+      "Where identity providers return to; opened by a browser",
+      serveSignInCallback,
+    ),
+  ),
+  definePublicEndpoint({
+    ...row("POST", "/m/oauth/consent", "The form of the consent page", serveConsent),
+    documentedBody: form({ grant: text, flow: text, decision: v.picklist(["allow", "deny", "switch"]) }),
+  }),
+  definePublicEndpoint({
+    ...row("GET", "/m/oauth/connect", "Connect an account to an MCP server; opened by a browser", serveConnect),
+    query: [{ name: "ticket", description: "From the answer to a call that needs an account" }],
+  }),
+];
