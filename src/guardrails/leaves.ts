@@ -85,6 +85,9 @@ const wireWords: ReadonlySet<string> = new Set([
   "mp3",
 ]);
 
+/** Longer strings are not looked up: that would read all of them. */
+const longestWord = Math.max(...[...wireWords].map(({ length }) => length));
+
 /** Fields whose values are ids, names of users or settings, or credentials. */
 const nameForm =
   /^(?:id|model|user|safety_identifier|prompt_cache_key|service_tier|category|threshold|voice|format|response_format|size|quality|language)$|(?:_id|Id|_ids|Ids|[Tt]oken|authorization|api_key|apiKey|secret)$/;
@@ -265,7 +268,7 @@ class LeafReader {
   }
 
   #readText(text: string, name: string, holder: Readonly<Record<string, unknown>>): void {
-    if (text === "" || wireWords.has(text)) return;
+    if (text === "" || (text.length <= longestWord && wireWords.has(text))) return;
     // lists hold many strings under one name
     if (this.#member?.name !== name) this.#member = { name, ...readMember(name) };
     const { isFile, isAddress, form } = this.#member;

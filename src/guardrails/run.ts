@@ -12,6 +12,7 @@ import {
   type CheckInput,
   type CheckOutcome,
   type Hook,
+  type RequestType,
   type Scope,
   type Work,
 } from "./types.ts";
@@ -73,6 +74,8 @@ interface Run {
   work: RunWork;
   /** Strings of the body when they were last read, by scope. */
   known: Map<Scope, KnownTexts>;
+  /** The time, written as results show it. */
+  toTime(): string;
   /** The rest of the body when it was last read. */
   shared: { rest?: { body: Body; leaves: Leaves; length: number } };
 }
@@ -90,6 +93,8 @@ interface KnownTexts {
   readonly length: number;
   readonly isInTokens: boolean;
   visible?: VisibleText;
+  /** The text with the rest of the body, for checks that look for forbidden content. */
+  whole?: string;
   pieces?: Promise<JsonPieces>;
 }
 
@@ -145,6 +150,18 @@ function hold<Result>(clock: Clock, piece: () => Result): Result {
   }
 }
 
+/** Writes the time of a clock; once for all results of one millisecond. */
+function createTimeWriter(clock: Clock): () => string {
+  let at = Number.NaN;
+  let written = "";
+  return () => {
+    const now = clock.now();
+    if (now !== at) written = new Date(now).toISOString();
+    at = now;
+    return written;
+  };
+}
+
 /** Milliseconds with two decimals. */
 export function roundMs(ms: number): number {
   return Math.round(ms * 100) / 100;
@@ -185,8 +202,14 @@ function look(run: Run, { deny }: Hook, { scope }: BoundCheck): VisibleText {
   return known.visible;
 }
 
+/** Texts as one, joined by line feeds. */
+function joinTexts(texts: readonly string[]): string {
+  const [first = ""] = texts;
+  return texts.length > 1 ? texts.join("\n") : first;
+}
+
 function toVisibleText({ texts: all, length }: KnownTexts): VisibleText {
-  if (length <= maxTextLength) return { texts: all, text: all.join("\n"), rests: [] };
+  if (length <= maxTextLength) return { texts: all, text: joinTexts(all), rests: [] };
   let left = maxTextLength;
   const texts = all.map((text) => {
     const beginning = text.slice(0, left);
@@ -227,6 +250,16 @@ function lookAtRest(run: Run, { deny, allowsUninspected }: Hook, { scope }: Boun
   });
 }
 
+/** The rest of the request and the text that a check sees, as one, joined once for all checks. */
+function readWhole(run: Run, hook: Hook, { bound, see }: { bound: BoundCheck; see: () => VisibleText }): string {
+  const rest = lookAtRest(run, hook, bound);
+  const { text } = see();
+  if (rest.length === 0) return text;
+  const known = readOnce(run, bound.scope);
+  known.whole ??= [...rest, text].join("\n");
+  return known.whole;
+}
+
 /** The JSON in the text, parsed once for all checks that see it. */
 async function readPieces(run: Run, hook: Hook, bound: BoundCheck): Promise<JsonPieces> {
   const { text } = look(run, hook, bound);
@@ -235,34 +268,75 @@ async function readPieces(run: Run, hook: Hook, bound: BoundCheck): Promise<Json
   return known.pieces;
 }
 
+/** What a check's input is made of. */
+interface InputParts {
+  run: Run;
+  hook: Hook;
+  bound: BoundCheck;
+  see(): VisibleText;
+}
+
 /** Input of a check. Its text is read on demand, since many checks never need it. */
-function toInput(run: Run, hook: Hook, { bound, see }: { bound: BoundCheck; see: () => VisibleText }): CheckInput {
-  const { subject, state, work } = run;
-  const { body, isTransformed } = state;
-  const { response } = subject;
-  return {
-    ...subject,
-    request: response ? subject.request : { ...subject.request, body, isTransformed },
-    response: response && { ...response, body, isTransformed },
-    get texts() {
-      return see().texts;
-    },
-    get text() {
-      return bound.check.readsAll?.(bound.parameters)
-        ? [...lookAtRest(run, hook, bound), see().text].join("\n")
-        : see().text;
-    },
-    get rest() {
-      return lookAtRest(run, hook, bound);
-    },
-    readPieces: () => {
-      see();
-      return readPieces(run, hook, bound);
-    },
-    mustSeeAll: hook.deny,
-    work,
+class RunInput implements CheckInput {
+  readonly #parts: InputParts;
+  readonly phase: Subject["phase"];
+  readonly requestType: Subject["requestType"];
+  readonly alsoTypes: readonly RequestType[];
+  readonly leadsTo: readonly RequestType[];
+  readonly tenant: string;
+  readonly provider: string;
+  readonly metadata: Subject["metadata"];
+  readonly mustSeeAll: boolean;
+  readonly work: Work;
+
+  constructor(parts: InputParts) {
+    const { subject, work } = parts.run;
+    this.#parts = parts;
+    this.phase = subject.phase;
+    this.requestType = subject.requestType;
+    this.alsoTypes = subject.alsoTypes ?? noTypes;
+    this.leadsTo = subject.leadsTo ?? noTypes;
+    this.tenant = subject.tenant;
+    this.provider = subject.provider;
+    this.metadata = subject.metadata;
+    this.mustSeeAll = parts.hook.deny;
+    this.work = work;
+  }
+
+  get request(): CheckInput["request"] {
+    const { subject, state } = this.#parts.run;
+    const { body, isTransformed } = state;
+    return subject.response ? subject.request : { ...subject.request, body, isTransformed };
+  }
+
+  get response(): CheckInput["response"] {
+    const { subject, state } = this.#parts.run;
+    const { body, isTransformed } = state;
+    return subject.response && { ...subject.response, body, isTransformed };
+  }
+
+  get texts(): readonly string[] {
+    return this.#parts.see().texts;
+  }
+
+  get text(): string {
+    const { run, hook, bound, see } = this.#parts;
+    return bound.check.readsAll?.(bound.parameters) ? readWhole(run, hook, { bound, see }) : see().text;
+  }
+
+  get rest(): readonly string[] {
+    const { run, hook, bound } = this.#parts;
+    return lookAtRest(run, hook, bound);
+  }
+
+  readonly readPieces = (): Promise<JsonPieces> => {
+    const { run, hook, bound, see } = this.#parts;
+    see();
+    return readPieces(run, hook, bound);
   };
 }
+
+const noTypes: readonly RequestType[] = [];
 
 /** Why a hook cannot change anything; undefined where it can. */
 function fixedBecause({ subject }: Run, { async }: Hook): string | undefined {
@@ -289,6 +363,18 @@ function apply(
   return { isChange };
 }
 
+/** Whether a check's data is certainly short: a few figures and sentences. */
+function isShort(data: Readonly<Record<string, unknown>>): boolean {
+  let length = 0;
+  for (const name in data) {
+    const value = data[name];
+    if (typeof value === "object" && value !== null) return false;
+    length += name.length + (typeof value === "string" ? value.length : 0) + 40;
+  }
+  // an escaped character takes six
+  return length * 6 < maxDataLength;
+}
+
 /** A check's data, short enough for a log; marked where the subject was cut. */
 function toData(
   data: Readonly<Record<string, unknown>> | undefined,
@@ -296,7 +382,7 @@ function toData(
 ): Record<string, unknown> | null {
   const cut = isCut ? { isCut } : {};
   if (data === undefined) return isCut ? cut : null;
-  if (JSON.stringify(data).length <= maxDataLength) return { ...data, ...cut };
+  if (isShort(data) || JSON.stringify(data).length <= maxDataLength) return { ...data, ...cut };
   return { explanation: String(data.explanation ?? "").slice(0, 1_000), isCut: true };
 }
 
@@ -310,7 +396,7 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
   const { clock } = run;
   await run.work.waitForTurn();
   const startedAt = clock.monotonic();
-  const created_at = new Date(clock.now()).toISOString();
+  const created_at = run.toTime();
   const begun: Run = { ...run, state: { ...run.state } }; // later changes must not affect this check's input
   let visible: VisibleText | undefined;
   const see = () => {
@@ -328,8 +414,9 @@ async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checke
       ...(bound.failOnError !== undefined && { fail_on_error: bound.failOnError }),
     },
   });
+  const input = new RunInput({ run: begun, hook, bound, see });
   try {
-    const outcome = await hold(clock, () => bound.check.run(toInput(begun, hook, { bound, see }), bound.parameters));
+    const outcome = await hold(clock, () => bound.check.run(input, bound.parameters));
     if (outcome.isSkipped) return undefined;
     const { rests } = visible ?? { rests: [] };
     const { isChange, problem = outcome.error } = apply(outcome, run, { hook, scope: bound.scope, rests });
@@ -382,7 +469,7 @@ async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined
   const { clock } = shared;
   const run = hook.isSaved ? { ...shared, work: createWork(clock) } : shared;
   const startedAt = clock.monotonic();
-  const created_at = new Date(clock.now()).toISOString();
+  const created_at = run.toTime();
   const checked = (await runChecks(run, hook)).filter((one) => one !== undefined);
   if (checked.length === 0 && hook.checks.length > 0) return undefined;
   const failed = checked.filter(({ result }) => !result.verdict);
@@ -409,7 +496,8 @@ async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined
  */
 export async function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Promise<PhaseOutcome> {
   const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
-  const run: Run = { subject, state, clock, work: createWork(clock), known: new Map(), shared: {} };
+  const toTime = createTimeWriter(clock);
+  const run: Run = { subject, state, clock, work: createWork(clock), known: new Map(), shared: {}, toTime };
   const outcomes = new Map<Hook, HookOutcome | undefined>();
   const meant = hooks.filter(({ type, async }) => type !== "mutator" || !async); // too late after the response
   for (const hook of meant) if (hook.isOrdered) outcomes.set(hook, await runHook(run, hook));

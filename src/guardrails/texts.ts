@@ -346,12 +346,16 @@ export function readText(place: TextPlace, body: Body, scope: Scope): string[] {
   return found;
 }
 
+/** Lists up to this length are searched without a set. */
+const shortList = 16;
+
 /** The rest of a request beside the given strings, and whether it holds unreadable documents. */
 export function readRest({ phase }: TextPlace, body: Body, known: readonly string[]): Leaves {
   if (phase !== "beforeRequestHook") return { texts: [], hasOpaque: false };
-  const seen = new Set(known);
   const { texts, hasOpaque } = readLeaves(body);
-  return { texts: texts.filter((text) => !seen.has(text)), hasOpaque };
+  // a set reads its strings to their ends; short lists hold the same strings, which compare at once
+  const seen = known.length > shortList ? new Set(known) : undefined;
+  return { texts: texts.filter((text) => !(seen ? seen.has(text) : known.includes(text))), hasOpaque };
 }
 
 /**

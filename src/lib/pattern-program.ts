@@ -42,7 +42,7 @@ export interface Program {
   readonly names: Readonly<Record<string, number>>;
   /** First characters of possible matches, of the first 256; undefined if a match can be empty. */
   readonly first: Uint8Array | undefined;
-  /** Characters that occur in every match. */
+  /** Strings that occur in every match. */
   readonly required: readonly string[];
   /** Matches begin at the start of the text. */
   readonly isAnchored: boolean;
@@ -50,6 +50,31 @@ export interface Program {
   readonly longest: number | undefined;
   /** Memory in bytes, roughly. */
   readonly weight: number;
+}
+
+/** Whether a character is one of those that `\b` and `\w` mean. */
+export const isWord = (code: number): boolean =>
+  (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 95;
+
+/** Assertions that hold between two characters; -1 is the end of the text. */
+export function placeOf(before: number, after: number): number {
+  let found = isWord(before) === isWord(after) ? place.noWord : place.word;
+  if (before < 0) found |= place.beginText | place.beginLine;
+  if (before === 10) found |= place.beginLine;
+  if (after < 0) found |= place.endText | place.endLine;
+  if (after === 10) found |= place.endLine;
+  return found;
+}
+
+/** Whether an instruction accepts a character. */
+export function accepts({ ops, args, runes }: Program, instruction: number, code: number): boolean {
+  const kind = ops[instruction];
+  if (kind === op.rune1) return code === args[instruction];
+  if (kind === op.any) return true;
+  if (kind === op.anyButLine) return code !== 10;
+  const set = runes[instruction];
+  if (set === undefined) return false;
+  return code < 256 ? ((set.latin[code >> 3] ?? 0) & (1 << (code & 7))) !== 0 : set.has(code);
 }
 
 /** A set of characters. */
@@ -140,7 +165,7 @@ function findFirstCharacters(
   return first;
 }
 
-/** Limits for finding required characters: instructions of the program, and candidates. */
+/** Limits for finding required strings: instructions of the program, and candidates. */
 const maxSought = 300;
 const maxRequired = 4;
 
@@ -159,16 +184,33 @@ function matchesWithout(left: number, instructions: readonly Instruction[], star
   return false;
 }
 
-/** Characters that every match contains: a text without one of them need not be searched. */
+/** The characters of a `rune1` and of those that can only follow it. */
+function readRun(instructions: readonly Instruction[], first: number, seen: Set<number>): string {
+  let text = "";
+  for (let index = first; !seen.has(index); ) {
+    const { op: kind = op.fail, runes, out = 0 } = instructions[index] ?? {};
+    seen.add(index);
+    if (kind === op.rune1) {
+      const [rune = 0] = runes ?? [];
+      // halves of surrogate pairs cannot be searched for
+      if (rune >= 0xd800 && rune <= 0xdfff) break;
+      text += String.fromCodePoint(rune);
+    } else if (kind !== op.capture && kind !== op.nop) break;
+    index = out;
+  }
+  return text;
+}
+
+/** Strings that every match contains: a text without one of them need not be searched. */
 function findRequired(instructions: readonly Instruction[], start: number): string[] {
   if (instructions.length > maxSought) return [];
   const required = new Set<string>();
-  for (const [index, { op: kind, runes }] of instructions.entries()) {
+  const seen = new Set<number>();
+  for (const [index, { op: kind }] of instructions.entries()) {
     if (required.size === maxRequired) break;
-    if (kind !== op.rune1 || matchesWithout(index, instructions, start)) continue;
-    const [rune = 0] = runes;
-    // halves of surrogate pairs cannot be searched for
-    if (rune < 0xd800 || rune > 0xdfff) required.add(String.fromCodePoint(rune));
+    if (kind !== op.rune1 || seen.has(index) || matchesWithout(index, instructions, start)) continue;
+    const text = readRun(instructions, index, seen);
+    if (text !== "") required.add(text);
   }
   return [...required];
 }
@@ -208,6 +250,9 @@ function isAnchored(instructions: readonly Instruction[], start: number): boolea
   return instruction?.op === op.emptyWidth && (instruction.arg & place.beginText) !== 0;
 }
 
+/** Memory of the automaton that is made while texts are read, roughly. */
+const automatonWeight = 5_000;
+
 /** Converts the compiler's program. */
 export function createProgram(compiled: RE2JS): Program {
   const { prog, namedGroups } = compiled.re2();
@@ -227,6 +272,6 @@ export function createProgram(compiled: RE2JS): Program {
     required: findRequired(instructions, start),
     isAnchored: isAnchored(instructions, start),
     longest: findLongest(instructions, start),
-    weight: 2_500 + 17 * instructions.length + weights,
+    weight: 2_500 + 17 * instructions.length + automatonWeight + weights,
   };
 }

@@ -1,4 +1,4 @@
-import { op, type Program, place } from "./pattern-program.ts";
+import { accepts, op, type Program, placeOf } from "./pattern-program.ts";
 
 /** A match: index of its first character, and index after its last. */
 export interface Found {
@@ -41,19 +41,6 @@ interface SearchOptions {
   slots: number;
   /** The match is known to begin at `from` and to end here. */
   until?: number;
-}
-
-const isWord = (code: number): boolean =>
-  (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57) || code === 95;
-
-/** Assertions that hold between two characters; -1 is the end of the text. */
-function placeOf(before: number, after: number): number {
-  let found = isWord(before) === isWord(after) ? place.noWord : place.word;
-  if (before < 0) found |= place.beginText | place.beginLine;
-  if (before === 10) found |= place.beginLine;
-  if (after < 0) found |= place.endText | place.endLine;
-  if (after === 10) found |= place.endLine;
-  return found;
 }
 
 /**
@@ -159,16 +146,6 @@ export class PatternSearch {
     return false;
   }
 
-  #takes(instruction: number, kind: number, code: number): boolean {
-    const { args, runes } = this.#program;
-    if (kind === op.rune1) return code === args[instruction];
-    if (kind === op.any) return true;
-    if (kind === op.anyButLine) return code !== 10;
-    const set = runes[instruction];
-    if (set === undefined) return false;
-    return code < 256 ? ((set.latin[code >> 3] ?? 0) & (1 << (code & 7))) !== 0 : set.has(code);
-  }
-
   /** Every path accepts the character at `index`, or ends; the search continues at `nextIndex`. */
   #step(code: number, index: number, nextIndex: number): void {
     const { ops, outs } = this.#program;
@@ -188,7 +165,7 @@ export class PatternSearch {
         this.found = { start: this.captures[0] ?? 0, end: index };
         break; // paths after this one have lower priority
       }
-      if (code < 0 || kind < op.rune || !this.#takes(instruction, kind, code)) continue;
+      if (code < 0 || kind < op.rune || !accepts(this.#program, instruction, code)) continue;
       this.#follow(this.#next, outs[instruction] ?? 0, now.captures, thread * slots);
     }
     now.size = 0;

@@ -1,4 +1,5 @@
 import { RE2JS } from "re2js";
+import { AutomatonScan, largestAutomaton, PatternAutomaton } from "./pattern-automaton.ts";
 import { createProgram, type Program } from "./pattern-program.ts";
 import { type Found, PatternSearch } from "./pattern-search.ts";
 import { estimatePatternSize } from "./pattern-size.ts";
@@ -10,6 +11,9 @@ const maxPatternSize = 2_500;
 /** Most instructions of all patterns of a config, separately for guardrails and conditions. */
 export const maxConfigPatterns = 10_000;
 export const maxConditionPatterns = 30_000;
+
+/** Shorter texts are searched without an automaton. */
+const shortText = 64;
 
 /** Size of patterns: instructions, and memory in bytes, roughly. */
 export interface PatternAmount {
@@ -41,6 +45,8 @@ export class PatternSum implements PatternAmount {
 /** A tenant's pattern; matching takes at most as many steps per character as it has instructions. */
 export class Pattern implements PatternAmount {
   readonly #program: Program;
+  /** Made for the first text that is long enough to need it. */
+  #automaton: PatternAutomaton | undefined;
 
   constructor(program: Program) {
     this.#program = program;
@@ -70,7 +76,24 @@ export class Pattern implements PatternAmount {
   *find(text: string, from = 0): Steps<Found | undefined> {
     // once per text: a search for each further match would scan the rest again
     if (from === 0 && !this.mayMatch(text)) return undefined;
-    return yield* runSearch(new PatternSearch(this.#program, text, { from, slots: 2 }));
+    let first = from;
+    const automaton = text.length - from < shortText ? undefined : this.#useAutomaton();
+    if (automaton) {
+      const scan = new AutomatonScan(automaton, text, from);
+      while (!scan.run(stepsPerPiece)) yield scan.takeSteps();
+      yield scan.takeSteps();
+      if (scan.isNone) return undefined;
+      first = scan.start;
+    }
+    return yield* runSearch(new PatternSearch(this.#program, text, { from: first, slots: 2 }));
+  }
+
+  /** The automaton of the pattern; undefined where it has none. */
+  #useAutomaton(): PatternAutomaton | undefined {
+    const program = this.#program;
+    if (program.isAnchored || program.ops.length > largestAutomaton) return undefined;
+    this.#automaton ??= new PatternAutomaton(program);
+    return this.#automaton.isUsable ? this.#automaton : undefined;
   }
 
   /** The groups of a match that `find` found, by number, starting with the match; undefined for unused groups. */

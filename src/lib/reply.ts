@@ -19,6 +19,8 @@ export interface Reply {
   status: number;
   headers: Record<string, string>;
   body: string | Uint8Array | ReadableStream<Uint8Array> | null;
+  /** A JSON text that was parsed already, and its value: the body's where the body is that text. */
+  parsed?: { readonly text: string; readonly value: object };
   /** Set when a WebSocket handshake is accepted: the host sends the headers and hands over the socket. */
   upgrade?: SocketUpgrade;
   /** Set for a streaming response: resolves at its end, and never rejects. */

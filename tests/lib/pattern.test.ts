@@ -5,6 +5,7 @@ import { RE2JS } from "re2js";
 import { compilePattern, Pattern, PatternSum } from "../../src/lib/pattern.ts";
 import { estimatePatternSize } from "../../src/lib/pattern-size.ts";
 import { runNow, stepsPerPiece } from "../../src/lib/steps.ts";
+import { createRandom } from "../support/gateway.ts";
 import { seeded } from "../support/routing.ts";
 
 const atom = fc.constantFrom(
@@ -64,9 +65,17 @@ function compileByLibrary(written: string): RE2JS | undefined {
   }
 }
 
+/** Texts, and ones that are long enough for the automaton. */
+const texts = fc.oneof(
+  text,
+  fc
+    .tuple(text, text, text)
+    .map(([one, other, third]) => `${one.repeat(9)}${" é-".repeat(24)}${other}\n${third.repeat(5)}`),
+);
+
 test(seeded("Pattern finds what RE2 finds, and its groups"), () => {
   fc.assert(
-    fc.property(pattern, text, (written, searched) => {
+    fc.property(pattern, texts, (written, searched) => {
       const library = compileByLibrary(written);
       if (!library || library.programSize() > 2_500) return;
       const own = compile(written);
@@ -113,12 +122,47 @@ test("compilePattern() refuses what is too much with the patterns before it", ()
   assert.ok(compilePattern("b", sum) instanceof Pattern);
 });
 
-test("a search can be interrupted all along a long text, and counts its steps", () => {
-  const steps = [...compile("(a+)+$").find(`${"a".repeat(100_000)}b`)];
-  assert.ok(steps.length > 10);
-  assert.ok(steps.every((count) => count < 2 * stepsPerPiece));
-  const sum = steps.reduce((total, count) => total + count, 0);
-  assert.ok(sum >= 100_000 && sum <= 100_000 * compile("(a+)+$").size * 3, `${sum}`);
+for (const [written, length] of [
+  ["(a+)+$", 2_500_000],
+  // too large for an automaton
+  ["((a+)+|c{300})$", 100_000],
+] as const) {
+  test(`a search for ${written} can be interrupted all along a long text, and counts its steps`, () => {
+    const steps = [...compile(written).find(`${"a".repeat(length)}b`)];
+    assert.ok(steps.length > 10, `${steps.length}`);
+    assert.ok(steps.every((count) => count < 2 * stepsPerPiece));
+    const sum = steps.reduce((total, count) => total + count, 0);
+    assert.ok(sum >= length >> 3 && sum <= length * compile(written).size * 3, `${sum}`);
+  });
+}
+
+test("searches of many texts at a time, and ones that need many states, find what they should", () => {
+  const many = compile("(?:a|b)*a(?:a|b){12}c");
+  const random = createRandom(7);
+  const written = Array.from({ length: 40 }, () =>
+    Array.from({ length: 400 }, () => "abd"[Math.floor(random() * 3)]).join(""),
+  );
+  const searched = [...written, ...written.map((one) => `${one}a${"b".repeat(12)}c`)];
+  const searches = searched.map((one) => ({ one, work: many.find(one), found: undefined as unknown, isDone: false }));
+  while (searches.some(({ isDone }) => !isDone)) {
+    for (const search of searches.filter(({ isDone }) => !isDone)) {
+      const { done, value } = search.work.next();
+      if (done) Object.assign(search, { isDone: true, found: value });
+    }
+  }
+  for (const { one, found } of searches) {
+    const end = one.endsWith("c") ? one.length : -1;
+    assert.equal((found as { end: number } | undefined)?.end ?? -1, end);
+  }
+});
+
+test("characters of many classes are distinguished", () => {
+  const letters = Array.from({ length: 90 }, (_, index) => String.fromCodePoint(0x100 + index * 3));
+  const each = compile(letters.map((one) => `${one}x`).join("|"));
+  for (const one of letters) {
+    assert.deepEqual(runNow(each.find(`${"\u4e00".repeat(99)}${one}x`), 1_000_000), { start: 99, end: 101 });
+    assert.equal(runNow(each.find(`${"x".repeat(99)}${one}y\u4e00x`), 1_000_000), undefined);
+  }
 });
 
 test("compilePattern() accepts flags", () => {

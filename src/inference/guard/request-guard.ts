@@ -37,9 +37,12 @@ const decoder = new TextDecoder();
 
 /** The JSON object of a response; undefined for any other body. */
 function readAnswer(
-  { headers, body }: Reply,
+  { headers, body, parsed }: Reply,
   { numbers }: CallerContext,
 ): (Pick<ExactValue, "write"> & { text: string; value: Body }) | undefined {
+  if (parsed && parsed.text === body && isObject(parsed.value)) {
+    return { text: parsed.text, value: parsed.value, write: JSON.stringify };
+  }
   if (body === null || body instanceof ReadableStream || !isJsonType(headers["content-type"] ?? "")) return undefined;
   const text = typeof body === "string" ? body : decoder.decode(body);
   try {
@@ -224,9 +227,10 @@ export class TargetGuard {
     if (!read) return { ...reply, status };
     const { after, results } = await this.#judge(read.value);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
-    const body = withResults(after.isTransformed ? read.write(after.body) : read.text, results);
-    this.#parts.context.log.responseBody = body;
-    return { ...reply, status: after.isFailed ? hooksFailed : status, body };
+    const text = after.isTransformed ? read.write(after.body) : read.text;
+    // the row has the results beside the body
+    if (after.isTransformed) this.#parts.context.log.responseBody = text;
+    return { ...reply, status: after.isFailed ? hooksFailed : status, body: withResults(text, results) };
   }
 
   /** Checks a non-streaming response. @throws {GatewayError} Also when nobody waits for it any longer. */

@@ -94,7 +94,8 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
   log.responseBody = media.isHeavy ? withoutMedia(body) : beginningOf(bytes);
   const headers = unifiedHeaders(upstream, slug, context);
   headers["content-type"] = "application/json";
-  return { status: upstream.status, headers, body: exact ? toText(bytes, slug) : text };
+  if (exact) return { status: upstream.status, headers, body: toText(bytes, slug) };
+  return { status: upstream.status, headers, body: text, parsed: { text, value: body } };
 }
 
 /**
@@ -124,9 +125,10 @@ function answerWith(
   noteCounts(context, run.operation, answer);
   const written = JSON.stringify(answer);
   const text = numbers ? numbers.restore(written) : written;
+  const parsed = numbers ? {} : { parsed: { text, value: answer } };
   log.responseBody = run.operation.media.isHeavy ? withoutMedia(answer) : beginningOf(text);
   headers["content-type"] = "application/json";
-  return { status: upstream.status, headers, body: text };
+  return { status: upstream.status, headers, body: text, ...parsed };
 }
 
 function typeOf({ headers }: Response): string {
