@@ -1,9 +1,10 @@
 import type { Clock } from "../lib/clock.ts";
 import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import type { HookResult } from "../schemas/hooks.ts";
-import { createWork, failsOnError, type RunWork, roundMs, toFeedback } from "./run.ts";
+import { failsOnError, toFeedback } from "./run.ts";
 import { type BoundCheck, CheckError, type CheckWindow, type Hook, type WindowFinding } from "./types.ts";
 import { Placeholders } from "./values/placeholders.ts";
+import { createWork, type RunWork, roundMs } from "./work.ts";
 
 /** New characters of a text after which its checks look at it again: searching for each event would cost more. */
 const stride = 16;

@@ -5,7 +5,7 @@ export const largestAutomaton = 300;
 /** Most states at a time; fewer where each may hold many instructions. */
 const maxStates = 64;
 const maxWaiting = 4_096;
-/** Most classes of characters; those of characters beyond the first 256 are added while texts are read. */
+/** Most classes of characters; those of characters beyond the first 256 are added while strings are read. */
 const maxClasses = 64;
 const furtherClasses = 8;
 /** Most characters beyond the first 256 whose class is remembered. */
@@ -38,7 +38,7 @@ interface State {
 }
 
 /**
- * A program as a deterministic automaton, built while texts are read: it finds out whether there is a match, and roughly
+ * A program as a deterministic automaton, built while strings are read: it finds out whether there is a match, and roughly
  * where, at one look-up for each character (https://swtch.com/~rsc/regexp/regexp1.html).
  */
 export class PatternAutomaton {

@@ -25,7 +25,7 @@ interface Instruction {
 }
 
 /** Positions that an instruction may assert, by the compiler's numbers. */
-export const place = { beginLine: 1, endLine: 2, beginText: 4, endText: 8, word: 16, noWord: 32 } as const;
+const place = { beginLine: 1, endLine: 2, beginText: 4, endText: 8, word: 16, noWord: 32 } as const;
 
 /** A compiled pattern in typed arrays: as small as possible, since thousands are cached. */
 export interface Program {
@@ -250,7 +250,7 @@ function isAnchored(instructions: readonly Instruction[], start: number): boolea
   return instruction?.op === op.emptyWidth && (instruction.arg & place.beginText) !== 0;
 }
 
-/** Memory of the automaton that is made while texts are read, roughly. */
+/** Memory of the automaton that is made while strings are read, roughly. */
 const automatonWeight = 5_000;
 
 /** Converts the compiler's program. */

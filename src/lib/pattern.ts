@@ -12,7 +12,7 @@ const maxPatternSize = 2_500;
 export const maxConfigPatterns = 10_000;
 export const maxConditionPatterns = 30_000;
 
-/** Shorter texts are searched without an automaton. */
+/** Shorter strings are searched without an automaton. */
 const shortText = 64;
 
 /** Size of patterns: instructions, and memory in bytes, roughly. */

@@ -65,8 +65,8 @@ function compileByLibrary(written: string): RE2JS | undefined {
   }
 }
 
-/** Texts, and ones that are long enough for the automaton. */
-const texts = fc.oneof(
+/** Strings, and ones that are long enough for the automaton. */
+const searchedText = fc.oneof(
   text,
   fc
     .tuple(text, text, text)
@@ -75,7 +75,7 @@ const texts = fc.oneof(
 
 test(seeded("Pattern finds what RE2 finds, and its groups"), () => {
   fc.assert(
-    fc.property(pattern, texts, (written, searched) => {
+    fc.property(pattern, searchedText, (written, searched) => {
       const library = compileByLibrary(written);
       if (!library || library.programSize() > 2_500) return;
       const own = compile(written);
@@ -136,7 +136,7 @@ for (const [written, length] of [
   });
 }
 
-test("searches of many texts at a time, and ones that need many states, find what they should", () => {
+test("searches of many strings at a time, and ones that need many states, find what they should", () => {
   const many = compile("(?:a|b)*a(?:a|b){12}c");
   const random = createRandom(7);
   const written = Array.from({ length: 40 }, () =>
