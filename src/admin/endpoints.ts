@@ -5,6 +5,7 @@ import { auditLogEndpoints } from "./audit-logs.ts";
 import { configEndpoints } from "./configs.ts";
 import { feedbackEndpoints } from "./feedback.ts";
 import { exclusionEndpoints } from "./guardrails/exclusions.ts";
+import { guardrailServerEndpoints } from "./guardrails/guardrail-servers.ts";
 import { guardrailEndpoints } from "./guardrails/guardrails.ts";
 import { integrationEndpoints } from "./integrations/integrations.ts";
 import { pricingEndpoints } from "./integrations/pricing.ts";
@@ -13,8 +14,11 @@ import { secretReferenceEndpoints } from "./integrations/secret-references.ts";
 import { virtualKeyEndpoints } from "./integrations/virtual-keys.ts";
 import { logExportEndpoints } from "./log-exports/endpoints.ts";
 import { logEndpoints } from "./logs.ts";
+import { mcpCapabilityEndpoints } from "./mcp/mcp-capabilities.ts";
+import { mcpIntegrationWorkspaceEndpoints } from "./mcp/mcp-integration-workspaces.ts";
 import { mcpIntegrationEndpoints } from "./mcp/mcp-integrations.ts";
 import { mcpServerEndpoints } from "./mcp/mcp-servers.ts";
+import { mcpUserAccessEndpoints } from "./mcp/mcp-user-access.ts";
 import { metricsEndpoints } from "./metrics.ts";
 import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
 import { deploymentEndpoints } from "./organisation/deployments.ts";
@@ -46,6 +50,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...feedbackEndpoints,
   ...configEndpoints,
   ...guardrailEndpoints,
+  ...guardrailServerEndpoints,
   ...collectionEndpoints,
   ...labelEndpoints,
   ...partialEndpoints,
@@ -63,7 +68,10 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...providerEndpoints,
   ...virtualKeyEndpoints,
   ...mcpIntegrationEndpoints,
+  ...mcpIntegrationWorkspaceEndpoints,
+  ...mcpCapabilityEndpoints,
   ...mcpServerEndpoints,
+  ...mcpUserAccessEndpoints,
   ...inviteEndpoints,
   ...acceptEndpoints,
   ...userEndpoints,

@@ -119,3 +119,104 @@ export const UpdateMcpServer = v.pipe(
   v.check((body) => changesSomething(body), "must change at least one field"),
 );
 export type UpdateMcpServer = v.InferOutput<typeof UpdateMcpServer>;
+
+/** Body of `PUT /mcp-integrations/{slug}/workspaces`. */
+export const UpdateMcpWorkspaces = v.object({
+  workspaces: v.pipe(
+    v.array(v.object({ id: Reference, enabled: Flag }), "must be a list"),
+    v.maxLength(1_000, "must have at most 1000 entries"),
+  ),
+  global_workspace_access: v.nullish(v.object({ enabled: Flag })),
+  override_existing_workspace_access: v.nullish(Flag),
+});
+export type UpdateMcpWorkspaces = v.InferOutput<typeof UpdateMcpWorkspaces>;
+
+const CapabilityType = v.picklist(capabilityTypes, `must be one of ${capabilityTypes.join(", ")}`);
+
+/** The name of a tool or prompt, a URI, or a template of URIs. */
+const CapabilityName = v.pipe(
+  v.string(),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(2_048, "must have at most 2048 characters"),
+  v.check((name) => !name.includes("\0"), "must not contain the character U+0000"),
+);
+
+const capability = { name: CapabilityName, type: CapabilityType };
+
+/** Whether each capability of a list is named once. */
+function namesEachOnce(list: readonly { name: string; type: string }[]): boolean {
+  return new Set(list.map(({ name, type }) => `${type} ${name}`)).size === list.length;
+}
+
+/** Body of `PUT …/capabilities`. */
+export const UpdateCapabilities = v.object({
+  capabilities: v.pipe(
+    v.array(v.object({ ...capability, enabled: Flag }), "must be a list"),
+    v.minLength(1, "must have at least 1 entry"),
+    v.maxLength(1_000, "must have at most 1000 entries"),
+    v.check((list) => namesEachOnce(list), "must name each capability once"),
+  ),
+  workspace_id: v.nullish(Reference),
+});
+export type UpdateCapabilities = v.InferOutput<typeof UpdateCapabilities>;
+
+/** Body of `POST /mcp-integrations/{slug}/capabilities/approve`: all of them, or some. */
+export const ApproveCapabilities = v.object({
+  capabilities: v.optional(
+    v.pipe(
+      v.array(v.object(capability), "must be a list"),
+      v.minLength(1, "must have at least 1 entry"),
+      v.maxLength(1_000, "must have at most 1000 entries"),
+    ),
+  ),
+  workspace_id: v.nullish(Reference),
+});
+export type ApproveCapabilities = v.InferOutput<typeof ApproveCapabilities>;
+
+/** Body of `PUT /mcp-servers/{slug}/user-access`. */
+export const UpdateUserAccess = v.pipe(
+  v.object({
+    user_access: v.optional(
+      v.pipe(
+        // null removes the entry: the default decides again
+        v.array(v.object({ user_id: Reference, enabled: v.nullable(Flag) }), "must be a list"),
+        v.maxLength(1_000, "must have at most 1000 entries"),
+        v.check((list) => new Set(list.map(({ user_id }) => user_id)).size === list.length, "must name each user once"),
+      ),
+    ),
+    default_user_access: v.optional(v.picklist(["allow", "deny"], "must be allow or deny")),
+    workspace_id: v.nullish(Reference),
+  }),
+  v.check((body) => changesSomething(body), "must change at least one field"),
+);
+export type UpdateUserAccess = v.InferOutput<typeof UpdateUserAccess>;
+
+const mapping = {
+  run_on: v.optional(
+    v.pipe(
+      v.array(v.picklist(["input", "output"], "must be input or output"), "must be a list"),
+      v.minLength(1, "must have at least 1 entry"),
+      v.maxLength(2, "must have at most 2 entries"),
+    ),
+    ["input", "output"],
+  ),
+  mcp_integration_capability_ids: v.nullish(
+    v.pipe(v.array(Reference, "must be a list"), v.maxLength(1_000, "must have at most 1000 entries")),
+  ),
+};
+export type GuardrailMapping = v.InferOutput<typeof GuardrailMapping>;
+const GuardrailMapping = v.object(mapping);
+
+/** Body of `PUT /guardrails/{id}/mcp-servers`: mappings by the id or slug of a server. */
+export const UpdateGuardrailMappings = v.object({
+  mcp_servers: v.pipe(
+    v.record(Reference, GuardrailMapping, "must be an object"),
+    v.check((servers) => Object.keys(servers).length <= 1_000, "must have at most 1000 entries"),
+  ),
+  workspace_id: v.nullish(Reference),
+});
+export type UpdateGuardrailMappings = v.InferOutput<typeof UpdateGuardrailMappings>;
+
+/** Body of `PUT /guardrails/{id}/mcp-servers/{serverId}`. */
+export const UpdateGuardrailMapping = v.object({ ...mapping, workspace_id: v.nullish(Reference) });
+export type UpdateGuardrailMapping = v.InferOutput<typeof UpdateGuardrailMapping>;

@@ -70,7 +70,22 @@ const rules: readonly Rule[] = [
   ...crud("/providers", "any", stored, "{slug}"),
   ...crud("/virtual-keys", "any", stored, "{slug}"),
   ...crud("/mcp-integrations", "any", mcpIntegrations, "{slug}"),
+  ["GET /mcp-integrations/{slug}/workspaces", "admin", ...mcpIntegrations.map((family) => `${family}.read`)],
+  ["PUT /mcp-integrations/{slug}/workspaces", "admin", ...mcpIntegrations.map((family) => `${family}.update`)],
+  ["GET /mcp-integrations/{slug}/capabilities", "any", ...mcpIntegrations.map((family) => `${family}.read`)],
+  ...["PUT /mcp-integrations/{slug}/capabilities", "POST /mcp-integrations/{slug}/capabilities/approve"].map(
+    (route): Rule => [route, "any", ...mcpIntegrations.map((family) => `${family}.update`)],
+  ),
   ...crud("/mcp-servers", "any", ["mcp_servers"], "{slug}"),
+  ...["capabilities", "user-access"].flatMap((part): Rule[] => [
+    [`GET /mcp-servers/{slug}/${part}`, "any", "mcp_servers.read"],
+    [`PUT /mcp-servers/{slug}/${part}`, "any", "mcp_servers.update"],
+  ]),
+  ["GET /mcp-servers/{slug}/user-access/check", "any", "mcp_servers.read"],
+  ["GET /guardrails/{id}/mcp-servers", "any", "guardrails.read", "organisation_guardrails.read"],
+  ...["PUT /guardrails/{id}/mcp-servers", "PUT /guardrails/{id}/mcp-servers/{id}"].map(
+    (route): Rule => [route, "any", "guardrails.update", "organisation_guardrails.update"],
+  ),
   ["GET /api-keys", "any", ...ofKeys("list")],
   ["POST /api-keys/organisation/service", "admin", "organisation_service_api_keys.create"],
   ["POST /api-keys/workspace/service", "any", "workspace_service_api_keys.create"],

@@ -108,6 +108,22 @@ const writes: readonly Write[] = [
     return make(world, "server", "POST /mcp-servers", body, at);
   },
   (world) => alter(world, "server", "/mcp-servers", () => ({ settings: { soft_429: flip(world) } })),
+  (world, at) => {
+    const capabilities = [{ type: "tool", name: pick(world, ["a", "b"]), enabled: flip(world) }];
+    const [kind, path] = flip(world) ? ["tools", "/mcp-integrations"] : ["server", "/mcp-servers"];
+    const one = madeOf(world, kind ?? "");
+    const workspace_id = one?.workspaceId ?? (kind === "server" ? at : undefined);
+    return world.send(`PUT ${path}/${one?.name}/capabilities`, { capabilities, workspace_id });
+  },
+  (world, at) => {
+    const workspaces = [{ id: at, enabled: flip(world) }];
+    return world.send(`PUT /mcp-integrations/${madeOf(world, "tools")?.name}/workspaces`, { workspaces });
+  },
+  (world) => {
+    const one = madeOf(world, "server");
+    const user_access = [{ user_id: pick(world, world.people), enabled: flip(world) }];
+    return world.send(`PUT /mcp-servers/${one?.name}/user-access`, { user_access, workspace_id: one?.workspaceId });
+  },
   (world, at) =>
     make(
       world,

@@ -21,6 +21,7 @@ let first: { organisationId: string; workspaceId: string };
 let second: typeof first;
 let own: Receipt;
 let person: string;
+let toolGuardrail: Receipt;
 const opened: { close(): void }[] = [];
 
 const send = <Shape = Receipt>(route: string, body?: object) =>
@@ -42,6 +43,8 @@ before(async () => {
   const tools = { name: "Tools", url: "https://tools.example.com/mcp", auth_type: "none", transport: "http" };
   await send("POST /mcp-integrations", { ...tools, slug: "lent-tools" });
   await send("POST /mcp-integrations", { ...tools, slug: "own-tools", workspace_id: first.workspaceId });
+  await send("POST /mcp-servers", { ...at(), name: "s", slug: "own-server", mcp_integration_id: "own-tools" });
+  toolGuardrail = await send("POST /guardrails", { ...at(), ...guardrail, target: "mcp_tools" });
   const row = { id: person, organisationId, email: "person@example.com", role: "member", createdAt: 0 };
   await database.write([stores.users.insert({ organisationId, workspaceId: null }, row)]);
 });
@@ -63,6 +66,7 @@ const mcpServerTables =
 const guardrailTables = ["guardrail_versions", "guardrails", "secrets"];
 const check = { id: "default.contains", parameters: { operator: "any", words: ["x"] } };
 const guardrail = { name: "g", checks: [check], actions: { deny: false } };
+const tool = { type: "tool", name: "one", enabled: false };
 const model = { models: [{ slug: "echo-2", enabled: true, is_custom: true }] };
 const at = () => ({ workspace_id: first.workspaceId });
 const prompt = { string: "x", parameters: {}, virtual_key: "", model: "m" };
@@ -98,6 +102,37 @@ const writes: readonly (readonly [string, () => Promise<unknown>, string[], stri
   [
     "an MCP server",
     () => send("POST /mcp-servers", { ...at(), name: "s", mcp_integration_id: "own-tools" }),
+    mcpServerTables,
+  ],
+  [
+    "a tool of its own MCP integration",
+    () => send("PUT /mcp-integrations/own-tools/capabilities", { ...at(), capabilities: [tool] }),
+    mcpTables,
+  ],
+  [
+    "a tool of the organisation's MCP integration",
+    () => send("PUT /mcp-integrations/lent-tools/capabilities", { capabilities: [tool] }),
+    mcpTables,
+  ],
+  [
+    "access to an MCP integration",
+    () =>
+      send("PUT /mcp-integrations/lent-tools/workspaces", { workspaces: [{ id: first.workspaceId, enabled: true }] }),
+    [...mcpTables, ...mcpServerTables],
+  ],
+  [
+    "a tool of an MCP server",
+    () => send("PUT /mcp-servers/own-server/capabilities", { ...at(), capabilities: [tool] }),
+    mcpServerTables,
+  ],
+  [
+    "who may use an MCP server",
+    () => send("PUT /mcp-servers/own-server/user-access", { ...at(), default_user_access: "deny" }),
+    mcpServerTables,
+  ],
+  [
+    "a guardrail that runs on an MCP server",
+    () => send(`PUT /guardrails/${toolGuardrail.slug}/mcp-servers/own-server`, { ...at(), run_on: ["input"] }),
     mcpServerTables,
   ],
   ["its own MCP integration", () => send("PUT /mcp-integrations/own-tools", { ...at(), description: "n" }), mcpTables],

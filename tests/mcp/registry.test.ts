@@ -105,3 +105,118 @@ test("a key of a person calls a server that is open to all users", async () => {
   });
   assert.equal((await ping(slug, person.key)).status, 200);
 });
+
+/** Switches capabilities of a record. */
+const switchOff = (path: string, type: string, ...names: string[]) =>
+  done(
+    call(gateway, `PUT ${path}/capabilities`, {
+      key,
+      body: { capabilities: names.map((name) => ({ type, name, enabled: false })) },
+    }),
+  );
+const callTool = async (slug: string, name: string, by = key) => {
+  const response = await postLegacy(
+    gateway,
+    rpc("tools/call", { name, arguments: {} }),
+    { "x-gateway-api-key": by },
+    `/m/${slug}/mcp`,
+  );
+  const { error } = JSON.parse(await response.text());
+  return `${response.status} ${error?.code}`;
+};
+
+test("a tool is refused once it is switched off at the integration or at the server, known or not", async () => {
+  const slug = await createServer();
+  assert.equal(await callTool(slug, "one"), "200 undefined");
+  await switchOff(`/mcp-integrations/up-${count}`, "tool", "one");
+  await switchOff(`/mcp-servers/${slug}`, "tool", "two");
+  assert.deepEqual([await callTool(slug, "one"), await callTool(slug, "two")], ["200 -32602", "200 -32602"]);
+  const on = { capabilities: [{ type: "tool", name: "one", enabled: true }] };
+  await done(call(gateway, `PUT /mcp-servers/${slug}/capabilities`, { key, body: on }));
+  // a server only narrows
+  assert.equal(await callTool(slug, "one"), "200 -32602");
+  await done(call(gateway, `PUT /mcp-integrations/up-${count}/capabilities`, { key, body: on }));
+  assert.equal(await callTool(slug, "one"), "200 undefined");
+  const { data, counts } = await done<{ data: Record<string, unknown>[]; counts: Record<string, unknown> }>(
+    call(gateway, `GET /mcp-servers/${slug}/capabilities?type=tool`, { key }),
+  );
+  assert.deepEqual([data, counts.tools], [[], { total: 0, enabled: 0 }]);
+});
+
+test("a workspace's access to a shared integration decides whether its servers are found", async () => {
+  const url = `${upstream.url}/mcp`;
+  const body = { name: "Lent", slug: "lent", url, auth_type: "none", transport: "http" };
+  await done(call(gateway, "POST /mcp-integrations", { body }));
+  const { data } = await done<{ data: { id: string }[] }>(call(gateway, "GET /admin/workspaces", {}));
+  const ids = data.map(({ id }) => id);
+  const share = (given: object) => done(call(gateway, "PUT /mcp-integrations/lent/workspaces", { body: given }));
+  await share({ workspaces: ids.map((id) => ({ id, enabled: true })) });
+  const server = { name: "S", slug: "of-lent", mcp_integration_id: "lent" };
+  await done(call(gateway, "POST /mcp-servers", { key, body: server }));
+  assert.equal((await ping("of-lent")).status, 200);
+  await share({
+    workspaces: [],
+    global_workspace_access: { enabled: false },
+    override_existing_workspace_access: true,
+  });
+  assert.equal((await ping("of-lent")).status, 404);
+  await share({ workspaces: [], global_workspace_access: { enabled: true } });
+  assert.equal((await ping("of-lent")).status, 404);
+  const made = await done<{ id: string }>(call(gateway, "POST /admin/workspaces", { body: { name: "Later" } }));
+  const shown = await done<{ workspaces: { id: string; enabled: boolean }[]; global_workspace_access: object }>(
+    call(gateway, "GET /mcp-integrations/lent/workspaces", {}),
+  );
+  assert.deepEqual(shown.global_workspace_access, { enabled: true });
+  assert.deepEqual(
+    shown.workspaces.map(({ id, enabled }) => [id === made.id, enabled]).filter(([, enabled]) => enabled),
+    [[true, true]],
+  );
+  const versioned = await done<{ data: unknown[]; total: number }>(
+    call(gateway, "GET /mcp-integrations/lent/workspaces?version=2", {}),
+  );
+  assert.equal(versioned.data.length, versioned.total);
+});
+
+test("users are let in by their entry, else by the default; services always are", async () => {
+  const slug = await createServer();
+  const path = `/mcp-servers/${slug}/user-access`;
+  const { workspace_id } = await done<{ workspace_id: string }>(call(gateway, `GET /mcp-servers/${slug}`, { key }));
+  const workspaces = [{ id: workspace_id, role: "member" }];
+  const scopes = ["mcp.invoke", "mcp_servers.read"];
+  const ann = await addPerson(gateway, "ann@example.com", { workspaces, scopes });
+  const bob = await addPerson(gateway, "bob@example.com", { workspaces, scopes });
+  const put = (body: object) => done(call(gateway, `PUT ${path}`, { key, body }));
+  const statuses = async () => [(await ping(slug, ann.key)).status, (await ping(slug, bob.key)).status];
+  const checks = () =>
+    Promise.all(
+      [ann, bob].map(async (one) => (await done(call(gateway, `GET ${path}/check`, { key: one.key }))).has_access),
+    );
+  assert.deepEqual(
+    [await statuses(), await checks()],
+    [
+      [200, 200],
+      [true, true],
+    ],
+  );
+  await put({ default_user_access: "deny", user_access: [{ user_id: ann.id, enabled: true }] });
+  assert.deepEqual(
+    [await statuses(), await checks()],
+    [
+      [200, 404],
+      [true, false],
+    ],
+  );
+  assert.equal((await ping(slug)).status, 200);
+  const list = await done<{ data: Record<string, unknown>[]; default_user_access: string; total: number }>(
+    call(gateway, `GET ${path}?search=ann%40`, { key }),
+  );
+  assert.deepEqual([list.default_user_access, list.total], ["deny", 1]);
+  assert.deepEqual([list.data[0]?.user_id, list.data[0]?.enabled, list.data[0]?.has_override], [ann.id, true, true]);
+  await put({ user_access: [{ user_id: ann.id, enabled: null }] });
+  assert.deepEqual(await statuses(), [404, 404]);
+  const stranger = { user_access: [{ user_id: crypto.randomUUID(), enabled: true }] };
+  assert.equal(await refusal(call(gateway, `PUT ${path}`, { key, body: stranger })), "404 AB02");
+  assert.equal(await refusal(call(gateway, `GET ${path}/check?user_id=${bob.id}`, { key: ann.key })), "403 AB03");
+  const ofService = await done(call(gateway, `GET ${path}/check?user_id=${bob.id}`, { key }));
+  assert.equal(ofService.has_access, false);
+});

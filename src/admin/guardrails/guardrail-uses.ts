@@ -3,6 +3,7 @@ import type { GuardrailRow } from "../../db/tables/guardrails.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { type Direction, directions } from "../core/named-records.ts";
+import { directionsOf, readServerMappings } from "./guardrail-mappings.ts";
 
 /** Something that names a guardrail. */
 interface GuardrailUse {
@@ -42,7 +43,22 @@ async function findConfigs({ stores }: AdminCall<unknown>, row: GuardrailRow): P
   });
 }
 
-/** Everything that names a guardrail: defaults of the organisation and of active workspaces, and active configs. */
+/** MCP servers that a guardrail runs on. */
+async function findServers(call: AdminCall<unknown>, row: GuardrailRow): Promise<GuardrailUse[]> {
+  const mappings = await readServerMappings(call, row, row);
+  const where = { id: mappings.map(({ serverId }) => serverId) };
+  const servers = await call.stores.mcpServers.all({ ...row, workspaceId: null }, { where });
+  const slugOf = new Map(servers.map(({ id, slug }) => [id, slug]));
+  return mappings.flatMap((mapping) => {
+    const holder = `the MCP server ${slugOf.get(mapping.serverId)}`;
+    return directionsOf(mapping).map((direction) => ({ holder, direction }));
+  });
+}
+
+/**
+ * Everything that names a guardrail: defaults of the organisation and of active workspaces, active configs, and MCP
+ * servers.
+ */
 export async function findUses(call: AdminCall<unknown>, row: GuardrailRow): Promise<GuardrailUse[]> {
   const { stores } = call;
   const { organisationId, workspaceId } = row;
@@ -61,5 +77,5 @@ export async function findUses(call: AdminCall<unknown>, row: GuardrailRow): Pro
       .filter((direction) => listDefaultGuardrails(defaults, direction).includes(row.id))
       .map((direction) => ({ holder, direction })),
   );
-  return [...named, ...configs];
+  return [...named, ...configs, ...(await findServers(call, row))];
 }

@@ -21,6 +21,7 @@ import {
   toIso,
 } from "../core/request.ts";
 import { openVersion, requireSecrets, sealVersion } from "../core/sealed-versions.ts";
+import { readServerMappings, showMapping } from "./guardrail-mappings.ts";
 import { findUses } from "./guardrail-uses.ts";
 
 /** The level of a route: guardrails of workspaces and the organisation, or the organisation's only. */
@@ -31,15 +32,18 @@ function scopeOf({ workspaceId }: Pick<Tenant, "workspaceId">, verb: string): st
   return `${workspaceId === null ? "organisation_guardrails" : "guardrails"}.${verb}`;
 }
 
+/** The workspace a call names, in its body or its query. */
+export function namedPlace({ body, query }: AdminCall<unknown>): unknown {
+  return (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
+}
+
 /**
  * The tenant a call is about.
  *
  * @throws {InvalidRequestError} AB01 for a workspace on a route of the organisation.
  */
 async function readPlace(call: AdminCall<unknown>, level: Level): Promise<Tenant> {
-  const { body, query } = call;
-  const named = (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
-  const tenant = await readTenant(call, named);
+  const tenant = await readTenant(call, namedPlace(call));
   if (level === "organisation" && tenant.workspaceId !== null) {
     refuseField("workspace_id", "cannot be given: these guardrails are the organisation's");
   }
@@ -52,7 +56,7 @@ async function readPlace(call: AdminCall<unknown>, level: Level): Promise<Tenant
  * @throws {NotFoundError} AB08
  * @throws {PermissionError} AB03 if the key lacks the scope for it.
  */
-async function findGuardrail(call: AdminCall<unknown>, level: Level, verb: string): Promise<GuardrailRow> {
+export async function findGuardrail(call: AdminCall<unknown>, level: Level, verb: string): Promise<GuardrailRow> {
   const tenant = await readPlace(call, level);
   const found = await call.stores.guardrails.get(tenant, call.params.id ?? "", { includeOrganisation: true });
   const isHere = level === "any" || found?.workspaceId === null;
@@ -160,7 +164,7 @@ async function readGuardrail(call: AdminCall<undefined>, level: Level) {
     version_id: row.versionId,
     checks: showChecks(call, row, checks),
     actions,
-    mcp_server_mappings: [],
+    mcp_server_mappings: (await readServerMappings(call, call.tenant, row)).map(showMapping),
   };
 }
 

@@ -1,5 +1,4 @@
 import { integrationSecretKind, modelFieldPrefix } from "../../control/integration-fields.ts";
-import type { Statement } from "../../db/client.ts";
 import type { IntegrationModelRow, IntegrationRow } from "../../db/tables/integrations.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
@@ -7,7 +6,7 @@ import { RemoveModels, UpdateModels } from "../../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { readText, refuseField, requireFound, toIso } from "../core/request.ts";
-import { findIntegration, mappedFields, ownOf, scopeOf, tenantOf, toRules } from "./integration-records.ts";
+import { asOwn, findIntegration, mappedFields, ownOf, scopeOf, tenantOf, toRules } from "./integration-records.ts";
 import {
   type Credentials,
   changeCredentials,
@@ -40,11 +39,6 @@ function toModel(row: IntegrationModelRow, { aiProviderId }: IntegrationRow) {
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
   };
-}
-
-/** A statement on models, marked as a write in the integration's workspace, which the models' rows do not name. */
-function asOwn(statement: Required<Statement>, { workspaceId }: IntegrationRow): Statement {
-  return { ...statement, written: { ...statement.written, workspaceId } };
 }
 
 /** Rows of models belong to the organisation, whichever workspace the integration belongs to. */

@@ -43,6 +43,11 @@ export function ownOf({ id, workspaceId }: IntegrationRow) {
   return { id, workspaceId };
 }
 
+/** A statement on parts of an integration, marked as a write in its workspace, which the rows of parts do not name. */
+export function asOwn(statement: Required<Statement>, { workspaceId }: { workspaceId: string | null }): Statement {
+  return { ...statement, written: { ...statement.written, workspaceId } };
+}
+
 /** The workspace a call names, in its body or its query. */
 export function namedWorkspace({ body, query }: AdminCall<unknown>): unknown {
   return (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");

@@ -1,0 +1,171 @@
+import { readGuardrailContent } from "../../control/guardrail-library.ts";
+import type { Statement } from "../../db/client.ts";
+import type { GuardrailRow } from "../../db/tables/guardrails.ts";
+import type { McpServerGuardrailRow, McpServerRow } from "../../db/tables/mcp.ts";
+import type { Tenant } from "../../db/tenant-store.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { type GuardrailMapping, UpdateGuardrailMapping, UpdateGuardrailMappings } from "../../schemas/mcp.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
+import { phaseOf } from "../core/named-records.ts";
+import { readTenant, refuseField, requireFound, requireReferenced } from "../core/request.ts";
+import { readServerMappings, showMapping } from "./guardrail-mappings.ts";
+import { findGuardrail, namedPlace } from "./guardrails.ts";
+
+/** The tenant whose servers a call is about: the guardrail's, or the one that the call names. */
+async function readServersTenant(call: AdminCall<unknown>, guardrail: GuardrailRow): Promise<Tenant> {
+  const { organisationId, workspaceId } = await readTenant(call, namedPlace(call));
+  return { organisationId, workspaceId: guardrail.workspaceId ?? workspaceId };
+}
+
+async function listMappings(call: AdminCall<undefined>) {
+  const guardrail = await findGuardrail(call, "any", "read");
+  const tenant = await readServersTenant(call, guardrail);
+  return (await readServerMappings(call, tenant, guardrail)).map(showMapping);
+}
+
+/** @throws {InvalidRequestError} AB01 for guardrails of models, and for checks that cannot run where they are to. */
+async function requireFitting(
+  { stores, context: { services } }: AdminCall<unknown>,
+  guardrail: GuardrailRow,
+  mappings: readonly GuardrailMapping[],
+): Promise<void> {
+  if (guardrail.target !== "mcp_tools") refuseField("mcp_servers", "needs a guardrail with the target mcp_tools");
+  const version = requireFound(await stores.guardrailVersions.get(guardrail, guardrail.versionId), "guardrail");
+  const { checks, actions } = readGuardrailContent(version);
+  for (const direction of new Set(mappings.flatMap(({ run_on }) => run_on))) {
+    const [problem] = services.guardrails.findSavedProblems({ checks, actions }, phaseOf[direction]);
+    if (problem) refuseField("run_on", `cannot have ${direction}: path: ${problem.path}, message: ${problem.message}`);
+  }
+}
+
+/** Ids of capabilities that a mapping names. @throws {NotFoundError} AB02 for those of other servers. */
+async function requireCapabilities(
+  { stores }: AdminCall<unknown>,
+  server: McpServerRow,
+  { ids, param }: { ids: readonly string[]; param: string },
+): Promise<string[]> {
+  if (ids.length === 0) return [];
+  const where = { integrationId: server.integrationId ?? "", id: ids };
+  const rows = await stores.mcpCapabilities.all({ ...server, workspaceId: null }, { where });
+  const known = new Set(rows.map(({ id }) => id));
+  for (const [index, id] of ids.entries()) requireReferenced(known.has(id) ? id : undefined, `${param}.${index}`);
+  return [...new Set(ids)];
+}
+
+/** A mapping that is to be stored. */
+interface WantedMapping {
+  server: McpServerRow;
+  runOn: readonly string[];
+  capabilityIds: readonly string[];
+}
+
+async function toWanted(
+  call: AdminCall<unknown>,
+  server: McpServerRow,
+  { given, prefix }: { given: GuardrailMapping; prefix: string },
+): Promise<WantedMapping> {
+  const names = { ids: given.mcp_integration_capability_ids ?? [], param: `${prefix}mcp_integration_capability_ids` };
+  const runOn = [...new Set(given.run_on)].toSorted();
+  return { server, runOn, capabilityIds: await requireCapabilities(call, server, names) };
+}
+
+/** The statement that stores a mapping; undefined where it is stored already. */
+function store(
+  { stores, now }: AdminCall<unknown>,
+  guardrail: GuardrailRow,
+  wanted: WantedMapping,
+  former: McpServerGuardrailRow | undefined,
+): { id: string; statement: Statement | undefined } {
+  const { organisationId, workspaceId, id: serverId } = wanted.server;
+  const tenant = { organisationId, workspaceId };
+  const values = { runOn: toJson(wanted.runOn), capabilityIds: toJson(wanted.capabilityIds) };
+  if (!former) {
+    const id = crypto.randomUUID();
+    const row = { id, ...tenant, guardrailId: guardrail.id, serverId, ...values, createdAt: now };
+    return { id, statement: stores.mcpServerGuardrails.insert(tenant, row) };
+  }
+  const isSame = JSON.stringify([former.runOn, former.capabilityIds]) === JSON.stringify(Object.values(values));
+  const changes = { ...values, lastUpdatedAt: now };
+  const statement = isSame ? undefined : stores.mcpServerGuardrails.update(tenant, { id: former.id }, changes);
+  return { id: former.id, statement };
+}
+
+async function updateMappings(call: AdminCall<UpdateGuardrailMappings>) {
+  const { body, stores } = call;
+  const guardrail = await findGuardrail(call, "any", "update");
+  const tenant = await readServersTenant(call, guardrail);
+  await requireFitting(call, guardrail, Object.values(body.mcp_servers));
+  const stored = await readServerMappings(call, tenant, guardrail);
+  const wanted = new Map<string, WantedMapping>();
+  for (const [name, given] of Object.entries(body.mcp_servers)) {
+    const prefix = `mcp_servers.${name}.`;
+    const server = requireReferenced(await stores.mcpServers.get(tenant, name), `mcp_servers.${name}`);
+    if (wanted.has(server.id)) refuseField(`mcp_servers.${name}`, "is listed twice");
+    wanted.set(server.id, await toWanted(call, server, { given, prefix }));
+  }
+  const removed = stored.filter(({ serverId }) => !wanted.has(serverId));
+  const written = [...wanted.values()].map((one) => {
+    const former = stored.find(({ serverId }) => serverId === one.server.id);
+    return { isNew: !former, ...store(call, guardrail, one, former) };
+  });
+  const changed = written.filter(({ statement }) => statement !== undefined);
+  const added = changed.filter(({ isNew }) => isNew).length;
+  const counts = { added, updated: changed.length - added, removed: removed.length };
+  const statements = [
+    ...removed.map(({ id, ...row }) => stores.mcpServerGuardrails.remove(row, { id })),
+    ...changed.flatMap(({ statement }) => statement ?? []),
+  ];
+  return { answer: { changed: statements.length > 0, ...counts }, recordId: guardrail.id, statements };
+}
+
+async function updateMapping(call: AdminCall<UpdateGuardrailMapping>) {
+  const { body, params, stores } = call;
+  const guardrail = await findGuardrail(call, "any", "update");
+  const tenant = await readServersTenant(call, guardrail);
+  const server = requireFound(await stores.mcpServers.get(tenant, params.serverId ?? ""), "MCP server");
+  await requireFitting(call, guardrail, [body]);
+  const [former] = await stores.mcpServerGuardrails.all(tenant, {
+    where: { guardrailId: guardrail.id, serverId: server.id },
+  });
+  const wanted = await toWanted(call, server, { given: body, prefix: "" });
+  const { id, statement } = store(call, guardrail, wanted, former);
+  return { answer: { map_id: id }, recordId: guardrail.id, statements: statement ? [statement] : [] };
+}
+
+const row = { tag: "Guardrails", path: "/v1/guardrails/:id/mcp-servers" };
+const access = (verb: string) => ({
+  keys: "any" as const,
+  scopes: [`guardrails.${verb}`, `organisation_guardrails.${verb}`],
+});
+const audit = { resource: "guardrails", action: "update" };
+
+/** Endpoints of the MCP servers that a guardrail runs on. */
+export const guardrailServerEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    ...row,
+    method: "GET",
+    summary: "List the MCP servers that a guardrail runs on",
+    access: access("read"),
+    handle: listMappings,
+  }),
+  defineWrite({
+    ...row,
+    method: "PUT",
+    summary: "Set the MCP servers that a guardrail runs on",
+    access: access("update"),
+    audit,
+    body: UpdateGuardrailMappings,
+    handle: updateMappings,
+  }),
+  defineWrite({
+    ...row,
+    method: "PUT",
+    path: "/v1/guardrails/:id/mcp-servers/:serverId",
+    summary: "Run a guardrail on an MCP server",
+    access: access("update"),
+    audit,
+    body: UpdateGuardrailMapping,
+    handle: updateMapping,
+  }),
+];

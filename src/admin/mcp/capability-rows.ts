@@ -1,0 +1,115 @@
+import type { McpCapabilityRow } from "../../db/tables/mcp.ts";
+import { isObject } from "../../lib/json.ts";
+import { capabilityTypes } from "../../schemas/mcp.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { readChoice, readPage, toIso } from "../core/request.ts";
+
+/** Control and invisible characters: those that change how text is read without being seen. */
+const hidden = /(?![\t\n\r])\p{Cc}|\p{Cf}|\p{Default_Ignorable_Code_Point}/gu;
+
+/** Deepest value whose strings are searched. */
+const maxDepth = 64;
+
+/** A value without hidden characters in its strings and names; `count` grows by those that were left out. */
+function withoutHidden(value: unknown, found: { count: number }, depth = 0): unknown {
+  if (typeof value === "string") {
+    return value.replace(hidden, () => {
+      found.count++;
+      return "";
+    });
+  }
+  if (depth > maxDepth) return null;
+  if (Array.isArray(value)) return value.map((one) => withoutHidden(one, found, depth + 1));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, one]) => [
+      String(withoutHidden(name, found)),
+      withoutHidden(one, found, depth + 1),
+    ]),
+  );
+}
+
+/** Whether a definition is the approved one. */
+function approvalOf({ definitionHash, approvedHash }: McpCapabilityRow): "approved" | "changed" | "new" {
+  if (approvedHash === null && definitionHash !== null) return "new";
+  return approvedHash === definitionHash ? "approved" : "changed";
+}
+
+/** Members of a definition under the names of the API. */
+const shownMembers = {
+  title: "title",
+  description: "description",
+  icons: "icons",
+  input_schema: "inputSchema",
+  output_schema: "outputSchema",
+  execution: "execution",
+  annotations: "annotations",
+  arguments: "arguments",
+  mime_type: "mimeType",
+  size: "size",
+} as const;
+
+/** A capability as operators see it. */
+function toCapability(row: McpCapabilityRow, enabled: boolean) {
+  const found = { count: 0 };
+  const cleaned = withoutHidden(row.definition ?? {}, found);
+  const definition: Record<string, unknown> = isObject(cleaned) ? cleaned : {};
+  const members = Object.entries(shownMembers).map(([name, member]) => [name, definition[member] ?? null]);
+  return {
+    id: row.id,
+    name: row.type === "tool" || row.type === "prompt" ? row.name : (definition.name ?? row.name),
+    type: row.type,
+    enabled,
+    uri: row.type === "resource" ? row.name : null,
+    uri_template: row.type === "resource_template" ? row.name : null,
+    ...Object.fromEntries(members),
+    approval: approvalOf(row),
+    hidden_characters: found.count,
+    created_at: toIso(row.createdAt),
+    last_updated_at: row.lastUpdatedAt === 0 ? null : toIso(row.lastUpdatedAt),
+  };
+}
+
+const counters = { tool: "tools", prompt: "prompts", resource: "resources", resource_template: "resource_templates" };
+
+/** What a list of capabilities is made from. */
+interface ListedCapabilities {
+  readonly rows: readonly McpCapabilityRow[];
+  /** Whether one is switched on where the list is from. */
+  isEnabled(row: McpCapabilityRow): boolean;
+  /** Further fields of each. */
+  more?(row: McpCapabilityRow): object;
+}
+
+/** A page of capabilities, with the counts of all of them. */
+export function listCapabilities({ query }: AdminCall<undefined>, { rows, isEnabled, more }: ListedCapabilities) {
+  const type = readChoice(query, "type", capabilityTypes);
+  const page = readPage(query, { size: 100, max: 500, page: { name: "page", first: 1 } });
+  const listed = rows.filter((row) => row.isListed || !row.enabled);
+  const counts = Object.fromEntries(
+    Object.entries(counters).map(([kind, name]) => {
+      const ofKind = listed.filter((row) => row.type === kind);
+      return [name, { total: ofKind.length, enabled: ofKind.filter((row) => isEnabled(row)).length }];
+    }),
+  );
+  const wanted = listed
+    .filter((row) => type === undefined || row.type === type)
+    .toSorted((a, b) => compare(a.type, b.type) || compare(a.name, b.name));
+  const shown = wanted.slice(page.offset, page.offset + page.limit);
+  return {
+    data: shown.map((row) => ({ ...toCapability(row, isEnabled(row)), ...more?.(row) })),
+    counts,
+    total: wanted.length,
+    has_more: page.offset + shown.length < wanted.length,
+  };
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** The key of a capability among those of one integration or server. */
+export function capabilityKey({ type, name }: { type: string; name: string }): string {
+  return `${type} ${name}`;
+}

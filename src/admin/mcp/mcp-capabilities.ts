@@ -1,0 +1,160 @@
+import type { McpServerRow } from "../../db/tables/mcp.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
+import { groupBy } from "../../lib/records.ts";
+import { ApproveCapabilities, UpdateCapabilities } from "../../schemas/mcp.ts";
+import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
+import { refuseField, requireReferenced } from "../core/request.ts";
+import { asOwn } from "../integrations/integration-records.ts";
+import { capabilityKey, listCapabilities } from "./capability-rows.ts";
+import { findMcpIntegration, mcpScopeOf, organisationOf } from "./mcp-integration-records.ts";
+import { findMcpServer, ofServer } from "./mcp-server-records.ts";
+
+/** Most capabilities of an integration, those that were only switched among them. */
+const maxCapabilities = 5_000;
+
+async function listOfIntegration(call: AdminCall<undefined>) {
+  const integration = await findMcpIntegration(call, "read");
+  const where = { integrationId: integration.id };
+  const rows = await call.stores.mcpCapabilities.all(organisationOf(integration), { where });
+  return listCapabilities(call, { rows, isEnabled: ({ enabled }) => enabled });
+}
+
+async function updateOfIntegration(call: AdminCall<UpdateCapabilities>) {
+  const { body, stores, now } = call;
+  const integration = await findMcpIntegration(call, "update");
+  const tenant = organisationOf(integration);
+  const where = { integrationId: integration.id };
+  const stored = await stores.mcpCapabilities.all(tenant, { where });
+  const idOf = new Map(stored.map((row) => [capabilityKey(row), row.id]));
+  const added = body.capabilities.filter((one) => !idOf.has(capabilityKey(one)));
+  if (stored.length + added.length > maxCapabilities) {
+    refuseField("capabilities", `cannot be added: an MCP integration has at most ${maxCapabilities}`);
+  }
+  const statements = body.capabilities.map(({ type, name, enabled }) => {
+    const id = idOf.get(capabilityKey({ type, name }));
+    if (id !== undefined) {
+      return asOwn(stores.mcpCapabilities.update(tenant, { id }, { enabled, lastUpdatedAt: now }), integration);
+    }
+    const { organisationId } = tenant;
+    const row = { id: crypto.randomUUID(), organisationId, ...where, type, name, enabled, isListed: false };
+    return asOwn(stores.mcpCapabilities.insert(tenant, { ...row, createdAt: now }), integration);
+  });
+  return { answer: { success: true }, recordId: integration.id, statements };
+}
+
+/** Approves definitions as they were last seen. */
+async function approve(call: AdminCall<ApproveCapabilities>) {
+  const { body, stores, now } = call;
+  const integration = await findMcpIntegration(call, "update");
+  const tenant = organisationOf(integration);
+  const rows = await stores.mcpCapabilities.all(tenant, { where: { integrationId: integration.id } });
+  const rowsOf = groupBy(rows, capabilityKey);
+  const named = body.capabilities?.map((one, index) =>
+    requireReferenced(rowsOf.get(capabilityKey(one))?.[0], `capabilities.${index}`),
+  );
+  const statements = (named ?? rows).flatMap(({ id, definitionHash, approvedHash }) => {
+    if (definitionHash === null || definitionHash === approvedHash) return [];
+    const changes = { approvedHash: definitionHash, approvedDefinition: toJson(null), lastUpdatedAt: now };
+    return [asOwn(stores.mcpCapabilities.update(tenant, { id }, changes), integration)];
+  });
+  return { answer: { success: true, approved: statements.length }, recordId: integration.id, statements };
+}
+
+/** Capabilities of the integration of a server; none for one that joins others. */
+async function capabilitiesOf({ stores }: AdminCall<unknown>, server: McpServerRow) {
+  if (server.integrationId === null) return [];
+  return stores.mcpCapabilities.all(organisationOf(server), { where: { integrationId: server.integrationId } });
+}
+
+async function listOfServer(call: AdminCall<undefined>) {
+  const server = await findMcpServer(call);
+  const switches = await call.stores.mcpServerCapabilities.all(ofServer(server), { where: { serverId: server.id } });
+  const enabledAt = new Map(switches.map((one) => [capabilityKey(one), one.enabled]));
+  return listCapabilities(call, {
+    rows: await capabilitiesOf(call, server),
+    isEnabled: (row) => enabledAt.get(capabilityKey(row)) ?? true,
+    more: ({ enabled }) => ({ integration_enabled: enabled }),
+  });
+}
+
+async function updateOfServer(call: AdminCall<UpdateCapabilities>) {
+  const { body, stores, now } = call;
+  const server = await findMcpServer(call);
+  const tenant = ofServer(server);
+  const where = { serverId: server.id };
+  const stored = await stores.mcpServerCapabilities.all(tenant, { where });
+  const keys = new Set(stored.map(capabilityKey));
+  const added = body.capabilities.filter((one) => !keys.has(capabilityKey(one)));
+  if (stored.length + added.length > maxCapabilities) {
+    refuseField("capabilities", `cannot be added: an MCP server has at most ${maxCapabilities}`);
+  }
+  const statements = body.capabilities.map(({ type, name, enabled }) =>
+    keys.has(capabilityKey({ type, name }))
+      ? stores.mcpServerCapabilities.update(tenant, { ...where, type, name }, { enabled, lastUpdatedAt: now })
+      : stores.mcpServerCapabilities.insert(tenant, { ...tenant, ...where, type, name, enabled, createdAt: now }),
+  );
+  return { answer: { success: true }, recordId: server.id, statements };
+}
+
+const ofIntegrations = (verb: string) => ({
+  keys: "any" as const,
+  scopes: [mcpScopeOf("workspace", verb), mcpScopeOf("organisation", verb)],
+});
+const ofServers = (verb: string) => ({ keys: "any" as const, scopes: [`mcp_servers.${verb}`] });
+const integrationRow = { tag: "MCP integrations", path: "/v1/mcp-integrations/:slug/capabilities" };
+const serverRow = { tag: "MCP servers", path: "/v1/mcp-servers/:slug/capabilities" };
+const query = [
+  { name: "type", description: "tool, prompt, resource or resource_template; default: all" },
+  { name: "page", description: "Counted from 1" },
+  { name: "page_size", description: "1 to 500; default 100" },
+];
+
+/** Endpoints of tools, prompts and resources: what there is, what is switched on, and what is approved. */
+export const mcpCapabilityEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    ...integrationRow,
+    method: "GET",
+    summary: "List the tools, prompts and resources of an MCP integration",
+    access: ofIntegrations("read"),
+    query,
+    handle: listOfIntegration,
+  }),
+  defineWrite({
+    ...integrationRow,
+    method: "PUT",
+    summary: "Switch tools, prompts and resources of an MCP integration on or off",
+    access: ofIntegrations("update"),
+    audit: { resource: "mcp_integrations", action: "update" },
+    body: UpdateCapabilities,
+    handle: updateOfIntegration,
+  }),
+  defineWrite({
+    ...integrationRow,
+    method: "POST",
+    path: "/v1/mcp-integrations/:slug/capabilities/approve",
+    summary: "Approve changed definitions of an MCP integration",
+    access: ofIntegrations("update"),
+    audit: { resource: "mcp_integrations", action: "approve" },
+    body: ApproveCapabilities,
+    bodyOptional: true,
+    handle: approve,
+  }),
+  defineRead({
+    ...serverRow,
+    method: "GET",
+    summary: "List the tools, prompts and resources of an MCP server",
+    access: ofServers("read"),
+    query,
+    handle: listOfServer,
+  }),
+  defineWrite({
+    ...serverRow,
+    method: "PUT",
+    summary: "Switch tools, prompts and resources of an MCP server on or off",
+    access: ofServers("update"),
+    audit: { resource: "mcp_servers", action: "update" },
+    body: UpdateCapabilities,
+    handle: updateOfServer,
+  }),
+];
