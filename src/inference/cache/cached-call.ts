@@ -1,7 +1,7 @@
 import type { CacheEntry, CachePlace } from "../../cache/entry.ts";
 import type { CallerContext } from "../../context.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import type { Reply } from "../../lib/reply.ts";
+import type { Ending, Reply } from "../../lib/reply.ts";
 import { beginningOf } from "../../logs/body.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
 import { costOfRequest } from "../call/cost.ts";
@@ -9,9 +9,11 @@ import { droppedHeader } from "../call/dropped-params.ts";
 import { admitCached } from "../call/limits.ts";
 import { routingHeaders } from "../call/provider-response.ts";
 import { operationFacts } from "../facts/operation-facts.ts";
+import { StreamCapture } from "../stream/stream-capture.ts";
 import { isWhole } from "./complete.ts";
 import { type CallOfTarget, keyPartsOf } from "./key-parts.ts";
 import { type CacheUse, readCacheUse } from "./use.ts";
+import { toWholeResponse } from "./whole-response.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -33,6 +35,8 @@ class CachedCall {
   readonly #place: CachePlace;
   readonly #key: string;
   readonly #epoch: number;
+  /** Remembers the response where it is streamed. */
+  readonly capture = new StreamCapture();
   #body: Uint8Array<ArrayBuffer> | undefined;
 
   constructor(
@@ -95,17 +99,42 @@ class CachedCall {
   }
 
   /**
-   * Stores the response of the call, unless its guardrails found something.
+   * Stores the response of the call, unless its guardrails found something: at once, or when its stream has ended.
    *
    * @param reply The response after its guardrails.
    */
   settle(reply: Reply): Reply {
-    const body = this.#body;
-    if (body !== undefined && reply.status === 200) this.#store(body);
-    return reply;
+    const { log } = this.#context;
+    if (log.cacheHit || reply.status !== 200) return reply;
+    if (!reply.finished) {
+      this.#store(this.#body ?? this.#streamed());
+      return reply;
+    }
+    return { ...reply, finished: reply.finished.then((ending) => this.#storeAfter(ending)) };
   }
 
-  #store(body: Uint8Array<ArrayBuffer>): void {
+  /** The end of a stream, after which its response is stored. */
+  #storeAfter(ending: Ending): Ending {
+    if (ending.status !== 200) return ending;
+    const store = () => this.#store(this.#streamed());
+    return {
+      ...ending,
+      note() {
+        const noted = ending.note?.();
+        return noted ? noted.then(store) : store();
+      },
+    };
+  }
+
+  /** The response that was streamed; undefined where nothing was, or it cannot be put together. */
+  #streamed(): Uint8Array<ArrayBuffer> | undefined {
+    const taken = this.capture.take();
+    const whole = taken && toWholeResponse(this.#call.operation, taken.text, taken.usage);
+    return whole === undefined ? undefined : encoder.encode(whole);
+  }
+
+  #store(body: Uint8Array<ArrayBuffer> | undefined): void {
+    if (body === undefined) return;
     const { log, services } = this.#context;
     const { hooks } = log;
     if (hooks && [...hooks.before, ...hooks.after].some(({ verdict }) => !verdict)) return;

@@ -3,7 +3,7 @@ import type { WorkspaceView } from "../../control/resources.ts";
 import { toRecord } from "../../control/settings.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import { type CacheSettings, clampCacheAge, type InheritedSettings } from "../../routing/config.ts";
-import { operationFacts } from "../facts/operation-facts.ts";
+import { isStreamed, operationFacts } from "../facts/operation-facts.ts";
 
 /** How a call of a target uses the cache. */
 export interface CacheUse {
@@ -72,6 +72,9 @@ function maxAgeOf(
 function findObstacle(operation: OperationName, request: object, context: CallerContext): string | undefined {
   if (!operationFacts[operation].isCached) return "requests of this type are not cached";
   if (context.connection.replayOf !== undefined) return "a replay asks its provider";
+  // their events hold parts of images, which no stored response has
+  if (operationFacts[operation].media === "images" && isStreamed(operation, request))
+    return "streams of images are not cached";
   if (operation !== "responses") return undefined;
   const { background, conversation } = request as Record<string, unknown>; // schemas make requests objects
   if (background === true) return "responses in the background are not cached";

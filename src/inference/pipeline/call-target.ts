@@ -23,6 +23,7 @@ import { noteCounts } from "../call/usage-units.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
 import { sentHeaders } from "../guard/sent-headers.ts";
+import type { StreamCapture } from "../stream/stream-capture.ts";
 import { type OpenedResponse, openAnswer } from "../stream/stream-framing.ts";
 import { modelOf, requireModel, requireSentModels } from "../target/model-list.ts";
 import { isStrict, namesBeta, readClientHeader } from "../target/target.ts";
@@ -40,6 +41,7 @@ interface Run {
   form: SentForm | undefined;
   guard: TargetGuard | undefined;
   strict: boolean;
+  capture: StreamCapture | undefined;
 }
 
 /** The upstream's request, its headers built from nothing, and the value of its JSON body. */
@@ -203,7 +205,9 @@ export interface Target {
   /** Monotonic time in milliseconds at which the whole request ends. */
   deadline?: number | undefined;
   /** Its guardrails, if it has any. */
-  guard?: TargetGuard;
+  guard?: TargetGuard | undefined;
+  /** Remembers a streamed response, for the cache. */
+  capture?: StreamCapture;
 }
 
 /**
@@ -273,7 +277,8 @@ export async function callTarget<Name extends OperationName>(
     const times = timesOf(target, context);
     const { upstream, attempt } = await callUpstream(prepare(), times, context, operation.repair && repeat);
     received.headers = upstream.headers;
-    const run: Run = { operation, destination, attempt, settings, form, guard: target.guard, strict: options.strict };
+    const { guard, capture } = target;
+    const run: Run = { operation, destination, attempt, settings, form, guard, strict: options.strict, capture };
     return await replyWithin(attempt, answerUpstream(upstream, run, context));
   } catch (error) {
     throw isStreamedForm(form) ? (form.failure() ?? error) : error;

@@ -16,6 +16,7 @@ import { unifiedHeaders } from "../call/provider-response.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
 import { relayEvents, type StreamEnd } from "../stream/event-relay.ts";
 import { checkEvent } from "../stream/first-event.ts";
+import type { StreamCapture } from "../stream/stream-capture.ts";
 import { createCutter } from "../stream/stream-framing.ts";
 import type { StreamHooks } from "../stream/stream-hooks.ts";
 import type { StreamObserver } from "../stream/stream-observer.ts";
@@ -37,6 +38,8 @@ interface StreamedCall {
   settings: InheritedSettings | undefined;
   guard: TargetGuard | undefined;
   strict: boolean;
+  /** Remembers the stream, for the cache. */
+  capture: StreamCapture | undefined;
 }
 
 function headersOf(upstream: Response, { destination }: StreamedCall, context: CallerContext): Record<string, string> {
@@ -67,9 +70,10 @@ function relay(
 }
 
 /** The observer of a stream; where it converts events of a text, the row has what came too. */
-function createObserver(operation: ServedOperation, context: CallerContext): StreamObserver {
+function createObserver({ operation, capture }: StreamedCall, context: CallerContext): StreamObserver {
   const observer = operation.createObserver();
   if (operation.framing === "sse" && !operation.media.isHeavy) noteOriginalEvents(observer, context);
+  capture?.watch(observer);
   return observer;
 }
 
@@ -118,7 +122,7 @@ async function noteCut(
 export async function answerStream(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { log } = context;
   const { operation, guard, strict } = call;
-  const observer = createObserver(operation, context);
+  const observer = createObserver(call, context);
   const hooks = guard?.stream(strict);
   const headers = headersOf(upstream, call, context);
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
@@ -148,8 +152,8 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
  * @throws {GatewayError} If it breaks off, is too large, or a guardrail denies it.
  */
 export async function answerHeld(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
-  const { operation, guard, strict, destination } = call;
-  const observer = createObserver(operation, context);
+  const { guard, strict, destination } = call;
+  const observer = createObserver(call, context);
   let ended: StreamEnd | undefined;
   const onEnd = (end: StreamEnd) => {
     ended = end;

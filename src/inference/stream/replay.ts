@@ -16,16 +16,39 @@ function endOf({ finish_reason = null }: Body): Body {
   return { finish_reason };
 }
 
-/** Chunks of a chat: each message whole, then the end of each, then the counts. */
+/** Characters of a text in one event, roughly. */
+const pieceLength = 500;
+
+/** A text in pieces that do not cut a character. */
+function toPieces(text: string): string[] {
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const end = start + pieceLength;
+    // a low surrogate belongs to the character before it
+    const isCut = /[\udc00-\udfff]/.test(text.charAt(end));
+    pieces.push(text.slice(start, isCut ? end + 1 : end));
+    start = isCut ? end + 1 : end;
+  }
+  return pieces;
+}
+
+/** Chunks of a chat: each message, then the end of each, then the counts. */
 function toChunks({ choices, usage, ...head }: Body, includeUsage: boolean): Body[] {
   const { hook_results: _, object: __, ...shared } = head;
   const base = { ...shared, object: "chat.completion.chunk" };
   const chunk = (choice: Body): Body => ({ ...base, choices: [choice] });
   const listed = objectsIn(choices);
-  const messages = listed.map(({ index = 0, message }) => {
+  const messages = listed.flatMap(({ index = 0, message, logprobs }) => {
     const { tool_calls: calls, ...said } = isObject(message) ? message : {};
     const tool_calls = objectsIn(calls).map((call, place) => ({ index: place, ...call }));
-    return chunk({ index, delta: { ...said, ...(tool_calls.length > 0 && { tool_calls }) }, finish_reason: null });
+    const [content = said.content, ...more] = typeof said.content === "string" ? toPieces(said.content) : [];
+    const first = {
+      index,
+      delta: { ...said, ...(content !== undefined && { content }), ...(tool_calls.length > 0 && { tool_calls }) },
+      ...(isObject(logprobs) && { logprobs }),
+      finish_reason: null,
+    };
+    return [first, ...more.map((piece) => ({ index, delta: { content: piece }, finish_reason: null }))].map(chunk);
   });
   const ends = listed.map((choice) => chunk({ index: choice.index ?? 0, delta: {}, ...endOf(choice) }));
   const counts = includeUsage && isObject(usage) ? [{ ...base, choices: [], usage }] : [];
