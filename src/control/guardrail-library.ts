@@ -50,9 +50,10 @@ function toStored(
 export async function readUsableGuardrails(
   stores: Pick<ControlStores, "guardrails" | "guardrailVersions">,
   tenant: Tenant,
+  targets: readonly GuardrailTarget[] = ["llm"],
 ): Promise<StoredGuardrail[]> {
   const { organisationId, workspaceId } = tenant;
-  const where = { status: "active", target: "llm", ...(workspaceId === null && { workspaceId: null }) };
+  const where = { status: "active", target: targets, ...(workspaceId === null && { workspaceId: null }) };
   const rows = await stores.guardrails.all(tenant, { where, includeOrganisation: true });
   const versions = await stores.guardrailVersions.all(
     { organisationId, workspaceId: null },
@@ -63,18 +64,36 @@ export async function readUsableGuardrails(
   return [...stored.filter(isShared), ...stored.filter((one) => !isShared(one))];
 }
 
-/** Guardrails that run on requests, by slug and by id; those that guard tools are left out. */
+/** What a guardrail guards: requests to models, or calls of MCP tools. */
+type GuardrailTarget = "llm" | "mcp_tools";
+
+/** Guardrails of one target, by slug and by id. */
 export type GuardrailMap = ReadonlyMap<string, StoredGuardrail>;
 
-/** Reads the guardrails of one workspace or, without one, those of the organisation itself. */
-export async function readGuardrails(
-  stores: Pick<ControlStores, "guardrails" | "guardrailVersions" | "secrets">,
-  { organisationId, workspaceId }: Tenant,
+type GuardrailStores = Pick<ControlStores, "guardrails" | "guardrailVersions" | "secrets">;
+
+/** Reads the guardrails of one workspace or, without one, those of the organisation itself: those for requests to models. */
+export function readGuardrails(stores: GuardrailStores, tenant: Tenant, opener: ContentOpener): Promise<GuardrailMap> {
+  return readGuardrailsOf("llm", { stores, opener }, tenant);
+}
+
+/** As `readGuardrails`, those for calls of MCP tools. */
+export function readToolGuardrails(
+  stores: GuardrailStores,
+  tenant: Tenant,
   opener: ContentOpener,
+): Promise<GuardrailMap> {
+  return readGuardrailsOf("mcp_tools", { stores, opener }, tenant);
+}
+
+async function readGuardrailsOf(
+  target: GuardrailTarget,
+  { stores, opener }: { stores: GuardrailStores; opener: ContentOpener },
+  { organisationId, workspaceId }: Tenant,
 ): Promise<GuardrailMap> {
   const { guardrails, guardrailVersions, secrets } = stores;
   const organisation = { organisationId, workspaceId: null };
-  const where = { status: "active", target: "llm", workspaceId };
+  const where = { status: "active", target, workspaceId };
   const versionIds = guardrails.values(organisation, "versionId", where);
   const [rows, versions, sealed] = await readTogether([
     guardrails.query(organisation, { where }),
@@ -111,4 +130,10 @@ export function joinDefaultGuardrails(
     ]),
   ];
   return { input: defaultsOf("input"), output: defaultsOf("output") };
+}
+
+/** Default guardrails of one target: those that the other target does not have, so that an unknown one stays in both. */
+export function withoutOthers({ input, output }: DefaultGuardrails, others: GuardrailMap): DefaultGuardrails {
+  const isMeant = (id: string) => !others.has(id);
+  return { input: input.filter(isMeant), output: output.filter(isMeant) };
 }

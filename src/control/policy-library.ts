@@ -30,14 +30,14 @@ export function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit {
 
 /** A usage policy as requests meet it. */
 export function toUsagePolicy(row: UsageLimitPolicyRow): ActivePolicy {
-  return { id: row.id, kind: "usage", limit: limitOfUsagePolicy(row), ...readLists(row) };
+  return { id: row.id, name: row.name, kind: "usage", limit: limitOfUsagePolicy(row), ...readLists(row) };
 }
 
 /** A rate policy as requests meet it. */
 export function toRatePolicy(row: RateLimitPolicyRow): ActivePolicy {
   const { type, unit, value } = row;
   const limit = toRateLimit({ type, unit, value } as StoredRateLimit, row); // written as one of each
-  return { id: row.id, kind: "rate", limit, ...readLists(row) };
+  return { id: row.id, name: row.name, kind: "rate", limit, ...readLists(row) };
 }
 
 /** Reads the active policies of a workspace that bound calls to models. */
@@ -51,4 +51,13 @@ export async function readPolicies(
   ]);
   const policies = [...usage.map(toUsagePolicy), ...rates.map(toRatePolicy)];
   return policies.length === 0 ? undefined : new PolicySet(policies);
+}
+
+/** Reads the active policies of a workspace that bound calls of MCP tools. */
+export async function readToolPolicies(
+  { rateLimitPolicies }: Pick<ControlStores, "rateLimitPolicies">,
+  tenant: Tenant,
+): Promise<PolicyLibrary> {
+  const rows = await rateLimitPolicies.all(tenant, { where: { status: "active", target: "mcp_tools" } });
+  return rows.length === 0 ? undefined : new PolicySet(rows.map(toRatePolicy));
 }

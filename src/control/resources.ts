@@ -9,10 +9,12 @@ import {
   joinDefaultGuardrails,
   joinGuardrails,
   readGuardrails,
+  readToolGuardrails,
+  withoutOthers,
 } from "./guardrail-library.ts";
 import { joinMcpServers, readMcpIntegrations, readMcpServers, type StoredMcpServer } from "./mcp/mcp-library.ts";
 import { joinMembers, type Members, readRoles, readUsers } from "./members.ts";
-import { type PolicyLibrary, readPolicies } from "./policy-library.ts";
+import { type PolicyLibrary, readPolicies, readToolPolicies } from "./policy-library.ts";
 import { type PartialLibrary, type PromptLibrary, readPartials, readPrompts } from "./prompt-library.ts";
 import {
   joinProviders,
@@ -40,6 +42,10 @@ export interface WorkspaceView {
   policies: PolicyLibrary;
   /** MCP servers by slug. */
   mcpServers: ReadonlyMap<string, StoredMcpServer>;
+  /** Those for calls of MCP tools. */
+  toolPolicies: PolicyLibrary;
+  /** Guardrails for calls of MCP tools, and the ids of those that run on all of them. */
+  toolGuardrails: { guardrails: GuardrailMap; defaultGuardrails: DefaultGuardrails };
 }
 
 /** Stores a resource can be read from. */
@@ -106,6 +112,9 @@ export const resources = {
   partials: defineResource("workspace", ["partials", "partialVersions"], readPartials),
   guardrails: defineResource("workspace", ["guardrails", "guardrailVersions", "secrets"], readGuardrails),
   policies: defineResource("workspace", ["usageLimitPolicies", "rateLimitPolicies"], readPolicies),
+  toolPolicies: defineResource("workspace", ["rateLimitPolicies"], readToolPolicies),
+  sharedToolGuardrails: defineResource("shared", ["guardrails", "guardrailVersions", "secrets"], readToolGuardrails),
+  toolGuardrails: defineResource("workspace", ["guardrails", "guardrailVersions", "secrets"], readToolGuardrails),
   exclusions: defineResource("workspace", ["exclusions"], ({ exclusions }, tenant) => exclusions.all(tenant)),
 };
 export type ResourceName = keyof typeof resources;
@@ -125,9 +134,13 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
   );
   const mcpServersOf = reuseLast(joinMcpServers);
   const guardrailsOf = reuseLast(joinGuardrails);
+  const toolGuardrailsOf = reuseLast(joinGuardrails);
   return (slices) => {
-    const { organisation, workspace, configs, prompts, partials, policies } = slices;
+    const { organisation, workspace, configs, prompts, partials, policies, toolPolicies } = slices;
     if (!organisation || workspace?.status !== "active") return undefined;
+    const guardrails = guardrailsOf(slices.sharedGuardrails, slices.guardrails);
+    const toolGuardrails = toolGuardrailsOf(slices.sharedToolGuardrails, slices.toolGuardrails);
+    const defaults = joinDefaultGuardrails(organisation, workspace, slices.exclusions);
     return {
       organisation,
       workspace,
@@ -135,6 +148,8 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       prompts,
       partials,
       policies,
+      toolPolicies,
+      toolGuardrails: { guardrails: toolGuardrails, defaultGuardrails: withoutOthers(defaults, guardrails) },
       providers: providersOf(slices.providers, slices.sharedIntegrations, slices.integrations, slices.references),
       mcpServers: mcpServersOf(
         slices.mcpServers,
@@ -142,8 +157,8 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
         slices.mcpIntegrations,
         slices.references,
       ),
-      guardrails: guardrailsOf(slices.sharedGuardrails, slices.guardrails),
-      defaultGuardrails: joinDefaultGuardrails(organisation, workspace, slices.exclusions),
+      guardrails,
+      defaultGuardrails: withoutOthers(defaults, toolGuardrails),
       members: joinMembers(slices.users, slices.roles),
     };
   };

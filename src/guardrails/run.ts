@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
 import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
 import type { Leaves } from "./leaves.ts";
-import { holdsTokens, readRest, readText, writeText } from "./texts.ts";
+import { holdsTokens, readRest, readText, toWholeText, writeText } from "./texts.ts";
 import {
   type Body,
   type BoundCheck,
@@ -24,6 +24,8 @@ export interface Subject extends Omit<CheckInput, "texts" | "text" | "rest" | "r
   readonly isSent?: boolean;
   /** Only its beginning is available. */
   readonly isCut?: boolean;
+  /** Restores digits of numbers in its text that JavaScript cannot represent. */
+  readonly restoreNumbers?: (text: string) => string;
 }
 
 /** Result of the hooks of one phase. */
@@ -80,6 +82,8 @@ interface Run {
 interface KnownTexts {
   readonly body: Body;
   readonly texts: readonly string[];
+  /** The text as one, where it is more than its strings. */
+  readonly joined: string | undefined;
   readonly length: number;
   readonly isInTokens: boolean;
   visible?: VisibleText;
@@ -98,7 +102,9 @@ function readOnce({ subject, state: { body }, known, work }: Run, scope: Scope):
   if (found?.body === body) return found;
   const read = work.spend((): KnownTexts => {
     const texts = readText(subject, body, scope);
-    return { body, texts, length: lengthOf(texts), isInTokens: holdsTokens(subject, body) };
+    const joined = toWholeText(subject, body);
+    const length = Math.max(lengthOf(texts), joined?.length ?? 0);
+    return { body, texts, joined, length, isInTokens: holdsTokens(subject, body) };
   });
   known.set(scope, read);
   return read;
@@ -129,8 +135,8 @@ function joinTexts(texts: readonly string[]): string {
   return texts.length > 1 ? texts.join("\n") : first;
 }
 
-function toVisibleText({ texts: all, length }: KnownTexts): VisibleText {
-  if (length <= maxTextLength) return { texts: all, text: joinTexts(all), rests: [] };
+function toVisibleText({ texts: all, joined, length }: KnownTexts): VisibleText {
+  if (length <= maxTextLength) return { texts: all, text: joined ?? joinTexts(all), rests: [] };
   let left = maxTextLength;
   const texts = all.map((text) => {
     const beginning = text.slice(0, left);
@@ -138,7 +144,7 @@ function toVisibleText({ texts: all, length }: KnownTexts): VisibleText {
     return beginning;
   });
   const rests = all.map((text, index) => text.slice(texts[index]?.length));
-  return { texts, text: texts.join("\n").slice(0, maxTextLength), rests };
+  return { texts, text: (joined ?? texts.join("\n")).slice(0, maxTextLength), rests };
 }
 
 /** The rest of the request, read once for all checks. */
@@ -156,7 +162,8 @@ function readRestOnce(run: Run) {
 
 /** The rest as a check sees it; a denying hook fails where it is incomplete or unreadable. */
 function lookAtRest(run: Run, { deny, allowsUninspected }: Hook, { scope }: BoundCheck): readonly string[] {
-  if (scope !== "all" || run.subject.response) return [];
+  const hasRest = run.subject.response === undefined || run.subject.requestType === "mcpToolCall";
+  if (scope !== "all" || !hasRest) return [];
   const { leaves, length } = readRestOnce(run);
   if (deny && leaves.hasOpaque && !allowsUninspected) {
     throw new CheckError("Cannot check: the request holds a document that is not text");
@@ -174,10 +181,12 @@ function lookAtRest(run: Run, { deny, allowsUninspected }: Hook, { scope }: Boun
 /** The rest of the request and the text that a check sees, as one, joined once for all checks. */
 function readWhole(run: Run, hook: Hook, { bound, see }: { bound: BoundCheck; see: () => VisibleText }): string {
   const rest = lookAtRest(run, hook, bound);
-  const { text } = see();
-  if (rest.length === 0) return text;
+  const { texts, text } = see();
   const known = readOnce(run, bound.scope);
-  known.whole ??= [...rest, text].join("\n");
+  // JSON writes some characters of its strings in another way
+  const plain = known.joined === undefined ? [] : texts;
+  if (rest.length + plain.length === 0) return text;
+  known.whole ??= [...rest, ...plain, text].join("\n");
   return known.whole;
 }
 

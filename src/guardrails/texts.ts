@@ -1,6 +1,8 @@
 import { isObject } from "../lib/json.ts";
 import { type Leaves, readLeaves } from "./leaves.ts";
-import type { Body, Phase, RequestType, Scope } from "./types.ts";
+import { readToolRest, toToolText, walkToolAnswer, walkToolRequest } from "./tool-texts.ts";
+import type { Body, Phase, Replace, RequestType, Scope } from "./types.ts";
+import { mapItems, onText, walkValues, withMember } from "./walk-values.ts";
 
 /** Identifies the strings of a call. */
 interface TextPlace {
@@ -8,35 +10,13 @@ interface TextPlace {
   readonly requestType: RequestType;
 }
 
-/** Returns a replacement for a string, or the same string. */
-type Replace = (text: string) => string;
-
 /** Rewrites the strings of a body; returns the same body if nothing changed. */
 type Walk = (body: Body, replace: Replace, scope: Scope) => Body;
-
-/** An object with one field changed, or the same object. */
-function withMember<Value extends Body>(value: Value, name: string, change: (member: unknown) => unknown): Value {
-  const before = value[name];
-  const after = change(before);
-  return after === before ? value : { ...value, [name]: after };
-}
-
-/** A list with its items changed, or the same list. */
-function mapItems(value: unknown, change: (item: unknown, index: number) => unknown): unknown {
-  if (!Array.isArray(value)) return value;
-  const changed = value.map(change);
-  return changed.some((item, index) => item !== value[index]) ? changed : value;
-}
 
 /** A list with its items changed; a single object counts as a list of one. */
 function mapListed(value: unknown, change: (item: unknown, index: number) => unknown): unknown {
   return isObject(value) ? change(value, 0) : mapItems(value, change);
 }
-
-const onText =
-  (replace: Replace) =>
-  (value: unknown): unknown =>
-    typeof value === "string" ? replace(value) : value;
 
 /** Walks the value of a field. */
 const onMember =
@@ -77,16 +57,6 @@ function walkPart(part: Body, replace: Replace): Body {
 function walkContent(content: unknown, replace: Replace): unknown {
   if (typeof content === "string") return replace(content);
   return isObject(content) ? walkPart(content, replace) : mapItems(content, (part) => walkContent(part, replace));
-}
-
-/** Every string of a JSON value. */
-function walkValues(value: unknown, replace: Replace): unknown {
-  if (typeof value === "string") return replace(value);
-  if (Array.isArray(value)) return mapItems(value, (item) => walkValues(item, replace));
-  if (!isObject(value)) return value;
-  let changed = value;
-  for (const name of Object.keys(value)) changed = withMember(changed, name, (inner) => walkValues(inner, replace));
-  return changed;
 }
 
 /** Arguments of a function call: JSON text, or from some providers an object. */
@@ -322,6 +292,7 @@ const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer:
   embed: [embedRequest, noText],
   messagesCountTokens: [messagesRequest, noText],
   proxy: [noText, noText],
+  mcpToolCall: [walkToolRequest, walkToolAnswer],
 };
 
 function walkOf({ phase, requestType }: TextPlace): Walk {
@@ -350,12 +321,23 @@ export function readText(place: TextPlace, body: Body, scope: Scope): string[] {
 const shortList = 16;
 
 /** The rest of a request beside the given strings, and whether it holds unreadable documents. */
-export function readRest({ phase }: TextPlace, body: Body, known: readonly string[]): Leaves {
+export function readRest({ phase, requestType }: TextPlace, body: Body, known: readonly string[]): Leaves {
+  if (requestType === "mcpToolCall") return { texts: readToolRest(phase, body), hasOpaque: false };
   if (phase !== "beforeRequestHook") return { texts: [], hasOpaque: false };
   const { texts, hasOpaque } = readLeaves(body);
   // a set reads its strings to their ends; short lists hold the same strings, which compare at once
   const seen = known.length > shortList ? new Set(known) : undefined;
   return { texts: texts.filter((text) => !(seen ? seen.has(text) : known.includes(text))), hasOpaque };
+}
+
+/** The text of a call as one, where that is more than its strings: calls of tools are seen as JSON. */
+export function toWholeText(
+  { phase, requestType, restoreNumbers }: TextPlace & { restoreNumbers?: (text: string) => string },
+  body: Body,
+): string | undefined {
+  if (requestType !== "mcpToolCall") return undefined;
+  const text = toToolText(phase, body);
+  return restoreNumbers?.(text) ?? text;
 }
 
 /**

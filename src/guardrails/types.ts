@@ -8,6 +8,9 @@ import type { JsonPieces } from "./json-pieces.ts";
 /** JSON object of a request or a response. */
 export type Body = Readonly<Record<string, unknown>>;
 
+/** Returns a replacement for a string, or the same string. */
+export type Replace = (text: string) => string;
+
 /** When a hook runs. */
 export type Phase = "beforeRequestHook" | "afterRequestHook";
 
@@ -52,6 +55,7 @@ export const requestTypeNames = [
   "deleteModelResponse",
   "listResponseInputItems",
   "proxy",
+  "mcpToolCall",
 ] as const;
 export type RequestType = (typeof requestTypeNames)[number];
 

@@ -4,6 +4,8 @@ import { type ExactValue, parseExactBytes } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
 import { filterList } from "./capabilities.ts";
 import type { Deadline } from "./deadline.ts";
+import { refuseBinary } from "./guard.ts";
+import { countResult } from "./limits.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { modernVersions } from "./protocol.ts";
 import { toUpstreamId, withClientSubscription } from "./request-ids.ts";
@@ -73,11 +75,22 @@ function noteOutcome({ context }: McpCall, value: Readonly<Record<string, unknow
 }
 
 /** The answer of an upstream as the caller sees it: with the caller's id, and without what is switched off. */
-export function toClientAnswer(call: McpCall, value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function toClientAnswer(call: McpCall, value: Readonly<Record<string, unknown>>): Record<string, unknown> {
   noteOutcome(call, value);
   const answer: Record<string, unknown> = { ...value, id: call.message.id ?? null };
   if (isObject(value.result)) answer.result = withClientSubscription(shownResult(call, value.result));
   return answer;
+}
+
+/** The answer as `toClientAnswer` makes it, once the guardrails of the call have seen it. */
+export async function toJudgedAnswer(
+  call: McpCall,
+  value: Readonly<Record<string, unknown>>,
+  { numbers }: ExactValue,
+): Promise<Record<string, unknown>> {
+  const answer = toClientAnswer(call, value);
+  refuseBinary(call, answer);
+  return call.judge ? await call.judge(answer, numbers) : answer;
 }
 
 /** A JSON answer of an upstream, read whole. */
@@ -100,6 +113,7 @@ export async function readJsonAnswer(call: McpCall, response: Response, deadline
     silenceMs: Number.POSITIVE_INFINITY,
   });
   if (deadline.reason !== undefined) throw upstreamError(504, "Cannot finish the call: it took too long");
+  countResult(call, bytes.length);
   const read = readAnswerMessage(bytes);
   if (!read || !isAnswerTo(call, read.value)) {
     throw upstreamError(

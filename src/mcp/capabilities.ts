@@ -20,6 +20,12 @@ function literalPrefix(template: string): string {
   return plainUri(template.replace(/\{.*$/s, ""));
 }
 
+/** Whether a listed resource, or a template of resources, covers a URI. */
+export function coversUri(kind: CapabilityKind, listed: string, uri: string): boolean {
+  const plain = plainUri(uri);
+  return kind === "resource" ? plainUri(listed) === plain : plain.startsWith(literalPrefix(listed));
+}
+
 function holdsUri(uris: ReadonlySet<string>, uri: string): boolean {
   if (uris.size === 0) return false;
   if (uris.has(uri)) return true;

@@ -1,13 +1,15 @@
 import type { RunningStream } from "../context.ts";
 import { type GatewayError, RpcError, toErrorBody } from "../errors.ts";
+import type { ExactValue } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
 import { Pace } from "../lib/pace.ts";
 import type { Ending } from "../lib/reply.ts";
 import { EventBlocks, keepAliveComment } from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
-import { isAnswerTo, readAnswerMessage, resultLimit, toClientAnswer } from "./answer.ts";
+import { isAnswerTo, readAnswerMessage, resultLimit, toJudgedAnswer } from "./answer.ts";
 import { mayPass } from "./capabilities.ts";
 import type { Deadline, EndReason } from "./deadline.ts";
+import { countResult } from "./limits.ts";
 import { answering, type McpCall } from "./mcp-call.ts";
 import { meta } from "./protocol.ts";
 import { withClientSubscription } from "./request-ids.ts";
@@ -163,7 +165,7 @@ class McpStream implements RunningStream {
   }
 
   /** Sends what a block of events holds; true when something was sent or the stream is over. */
-  #pass(text: string): boolean {
+  async #pass(text: string): Promise<boolean> {
     let isSent = false;
     for (const event of readStreamEvents(text)) {
       if (event.id !== undefined) this.#lastEventId = event.id;
@@ -171,14 +173,14 @@ class McpStream implements RunningStream {
       if (event.data === undefined || event.data.trim() === "") {
         this.#send(writeStreamEvent(event));
         isSent = true;
-      } else isSent = this.#passMessage(event, event.data) || isSent;
+      } else isSent = (await this.#passMessage(event, event.data)) || isSent;
       if (this.#isOver) return true;
     }
     return isSent;
   }
 
   /** Sends a message if the caller may have it. */
-  #passMessage(event: StreamEvent, data: string): boolean {
+  #passMessage(event: StreamEvent, data: string): boolean | Promise<boolean> {
     const { call, convert } = this.#options;
     const read = readAnswerMessage(encoder.encode(data));
     if (!read) throw upstreamError(502, "Cannot use the answer of the server: an event is not a message");
@@ -192,7 +194,15 @@ class McpStream implements RunningStream {
     }
     // it answers another request, which is no business of this caller
     if (!isAnswerTo(call, value)) return false;
-    this.#sendMessage(toClientAnswer(call, convert ? convert(value) : value), event, json.write);
+    countResult(call, data.length);
+    return this.#sendAnswer(convert ? convert(value) : value, event, json);
+  }
+
+  /** Sends the answer, once the guardrails of the call have seen it, and ends the stream. */
+  async #sendAnswer(value: Record<string, unknown>, event: StreamEvent, json: ExactValue): Promise<boolean> {
+    const answer = await toJudgedAnswer(this.#options.call, value, json);
+    if (this.#isOver) return true;
+    this.#sendMessage(answer, event, json.write);
     this.#conclude();
     return true;
   }
@@ -213,8 +223,8 @@ class McpStream implements RunningStream {
   /** The upstream closed its side. */
   async #finish(): Promise<boolean> {
     const rest = this.#blocks.takeRest();
-    if (rest !== undefined && this.#pass(`${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`) && this.#isOver)
-      return true;
+    const last = rest === undefined ? undefined : `${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`;
+    if (last !== undefined && (await this.#pass(last)) && this.#isOver) return true;
     const { call, resume, deadline } = this.#options;
     if (call.message.method === "subscriptions/listen") {
       this.#endListening("client");

@@ -1,6 +1,7 @@
 import type { CallerContext } from "../context.ts";
 import type { McpServer } from "../control/mcp/mcp-server.ts";
 import { type GatewayError, RpcError, rpcCodeOf, toGatewayError } from "../errors.ts";
+import type { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { Message, Revision, RpcId } from "./message.ts";
 
 /** A message of a caller for a server. */
@@ -10,6 +11,15 @@ export interface McpCall extends Revision {
   readonly message: Message;
   /** The upstream's session; undefined without one. */
   readonly sessionId: string | undefined;
+  /** The message as the caller sent it, where guardrails that may change it ran. */
+  readonly sent?: Message;
+  /** Headers that guardrails set for the server, by name in lower case; null removes one. */
+  readonly hookHeaders?: Readonly<Record<string, string | null>>;
+  /** Changes an answer, or refuses it, before the caller gets it; absent where no guardrail looks at it. */
+  readonly judge?: (
+    answer: Record<string, unknown>,
+    numbers: ExactNumbers | undefined,
+  ) => Promise<Record<string, unknown>>;
 }
 
 /** The caller as the first part of keys in memory. */

@@ -2,7 +2,7 @@ import type { Era } from "../control/mcp/mcp-state.ts";
 import { RpcError } from "../errors.ts";
 import { fromBase64, toBase64 } from "../lib/base64.ts";
 import type { HeaderMap } from "../lib/headers.ts";
-import { decodeUtf8 } from "../lib/json.ts";
+import { decodeUtf8, isObject } from "../lib/json.ts";
 import type { Message } from "./message.ts";
 import { codes, namedBy } from "./protocol.ts";
 
@@ -74,4 +74,30 @@ export function protocolHeaders(
   const name = nameOf(message);
   if (name !== undefined) written["mcp-name"] = toHeaderValue(name);
   return written;
+}
+
+/** Plain values of arguments at any depth, each with what stands in its place in other arguments. */
+function pairValues(before: unknown, now: unknown, found: Map<string, string>): void {
+  if (Array.isArray(before)) {
+    for (const [index, one] of before.entries()) pairValues(one, Array.isArray(now) ? now[index] : undefined, found);
+  } else if (isObject(before)) {
+    for (const [name, one] of Object.entries(before)) pairValues(one, isObject(now) ? now[name] : undefined, found);
+  } else if (before !== null && now !== null && now !== undefined) found.set(String(before), String(now));
+}
+
+/**
+ * Headers that repeat arguments, written anew for changed ones. A header that repeats none of them is left out: guardrails
+ * have not seen its value.
+ */
+export function renewArgumentHeaders(
+  headers: readonly (readonly [name: string, value: string])[],
+  before: unknown,
+  now: unknown,
+): [string, string][] {
+  const values = new Map<string, string>();
+  pairValues(before, now, values);
+  return headers.flatMap(([name, value]): [string, string][] => {
+    const renewed = values.get(fromHeaderValue(value) ?? "");
+    return renewed === undefined ? [] : [[name, toHeaderValue(renewed)]];
+  });
 }

@@ -37,6 +37,7 @@ export const codes = {
   urlElicitation: -32042,
   unavailable: 503,
   rateLimited: 429,
+  guardrailDenied: 446,
 } as const;
 
 /** Requests of modern clients; others are unknown there. */

@@ -2,7 +2,7 @@ import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { RpcError } from "../errors.ts";
 import { isHeaderValue } from "../lib/headers.ts";
 import type { Reply } from "../lib/reply.ts";
-import { isEventStream, type JsonAnswer, readJsonAnswer, requireUsable, toClientAnswer } from "./answer.ts";
+import { isEventStream, type JsonAnswer, readJsonAnswer, requireUsable, toJudgedAnswer } from "./answer.ts";
 import { Deadline } from "./deadline.ts";
 import { relayStream } from "./event-relay.ts";
 import { callerOf, type McpCall } from "./mcp-call.ts";
@@ -117,7 +117,7 @@ async function resumeStream(call: McpCall, deadline: Deadline, lastEventId: stri
 
 /** A JSON answer for the caller. */
 async function jsonAnswerReply(call: McpCall, { status, headers, value, json }: JsonAnswer): Promise<Reply> {
-  const body = json.write(toClientAnswer(call, value));
+  const body = json.write(await toJudgedAnswer(call, value, json));
   call.context.log.responseBody = body;
   return { status, headers: { "content-type": "application/json", ...(await answerHeaders(call, headers)) }, body };
 }

@@ -5,6 +5,8 @@ import { readJsonBody } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError, RpcError, UnsupportedMediaError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
 import { requireEnabled, withoutDisabledResources } from "./capabilities.ts";
+import { guardCall } from "./guard.ts";
+import { admitTool } from "./limits.ts";
 import { answering, callerOf, type McpCall } from "./mcp-call.ts";
 import { idIn, type Message, readMessage, readRevision } from "./message.ts";
 import { nameOf, requireMirrored } from "./mirrored-headers.ts";
@@ -87,13 +89,11 @@ async function readCall(message: Message, server: McpServer, context: CallerCont
 /** A stage of a call: refuses it by an error. */
 type Stage = (call: McpCall) => void | Promise<void>;
 
-/**
- * The stages between a valid message and its upstream, in order. Argument schemas, rate limits and input guardrails belong
- * after `requireEnabled`, in this order.
- */
+/** The stages between a valid message and its guardrails, in order. Argument schemas belong before the rate limits. */
 const stages: readonly Stage[] = [
   ({ message, context }) => requireGrantedScope(message, context),
   ({ message, server }) => requireEnabled(message, server),
+  admitTool,
 ];
 
 /** Notes what is called, for the log row. */
@@ -108,12 +108,21 @@ function noteMessage(message: Message, server: McpServer, { log }: CallerContext
   };
 }
 
+/** An answer that the gateway makes itself. */
+function answerReply(answer: Readonly<Record<string, unknown>>, { log }: CallerContext): Reply {
+  const body = JSON.stringify(answer);
+  log.responseBody = body;
+  return { status: 200, headers: { "content-type": "application/json" }, body };
+}
+
 /** Serves a message whose server is known. */
 async function serveMessage(message: Message, server: McpServer, context: CallerContext): Promise<Reply> {
   noteMessage(message, server, context);
   const call = await readCall(message, server, context);
   for (const stage of stages) await stage(call);
-  const reply = await relay(call, () => false);
+  const guarded = await guardCall(call);
+  if (guarded.kind === "answer") return answerReply({ ...guarded.answer, id: message.id }, context);
+  const reply = await relay(guarded.call, () => false);
   if (reply) return reply;
   throw new InvalidRequestError("Cannot serve the request: the server does not speak this protocol version");
 }

@@ -4,7 +4,7 @@ import { InvalidRequestError } from "../errors.ts";
 import { hopHeader, isHeaderName, isHeaderValue } from "../lib/headers.ts";
 import { productName } from "../providers/core/call.ts";
 import type { McpCall } from "./mcp-call.ts";
-import { protocolHeaders } from "./mirrored-headers.ts";
+import { protocolHeaders, renewArgumentHeaders } from "./mirrored-headers.ts";
 
 /** Headers of callers that never go upstream, under either name of a pair. */
 const never = new Set([
@@ -89,10 +89,25 @@ async function integrationHeaders({ server, context }: McpCall): Promise<Record<
 }
 
 /** Headers for arguments that a client repeats: the upstream compares them with the body. */
-function argumentHeaders({ message, era, context }: McpCall): Record<string, string> {
+function argumentHeaders({ message, sent, era, context }: McpCall): Record<string, string> {
   if (era === "legacy" || message.method !== "tools/call") return {};
-  const given = Object.entries(context.headers.values());
-  return Object.fromEntries(given.filter(([name, value]) => name.startsWith("mcp-param-") && isHeaderValue(value)));
+  const given = Object.entries(context.headers.values()).filter(
+    ([name, value]) => name.startsWith("mcp-param-") && isHeaderValue(value),
+  );
+  // guardrails saw the arguments, and may have changed them: a header says nothing else
+  return Object.fromEntries(
+    sent ? renewArgumentHeaders(given, sent.params.arguments, message.params.arguments) : given,
+  );
+}
+
+/** Headers of the caller and of guardrails, which may remove one of the caller's or add another. */
+function callerHeaders(call: McpCall): Record<string, string> {
+  const headers = forwardedHeaders(call);
+  for (const [name, value] of Object.entries(call.hookHeaders ?? {})) {
+    if (value === null) delete headers[name];
+    else if (name !== "authorization" && mayForward(name, call) && isHeaderValue(value)) headers[name] = value;
+  }
+  return headers;
 }
 
 /**
@@ -104,7 +119,7 @@ export async function upstreamHeaders(call: McpCall): Promise<Record<string, str
   const { context, server, message, sessionId } = call;
   const headers: Record<string, string> = {
     "user-agent": productName,
-    ...forwardedHeaders(call),
+    ...callerHeaders(call),
     ...(await integrationHeaders(call)),
     ...protocolHeaders(message, call),
     ...argumentHeaders(call),

@@ -16,6 +16,8 @@ export interface AppliedLimit {
   readonly holder: string;
   /** Code of the refusal. */
   readonly code: string;
+  /** The policy that it is of. */
+  readonly policy?: { readonly id: string; readonly name: string | null };
 }
 
 /** A record with limits. */

@@ -22,6 +22,17 @@ export interface Subject {
   /** Type of the request as guardrails name it. */
   readonly endpointType: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** What is called where the request is a call of an MCP tool. */
+  readonly tool?: ToolSubject;
+}
+
+/** A call of an MCP tool, as conditions of policies see it. */
+interface ToolSubject {
+  /** Slug and id of the server. */
+  readonly server: readonly [slug: string, id: string];
+  readonly name: string;
+  /** Null for keys of services. */
+  readonly userId: string | null;
 }
 
 /** One condition as it is stored. Values are alternatives. `*` stands for any text. */
@@ -65,6 +76,9 @@ const readers: Readonly<Record<string, Reader>> = {
   config: ({ config }) => one(config),
   prompt: ({ prompt }) => one(prompt),
   endpoint_type: ({ endpointType }) => one(endpointType),
+  mcp_server: ({ tool }) => (tool ? one(...tool.server) : noValues),
+  mcp_tool: ({ tool }) => (tool ? one(tool.name) : noValues),
+  user_id: ({ tool }) => one(tool?.userId ?? null),
   [modelKey]: ({ virtualKey, models = noValues }) =>
     virtualKey === null ? models : models.map((names) => names.flatMap((name) => [name, `@${virtualKey}/${name}`])),
 };

@@ -7,6 +7,7 @@ import type { Limit } from "./limit-store.ts";
 /** A policy as requests meet it. */
 export interface ActivePolicy extends Conditional {
   readonly id: string;
+  readonly name: string | null;
   readonly kind: "usage" | "rate";
   readonly limit: Limit;
   readonly groupBy: GroupBy;
@@ -39,6 +40,9 @@ const compared: Readonly<Record<string, (subject: Subject) => string>> = {
   config: ({ config }) => describeText(config),
   prompt: ({ prompt }) => describeText(prompt),
   endpoint_type: ({ endpointType }) => describeText(endpointType),
+  mcp_server: ({ tool }) => (tool ? tool.server.map(describeText).join("") : "-"),
+  mcp_tool: ({ tool }) => describeText(tool?.name ?? null),
+  user_id: ({ tool }) => describeText(tool?.userId ?? null),
   model: describeModels,
 };
 
@@ -104,8 +108,9 @@ export class PolicySet {
     for (const { policy, nameOf } of this.#index.find(subject)) {
       const bucket = nameOf(subject);
       if (bucket === undefined) continue;
-      const { id, kind, limit } = policy;
-      found.push({ limit, bucket, kind, holder: `policy ${id} for ${bucket}`, code: codes[kind] });
+      const { id, name, kind, limit } = policy;
+      const holder = `policy ${id} for ${bucket}`;
+      found.push({ limit, bucket, kind, holder, code: codes[kind], policy: { id, name } });
     }
     const isShort = description.length <= remembered.length && found.length <= remembered.limits;
     if (isShort) this.#known.set(description, found);

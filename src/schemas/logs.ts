@@ -97,6 +97,22 @@ const McpLog = v.object({
   rpc_code: v.optional(v.number()),
   /** The tool reported an error in its result. */
   is_error: v.optional(v.literal(true)),
+  /** Name of the client, as it says itself. */
+  client_name: v.optional(v.string()),
+  /** How the caller authenticated. */
+  auth_type: v.optional(v.picklist(["api_key", "oauth", "jwt"])),
+  /** How the upstream server is reached. */
+  transport: v.optional(v.picklist(["http", "sse", "openapi"])),
+  /** Tokens of the arguments and the result, estimated. */
+  tokens: v.optional(v.number()),
+  /** Bytes of the answer of the server. */
+  result_bytes: v.optional(v.number()),
+  /** Id of the rate limit that refused the call. */
+  refused_by: v.optional(v.string()),
+  /** The circuit breaker of the server refused the call. */
+  circuit_open: v.optional(v.literal(true)),
+  /** Digest of the session's id. */
+  session: v.optional(v.string()),
   /** Tools that were left out of a list because no client can call them. */
   unusable_tools: v.optional(v.array(v.string())),
 });

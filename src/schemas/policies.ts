@@ -36,8 +36,8 @@ const UsageKey = v.pipe(
 const RateKey = v.pipe(
   v.string(),
   v.regex(
-    /^(?:workspace_id|organisation_id|api_key|virtual_key|provider|config|prompt|model|endpoint_type|mcp_server|mcp_tool|metadata\.[^\0]{1,128})$/,
-    "must be workspace_id, organisation_id, api_key, virtual_key, provider, config, prompt, model, endpoint_type, mcp_server, mcp_tool or metadata.<name>",
+    /^(?:workspace_id|organisation_id|api_key|virtual_key|provider|config|prompt|model|endpoint_type|mcp_server|mcp_tool|user_id|metadata\.[^\0]{1,128})$/,
+    "must be workspace_id, organisation_id, api_key, virtual_key, provider, config, prompt, model, endpoint_type, mcp_server, mcp_tool, user_id or metadata.<name>",
   ),
 );
 

@@ -375,10 +375,11 @@ test("defaults of a workspace accept its own and the organisation's guardrails",
   const everyones = await share({});
   const tools = await save({ target: "mcp_tools" });
   const foreign = await save({}, { key: other.workspaceKey });
-  await done(setWorkspace({ input_guardrails: [own.slug, everyones.slug, own.id], metadata: { a: "1" } }));
+  const named = [own.slug, everyones.slug, own.id, tools.id];
+  await done(setWorkspace({ input_guardrails: named, metadata: { a: "1" } }));
   const { defaults } = await done(call<{ defaults: object }>(gateway, "GET /admin/workspaces/default"));
-  assert.deepEqual(defaults, { input_guardrails: [own.id, everyones.id], metadata: { a: "1" } });
-  for (const name of [tools.id, foreign.id, foreign.slug, "pg-nothing"]) {
+  assert.deepEqual(defaults, { input_guardrails: [own.id, everyones.id, tools.id], metadata: { a: "1" } });
+  for (const name of [foreign.id, foreign.slug, "pg-nothing"]) {
     const body = { defaults: { output_guardrails: [own.id, name] } };
     const wanted = "404 AB02 defaults.output_guardrails.1";
     assert.equal(await problem(gateway, "PUT /admin/workspaces/default", { body }), wanted);

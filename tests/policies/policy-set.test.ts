@@ -22,6 +22,7 @@ const subject: Subject = {
 const limit: Limit = { id: "l", organisationId: "org-1", counts: "requests", most: 1, window: "day", alertAt: null };
 const policyOf = (id: string, members: Pick<ActivePolicy, "conditions" | "groupBy">): ActivePolicy => ({
   id,
+  name: null,
   kind: "rate",
   limit: { ...limit, id },
   ...members,
@@ -34,7 +35,8 @@ test("PolicySet.limitsOf() names policy and bucket, and leaves out policies whos
     policyOf("two", { conditions, groupBy: [{ key: "metadata.user" }] }),
   ]);
   const code = "rate_limits_policy_exhaust_error";
-  const one = { limit: { ...limit, id: "one" }, bucket: "api_key:key-1", kind: "rate", code };
+  const policy = { id: "one", name: null };
+  const one = { limit: { ...limit, id: "one" }, bucket: "api_key:key-1", kind: "rate", code, policy };
   assert.deepEqual(policies.limitsOf(subject), [{ ...one, holder: "policy one for api_key:key-1" }]);
   const named = policies.limitsOf({ ...subject, metadata: { user: "alice" } });
   assert.deepEqual(named.map(({ bucket }) => bucket).sort(), ["api_key:key-1", "metadata.user:alice"]);
@@ -49,6 +51,9 @@ test("PolicySet.limitsOf() distinguishes requests that differ in anything a poli
     "prompt",
     "model",
     "endpoint_type",
+    "mcp_server",
+    "mcp_tool",
+    "user_id",
     "metadata.a",
     "metadata.b",
   );
@@ -67,6 +72,7 @@ test("PolicySet.limitsOf() distinguishes requests that differ in anything a poli
     models: fc.array(fc.uniqueArray(text, { minLength: 1, maxLength: 2 }), { maxLength: 2 }),
     endpointType: text,
     metadata: fc.record({ a: text, b: text, c: text }, { requiredKeys: [] }),
+    tool: fc.record({ server: fc.tuple(text, text), name: text, userId: maybe }),
   });
   fc.assert(
     fc.property(fc.array(members, { minLength: 1, maxLength: 8 }), fc.array(request), (list, requests) => {

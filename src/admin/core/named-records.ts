@@ -66,7 +66,7 @@ export async function requireGuardrails(
   tenant: Tenant,
   { names, direction, param }: GuardrailNames,
 ): Promise<string[]> {
-  const usable = names.length === 0 ? [] : await readUsableGuardrails(stores, tenant);
+  const usable = names.length === 0 ? [] : await readUsableGuardrails(stores, tenant, ["llm", "mcp_tools"]);
   const ids = names.map((name, index) => {
     const entry = `${param}.${index}`;
     const { row, checks, actions } = requireReferenced(findGuardrail(usable, name), entry);

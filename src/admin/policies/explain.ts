@@ -91,7 +91,20 @@ function readSampleMetadata({ query }: AdminCall<undefined>, { view, key }: Samp
   return mergeMetadata(sent, key ?? { userId: null, defaults: noDefaults }, view);
 }
 
-function toSubject(call: AdminCall<undefined>, sample: Sample, { provider, stored, models }: Target): Subject {
+/** The tool call that is explained; undefined for a request to a model. */
+async function readTool({ query, context }: AdminCall<undefined>, { tenant, key }: Sample): Promise<Subject["tool"]> {
+  const server = readText(query, "mcp_server");
+  const name = readText(query, "mcp_tool");
+  if (server === undefined && name === undefined) return undefined;
+  const found = server === undefined ? undefined : await context.services.mcpServers.find(tenant, server);
+  return { server: [server ?? "", found?.id ?? ""], name: name ?? "", userId: key?.userId ?? null };
+}
+
+function toSubject(
+  call: AdminCall<undefined>,
+  sample: Sample,
+  { provider, stored, models, tool }: Target & { tool: Subject["tool"] },
+): Subject {
   const { query } = call;
   const { view, key } = sample;
   return {
@@ -106,6 +119,7 @@ function toSubject(call: AdminCall<undefined>, sample: Sample, { provider, store
     models,
     endpointType: readText(query, "endpoint_type") ?? "",
     metadata: readSampleMetadata(call, sample),
+    ...(tool && { tool }),
   };
 }
 
@@ -161,6 +175,7 @@ function explainHolders(sample: Sample, target: Target, store: LimitStore): Prom
 }
 
 const ofTools: Verdict = { applies: false, why: "It limits calls of MCP tools", bucket: null };
+const ofModels: Verdict = { applies: false, why: "It limits requests to models", bucket: null };
 
 /** A page of the active policies of a workspace, usage limits first. */
 async function listActive({ stores }: AdminCall<undefined>, tenant: Tenant, { offset, limit }: Page) {
@@ -178,14 +193,18 @@ async function explain(call: AdminCall<undefined>): Promise<PolicyPlan> {
   const page = readPage(call.query, { max: 100 });
   const sample = await readSample(call);
   const target = readTarget(call, sample.view);
-  const subject = toSubject(call, sample, target);
+  const tool = await readTool(call, sample);
+  const subject = toSubject(call, sample, { ...target, tool });
+  const other = tool ? ofModels : undefined;
+  const verdictOf = (row: RateLimitPolicyRow) =>
+    isOfTools(row) === (tool !== undefined) ? undefined : (other ?? ofTools);
   const { usage, rates, total } = await listActive(call, sample.tenant, page);
   const show = (policy: ActivePolicy, verdict = explainPolicy(policy, subject)) =>
     toEntry(policy, { holder: "policy", verdict }, limitStore);
   const entries = [
-    ...(page.offset === 0 ? explainHolders(sample, target, limitStore) : []),
-    ...usage.map((row) => show(toUsagePolicy(row))),
-    ...rates.map((row) => show(toRatePolicy(row), isOfTools(row) ? ofTools : undefined)),
+    ...(page.offset === 0 && !tool ? explainHolders(sample, target, limitStore) : []),
+    ...usage.map((row) => show(toUsagePolicy(row), other)),
+    ...rates.map((row) => show(toRatePolicy(row), verdictOf(row))),
   ];
   return { object: "policy_plan", total, policies: await Promise.all(entries) };
 }
@@ -207,6 +226,8 @@ export const explainPolicyEndpoints: readonly AdminEndpoint[] = [
       { name: "config", description: "Slug of its saved config" },
       { name: "prompt", description: "Slug of its saved prompt" },
       { name: "endpoint_type", description: "Its type, as guardrails name it" },
+      { name: "mcp_server", description: "Slug of the MCP server, for a call of one of its tools" },
+      { name: "mcp_tool", description: "Name of the tool that is called" },
       ...pageQuery(100),
     ],
     response: PolicyPlan,

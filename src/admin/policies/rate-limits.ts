@@ -34,7 +34,7 @@ function toPolicy(row: RateLimitPolicyRow) {
 
 /** Keys for tool calls; the others are for model requests. */
 const sharedKeys = new Set(["workspace_id", "organisation_id", "api_key"]);
-const toolKeys = new Set(["mcp_server", "mcp_tool"]);
+const toolKeys = new Set(["mcp_server", "mcp_tool", "user_id"]);
 
 /**
  * @param list Conditions, or keys to group by.

@@ -1,5 +1,6 @@
 import type { Principal } from "../../auth/principal.ts";
 import type { BookedPlace, CallRecord } from "../../context/call-record.ts";
+import { noteRates, secondsUntil } from "../../context/met-rates.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import { holderOfKey, holderOfWorkspace } from "../../control/limit-holders.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
@@ -16,7 +17,6 @@ import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
 import { modelsOfCall, type NamedProvider } from "./named-models.ts";
-import { noteRates, secondsUntil } from "./rate-headers.ts";
 import { preparePrices } from "./unpriced-models.ts";
 
 /** The parts of a call that limits depend on. */

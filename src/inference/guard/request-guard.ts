@@ -1,4 +1,5 @@
 import type { HookLog } from "../../context/call-record.ts";
+import { readVisibleHeader } from "../../context/visible-header.ts";
 import type { CallerContext, Services } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName } from "../../control/stored-name.ts";
@@ -371,7 +372,7 @@ export class RequestGuard {
       tenant: JSON.stringify([context.principal.organisationId, context.principal.workspaceId]),
       request: {
         body: request,
-        header: (name) => readClientHeader(name, context),
+        header: (name) => readVisibleHeader(name, context),
         isStreaming: request.stream === true || context.log.stream,
         isTransformed: false,
         isBare: facts.isBare === true,
@@ -419,28 +420,6 @@ function toDenial({ results }: PhaseOutcome): string {
   if (closed.length === 0) return "Cannot make this call: a guardrail denied the request; hook_results names it";
   const names = [...new Set(closed.map(({ id }) => id))].join(", ");
   return `Cannot make this call: the default guardrail ${names} cannot inspect it and denies uninspected requests`;
-}
-
-/** Gateway headers that only say where a request belongs in a trace. */
-const traceNames = ["trace-id", "span-id"];
-
-/** A signed token (JWT), with which users may authenticate instead of a key. */
-const tokenForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
-
-/**
- * A client header as checks may see it. Left out: headers that hold the gateway key, unless it is a signed token, and
- * gateway headers under either prefix, except those of the trace.
- */
-function readClientHeader(
-  name: string,
-  { headers, gatewayKey, services: { headerPrefixes } }: CallerContext,
-): string | undefined {
-  const lower = name.toLowerCase();
-  const prefix = headerPrefixes.find((one) => lower.startsWith(one));
-  if (prefix !== undefined && !traceNames.includes(lower.slice(prefix.length))) return undefined;
-  const value = headers.get(lower);
-  const isToken = lower === "authorization" && tokenForm.test(gatewayKey);
-  return value?.includes(gatewayKey) && !isToken ? undefined : value;
 }
 
 /** The guardrails of a request for a unified operation. */
