@@ -1,14 +1,14 @@
 import type { LogScope } from "../db/stores/log-scope.ts";
 import type { LogSegmentStore } from "../db/stores/log-segments.ts";
-import { type Column, decodeColumn, StringCollector, type StringColumn } from "../lib/columns.ts";
-import { isObject, parseJson } from "../lib/json.ts";
-import { createPause } from "../lib/pace.ts";
+import { type Column, decodeColumn, type StringColumn } from "../lib/columns.ts";
+import { createPause, runPaced } from "../lib/pace.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
 import type { IndexState, ScopedSegment, Slice } from "../schemas/log-segments.ts";
 import { addToGroups, type BatchGroup } from "./batch-groups.ts";
 import type { Condition } from "./conditions.ts";
 import { createEmptyColumn, type FieldName, metadataKeyOf } from "./fields.ts";
-import { otherMetadata, RowTable, type StoredColumn } from "./row-table.ts";
+import { mergeKey } from "./other-metadata.ts";
+import { otherMetadataOf, RowTable, type StoredColumn, sharedMetadata } from "./row-table.ts";
 
 /** Whose rows are read: one workspace, or with null a whole organisation. */
 export type IndexScope = LogScope;
@@ -56,20 +56,6 @@ function sizeOf(column: Column): number {
   return column.codes.byteLength + (column.kind === "strings" ? column.values.bytes : 0) + 64;
 }
 
-/** The values of one key, from a column of objects. */
-function pickKey({ codes, values }: StringColumn, key: string): StringColumn | undefined {
-  const order = Uint32Array.from(codes, (_, row) => row);
-  const textOf: (string | null)[] = [null];
-  for (let place = 0; place < values.size; place++) {
-    const object = parseJson(values.at(place));
-    const value = isObject(object) && Object.hasOwn(object, key) ? object[key] : undefined;
-    textOf.push(typeof value === "string" ? value : null);
-  }
-  const picked = new StringCollector();
-  for (let row = 0; row < codes.length; row++) picked.set(row, textOf[codes[row] ?? 0] ?? null);
-  return picked.column(order);
-}
-
 function openView(slices: readonly Slice[], columns: ReadonlyMap<FieldName, Column>): OpenView {
   return {
     slices,
@@ -80,6 +66,10 @@ function openView(slices: readonly Slice[], columns: ReadonlyMap<FieldName, Colu
     },
   };
 }
+
+/** Marks columns that were picked of an organisation's other metadata. */
+const pickedKey = (segmentId: number, owner: string, field: FieldName): string =>
+  JSON.stringify([segmentId, owner, field]);
 
 const keyOf = ({ organisationId, workspaceId }: IndexScope): string => JSON.stringify([organisationId, workspaceId]);
 
@@ -109,15 +99,8 @@ interface OpenGroup {
   readonly columns: ReadonlyMap<StoredColumn, Column>;
 }
 
-/** A field of rows whose stored columns are known. */
-function fieldOf(field: FieldName, rows: number, columnOf: (name: StoredColumn) => Column | undefined): Column {
-  const column = columnOf(field);
-  if (column) return column;
-  const key = metadataKeyOf(field);
-  const others = key === undefined ? undefined : columnOf(otherMetadata);
-  const picked = key !== undefined && others?.kind === "strings" ? pickKey(others, key) : undefined;
-  return picked ?? createEmptyColumn(field, rows);
-}
+/** A column that holds values of a key of the metadata besides its own. */
+const isOther = (column: Column | undefined): column is StringColumn => column?.kind === "strings";
 
 /**
  * The index over the log: columns of all rows, in segments that never change, and behind them the batches that have no
@@ -227,19 +210,43 @@ export class LogIndex {
 
   async #readField(segment: ScopedSegment, field: FieldName, { organisationId: owner }: IndexScope): Promise<Column> {
     const key = `${segment.id}:${field}`;
-    const known = this.#columns.get(key);
+    const known = this.#columns.get(pickedKey(segment.id, owner, field)) ?? this.#columns.get(key);
     if (known) return known;
-    const stored = new Map<StoredColumn, Column | undefined>();
-    const names: StoredColumn[] = metadataKeyOf(field) === undefined ? [field] : [field, otherMetadata];
-    for (const name of names) {
-      const bytes = await this.#store.readColumn(segment.id, name);
-      if (bytes) stored.set(name, decodeColumn(bytes));
-      if (bytes) break;
-    }
-    const column = fieldOf(field, segment.rows, (name) => stored.get(name));
-    this.#columns.set(key, column, { owner, weight: sizeOf(column) });
+    const readColumn = (name: StoredColumn) => this.#readColumn(segment, name);
+    const merged = await this.#mergeOthers(field, await readColumn(field), { owner, readColumn });
+    const column = merged.column ?? createEmptyColumn(field, segment.rows);
+    const cacheKey = merged.isPicked ? pickedKey(segment.id, owner, field) : key;
+    this.#columns.set(cacheKey, column, { owner, weight: sizeOf(column) });
     await this.#pause();
     return column;
+  }
+
+  async #readColumn({ id }: ScopedSegment, name: StoredColumn): Promise<Column | undefined> {
+    const bytes = await this.#store.readColumn(id, name);
+    return bytes && decodeColumn(bytes);
+  }
+
+  /** A column, for a key of the metadata together with the values that are elsewhere. */
+  async #mergeOthers(
+    field: FieldName,
+    own: Column | undefined,
+    { owner, readColumn }: { owner: string; readColumn(name: StoredColumn): Promise<Column | undefined> },
+  ): Promise<{ column: Column | undefined; isPicked: boolean }> {
+    let [column, isPicked] = [own, false];
+    if (metadataKeyOf(field) === undefined) return { column, isPicked };
+    const merge = async (others: StringColumn) => {
+      isPicked = true;
+      column = await runPaced(mergeKey(field, column, others));
+      await this.#pause();
+    };
+    for (let piece = 0; ; piece++) {
+      const others = await readColumn(otherMetadataOf(owner, piece));
+      if (!isOther(others)) break;
+      await merge(others);
+    }
+    const shared = own ? undefined : await readColumn(sharedMetadata);
+    if (isOther(shared)) await merge(shared);
+    return { column, isPicked };
   }
 
   async #openGroup(
@@ -247,15 +254,18 @@ export class LogIndex {
     fields: Iterable<FieldName>,
     { scope, change }: { scope: IndexScope; change: number },
   ): Promise<OpenView> {
+    const { organisationId: owner } = scope;
     // batches that are written later make another group, and so does a change of rows
     const key = JSON.stringify([keyOf(scope), change, group.firstSeq, group.lastSeq]);
     const open = this.#groups.get(key) ?? (await this.#readGroup(group, scope, key));
     const columns = new Map<FieldName, Column>();
-    for (const field of fields)
-      columns.set(
-        field,
-        fieldOf(field, open.rows, (name) => open.columns.get(name)),
-      );
+    for (const field of fields) {
+      const merged = await this.#mergeOthers(field, open.columns.get(field), {
+        owner,
+        readColumn: async (name) => open.columns.get(name),
+      });
+      columns.set(field, merged.column ?? createEmptyColumn(field, open.rows));
+    }
     return openView(open.slices, columns);
   }
 

@@ -7,14 +7,34 @@ import type { LogDetails } from "../schemas/logs.ts";
 import { idAt, numberAt, stringAt } from "./conditions.ts";
 import { endUserKey, type FieldName, indexedFields, metadataField, metadataKeyOf } from "./fields.ts";
 
-/** A column as it is stored: a field, or the metadata of keys without a column. */
-export type StoredColumn = FieldName | typeof otherMetadata;
+/** A column as it is stored: a field, or an organisation's metadata of keys without a column. */
+export type StoredColumn = FieldName | OtherMetadata;
 
-/** JSON objects with the metadata of keys that have no column. */
-export const otherMetadata = "metadata";
+/** A column with JSON objects: the metadata of an organisation's rows, of keys that have no column or had none then. */
+type OtherMetadata = typeof sharedMetadata | `metadata:${string}`;
 
-/** Most keys of the metadata with a column, those that come first. */
-const maxMetadataColumns = 64;
+/** Such a column of earlier versions, with the rows of all organisations. */
+export const sharedMetadata = "metadata";
+
+const otherStart = "metadata:";
+
+/**
+ * Where the metadata of an organisation is whose keys have no column. What other organisations send is not there, so that
+ * nobody's many keys make the lists of others slow. Much of it is in several columns, numbered from 0: reading a large one
+ * would hold other requests.
+ */
+export const otherMetadataOf = (organisationId: string, piece: number): OtherMetadata =>
+  `${otherStart}${organisationId}:${piece}`;
+
+/** Characters of such a column, from which on another one begins. */
+const maxOtherCharacters = 2 ** 20;
+
+/** Most columns that come from keys of one organisation, those that come first, and of all. */
+const maxOwnColumns = 64;
+const maxMetadataColumns = 512;
+
+/** Keys of the metadata that always have a column, by organisation. */
+export type DeclaredKeys = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Rows of a log in their order: by tenant, then by id. */
 export interface OrderedRows {
@@ -84,7 +104,8 @@ function metadataAt({ columns }: SegmentRows, row: number): Record<string, strin
     const text = column.kind === "strings" ? stringAt(column, row) : null;
     if (text === null) continue;
     if (key !== undefined) pairs.push([key, text]);
-    const others = name === otherMetadata ? parseJson(text) : undefined;
+    const isOther = name === sharedMetadata || name.startsWith(otherStart);
+    const others = isOther ? parseJson(text) : undefined;
     if (isObject(others)) for (const [other, value] of Object.entries(others)) pairs.push([other, String(value)]);
   }
   return Object.fromEntries(pairs);
@@ -97,7 +118,11 @@ export class RowTable {
   readonly #fields: AddField[] = [];
   readonly #copies = new Map<string, CopyField>();
   readonly #metadata = new Map<string, StringCollector>();
-  readonly #otherMetadata = new StringCollector();
+  /** The last of each organisation's columns for other metadata. */
+  readonly #otherMetadata = new Map<string, { piece: number; characters: number; collector: StringCollector }>();
+  /** Columns that came from keys of each organisation that are not declared. */
+  readonly #ownColumns = new Map<string, number>();
+  readonly #declared: DeclaredKeys;
   readonly #ids = new IdCollector();
   /** Unix milliseconds of each row. */
   readonly #times: number[] = [];
@@ -106,7 +131,8 @@ export class RowTable {
   /** Index of the tenant of each row. */
   readonly #tenantOf: number[] = [];
 
-  constructor() {
+  constructor(declared: DeclaredKeys = new Map()) {
+    this.#declared = declared;
     this.#collectors.set("id", this.#ids);
     for (const [name, field] of Object.entries(indexedFields)) {
       const { collector, add, copy } = collect(field);
@@ -114,7 +140,6 @@ export class RowTable {
       this.#copies.set(name, copy);
       this.#fields.push(add);
     }
-    this.#collectors.set(otherMetadata, this.#otherMetadata);
   }
 
   /** Adds the rows of a batch. Those without an id were not written by this program and are left out. */
@@ -124,7 +149,7 @@ export class RowTable {
       if (!(typeof details?.id === "string" && isId(details.id))) continue;
       const row = this.#addRow(details.id, tenant);
       for (const addField of this.#fields) addField(row, seq, details);
-      this.#addMetadata(row, details);
+      this.#addMetadata(row, organisationId, details);
     }
   }
 
@@ -138,7 +163,7 @@ export class RowTable {
         if (!isWanted(numberAt(seqs, from))) continue;
         const row = this.#addRow(idAt(ids, from), tenant);
         for (const [name, column] of segment.columns) this.#copies.get(name)?.(row, column, from);
-        this.#addMetadata(row, { metadata: metadataAt(segment, from) });
+        this.#addMetadata(row, slice.organisationId, { metadata: metadataAt(segment, from) });
       }
     }
   }
@@ -158,21 +183,37 @@ export class RowTable {
     return number;
   }
 
-  #addMetadata(row: number, { metadata }: Pick<LogDetails, "metadata">): void {
+  #addMetadata(row: number, organisationId: string, { metadata }: Pick<LogDetails, "metadata">): void {
     let others: [string, string][] | undefined;
     for (const key in metadata) {
       const value = metadata[key];
       if (key === endUserKey || typeof value !== "string") continue;
-      const collector = this.#metadataCollector(key);
+      const collector = this.#metadataCollector(key, organisationId);
       if (collector) collector.set(row, value);
       else others = [...(others ?? []), [key, value]];
     }
-    if (others) this.#otherMetadata.set(row, JSON.stringify(Object.fromEntries(others)));
+    if (others) this.#addOthers(row, organisationId, JSON.stringify(Object.fromEntries(others)));
   }
 
-  #metadataCollector(key: string): StringCollector | undefined {
+  #addOthers(row: number, organisationId: string, text: string): void {
+    let last = this.#otherMetadata.get(organisationId);
+    if (!last || last.characters > maxOtherCharacters) {
+      last = { piece: last ? last.piece + 1 : 0, characters: 0, collector: new StringCollector() };
+      this.#otherMetadata.set(organisationId, last);
+      this.#collectors.set(otherMetadataOf(organisationId, last.piece), last.collector);
+    }
+    last.characters += text.length;
+    last.collector.set(row, text);
+  }
+
+  #metadataCollector(key: string, organisationId: string): StringCollector | undefined {
     const known = this.#metadata.get(key);
-    if (known || this.#metadata.size === maxMetadataColumns) return known;
+    if (known) return known;
+    if (!this.#declared.get(organisationId)?.has(key)) {
+      const columns = this.#ownColumns.get(organisationId) ?? 0;
+      if (columns === maxOwnColumns || this.#metadata.size >= maxMetadataColumns) return undefined;
+      this.#ownColumns.set(organisationId, columns + 1);
+    }
     const made = new StringCollector();
     this.#metadata.set(key, made);
     this.#collectors.set(metadataField(key), made);

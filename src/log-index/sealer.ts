@@ -114,7 +114,7 @@ export class LogSealer {
   ): Promise<boolean> {
     const id = await this.#store.begin(draft, this.#now());
     if (id === undefined) return false;
-    const table = new RowTable();
+    const table = new RowTable(await this.#store.readDeclaredKeys());
     const read = new Set<number>();
     for (const group of groups) {
       await giveWay();

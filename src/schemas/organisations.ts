@@ -68,6 +68,8 @@ const settings = {
   default_cache_ttl: v.nullish(wholeFrom(1)),
   /** Days to keep log rows, if that is shorter than the operator's time. */
   log_retention_days: v.nullish(v.pipe(wholeFrom(1), v.maxValue(36_500))),
+  /** Keys of the metadata that the log is often asked for: the index of the log has a column for each of them. */
+  log_metadata_keys: v.nullish(v.pipe(v.array(Text(128)), v.maxLength(32, "must have at most 32 entries"))),
   unpriced_models: v.nullish(v.picklist(["block", "allow", "fallback"], "must be block, allow or fallback")),
   fallback_price: v.nullish(v.object({ input: TokenPrice, output: TokenPrice })),
   export_settings: v.nullish(

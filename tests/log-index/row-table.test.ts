@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { StringCollector } from "../../src/lib/columns.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
+import { runNow } from "../../src/lib/steps.ts";
 import { idAt, stringAt } from "../../src/log-index/conditions.ts";
-import { otherMetadata, RowTable } from "../../src/log-index/row-table.ts";
+import { metadataField } from "../../src/log-index/fields.ts";
+import { mergeKey } from "../../src/log-index/other-metadata.ts";
+import { otherMetadataOf, RowTable } from "../../src/log-index/row-table.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { plainDetails } from "../support/log-record.ts";
 
@@ -53,12 +57,73 @@ test("many keys of the metadata share a column, and none is lost", () => {
   const rows = table.finish();
   const own = rows.names.filter((name) => name.startsWith("metadata.")).length;
   assert.equal(own, 64);
-  const others = rows.column(otherMetadata);
+  const others = rows.column(otherMetadataOf("o", 0));
   assert.ok(others?.kind === "strings");
   // `all` has a column, as the first of the other keys
   assert.equal(others.values.size, 100 - 63);
   assert.equal(stringAt(others, 99), '{"key-99":"99"}');
   assert.equal(stringAt(others, 0), null);
+});
+
+test("declared keys have a column whatever comes first, and no organisation takes the columns of others", () => {
+  const table = new RowTable(new Map([["o", new Set(["declared"])]]));
+  const add = (organisationId: string, metadata: Record<string, string>) =>
+    table.add({
+      seq: 1,
+      organisationId,
+      workspaceId: "w",
+      details: [{ ...plainDetails, id: createId(), organisation_id: organisationId, metadata }],
+    });
+  for (let index = 0; index < 100; index++) add("o", { [`key-${index}`]: "x", declared: `${index}` });
+  for (let index = 0; index < 3; index++) add("other", { team: `${index}`, "key-99": "y", declared: "z" });
+  const rows = table.finish();
+  assert.equal(rows.names.filter((name) => name.startsWith("metadata.")).length, 64 + 1 + 2);
+  for (const name of ["metadata.declared", "metadata.team", "metadata.key-99"] as const) {
+    assert.equal(rows.column(name)?.kind, "strings", name);
+  }
+  assert.equal(rows.column(otherMetadataOf("other", 0)), undefined);
+  const others = rows.column(otherMetadataOf("o", 0));
+  assert.equal(others?.kind === "strings" && others.values.size, 36);
+});
+
+test("much metadata of an organisation is in several columns", () => {
+  const { table } = collect(
+    Array.from({ length: 40 }, (_, row) => ({
+      metadata: Object.fromEntries(Array.from({ length: 64 }, (_, key) => [`${row}-${key}`, "x".repeat(1_000)])),
+    })),
+  );
+  const rows = table.finish();
+  const pieces = rows.names.filter((name) => name.startsWith("metadata:"));
+  assert.deepEqual(pieces, ["metadata:o:0", "metadata:o:1", "metadata:o:2"]);
+  const filled = pieces.flatMap((name) => {
+    const column = rows.column(name);
+    return column?.kind === "strings" ? [...column.codes].flatMap((code, row) => (code === 0 ? [] : [row])) : [];
+  });
+  // the keys of the first row have columns of their own
+  assert.deepEqual(
+    filled,
+    Array.from({ length: 39 }, (_, row) => row + 1),
+  );
+});
+
+test("mergeKey() finds the values of a key in its column and among the others", () => {
+  const column = (texts: readonly (string | null)[]) => {
+    const collector = new StringCollector();
+    for (const [row, text] of texts.entries()) collector.set(row, text);
+    const made = collector.column(Uint32Array.from(texts, (_, row) => row));
+    assert.ok(made);
+    return made;
+  };
+  const merge = (key: string, own: readonly (string | null)[] | undefined, others: readonly (string | null)[]) => {
+    const merged = runNow(mergeKey(metadataField(key), own && column(own), column(others)), Number.POSITIVE_INFINITY);
+    return merged && others.map((_, row) => stringAt(merged, row));
+  };
+  const others = ['{"a":"1","b":"\\"c\\":"}', null, '{"c\\"":"2"}', '{"__proto__":"3"}', "broken {"];
+  assert.deepEqual(merge("a", [null, "x", null, "y", null], others), ["1", "x", null, "y", null]);
+  assert.deepEqual(merge('c"', undefined, others), [null, null, "2", null, null]);
+  assert.deepEqual(merge("__proto__", undefined, others), [null, null, null, "3", null]);
+  assert.equal(merge("c", undefined, others), undefined);
+  assert.deepEqual(merge("c", [null, null, null, null, "z"], others), [null, null, null, null, "z"]);
 });
 
 test("a key of the metadata with the name of a member of every object is one like others", () => {

@@ -33,6 +33,7 @@ const ownDefaults = {
   unpriced_models: "allow",
   fallback_price: null,
   log_retention_days: null,
+  log_metadata_keys: [],
   export_settings: { deniedFields: [] },
 };
 

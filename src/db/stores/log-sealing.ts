@@ -20,6 +20,8 @@ export interface LogSealingStore {
   readSizes(afterSeq: number, limit: number): Promise<BatchSize[]>;
   /** Batches with their rows, in order. */
   readBatches(range: BatchRange): Promise<LoggedBatch[]>;
+  /** Keys of the metadata for which organisations declared that they ask, by organisation. */
+  readDeclaredKeys(): Promise<Map<string, Set<string>>>;
   /** A segment with a batch whose rows were changed since they were read. */
   findStale(): Promise<(BatchRange & { id: number }) | undefined>;
   /**
@@ -65,6 +67,9 @@ const beginSql = `INSERT INTO log_segments (first_seq, last_seq, rows, change, r
     WHERE other.state = 'building' AND abs(draft.now - other.state_at) < ${leaseMs} AND ${overlap})
   RETURNING id`;
 
+const declaredSql = `SELECT organisations.id AS id, value AS key
+  FROM organisations, json_each(organisations.settings, '$.log_metadata_keys') WHERE json_each.type = 'text'`;
+
 // what was cleaned up meanwhile gets no columns
 const columnSql = `INSERT INTO log_columns (segment_id, field, data)
   SELECT id, ?, ? FROM log_segments WHERE id = ? AND state = 'building'`;
@@ -100,6 +105,15 @@ export function createLogSealingStore(database: Database): LogSealingStore {
     readState: () => readIndexState(database),
     readSizes: (afterSeq, limit) => readSizes(database, ofAllTenants, { afterSeq, limit }),
     readBatches: (range) => readBatches(database, ofAllTenants, range),
+    async readDeclaredKeys() {
+      const { rows } = await database.read(declaredSql);
+      const declared = new Map<string, Set<string>>();
+      for (const { id, key } of rows) {
+        const keys = declared.get(String(id)) ?? new Set();
+        declared.set(String(id), keys.add(String(key)));
+      }
+      return declared;
+    },
     async findStale() {
       const { rows } = await database.read(isStaleSql);
       const [found] = rows;
