@@ -34,7 +34,7 @@ const maxOwnColumns = 64;
 const maxMetadataColumns = 512;
 
 /** Keys of the metadata that always have a column, by organisation. */
-export type DeclaredKeys = ReadonlyMap<string, ReadonlySet<string>>;
+type DeclaredKeys = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Rows of a log in their order: by tenant, then by id. */
 export interface OrderedRows {
