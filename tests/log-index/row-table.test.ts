@@ -99,7 +99,7 @@ test("much metadata of an organisation is in several columns", () => {
     const column = rows.column(name);
     return column?.kind === "strings" ? [...column.codes].flatMap((code, row) => (code === 0 ? [] : [row])) : [];
   });
-  // the keys of the first row have columns of their own
+  // the keys of the first row have separate columns
   assert.deepEqual(
     filled,
     Array.from({ length: 39 }, (_, row) => row + 1),
