@@ -288,6 +288,7 @@ async function createIdentity(
     keyMac,
     stateKey: installation.keys.state,
     identityKey: options.mcp?.identityKey,
+    expiryBufferMs: (options.mcp?.pool ?? defaultMcpSettings.pool).tokenExpiryBufferMs,
     warn: warnOf(options),
     acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
   });

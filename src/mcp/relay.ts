@@ -6,6 +6,7 @@ import { isEventStream, type JsonAnswer, readJsonAnswer, requireUsable, toJudged
 import { Deadline } from "./deadline.ts";
 import { relayStream } from "./event-relay.ts";
 import { callerOf, type McpCall } from "./mcp-call.ts";
+import { withFreshCredential } from "./oauth/credential.ts";
 import { codes } from "./protocol.ts";
 import { withUpstreamIds } from "./request-ids.ts";
 import { callerKey, describeFailure, sendUpstream, upstreamError } from "./upstream.ts";
@@ -92,8 +93,9 @@ async function readExchange(call: McpCall, response: Response, deadline: Deadlin
 
 /** Sends the message of a call to its upstream. */
 async function exchange(call: McpCall, deadline: Deadline): Promise<Exchange> {
-  const request = { method: "POST", headers: await upstreamHeaders(call), body: writeMessage(call) } as const;
-  const response = await sendUpstream(call, request, deadline);
+  const body = writeMessage(call);
+  const send = async () => sendUpstream(call, { method: "POST", headers: await upstreamHeaders(call), body }, deadline);
+  const response = await withFreshCredential(call, send);
   try {
     return await readExchange(call, response, deadline);
   } catch (error) {

@@ -10,6 +10,7 @@ import { admitTool } from "./limits.ts";
 import { answering, callerOf, type McpCall } from "./mcp-call.ts";
 import { idIn, type Message, readMessage, readRevision } from "./message.ts";
 import { nameOf, requireMirrored } from "./mirrored-headers.ts";
+import { askToConnect } from "./oauth/connect-answers.ts";
 import { requireGrantedScope, requireGrantedServer } from "./oauth/grant.ts";
 import { codes } from "./protocol.ts";
 import { relay } from "./relay.ts";
@@ -97,7 +98,7 @@ const stages: readonly Stage[] = [
 ];
 
 /** Notes what is called, for the log row. */
-function noteMessage(message: Message, server: McpServer, { log }: CallerContext): void {
+function noteMessage(message: Message, server: McpServer, { log, principal }: CallerContext): void {
   const name = nameOf(message);
   log.mcp = {
     server_id: server.id,
@@ -105,6 +106,7 @@ function noteMessage(message: Message, server: McpServer, { log }: CallerContext
     method: message.kind === "response" ? "response" : message.method,
     ...(name !== undefined && { name: name.slice(0, 256) }),
     ...(message.id !== undefined && { request_id: message.id }),
+    ...(principal.grant?.clientId && { client_id: principal.grant.clientId }),
   };
 }
 
@@ -122,6 +124,8 @@ async function serveMessage(message: Message, server: McpServer, context: Caller
   for (const stage of stages) await stage(call);
   const guarded = await guardCall(call);
   if (guarded.kind === "answer") return answerReply({ ...guarded.answer, id: message.id }, context);
+  const asked = await askToConnect(guarded.call);
+  if (asked) return answerReply(asked, context);
   const reply = await relay(guarded.call, () => false);
   if (reply) return reply;
   throw new InvalidRequestError("Cannot serve the request: the server does not speak this protocol version");

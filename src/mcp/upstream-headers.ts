@@ -5,6 +5,7 @@ import { hopHeader, isHeaderName, isHeaderValue } from "../lib/headers.ts";
 import { productName } from "../providers/core/call.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { protocolHeaders, renewArgumentHeaders } from "./mirrored-headers.ts";
+import { credentialHeaders } from "./oauth/credential.ts";
 
 /** Headers of callers that never go upstream, under either name of a pair. */
 const never = new Set([
@@ -121,6 +122,7 @@ export async function upstreamHeaders(call: McpCall): Promise<Record<string, str
     "user-agent": productName,
     ...callerHeaders(call),
     ...(await integrationHeaders(call)),
+    ...(await credentialHeaders(call)),
     ...protocolHeaders(message, call),
     ...argumentHeaders(call),
     ...(sessionId !== undefined && { "mcp-session-id": sessionId }),

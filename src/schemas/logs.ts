@@ -115,6 +115,10 @@ const McpLog = v.object({
   session: v.optional(v.string()),
   /** Tools that were left out of a list because no client can call them. */
   unusable_tools: v.optional(v.array(v.string())),
+  /** Id of the OAuth client. */
+  client_id: v.optional(v.string()),
+  /** The upstream refused a token, and the call was sent again with another one. */
+  token_refreshed: v.optional(v.literal(true)),
 });
 export type McpLog = v.InferOutput<typeof McpLog>;
 

@@ -35,7 +35,11 @@ interface SignedIn extends Asking {
 }
 
 /** The server that a flow is for, if the user may use it. */
-async function findTarget(context: RequestContext, flow: Flow, session: Session): Promise<FoundServer | undefined> {
+export async function findTarget(
+  context: RequestContext,
+  flow: Flow,
+  session: Session,
+): Promise<FoundServer | undefined> {
   if (flow.kind === "client") {
     const named = readResource(context, flow.resource);
     return named && findUserServer(context, session, named);
@@ -95,7 +99,7 @@ async function storeConsent(context: RequestContext, flow: ClientFlow, { session
 }
 
 /** Goes on once the user consented: to the upstream if the user has no account there yet, then back to the client. */
-async function proceed(context: RequestContext, flow: Flow, signedIn: SignedIn): Promise<Reply> {
+export async function proceed(context: RequestContext, flow: Flow, signedIn: SignedIn): Promise<Reply> {
   const { target, session, browser } = signedIn;
   const hop = await upstreamHop(context, flow, { session, target, browser });
   if (hop) return hop;

@@ -10,6 +10,7 @@ import { serveRegistration } from "./register.ts";
 import { serveIntrospection, serveRevocation } from "./revoke.ts";
 import { serveSignIn, serveSignInCallback } from "./sign-in.ts";
 import { serveToken } from "./token.ts";
+import { serveUpstreamCallback } from "./upstream-callback.ts";
 
 type Serve = (context: RequestContext) => Reply | Promise<Reply>;
 
@@ -98,6 +99,14 @@ export const mcpOauthEndpoints: readonly Endpoint[] = [
     ...row("POST", "/m/oauth/consent", "The form of the consent page", serveConsent),
     documentedBody: form({ grant: text, flow: text, decision: v.picklist(["allow", "deny", "switch"]) }),
   }),
+  definePublicEndpoint(
+    row(
+      "GET",
+      "/m/oauth/upstream-callback",
+      "Where authorization servers of upstreams return to; opened by a browser",
+      serveUpstreamCallback,
+    ),
+  ),
   definePublicEndpoint({
     ...row("GET", "/m/oauth/connect", "Connect an account to an MCP server; opened by a browser", serveConnect),
     query: [{ name: "ticket", description: "From the answer to a call that needs an account" }],

@@ -57,6 +57,11 @@ export async function openFlow(
   return content?.browser === browserId ? readFlow(content.flow) : undefined;
 }
 
+/** Seals the flow of an address that a user of a key opens. */
+export function sealTicket(flow: ConnectFlow, { services }: Pick<RequestContext, "services">): Promise<string> {
+  return services.oauth.seal.seal("ticket", { flow }, flowMs);
+}
+
 /** The flow of an address that a user of a key opens. */
 export async function openTicket(sealed: string | undefined, { services }: RequestContext): Promise<Flow | undefined> {
   const content = sealed === undefined ? undefined : await services.oauth.seal.open("ticket", sealed);

@@ -58,7 +58,7 @@ export function serveClientDocument(context: RequestContext): Reply {
 }
 
 /** What the gateway says of itself to upstream authorization servers. */
-function clientDocumentOf(context: Pick<RequestContext, "services" | "url">) {
+export function clientDocumentOf(context: Pick<RequestContext, "services" | "url">) {
   return {
     client_id: oauthAddress(context, "client.json"),
     client_name: "AI gateway",

@@ -1,14 +1,105 @@
 import type { RequestContext } from "../../context.ts";
+import type { McpServer } from "../../control/mcp/mcp-server.ts";
+import { sha256Base64Url } from "../../control/mcp/oauth/seal.ts";
+import type { UpstreamClient } from "../../control/mcp/oauth/upstream-client.ts";
+import { DiscoveryError, type UpstreamAuthorization } from "../../control/mcp/oauth/upstream-discovery.ts";
+import { readUpstreamSettings, type UpstreamSettings } from "../../control/mcp/oauth/upstream-settings.ts";
+import { randomBase62 } from "../../lib/hash.ts";
+import { withParameters } from "../../lib/redirects.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Browser, Session } from "./browser.ts";
-import type { Flow } from "./flow.ts";
+import { type Flow, flowMs } from "./flow.ts";
+import { clientDocumentOf } from "./metadata.ts";
+import { hopPage, problemPage } from "./page.ts";
 import type { FoundServer } from "./servers.ts";
 
-/** Sends the browser to the authorization server of an upstream, if the user has no account there yet. */
-export async function upstreamHop(
-  _context: RequestContext,
-  _flow: Flow,
-  _parts: { readonly session: Session; readonly target: FoundServer; readonly browser: Browser },
-): Promise<Reply | undefined> {
-  return undefined;
+/** Whether each user has an own account at a server. */
+export function hasUserAccounts({ authType }: McpServer): boolean {
+  return authType === "oauth_auto" || authType === "external";
+}
+
+/** The gateway as upstream authorization servers know it. */
+export function gatewayClientOf(context: RequestContext) {
+  const { client_id: id, client_name: name, redirect_uris: uris } = clientDocumentOf(context);
+  return { id, name, redirectUri: uris[0] ?? "" };
+}
+
+/** `resource` of requests to an authorization server. */
+export function resourceFor(settings: UpstreamSettings, authorization: UpstreamAuthorization): string | undefined {
+  return settings.sendsResource ? (settings.resource ?? authorization.resource) : undefined;
+}
+
+/** What the browser is sent to an upstream with. */
+interface HopParts {
+  readonly session: Session;
+  readonly target: FoundServer;
+  readonly browser: Browser;
+}
+
+/** What came of looking for the authorization server of an upstream. */
+interface Found {
+  readonly settings: UpstreamSettings;
+  readonly authorization: UpstreamAuthorization;
+  readonly client: UpstreamClient;
+}
+
+/** The address at which the user signs in at the upstream. */
+async function addressFor(context: RequestContext, flow: Flow, parts: HopParts & Found): Promise<string> {
+  const { session, target, browser, settings, authorization, client } = parts;
+  const { oauth } = context.services;
+  const { organisationId, userId } = session;
+  const { workspaceId, server } = target;
+  const verifier = randomBase62(64);
+  const redirectUri = gatewayClientOf(context).redirectUri;
+  const state = {
+    flow,
+    browser: browser.id,
+    organisationId,
+    userId,
+    workspaceId,
+    serverId: server.id,
+    issuer: authorization.issuer,
+    clientId: client.id,
+    verifier,
+  };
+  const place = { organisationId, workspaceId, userId, serverId: server.id };
+  const wanted = (await oauth.upstream.connections.find(place))?.wantedScope ?? undefined;
+  return withParameters(authorization.authorizationEndpoint ?? "", {
+    ...settings.authorizationParams,
+    response_type: "code",
+    client_id: client.id,
+    redirect_uri: redirectUri,
+    scope: wanted ?? settings.scope ?? authorization.scope,
+    state: await oauth.seal.seal("upstream", state, flowMs),
+    code_challenge: await sha256Base64Url(verifier),
+    code_challenge_method: "S256",
+    resource: resourceFor(settings, authorization),
+    ...(settings.audience !== undefined && { audience: settings.audience }),
+  });
+}
+
+/**
+ * Sends the browser to the authorization server of an upstream, if the user has no account there yet. Called after consent
+ * only: otherwise a client could use an account that the user has there already.
+ */
+export async function upstreamHop(context: RequestContext, flow: Flow, parts: HopParts): Promise<Reply | undefined> {
+  const { session, target } = parts;
+  const { server, workspaceId } = target;
+  if (!hasUserAccounts(server)) return undefined;
+  const { discovery, clients, connections } = context.services.oauth.upstream;
+  const place = { organisationId: session.organisationId, workspaceId, userId: session.userId, serverId: server.id };
+  if (await connections.isConnected(server, place)) return undefined;
+  try {
+    const settings = await readUpstreamSettings(server);
+    const authorization = await discovery.find(server, settings);
+    if (authorization.authorizationEndpoint === undefined) throw new DiscoveryError("it has no authorization endpoint");
+    const client = await clients.identify(server, { settings, authorization, gateway: gatewayClientOf(context) });
+    return hopPage(
+      "Connect your account",
+      await addressFor(context, flow, { ...parts, settings, authorization, client }),
+    );
+  } catch (error) {
+    const reason = error instanceof DiscoveryError ? error.message : "its authorization server does not answer";
+    return problemPage("Cannot connect your account", `${server.name} cannot be connected: ${reason}.`, 502);
+  }
 }

@@ -19,6 +19,7 @@ import { createRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
 import { createRevocations, type Revocations } from "./revocations.ts";
 import { createStateSeal, type StateSeal } from "./seal.ts";
 import { createSigningKeys, type SigningKeys } from "./signing-keys.ts";
+import { createUpstreamOauth, type UpstreamOauth } from "./upstream.ts";
 
 /** The authorization server for MCP servers. */
 export interface McpOauth {
@@ -35,6 +36,7 @@ export interface McpOauth {
   readonly keySets: KeySets;
   /** Calls authorization servers that data names. */
   readonly fetch: GuardedFetch;
+  readonly upstream: UpstreamOauth;
   /** Writes statements in one transaction. */
   write(statements: readonly Statement[]): Promise<void>;
   /** Whether a secret of a client is right; in constant time. */
@@ -61,6 +63,8 @@ interface McpOauthParts {
   readonly pepper: Uint8Array<ArrayBuffer>;
   readonly keyMac: Mac;
   readonly identityKey: string | undefined;
+  /** Milliseconds before the end of a token at which another one is asked for. */
+  readonly expiryBufferMs: number;
   readonly warn: (message: string, error?: unknown) => void;
   acceptInvite(organisationId: string, email: string): Promise<boolean>;
 }
@@ -89,8 +93,11 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
   const keys = createSigningKeys({ store, sealingKey, clock, identityKey: parts.identityKey });
   const refreshKey = await deriveKey(stateKey, "oauth-refresh-tokens");
   const sealKey = await deriveKey(stateKey, "oauth-states");
+  const fetch = createGuardedFetch(parts);
+  const upstream = createUpstreamOauth({ ...parts, fetch });
   return {
     store,
+    upstream,
     keys,
     keySets,
     revocations,
@@ -100,7 +107,7 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
     accessTokens: createAccessTokens({ keys, revocations, clock }),
     refreshTokens: createRefreshTokens({ store, revocations, key: refreshKey, now }),
     limits: createOauthLimits(clock),
-    fetch: createGuardedFetch(parts),
+    fetch,
     async write(statements) {
       await database.write(statements);
     },
@@ -108,6 +115,9 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
     openOidcSecret: (organisationId) => openOidcSecret(organisationId, control.stores, control.vault),
     acceptInvite: parts.acceptInvite,
     cleanUp: () => store.purge(now(), now() - unusedClientMs),
-    note: revocations.note,
+    note(changes) {
+      revocations.note(changes);
+      upstream.connections.note(changes);
+    },
   };
 }
