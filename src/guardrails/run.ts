@@ -286,6 +286,8 @@ function apply(
   const isChange = body !== undefined || texts?.some((text) => text !== null) === true;
   if (!isChange) return { isChange };
   const problem = fixedBecause(run, hook);
+  // a response that should have been changed must not be sent
+  if (problem !== undefined && hook.deny && subject.response && !subject.isSent) throw new CheckError(problem);
   if (problem !== undefined) return { isChange: false, problem };
   const changed = body ?? state.body;
   state.body = texts === undefined ? changed : run.work.spend(() => writeText(subject, changed, { scope, texts }));

@@ -268,6 +268,37 @@ const anyRequest: Walk = (body, replace) => {
   return body;
 };
 
+/** Fields of a transcript that repeat its text in pieces. */
+const transcriptPieces = ["segments", "words", "logprobs"];
+
+/** A transcript: where its text changes, what repeats it in pieces is left out. */
+const transcriptAnswer: Walk = (body, replace) => {
+  const changed = withMember(body, "text", onText(replace));
+  const whole = withMember(changed, "segments", (segments) => mapItems(segments, onMember("text", replace)));
+  if (changed === body) return whole;
+  return Object.fromEntries(Object.entries(whole).filter(([name]) => !transcriptPieces.includes(name)));
+};
+
+/** Fields of the pages of a document that hold images or say where things are. */
+const pageFacts: ReadonlySet<string> = new Set(["image_base64", "id", "type", "model", "provider"]);
+
+/** What was read out of a document: every string but images and ids. */
+function walkPages(value: unknown, replace: Replace): unknown {
+  if (typeof value === "string") return replace(value);
+  if (Array.isArray(value)) return mapItems(value, (item) => walkPages(item, replace));
+  if (!isObject(value)) return value;
+  let changed = value;
+  for (const name of Object.keys(value)) {
+    if (!pageFacts.has(name)) changed = withMember(changed, name, (inner) => walkPages(inner, replace));
+  }
+  return changed;
+}
+
+const documentAnswer: Walk = (body, replace) => {
+  const changed = withMember(body, "pages", (pages) => walkPages(pages, replace));
+  return withMember(changed, "document_annotation", (given) => walkPages(given, replace));
+};
+
 /** Walks over requests and responses, by request type. Other types are read whole. */
 const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer: Walk] } = {
   chatComplete: [chatRequest, choicesAnswer],
@@ -290,6 +321,9 @@ const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer:
       ),
   ],
   embed: [embedRequest, noText],
+  createTranscription: [anyRequest, transcriptAnswer],
+  createTranslation: [anyRequest, transcriptAnswer],
+  ocr: [anyRequest, documentAnswer],
   messagesCountTokens: [messagesRequest, noText],
   proxy: [noText, noText],
   mcpToolCall: [walkToolRequest, walkToolAnswer],

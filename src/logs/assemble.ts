@@ -246,7 +246,31 @@ function assembleCandidates(): Assembly {
   };
 }
 
-const kinds = [assembleResponse, assembleChoices, assembleMessage, assembleCandidates];
+/** Events of a transcript (https://platform.openai.com/docs/api-reference/audio/transcript-text-delta-event). */
+function assembleTranscript(): Assembly {
+  let text = "";
+  const segments: Item[] = [];
+  let last: Item = {};
+  return {
+    push(event) {
+      const { type, delta, text: said } = event;
+      if (!textOf(type).startsWith("transcript.text.")) return false;
+      if (type === "transcript.text.delta") text += textOf(delta);
+      if (type === "transcript.text.segment") segments.push(event);
+      if (type === "transcript.text.done") {
+        last = event;
+        text = textOf(said);
+      }
+      return true;
+    },
+    result() {
+      const { type: _, ...members } = last;
+      return { ...members, text, ...(segments.length > 0 && { segments }) };
+    },
+  };
+}
+
+const kinds = [assembleResponse, assembleChoices, assembleMessage, assembleCandidates, assembleTranscript];
 
 /** Assembles a streamed response from its events, for every API. */
 export class StreamAssembler {

@@ -125,6 +125,9 @@ const seenAnswers = new Set([
   "generateImage",
   "editImage",
   "speak",
+  "ocr",
+  "transcribe",
+  "translate",
 ]);
 
 test("a denying default output guardrail closes exactly the endpoints whose responses it cannot inspect", async () => {

@@ -41,8 +41,8 @@ interface OperationFacts {
 
 /** The text of requests is checked. Responses hold none. */
 const unanswered: Visibility = { request: "text", answer: "empty" };
-/** The text of requests is checked. Responses are not. */
-const unseen: Visibility = { request: "text", answer: "unseen" };
+/** The text of requests is checked, and the text that a model reads out of what they hold. */
+const readOut: Visibility = { request: "text", answer: "seen" };
 /** Checks see which model a session is for, but not what is said once it is open. */
 const modelOnly: Visibility = { request: "model", answer: "unseen" };
 
@@ -229,7 +229,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
   },
   ocr: {
     requestType: "ocr",
-    visibility: unseen,
+    visibility: readOut,
     events: "chunks",
     replays: false,
     media: "none",
@@ -239,7 +239,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
   },
   transcribe: {
     requestType: "createTranscription",
-    visibility: unseen,
+    visibility: readOut,
     events: "transcript",
     replays: false,
     media: "transcript",
@@ -249,7 +249,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
   },
   translate: {
     requestType: "createTranslation",
-    visibility: unseen,
+    visibility: readOut,
     events: "chunks",
     replays: false,
     media: "transcript",

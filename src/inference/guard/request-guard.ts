@@ -3,16 +3,14 @@ import { readVisibleHeader } from "../../context/visible-header.ts";
 import type { CallerContext, Services } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName } from "../../control/stored-name.ts";
-import { isJsonType } from "../../endpoint.ts";
 import { GuardrailDeniedError } from "../../errors.ts";
 import type { SavedGuardrails } from "../../guardrails/resolve.ts";
 import { type PhaseOutcome, runHooks, type Subject } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
 import type { Body, Hook, RequestType } from "../../guardrails/types.ts";
 import { WindowChecks } from "../../guardrails/window.ts";
-import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { hopHeader } from "../../lib/headers.ts";
-import { isObject, stringOf } from "../../lib/json.ts";
+import { stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
@@ -24,6 +22,7 @@ import { kindOf, type RequestKind } from "../facts/request-types.ts";
 import { replay } from "../stream/replay.ts";
 import { readStream, StreamHooks, withStreamResults } from "../stream/stream-hooks.ts";
 import { requireAnswer, requireRequest } from "./guardrail-output.ts";
+import { readAnswer } from "./read-answer.ts";
 import { withinRequest } from "./request-deadline.ts";
 
 /** Status of a response in which a guardrail that does not deny found a violation. */
@@ -32,33 +31,6 @@ const hooksFailed = 246;
 /** Guardrail results in the form clients receive. */
 export function toHookResults({ before, after }: Pick<HookLog, "before" | "after">): HookResults {
   return { before_request_hooks: [...before], after_request_hooks: [...after] };
-}
-
-const decoder = new TextDecoder();
-
-/** The JSON object of a response; undefined for any other body. */
-function readAnswer(
-  { headers, body, parsed }: Reply,
-  { numbers }: CallerContext,
-): (Pick<ExactValue, "write"> & { text: string; value: Body }) | undefined {
-  if (parsed && parsed.text === body && isObject(parsed.value)) {
-    return { text: parsed.text, value: parsed.value, write: JSON.stringify };
-  }
-  if (body === null || body instanceof ReadableStream || !isJsonType(headers["content-type"] ?? "")) return undefined;
-  const text = typeof body === "string" ? body : decoder.decode(body);
-  try {
-    const { value, write } = parseExact(text, numbers);
-    return isObject(value) ? { text, value, write } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The text of a JSON object with the guardrail results appended; its own fields stay as they were written. */
-function withResults(text: string, results: HookResults): string {
-  const end = text.lastIndexOf("}");
-  const isEmpty = text.slice(0, end).trimEnd().endsWith("{");
-  return `${text.slice(0, end)}${isEmpty ? "" : ","}"hook_results":${JSON.stringify(results)}}`;
 }
 
 /** What a guard is made from. */
@@ -160,8 +132,10 @@ export class TargetGuard {
 
   #toAfter(answer: Body): Subject {
     const provider = this.#parts.context.log.provider ?? this.#subject.provider;
+    // what cannot be changed is the request
+    const { fixedBecause: _, ...subject } = this.#subject;
     return {
-      ...this.#subject,
+      ...subject,
       phase: "afterRequestHook",
       provider,
       response: { body: answer, status: 200, isTransformed: false },
@@ -169,9 +143,11 @@ export class TargetGuard {
   }
 
   /** Runs the output guardrails on a response. */
-  async #check(answer: Body): Promise<PhaseOutcome> {
+  async #check(answer: Body, fixedBecause: string | undefined): Promise<PhaseOutcome> {
     const { hooks, context } = this.#parts;
-    const after = await runHooks(hooks.after, this.#toAfter(answer), context.services.clock);
+    const subject = this.#toAfter(answer);
+    const checked = fixedBecause === undefined ? subject : { ...subject, fixedBecause };
+    const after = await runHooks(hooks.after, checked, context.services.clock);
     this.note(after.results, this.#laterOf(after.body));
     return after;
   }
@@ -224,25 +200,27 @@ export class TargetGuard {
   async finish(reply: Reply): Promise<Reply> {
     // failures are thrown, so this is a response
     const status = this.#before.isFailed ? hooksFailed : reply.status;
-    const read = readAnswer(reply, this.#parts.context);
+    const read = readAnswer(reply, this.#parts);
     if (!read) return { ...reply, status };
-    const { after, results } = await this.#judge(read.value);
+    const { after, results } = await this.#judge(read.value, read.fixedBecause);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
     const text = after.isTransformed ? read.write(after.body) : read.text;
     // the row has the results beside the body
     if (after.isTransformed) this.#parts.context.log.responseBody = text;
-    return { ...reply, status: after.isFailed ? hooksFailed : status, body: withResults(text, results) };
+    return { ...reply, status: after.isFailed ? hooksFailed : status, body: read.withResults(text, results) };
   }
 
   /** Checks a non-streaming response. @throws {GatewayError} Also when nobody waits for it any longer. */
-  async #judge(answer: Body): Promise<{ after: PhaseOutcome; results: HookResults }> {
-    const after = await withinRequest(this.#check(answer), this.#deadline, this.#parts.context).catch(
-      (cause: unknown) => {
-        noteDiscarded(this.#parts.context);
-        throw cause;
-      },
-    );
+  async #judge(answer: Body, fixedBecause?: string): Promise<{ after: PhaseOutcome; results: HookResults }> {
+    const checking = this.#check(answer, fixedBecause);
+    const after = await withinRequest(checking, this.#deadline, this.#parts.context).catch((cause: unknown) => {
+      noteDiscarded(this.#parts.context);
+      throw cause;
+    });
     const results = toHookResults({ before: this.#before.results, after: after.results });
+    const { log } = this.#parts.context;
+    // the row shows what the client got
+    if ((after.isDenied || after.isTransformed) && log.phases) log.phases.original = null;
     if (after.isDenied) {
       noteDiscarded(this.#parts.context);
       throw new GuardrailDeniedError(denied, {
@@ -254,6 +232,12 @@ export class TargetGuard {
     requireAnswer(requestType, [answer, after.body], () => noteDiscarded(context));
     this.store(after.isTransformed ? after.body : undefined);
     return { after, results };
+  }
+
+  /** Guardrails read the response. */
+  get checksAnswers(): boolean {
+    const { after, later } = this.#parts.hooks;
+    return after.length + later.after.length > 0;
   }
 
   /** Ids of the checks that need all of a streamed response before it may be sent; empty without any. */

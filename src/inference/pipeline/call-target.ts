@@ -311,7 +311,18 @@ async function answerUpstream(came: Response, run: Run, context: CallerContext):
     return guard && guard.held.length > 0 ? answerHeld(upstream, run, context) : answerStream(upstream, run, context);
   if (!isForwarded(upstream, operation)) return answerWhole(upstream, run, context);
   noteCounts(context, operation, undefined);
+  if (guard?.checksAnswers) return answerText(upstream, run, context);
   return forwardResponse(upstream, { attempt, provider: destination.provider.slug }, context);
+}
+
+/** A response in plain text that guardrails check: it is read whole. */
+async function answerText(upstream: Response, { attempt, destination }: Run, context: CallerContext): Promise<Reply> {
+  const { slug } = destination.provider;
+  const bytes = await readAnswer(upstream, { attempt, provider: slug }, context);
+  const headers = unifiedHeaders(upstream, slug, context);
+  headers["content-type"] ??= "text/plain; charset=utf-8";
+  context.log.responseBody = beginningOf(bytes);
+  return { status: upstream.status, headers, body: new TextDecoder().decode(bytes) };
 }
 
 /** A response whose beginning has to be read. @throws {GatewayError} If it breaks off there. */

@@ -107,6 +107,8 @@ export function replay(requestType: RequestType, answer: Body, { includeUsage }:
       return writeNamed(replayEvents(answer as ResponsesResponse)); // it was made in this shape
     case "complete":
       return encodeEvent(answer) + doneEvent;
+    case "createTranscription":
+      return encodeEvent({ type: "transcript.text.done", ...answer });
     default:
       return encodeEvent(answer);
   }

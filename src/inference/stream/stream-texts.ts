@@ -160,6 +160,17 @@ function readResponseEvent(event: Holder, found: Collector): void {
   for (const key of Object.keys(event)) if (!passedOver.has(key)) found.addWhole(event, key, type.endsWith(".done"));
 }
 
+/** Events of transcripts, whose last event repeats the text. */
+function readTranscriptEvent(event: Holder, found: Collector): void {
+  const { type } = event;
+  if (type === "transcript.text.delta") found.add(event, "delta", { name: "text" });
+  else if (type === "transcript.text.segment") found.add(event, "text", { name: "segments" });
+  else if (type === "transcript.text.done") {
+    found.addWhole(event, "text", true);
+    found.ends.push("");
+  }
+}
+
 /** Chunks of the Gemini API. */
 function readContent({ candidates }: Body, found: Collector): void {
   for (const [place, candidate] of objectsIn(candidates).entries()) {
@@ -204,6 +215,7 @@ export function readEventTexts(requestType: RequestType, event: Body): EventText
   if (requestType === "messages") readMessageEvent(open, found);
   else if (requestType === "createModelResponse") readResponseEvent(open, found);
   else if (requestType === "generateContent") readContent(open, found);
+  else if (requestType === "createTranscription") readTranscriptEvent(open, found);
   else readChunk(open, found);
   return found;
 }
