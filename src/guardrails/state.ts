@@ -176,7 +176,7 @@ export function createGuardrails(checks: KnownChecks, warn: Warn): Guardrails {
     return { resolved: resolveHooks(readHooks(written, checks), saved, checks), hooks: new Map() };
   });
   const findVisible = ({ resolved, hooks }: Known, visibility: Visibility): TargetHooks | undefined => {
-    const key = `${visibility.request} ${visibility.answer}`;
+    const key = `${visibility.request} ${visibility.answer} ${visibility.part}`;
     if (!hooks.has(key)) hooks.set(key, toTargetHooks(toVisibleHooks(resolved, visibility)));
     return hooks.get(key);
   };

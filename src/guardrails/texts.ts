@@ -279,24 +279,70 @@ const transcriptAnswer: Walk = (body, replace) => {
   return Object.fromEntries(Object.entries(whole).filter(([name]) => !transcriptPieces.includes(name)));
 };
 
-/** Fields of the pages of a document that hold images or say where things are. */
-const pageFacts: ReadonlySet<string> = new Set(["image_base64", "id", "type", "model", "provider"]);
-
-/** What was read out of a document: every string but images and ids. */
-function walkPages(value: unknown, replace: Replace): unknown {
+/** Every string of a JSON value but those of some fields. */
+function walkOthers(value: unknown, replace: Replace, left: ReadonlySet<string>): unknown {
   if (typeof value === "string") return replace(value);
-  if (Array.isArray(value)) return mapItems(value, (item) => walkPages(item, replace));
+  if (Array.isArray(value)) return mapItems(value, (item) => walkOthers(item, replace, left));
   if (!isObject(value)) return value;
   let changed = value;
   for (const name of Object.keys(value)) {
-    if (!pageFacts.has(name)) changed = withMember(changed, name, (inner) => walkPages(inner, replace));
+    // only strings are keywords and media: lists and objects of that name hold further fields
+    if (left.has(name) && typeof value[name] === "string") continue;
+    changed = withMember(changed, name, (inner) => walkOthers(inner, replace, left));
   }
   return changed;
 }
 
+/** Fields of the pages of a document that hold images or say where things are. */
+const pageFacts: ReadonlySet<string> = new Set(["image_base64", "id", "type"]);
+
 const documentAnswer: Walk = (body, replace) => {
-  const changed = withMember(body, "pages", (pages) => walkPages(pages, replace));
-  return withMember(changed, "document_annotation", (given) => walkPages(given, replace));
+  const changed = withMember(body, "pages", (pages) => walkOthers(pages, replace, pageFacts));
+  return withMember(changed, "document_annotation", (given) => walkOthers(given, replace, pageFacts));
+};
+
+/**
+ * Fields of a client's events in a session that hold keywords, ids and media
+ * (https://platform.openai.com/docs/api-reference/realtime-client-events).
+ */
+const eventFacts: ReadonlySet<string> = new Set([
+  "type",
+  "event_id",
+  "id",
+  "object",
+  "role",
+  "status",
+  "item_id",
+  "response_id",
+  "call_id",
+  "previous_item_id",
+  "model",
+  "voice",
+  "format",
+  "audio",
+  "image_url",
+  "tool_choice",
+  "conversation",
+  "eagerness",
+  "detail",
+]);
+/** Lists of keywords. */
+const eventLists: readonly string[] = ["modalities", "output_modalities", "include"];
+
+/** An event of a session: every string that may reach a model or its user. */
+const sessionEvent: Walk = (body, replace) => {
+  const walk = (value: Body): Body => {
+    let changed = value;
+    for (const name of Object.keys(value)) {
+      if (eventLists.includes(name) || (eventFacts.has(name) && typeof value[name] === "string")) continue;
+      const isHolder = name === "session" || name === "response";
+      changed = withMember(changed, name, (inner) =>
+        isHolder && isObject(inner) ? walk(inner) : walkOthers(inner, replace, eventFacts),
+      );
+    }
+    return changed;
+  };
+  return walk(body);
 };
 
 /** Walks over requests and responses, by request type. Other types are read whole. */
@@ -324,6 +370,7 @@ const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer:
   createTranscription: [anyRequest, transcriptAnswer],
   createTranslation: [anyRequest, transcriptAnswer],
   ocr: [anyRequest, documentAnswer],
+  realtime: [sessionEvent, sessionEvent],
   messagesCountTokens: [messagesRequest, noText],
   proxy: [noText, noText],
   mcpToolCall: [walkToolRequest, walkToolAnswer],
@@ -357,7 +404,8 @@ const shortList = 16;
 /** The rest of a request beside the given strings, and whether it holds unreadable documents. */
 export function readRest({ phase, requestType }: TextPlace, body: Body, known: readonly string[]): Leaves {
   if (requestType === "mcpToolCall") return { texts: readToolRest(phase, body), hasOpaque: false };
-  if (phase !== "beforeRequestHook") return { texts: [], hasOpaque: false };
+  // of an event of a session everything is read that can be
+  if (phase !== "beforeRequestHook" || requestType === "realtime") return { texts: [], hasOpaque: false };
   const { texts, hasOpaque } = readLeaves(body);
   // a set reads its strings to their ends; short lists hold the same strings, which compare at once
   const seen = known.length > shortList ? new Set(known) : undefined;

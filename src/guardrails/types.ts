@@ -66,6 +66,11 @@ export type Reads = "facts" | "model" | "body" | "text";
 export interface Visibility {
   readonly request: Reads;
   readonly answer: "seen" | "empty" | "unseen";
+  /**
+   * Of a session: `start` is the request that opens it, whose text comes later, and `events` is that text. Checks of
+   * the text run with the events alone, the others with the start.
+   */
+  readonly part?: "start" | "events";
 }
 
 /** Time limit for work that grows with the text; checks of one request share it. */

@@ -24,6 +24,10 @@ function toClosed(bound: BoundCheck, what: string): BoundCheck {
   return { ...bound, check: { id, phases, parameters, reads: "facts", run }, softDeny: false };
 }
 
+function toClosedHook(hook: Hook, what: string): Hook {
+  return { ...hook, checks: hook.checks.map((bound) => toClosed(bound, what)) };
+}
+
 /** Whether a hook rejects what it cannot inspect. */
 function closes({ isDefault, deny, async, allowsUninspected }: Hook): boolean {
   return isDefault === true && deny && !async && !allowsUninspected;
@@ -38,11 +42,41 @@ function toVisible(hook: Hook, seen: Reads): Hook[] {
   return checks.length > 0 ? [{ ...hook, checks }] : [];
 }
 
+const readsText = ({ check: { reads = "text" } }: BoundCheck): boolean => reads === "text";
+
+/** The hook with the checks that are meant; none without any. */
+function withChecks(hook: Hook, isMeant: (bound: BoundCheck) => boolean): Hook[] {
+  const checks = hook.checks.filter(isMeant);
+  return checks.length > 0 ? [{ ...hook, checks }] : [];
+}
+
+/** Whether a hook decides about the events of a session as they come: none of its checks waits for the end. */
+const decidesAtOnce = ({ streamMode }: Hook): boolean => streamMode === "window";
+
+/** The hooks that check the text of a session. */
+function toEventHooks({ before, after }: Hooks): Hooks {
+  return { before: before.flatMap((hook) => withChecks(hook, readsText)), after: after.filter(decidesAtOnce) };
+}
+
+/** The hooks for the request that opens a session: those of its text run later, and those that cannot run close it. */
+function toStartHooks({ before, after }: Hooks): Hooks {
+  const early = before.flatMap((hook) => withChecks(hook, (bound) => !readsText(bound)));
+  const closing = after.filter((hook) => closes(hook) && !decidesAtOnce(hook));
+  return {
+    before: [
+      ...early.flatMap((hook) => toVisible(hook, "model")),
+      ...closing.map((hook) => toClosedHook(hook, "answer")),
+    ],
+    after: [],
+  };
+}
+
 /** The hooks for a kind of request: checks without visible input are dropped, or deny the request before any call. */
-export function toVisibleHooks(hooks: Hooks, { request, answer }: Visibility): Hooks {
+export function toVisibleHooks(hooks: Hooks, { request, answer, part }: Visibility): Hooks {
+  if (part !== undefined) return part === "start" ? toStartHooks(hooks) : toEventHooks(hooks);
   if (request === "text" && answer === "seen") return hooks;
   const before = hooks.before.flatMap((hook) => toVisible(hook, request));
   const closing = answer === "unseen" ? hooks.after.filter(closes) : [];
-  const closed = closing.map((hook) => ({ ...hook, checks: hook.checks.map((bound) => toClosed(bound, "answer")) }));
+  const closed = closing.map((hook) => toClosedHook(hook, "answer"));
   return { before: [...before, ...closed], after: [] };
 }

@@ -98,6 +98,11 @@ for (const row of rows) {
     ]) {
       await setDefaults({ input_guardrails: [slug] });
       const closed = await ask(row);
+      // the text of a session is checked event by event
+      if (row.path === "/v1/realtime" && kind === "text") {
+        assert.ok(closed.isCalled, closed.text);
+        continue;
+      }
       assert.deepEqual([kind, closed.status, closed.isCalled], [kind, 446, false], closed.text);
       assert.ok(closed.text.includes(slug ?? ""), "the answer names the guardrail");
       assert.ok(closed.headers.get("x-gateway-provider"), "the answer names the provider");

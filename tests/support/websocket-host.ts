@@ -12,6 +12,8 @@ export interface SocketHost {
   readonly heard: readonly SocketMessage[];
   readonly closes: readonly SocketClose[];
   upgrade(given: SocketAcceptance): Response;
+  /** The client sends a message. */
+  say(message: SocketMessage): void;
   /** The client closes the session. */
   leave(close: SocketClose): void;
   /** How the gateway accepted the handshake. */
@@ -38,5 +40,12 @@ export function createSocketHost(): SocketHost {
     given.open(end);
     return new Response(null, { headers: { "x-accepted": "yes" } });
   };
-  return { heard, closes, upgrade, leave: (close) => listener?.close(close), accepted: () => acceptance };
+  return {
+    heard,
+    closes,
+    upgrade,
+    say: (message) => listener?.message(message),
+    leave: (close) => listener?.close(close),
+    accepted: () => acceptance,
+  };
 }

@@ -43,8 +43,9 @@ interface OperationFacts {
 const unanswered: Visibility = { request: "text", answer: "empty" };
 /** The text of requests is checked, and the text that a model reads out of what they hold. */
 const readOut: Visibility = { request: "text", answer: "seen" };
-/** Checks see which model a session is for, but not what is said once it is open. */
-const modelOnly: Visibility = { request: "model", answer: "unseen" };
+/** Checks see which model a session is for when it is opened, and its text once it is open. */
+const sessionStart: Visibility = { request: "model", answer: "seen", part: "start" };
+export const sessionEvents: Visibility = { request: "text", answer: "seen", part: "events" };
 
 export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
   chat: {
@@ -259,7 +260,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
   },
   realtime: {
     requestType: "realtime",
-    visibility: modelOnly,
+    visibility: sessionStart,
     events: "chunks",
     replays: false,
     media: "none",

@@ -17,7 +17,7 @@ import type { OperationName } from "../../providers/core/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
 import { noteDiscarded } from "../call/cost.ts";
-import { asksForUsage } from "../facts/operation-facts.ts";
+import { asksForUsage, sessionEvents } from "../facts/operation-facts.ts";
 import { kindOf, type RequestKind } from "../facts/request-types.ts";
 import { replay } from "../stream/replay.ts";
 import { readStream, StreamHooks, withStreamResults } from "../stream/stream-hooks.ts";
@@ -339,15 +339,18 @@ export class RequestGuard {
     return entered;
   }
 
-  async #enter(
-    hooks: TargetHooks,
-    { node }: GuardedTarget,
-    { request, facts }: { request: Body; facts: EnteredFacts },
-  ): Promise<TargetGuard> {
-    const [context, services, kind] = [this.#context, this.#services, this.#kind];
-    const { type: requestType, alsoTypes, leadsTo = [], fixedBecause } = kind;
-    const provider = this.#providerOf(node, request);
-    const subject: Subject = {
+  /** The guardrails that check the events of a session while it runs; undefined where it has none. */
+  listenTo(attempt: GuardedTarget, request: Body): { hooks: TargetHooks; subject: Subject } | undefined {
+    const hooks = this.#services.guardrails.of(attempt.settings.hooks, this.#saved, sessionEvents);
+    if (!hooks) return undefined;
+    const { fixedBecause: _, ...subject } = this.#toSubject(this.#providerOf(attempt.node, request), request, {});
+    return { hooks, subject };
+  }
+
+  #toSubject(provider: string, request: Body, facts: EnteredFacts): Subject {
+    const [context, services] = [this.#context, this.#services];
+    const { type: requestType, alsoTypes, leadsTo = [], fixedBecause } = this.#kind;
+    return {
       phase: "beforeRequestHook",
       requestType,
       alsoTypes,
@@ -370,6 +373,17 @@ export class RequestGuard {
       metadata: context.metadata,
       ...(fixedBecause !== undefined && { fixedBecause }),
     };
+  }
+
+  async #enter(
+    hooks: TargetHooks,
+    { node }: GuardedTarget,
+    { request, facts }: { request: Body; facts: EnteredFacts },
+  ): Promise<TargetGuard> {
+    const [context, services] = [this.#context, this.#services];
+    const { type: requestType, fixedBecause } = this.#kind;
+    const provider = this.#providerOf(node, request);
+    const subject = this.#toSubject(provider, request, facts);
     const isFixed = fixedBecause !== undefined;
     const before = isFixed ? hooks.before.filter(({ type }) => type !== "mutator") : hooks.before;
     const outcome = await runHooks(before, subject, services.clock);

@@ -34,6 +34,7 @@ import { readLeafDestination } from "../target/config-target.ts";
 import { requireModel, requireSentModels } from "../target/model-list.ts";
 import { readClientHeader, readForwardedHeaders } from "../target/target.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
+import { createSessionGuard, type SessionGuard } from "./session-guard.ts";
 import { createSessionMeter, type SessionMeter } from "./session-meter.ts";
 import { type RelayEnd, type RelayStop, relaySockets } from "./socket-relay.ts";
 
@@ -50,6 +51,8 @@ interface OpenSession {
   upstream: OpenedSocket;
   attempt: Attempt;
   provider: BoundProvider;
+  /** Guardrails that read its events. */
+  guard: SessionGuard | undefined;
   /**
    * Finds the target again, for the caller's current rights.
    *
@@ -117,6 +120,8 @@ interface SessionTarget {
   deadline?: number | undefined;
   /** Guardrails that let it be opened. */
   guard?: TargetGuard | undefined;
+  /** Guardrails that read its events. */
+  sessionGuard?: SessionGuard | undefined;
 }
 
 interface SessionParts {
@@ -179,7 +184,7 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
   const findAgain = async (caller: CallerContext) => {
     requireSessionModel(session, (await find(caller)).destination);
   };
-  return { upstream, attempt, provider: call.provider, findAgain };
+  return { upstream, attempt, provider: call.provider, guard: target.sessionGuard, findAgain };
 }
 
 /** The error of an upstream that refused the handshake: a status that blames the request is preserved. */
@@ -214,9 +219,13 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
       const asked = stringOf(wanted);
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });
       const guarded = entering && (await withinRequest(entering, deadline, context));
+      const sessionGuard = createSessionGuard(
+        guard.listenTo(attempt, asked === undefined ? {} : { model: asked }),
+        context,
+      );
       const find = async (now: CallerContext) => {
         const destination = await readLeafDestination({ node, settings, model: asked }, now);
-        return { destination, settings, deadline, guard: guarded };
+        return { destination, settings, deadline, guard: guarded, sessionGuard };
       };
       return openSession({ ...session, model: asked }, find, parts);
     },
@@ -280,7 +289,7 @@ async function checkSession(
 
 /** The response that accepts a session; once the host has it, the relay runs by itself. */
 function acceptSession(session: OpenSession, access: KeyAccess, context: CallerContext): Reply {
-  const { upstream, attempt } = session;
+  const { upstream, attempt, guard } = session;
   const { log } = context;
   const provider = log.provider ?? "provider";
   const headers = routingHeaders(provider, log);
@@ -290,13 +299,16 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const end = (error: Error | undefined) => {
     endCall(attempt, context);
+    const denial = guard?.denial;
     finish({
-      status: 101,
-      error,
+      status: denial?.status ?? 101,
+      error: denial ?? error,
       note() {
+        guard?.note();
         log.usage = notes.usage();
         log.model ??= notes.model();
-        log.responseBody = notes.events();
+        // the events hold what guardrails found
+        log.responseBody = guard?.isTouched ? null : notes.events();
       },
     });
   };
@@ -321,6 +333,7 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
             totalTimeoutMs: context.services.limits.realtimeTotalTimeoutMs,
           },
           note: notes.add,
+          screen: guard,
           ended: (how) => end(toSessionError(how, provider)),
           check: () => checkSession(session, access, meter, context),
         }),

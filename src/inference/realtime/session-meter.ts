@@ -5,6 +5,7 @@ import { costOfRequest } from "../call/cost.ts";
 import { admitSession, settleSession } from "../call/limits.ts";
 import { logSessionPart } from "../call/log-sink.ts";
 import type { SessionNotes } from "./realtime-notes.ts";
+import { toErrorEvent } from "./session-errors.ts";
 import type { RelayStop } from "./socket-relay.ts";
 
 /** How often a session is settled. */
@@ -21,11 +22,8 @@ export interface SessionMeter {
   settle(caller: CallerContext): Promise<RelayStop | undefined>;
 }
 
-/** A refusal as clients of the Realtime API expect it (https://platform.openai.com/docs/api-reference/realtime-server-events/error). */
-function toStop({ type, code, message, param }: GatewayError): RelayStop {
-  const error = { type, code, message, param, event_id: null };
-  const event = JSON.stringify({ type: "error", event_id: `event_${crypto.randomUUID()}`, error });
-  return { event, close: { code: 1008, reason: `a limit is used up: ${code}` } };
+function toStop(error: GatewayError): RelayStop {
+  return { event: toErrorEvent(error, null), close: { code: 1008, reason: `a limit is used up: ${error.code}` } };
 }
 
 /** Creates the meter of a session that was opened now. */

@@ -19,6 +19,24 @@ export interface RelayStop {
   event?: string;
 }
 
+/** What becomes of a message that was checked. */
+export interface Screened {
+  /** What is sent on: the message, others that waited, or none. */
+  pass: readonly SocketMessage[];
+  /** What its sender gets back. */
+  back?: string;
+  /** The relay ends. */
+  stop?: RelayStop;
+}
+
+/** Checks the messages of both sides before they are sent on. */
+export interface SessionScreen {
+  client(message: SocketMessage): Screened | Promise<Screened>;
+  upstream(message: SocketMessage): Screened | Promise<Screened>;
+  /** What still waits of the upstream's messages, which has closed. */
+  finish(): Promise<Screened>;
+}
+
 /** Limits of a relay. Times in milliseconds. */
 interface RelayLimits {
   /** Largest message, in bytes. */
@@ -39,6 +57,8 @@ interface RelayOptions {
   streams: Set<RunningStream>;
   /** Observes what the upstream sends. */
   note(message: SocketMessage): void;
+  /** Absent: messages are sent on unchecked. */
+  screen?: SessionScreen | undefined;
   /** Called once, with the first close. */
   ended(end: RelayEnd): void;
   /** Called twice a minute: undefined while the caller may continue. */
@@ -86,6 +106,11 @@ class Direction {
     return waiting <= maxWaitingBytes;
   }
 
+  /** Reading is paused. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
   /** Resumes reading when enough was sent. */
   drained(): void {
     if (!this.#isHeld || this.to.bufferedBytes > lowWaterBytes) return;
@@ -104,12 +129,23 @@ class Direction {
   }
 }
 
+/** Messages of one side that wait for the check of an earlier one. */
+interface Backlog {
+  readonly waiting: SocketMessage[];
+  bytes: number;
+  /** The check that goes on. */
+  checking: Promise<void> | undefined;
+}
+
+const emptyBacklog = (): Backlog => ({ waiting: [], bytes: 0, checking: undefined });
+
 /** Connects two WebSockets: messages of one are sent to the other unchanged, until one of them closes. */
 class SocketRelay implements RunningStream {
   readonly #options: RelayOptions;
   readonly #directions: { client: Direction; upstream: Direction };
   readonly #startedAt: number;
   readonly #open = new Set<"client" | "upstream">(["client", "upstream"]);
+  readonly #backlogs = { client: emptyBacklog(), upstream: emptyBacklog() };
   #heardAt: number;
   #probedAt: number;
   #isEnded = false;
@@ -165,11 +201,26 @@ class SocketRelay implements RunningStream {
       drain: () => this.#directions[other].drained(),
       close: (close) => {
         this.#open.delete(side);
-        this.#finish({ by: side, close });
-        this.#options[other].close(toSendableClose(close));
-        this.#forgetIfOver();
+        if (side === "upstream" && this.#options.screen && !this.#isEnded) void this.#finishScreened(close);
+        else this.#close(side, close);
       },
     });
+  }
+
+  /** One side has closed. */
+  #close(side: "client" | "upstream", close: SocketClose): void {
+    this.#finish({ by: side, close });
+    this.#options[side === "client" ? "upstream" : "client"].close(toSendableClose(close));
+    this.#forgetIfOver();
+  }
+
+  /** The upstream has closed: what was checked of its messages is still sent. */
+  async #finishScreened(close: SocketClose): Promise<void> {
+    const backlog = this.#backlogs.upstream;
+    while (backlog.checking) await backlog.checking;
+    const rest = await this.#options.screen?.finish().catch(() => undefined);
+    if (rest) this.#deliver("upstream", rest);
+    this.#close("upstream", close);
   }
 
   #forward(side: "client" | "upstream", message: SocketMessage): void {
@@ -180,15 +231,66 @@ class SocketRelay implements RunningStream {
     if (message.length > limits.maxMessageBytes) this.#shut({ code: 1009, reason: "a message is too large" });
     else {
       if (side === "upstream") note(message);
-      if (!this.#directions[side].send(message, now)) this.#shut(tooSlow);
+      if (this.#options.screen) this.#screen(side, message);
+      else if (!this.#directions[side].send(message, now)) this.#shut(tooSlow);
     }
+  }
+
+  /** Checks a message, after those that came before it. */
+  #screen(side: "client" | "upstream", message: SocketMessage): void {
+    const backlog = this.#backlogs[side];
+    if (backlog.checking) {
+      backlog.waiting.push(message);
+      backlog.bytes += message.length;
+      if (backlog.bytes > maxWaitingBytes) this.#shut(tooSlow);
+      return;
+    }
+    const screened = this.#options.screen?.[side](message);
+    if (!(screened instanceof Promise)) {
+      if (screened) this.#deliver(side, screened);
+      return;
+    }
+    this.#options[side].pause();
+    backlog.checking = screened.then(
+      (checked) => {
+        this.#deliver(side, checked);
+        this.#continue(side);
+      },
+      () => this.#shut({ code: 1011, reason: "a message could not be checked" }),
+    );
+  }
+
+  /** Goes on with the messages that came meanwhile. */
+  #continue(side: "client" | "upstream"): void {
+    const backlog = this.#backlogs[side];
+    backlog.checking = undefined;
+    for (;;) {
+      const next = backlog.waiting.shift();
+      if (next === undefined) break;
+      backlog.bytes -= next.length;
+      if (this.#isEnded) continue;
+      this.#screen(side, next);
+      if (backlog.checking) return;
+    }
+    if (!this.#directions[side].isHeld) this.#options[side].resume();
+  }
+
+  #deliver(side: "client" | "upstream", { pass, back, stop }: Screened): void {
+    if (this.#isEnded) return;
+    const now = this.#options.clock.monotonic();
+    if (back !== undefined) this.#options[side].send(back);
+    for (const message of pass) if (!this.#directions[side].send(message, now)) this.#shut(tooSlow);
+    if (stop && !this.#isEnded) this.#stop(stop);
+  }
+
+  #stop({ event, close }: RelayStop): void {
+    if (event !== undefined) this.#options.client.send(event);
+    this.#shut(close);
   }
 
   async #checkCaller(): Promise<void> {
     const stop = await this.#options.check();
-    if (!stop || this.#isEnded) return;
-    if (stop.event !== undefined) this.#options.client.send(stop.event);
-    this.#shut(stop.close);
+    if (stop && !this.#isEnded) this.#stop(stop);
   }
 
   #shut(close: SocketClose): void {

@@ -24,6 +24,8 @@ interface EventTexts {
 /** Members that hold no text of a model: keywords of the APIs, ids, addresses, signatures and media. */
 const passedOver = new Set([
   "id",
+  "event_id",
+  "previous_item_id",
   "type",
   "role",
   "name",
@@ -160,6 +162,37 @@ function readResponseEvent(event: Holder, found: Collector): void {
   for (const key of Object.keys(event)) if (!passedOver.has(key)) found.addWhole(event, key, type.endsWith(".done"));
 }
 
+/** Events of a session that show what the client sent, or nothing of a model. */
+const ownEvents = /^(?:session|transcription_session|input_audio_buffer|output_audio_buffer|rate_limits|error)\b/;
+
+/**
+ * Events of a session (https://platform.openai.com/docs/api-reference/realtime-server-events). What the client said
+ * comes back only as the transcript of its audio.
+ */
+function readSessionEvent(event: Holder, found: Collector): void {
+  const type = String(event.type);
+  const { item, response, item_id: itemId } = event;
+  if (ownEvents.test(type) || (isObject(item) && (item.role === "user" || item.role === "system"))) return;
+  if (isObject(response)) {
+    found.addWhole(response, "output", true);
+    if (type === "response.done") found.ends.push("");
+    return;
+  }
+  const name = `${String(itemId ?? event.output_index)}/${String(event.content_index ?? "")}/`;
+  const [, kind, state] = /^(.*)\.(delta|done|completed|segment)$/.exec(type) ?? [];
+  if (state === "delta") {
+    // audio says what its transcript says
+    if (typeof event.delta !== "string" || /audio$/.test(kind ?? "")) return;
+    found.add(event, "delta", { name: `${name}${kind}`, isJson: kind?.includes("arguments") === true });
+    return;
+  }
+  if (state === "done" || state === "completed") found.ends.push(`${name}${kind}`);
+  for (const key of Object.keys(event)) {
+    const isAudio = key === "audio" && typeof event[key] === "string";
+    if (!isAudio && !passedOver.has(key)) found.addWhole(event, key, state === "done" || state === "completed");
+  }
+}
+
 /** Events of transcripts, whose last event repeats the text. */
 function readTranscriptEvent(event: Holder, found: Collector): void {
   const { type } = event;
@@ -216,6 +249,7 @@ export function readEventTexts(requestType: RequestType, event: Body): EventText
   else if (requestType === "createModelResponse") readResponseEvent(open, found);
   else if (requestType === "generateContent") readContent(open, found);
   else if (requestType === "createTranscription") readTranscriptEvent(open, found);
+  else if (requestType === "realtime") readSessionEvent(open, found);
   else readChunk(open, found);
   return found;
 }

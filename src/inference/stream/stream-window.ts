@@ -54,7 +54,7 @@ function splitEvents(block: string): string[] {
   return block.split(/(?<=\r\n\r\n|\n\n|\r\r)/);
 }
 
-/** An event with other data. */
+/** A server-sent event with other data. */
 function withData(written: string, data: string): string {
   const lines = written.replace(lineEnds, "").split(/\r\n|\n|\r/);
   const kept = lines.filter((line) => line !== "" && !line.startsWith("data"));
@@ -99,10 +99,14 @@ function rewriteJson(text: string, { start, json = jsonStart }: Segment, spans: 
 
 const isOpen = ({ text, end }: Segment): boolean => !text.isEnded && end > text.settled;
 
-/** Holds the events of a streamed response back until the checks of its guardrails have seen enough of their text. */
-export class StreamWindow {
+/** Writes an event with other data. */
+type WriteEvent = (written: string, data: string) => string;
+
+/** Holds the events of a response back until the checks of its guardrails have seen enough of their text. */
+export class EventWindow {
   readonly #checks: WindowChecks;
   readonly #requestType: RequestType;
+  readonly #writeEvent: WriteEvent;
   /** Where pieces of JSON text stand, by text. */
   readonly #places = new Map<StreamText, JsonPlace>();
   #waiting: WaitingEvent[] = [];
@@ -110,28 +114,27 @@ export class StreamWindow {
   /** What is to be looked at, and whether it ended. */
   readonly #due = new Map<StreamText, { isEnd: boolean; isRepeat: boolean }>();
 
-  constructor(checks: WindowChecks, requestType: RequestType) {
+  constructor(checks: WindowChecks, requestType: RequestType, writeEvent: WriteEvent = (_, data) => data) {
     this.#checks = checks;
     this.#requestType = requestType;
+    this.#writeEvent = writeEvent;
   }
 
-  /** Takes whole events and returns those that may be sent; undefined for none. */
-  push(block: Uint8Array): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    for (const written of splitEvents(decoder.decode(block))) this.#add(written);
+  /** The events that may be sent now that others were added. */
+  release(): readonly string[] | Promise<readonly string[]> {
     const looked = this.#lookAtDue();
     return looked ? looked.then(() => this.#release(false)) : this.#release(false);
   }
 
-  /** The events that still wait, at the end of the response, and those that end it. */
-  async finish(ending?: Uint8Array): Promise<Uint8Array | undefined> {
-    if (ending) for (const written of splitEvents(decoder.decode(ending))) this.#add(written);
+  /** The events that still wait, at the end of the response. */
+  async finish(): Promise<readonly string[]> {
     this.#endTexts("");
     await this.#lookAtDue();
     return this.#release(true);
   }
 
-  #add(written: string): void {
-    const data = dataOf(written);
+  /** Adds an event: as it is written, and its data. */
+  add(written: string, data: string): void {
     this.#waitingLength += written.length;
     const event = data === "[DONE]" ? undefined : parseJson(data);
     if (data === "[DONE]") this.#endTexts("");
@@ -184,10 +187,10 @@ export class StreamWindow {
   }
 
   /** The events at the front whose text is settled. */
-  #release(isAll: boolean): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    if (this.#checks.isDenied) return undefined;
+  #release(isAll: boolean): string[] | Promise<string[]> {
+    if (this.#checks.isDenied) return [];
     let count = 0;
-    let released = "";
+    const released: string[] = [];
     for (const event of this.#waiting) {
       const open = isAll ? undefined : event.segments.find(isOpen);
       if (open && (this.#waitingLength > maxWaiting || this.#checks.isQuiet(open.text))) {
@@ -197,10 +200,10 @@ export class StreamWindow {
       if (open) break;
       count++;
       this.#waitingLength -= event.written.length;
-      released += this.#write(event);
+      released.push(this.#write(event));
     }
     this.#drop(count);
-    return released === "" ? undefined : encoder.encode(released);
+    return released;
   }
 
   #drop(count: number): void {
@@ -208,11 +211,10 @@ export class StreamWindow {
   }
 
   /** Goes on without waiting for the rest of a text: it is looked at as if it had ended. */
-  async #releaseLate(text: StreamText, before: string): Promise<Uint8Array | undefined> {
+  async #releaseLate(text: StreamText, before: readonly string[]): Promise<string[]> {
     await this.#checks.look(text, true);
     text.isEnded = true;
-    const rest = await this.#release(false);
-    return encoder.encode(before + (rest ? decoder.decode(rest) : ""));
+    return [...before, ...(await this.#release(false))];
   }
 
   /** An event as it is sent: as it came, unless something in it is replaced. */
@@ -221,7 +223,7 @@ export class StreamWindow {
     for (const { text, start, end } of segments) {
       if (text.spans.length > 0) isChanged ||= text.spans.some((span) => span.start < end && span.end > start);
     }
-    const sent = isChanged ? withData(written, this.#rewrite(data, segments)) : written;
+    const sent = isChanged ? this.#writeEvent(written, this.#rewrite(data, segments)) : written;
     for (const { text, end } of segments) text.trim(end);
     return sent;
   }
@@ -240,5 +242,34 @@ export class StreamWindow {
     }
     dropTokens(event, places);
     return write(event);
+  }
+}
+
+const encode = (events: readonly string[]): Uint8Array | undefined =>
+  events.length === 0 ? undefined : encoder.encode(events.join(""));
+
+/** An `EventWindow` for server-sent events. */
+export class StreamWindow {
+  readonly #events: EventWindow;
+
+  constructor(checks: WindowChecks, requestType: RequestType) {
+    this.#events = new EventWindow(checks, requestType, withData);
+  }
+
+  /** Takes whole events and returns those that may be sent; undefined for none. */
+  push(block: Uint8Array): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+    this.#add(block);
+    const released = this.#events.release();
+    return released instanceof Promise ? released.then(encode) : encode(released);
+  }
+
+  /** The events that still wait, at the end of the response, and those that end it. */
+  async finish(ending?: Uint8Array): Promise<Uint8Array | undefined> {
+    if (ending) this.#add(ending);
+    return encode(await this.#events.finish());
+  }
+
+  #add(block: Uint8Array): void {
+    for (const written of splitEvents(decoder.decode(block))) this.#events.add(written, dataOf(written));
   }
 }
