@@ -363,6 +363,7 @@ export function readSettings(environment: Environment): Settings {
       realtimeOrigins: origins(environment),
       cloudEnvironment: cloudEnvironment(environment),
       ...(identity.length > 0 && { identityOrganisations: identity }),
+      strictLimits: flag(environment, "LIMITS_STRICT"),
       savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
       targetLimits: targetLimits(environment),
       limits: limits(environment),

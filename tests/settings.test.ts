@@ -108,6 +108,12 @@ test("readSettings() reads the address of Redis, and how long requests wait for 
   assert.equal(readSettings({ REDIS_TIMEOUT_MS: "250" }).gateway.redis, undefined);
 });
 
+test("readSettings() reads LIMITS_STRICT", () => {
+  assert.equal(readSettings({ LIMITS_STRICT: "true" }).gateway.strictLimits, true);
+  assert.equal(readSettings({}).gateway.strictLimits, false);
+  assert.throws(() => readSettings({ LIMITS_STRICT: "yes" }), /LIMITS_STRICT/);
+});
+
 for (const url of ["fake-password@redis:6379", "http://:fake-password@redis:6379", "redis:///fake-password", "redis"]) {
   test(`readSettings() refuses the address of Redis ${url} without showing it`, () => {
     assert.throws(

@@ -45,6 +45,7 @@ async function createShared(
     warn: warnOf(options),
     onUsed,
     timeoutMs: redis.timeoutMs,
+    isStrict: options.strictLimits,
     longestCallMs: longestCallMs(limits),
   });
 }
@@ -92,7 +93,8 @@ async function createStore(
   if (isShared(options, database)) {
     const leases = createLimitLeaseStore(database);
     const createId = () => crypto.randomUUID();
-    return createLeaseStore({ database: leases, clock, createId, warn: warnOf(options), onUsed });
+    const isStrict = options.strictLimits;
+    return createLeaseStore({ database: leases, clock, createId, warn: warnOf(options), onUsed, isStrict });
   }
   const ledger = new Ledger({ now: steadyTime, onUsed });
   ledger.restore(await limitCounters.readLive(steadyTime()));

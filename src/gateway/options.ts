@@ -57,6 +57,11 @@ export interface GatewayOptions {
    * longest time a request waits for it, by default 100.
    */
   redis?: { url: string; timeoutMs?: number };
+  /**
+   * While Redis, or the database that processes share, is away: requests with limits are refused with 503 instead of counted
+   * by the share of the process.
+   */
+  strictLimits?: boolean;
   /** Makes the connection to Redis. Default: that of the runtime, if it has sockets. */
   connectRedis?: ConnectRedis;
   /** Synchronous digests, if the host has them. */

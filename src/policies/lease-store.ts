@@ -41,6 +41,8 @@ interface LeaseStoreOptions {
   createId(): string;
   warn(message: string, error: unknown): void;
   onUsed?: LimitUseObserver | undefined;
+  /** While the database is away, refuses what it has not leased as unavailable, and divides no new windows. */
+  isStrict?: boolean | undefined;
 }
 
 /** Limits that several processes share through their database. */
@@ -112,7 +114,7 @@ class LeaseLimitStore implements LeaseStore {
       number: ++this.#lastNumber,
       time: this.#options.clock.monotonic(),
     });
-    if (!this.#outage.divides(span)) return lease;
+    if (this.#options.isStrict || !this.#outage.divides(span)) return lease;
     lease.isLocal = true;
     lease.granted = this.#shareOf(limit);
     // in an outage, `#recover` finds those that still count
@@ -190,6 +192,7 @@ class LeaseLimitStore implements LeaseStore {
       // what others hold and do not use comes back before the window ends
       resetsAt: lease.hasRoomElsewhere(claim) ? Math.min(end, this.#node.time() + beatEveryMs) : end,
       states: leases.map((one) => (one === lease ? one.fullState : one.state)),
+      isAway: this.#options.isStrict === true && this.#outage.isOn && lease.hasRoomElsewhere(claim),
     };
   }
 

@@ -62,6 +62,8 @@ export interface Refusal {
   readonly resetsAt: number;
   /** State of the bucket of each claim, where `read` would have to ask for it. */
   readonly states?: readonly BucketState[];
+  /** There may be room: shared counters are away, and nothing passes without them. */
+  readonly isAway?: boolean;
 }
 
 /** What a request has reserved. It is settled once. */
@@ -100,8 +102,8 @@ export interface LimitStore {
   /**
    * Books all claims or none, in one step: nothing comes between a check and its booking.
    *
-   * @returns The reservation, or the first claim without room. It never rejects: a store that is away falls back to what
-   * this process knows.
+   * @returns The reservation, or the first claim without room. It never rejects: while shared counters are away, it falls
+   * back to what this process knows, or refuses if it is strict.
    */
   reserve(claims: readonly Claim[]): Eventually<Reservation | Refusal>;
   /** What a bucket holds in the window of now. */

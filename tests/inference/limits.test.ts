@@ -148,6 +148,33 @@ test("a target over its limit is skipped like a failed one, without a retry", ()
     );
   }));
 
+/** A Redis that is away. */
+const awayRedis = {
+  redis: { url: "redis://127.0.0.1:1" },
+  connectRedis: async () => ({
+    run: () => Promise.reject(new Error("fake outage")),
+    reconnect() {},
+    close() {},
+  }),
+};
+
+for (const strictLimits of [true, false]) {
+  test(`without its counters a gateway ${strictLimits ? "that is strict refuses" : "still admits"} requests with limits`, () =>
+    withGateway(
+      async (parts) => {
+        const limited = await makeKey(parts, rpm(10));
+        const config = { retry: { attempts: 2 }, provider: "openai", api_key: "sk-obviously-fake" };
+        const response = await chat(parts, limited, { headers: { "x-gateway-config": JSON.stringify(config) } });
+        if (!strictLimits) return assert.equal(response.status, 200);
+        assert.deepEqual([response.status, response.code], [503, "limits_unavailable"]);
+        assert.match(response.headers.get("retry-after") ?? "", /^[1-9]$/);
+        assert.deepEqual(parts.sent, []);
+        assert.equal((await chat(parts, await makeKey(parts, {}))).status, 200, "a request without limits");
+      },
+      { ...awayRedis, strictLimits, warn: () => {} },
+    ));
+}
+
 for (const [route, path, body] of [
   ["completions", "/v1/completions", { prompt: "Hi" }],
   ["embeddings", "/v1/embeddings", { input: "Hi" }],

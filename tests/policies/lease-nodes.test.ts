@@ -189,6 +189,26 @@ test("without its database a node admits what it has leased, and warns once a mi
   await Promise.all([node.close(), other.close()]);
 });
 
+test("without its database a strict node admits what it has leased, and nothing else", async () => {
+  const { wrap, turn } = createSwitch();
+  const node = await openNode(newFile(), { wrap, isStrict: true });
+  const [known, minutes] = [limitOf(80), limitOf(80, { window: "minute" })];
+  assert.equal(await countAdmitted(node, known, 1), 1);
+  assert.equal(await countAdmitted(node, minutes, 1), 1);
+  turn(true);
+  assert.equal(await countAdmitted(node, known, 100), 19);
+  const refused = await node.store.reserve([claimOf(known)]);
+  assert.ok("claim" in refused && refused.isAway);
+  await pass(node, 60_000);
+  assert.equal(await countAdmitted(node, minutes, 100), 0, "a window that began meanwhile is not divided");
+  turn(false);
+  await pass(node, 10_000);
+  assert.equal(await countAdmitted(node, known, 100), 60);
+  const full = await node.store.reserve([claimOf(known)]);
+  assert.ok("claim" in full && !full.isAway);
+  await node.close();
+});
+
 test("a node whose heartbeat fails for 20 seconds uses nothing that it leased", async () => {
   const { wrap, turn } = createSwitch();
   const node = await openNode(newFile(), { wrap });

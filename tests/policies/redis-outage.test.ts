@@ -182,6 +182,19 @@ test(
   },
 );
 
+test("RedisLimitStore that is strict admits nothing without Redis, and goes on with it", options, async () => {
+  const node = await start({ isStrict: true });
+  const limit = createLimit({ most: 10 });
+  await make(node, limit, 3);
+  await redis.kill();
+  for (let request = 0; request < 2; request++) {
+    const refused = await node.store.reserve([claimOf(limit)]);
+    assert.ok("claim" in refused && refused.isAway && Number.isFinite(refused.resetsAt));
+  }
+  await redis.restart();
+  await eventually("a request with Redis", async () => (await book(node.store, claimOf(limit))) !== undefined);
+});
+
 test("RedisLimitStore carries out resets that came while Redis was away", options, async () => {
   const node = await start({ agreeEveryMs: 30 });
   const limit = createLimit({ most: 10 });

@@ -53,12 +53,13 @@ interface NodeOptions {
   /** Instead of the clock of the node, which stands still. */
   storeClock?: Clock;
   onUsed?: LimitUseObserver | undefined;
+  isStrict?: boolean;
 }
 
 /** Opens the database at an address and adds a node to it. */
 export async function openNode(
   url: string,
-  { wrap = (leases) => leases, storeClock, onUsed }: NodeOptions = {},
+  { wrap = (leases) => leases, storeClock, onUsed, isStrict }: NodeOptions = {},
 ): Promise<LeaseNode> {
   const database = await openDatabase({ url });
   await migrate(database);
@@ -76,6 +77,7 @@ export async function openNode(
     createId: () => crypto.randomUUID(),
     warn: (message) => void warnings.push(message),
     onUsed: onUsed ?? ((use) => void uses.push(use)),
+    isStrict,
   });
   const logs = createLogStore(database);
   return {

@@ -5,7 +5,7 @@ import type { CallerContext, FinishedCall } from "../../context.ts";
 import { holderOfKey, holderOfWorkspace } from "../../control/limit-holders.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import type { WorkspaceRow } from "../../db/tables/tenants.ts";
-import { BudgetError, InvalidRequestError, RateLimitError } from "../../errors.ts";
+import { BudgetError, InvalidRequestError, LimitsUnavailableError, RateLimitError } from "../../errors.ts";
 import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
 import type { Subject } from "../../policies/conditions.ts";
 import type { Claim, Counted, Refusal, Reservation } from "../../policies/limit-store.ts";
@@ -174,8 +174,14 @@ function toClaim({ limit, bucket }: AppliedLimit, expected: Estimate): Claim {
   return { limit, bucket, least: expected.promptCost, beyond: expected.outputCost };
 }
 
-/** Refuses a request for which a limit has no room. */
-function refuse({ kind, holder, limit, code }: AppliedLimit, resetsAt: number, now: number): never {
+/** Refuses a request for which a limit has no room, or whose limits cannot be checked. */
+function refuse({ kind, holder, limit, code }: AppliedLimit, { resetsAt, isAway }: Refusal, now: number): never {
+  if (isAway) {
+    throw new LimitsUnavailableError("Cannot check the limits of this request: the counters do not respond", {
+      code: "limits_unavailable",
+      retryAfterSeconds: secondsUntil(resetsAt, now),
+    });
+  }
   const name = `${holder.charAt(0).toUpperCase()}${holder.slice(1)}`;
   const why = `its limit on ${limit.counts} has no room for this request`;
   if (kind === "usage") throw new BudgetError(`${name} Usage Limit Exceeded: ${why}`, { code });
@@ -198,6 +204,7 @@ function readsRecords({ method, log: { operation } }: CallerContext): boolean {
  * @returns A promise only where the caller's workspace is not in memory.
  * @throws {BudgetError} 412 if a budget is used up.
  * @throws {RateLimitError} 429 if a rate limit is used up.
+ * @throws {LimitsUnavailableError} 503 if shared counters are away, and nothing may pass without them.
  */
 export function admitCall(call: LimitedCall, context: CallerContext): void | Promise<void> {
   const view = viewOf(context);
@@ -253,7 +260,7 @@ function book(call: LimitedCall, applied: readonly AppliedLimit[], context: Call
     if ("claim" in outcome) {
       const refused = applied[claims.indexOf(outcome.claim)];
       const noted = noteRates({ applied, states: outcome.states }, context);
-      const end = () => refused && refuse(refused, outcome.resetsAt, services.steadyTime());
+      const end = () => refused && refuse(refused, outcome, services.steadyTime());
       return noted ? noted.then(end) : end();
     }
     // the request ended while it waited

@@ -4,6 +4,7 @@ import {
   ClientClosedError,
   type GatewayError,
   InternalError,
+  LimitsUnavailableError,
   RateLimitError,
   TimeoutError,
   toGatewayError,
@@ -225,9 +226,11 @@ class Execution<Value> {
   }
 }
 
+const ownRefusals = [BudgetError, RateLimitError, LimitsUnavailableError];
+
 /** Whether a limit of the gateway refused a call. A retry would meet it again, other targets may have room. */
 function isOwnRefusal(error: GatewayError | undefined): boolean {
-  return error instanceof BudgetError || error instanceof RateLimitError;
+  return ownRefusals.some((kind) => error instanceof kind);
 }
 
 function clientLeft(): ClientClosedError {

@@ -40,6 +40,8 @@ export interface RedisLimitStoreOptions {
   readonly random: () => number;
   readonly warn: (message: string, error?: unknown) => void;
   readonly onUsed?: LimitUseObserver | undefined;
+  /** While Redis is away, refuses instead of counting by the share of this process. */
+  readonly isStrict?: boolean | undefined;
   /** Longest time a request waits for Redis, in milliseconds. Default 100. */
   readonly timeoutMs?: number | undefined;
   /** Longest time a request may take, in milliseconds: what it reserved then expires. Default one hour. */
@@ -78,6 +80,8 @@ const maxLives = 10_000;
 const rememberNodesMs = 30_000;
 /** How often a process notes that it lives, in milliseconds: so long the others do not know of a new one. */
 const beatEveryMs = 2_000;
+/** When a request may come again that was refused because Redis is away, in milliseconds. */
+const askAgainMs = 1_000;
 /** When counters agree again after Redis was lost or emptied, in milliseconds: the last log rows are stored by then. */
 const agreeAgainMs = [400, 1_000];
 
@@ -142,7 +146,9 @@ export class RedisLimitStore implements LimitStore {
     this.#agreement = new Agreement({ counters, stored, clock, quietMs, onUsed });
     this.#outage = new Outage({
       recover: () => this.#recover(),
-      message: "Cannot count in Redis: this process counts by its share of each limit until Redis is back",
+      message: options.isStrict
+        ? "Cannot count in Redis: requests with limits are refused until Redis is back"
+        : "Cannot count in Redis: this process counts by its share of each limit until Redis is back",
       warn: options.warn,
       clock,
       random: options.random,
@@ -385,8 +391,12 @@ export class RedisLimitStore implements LimitStore {
     return { states, settle: close, release: () => void close(undefined) };
   }
 
-  /** Books by the share of this process. */
+  /** Books by the share of this process, or refuses if it may not. */
   async #reserveHere(claims: readonly Claim[], buckets: readonly SharedBucket[]): Promise<Reservation | Refusal> {
+    const [first] = claims;
+    if (this.#options.isStrict && first) {
+      return { claim: first, resetsAt: this.#counters.time.now() + askAgainMs, isAway: true };
+    }
     await this.#hear(claims, buckets);
     const booked = this.#share.reserve(claims);
     if ("claim" in booked) return booked;
