@@ -312,6 +312,15 @@ function keyPrefix(environment: Environment): string | undefined {
   throw new TypeError("Cannot use API_KEY_PREFIX: it must be 1 to 16 letters, digits or hyphens");
 }
 
+/** Options that are on or off. */
+function switches(environment: Environment) {
+  return {
+    serverTiming: flag(environment, "SERVER_TIMING"),
+    strictLimits: flag(environment, "LIMITS_STRICT"),
+    savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
+  };
+}
+
 /**
  * Settings from an environment record. Pure: reads no file.
  *
@@ -359,12 +368,10 @@ export function readSettings(environment: Environment): Settings {
       trustedHosts: list(environment, "TRUSTED_CUSTOM_HOSTS"),
       headerAliases: aliases(environment),
       sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),
-      serverTiming: flag(environment, "SERVER_TIMING"),
       realtimeOrigins: origins(environment),
       cloudEnvironment: cloudEnvironment(environment),
       ...(identity.length > 0 && { identityOrganisations: identity }),
-      strictLimits: flag(environment, "LIMITS_STRICT"),
-      savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
+      ...switches(environment),
       targetLimits: targetLimits(environment),
       limits: limits(environment),
       concurrency: concurrency(environment),

@@ -83,6 +83,7 @@ function rareCounts(usage: Counts, sent: unknown, made: unknown): LoggedUsage["u
   note("image_output_tokens", count(made, "image_tokens"));
   note("cache_write_1h", count(usage.cache_creation, "ephemeral_1h_input_tokens"));
   note("web_search", count(usage.server_tool_use, "web_search_requests"));
+  note("maps", count(usage.server_tool_use, "maps_requests"));
   return units;
 }
 

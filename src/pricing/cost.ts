@@ -61,6 +61,7 @@ interface Rates {
 /** Calls of a provider's tools: batches and service tiers do not change their prices. */
 const toolUnits: ReadonlySet<string> = new Set([
   "web_search",
+  "web_search_preview",
   "enterprise_web_search",
   "search",
   "maps",
@@ -286,6 +287,8 @@ const partsOfTokens: ReadonlySet<string> = new Set([
   "image_input_tokens",
   "image_output_tokens",
 ]);
+/** Units that cost as much as others, for models where they have no separate price. */
+const sameUnits: ReadonlyMap<string, string> = new Map([["web_search_preview", "web_search"]]);
 const things: ReadonlySet<string> = new Set(["pages", "search_units", "characters"]);
 
 function addUnits(bill: Bill, counts: Counts, rates: Rates): void {
@@ -293,7 +296,7 @@ function addUnits(bill: Bill, counts: Counts, rates: Rates): void {
   const hasTokens = (counts.input_tokens ?? 0) + (counts.output_tokens ?? 0) > 0;
   for (const [name, count] of Object.entries(counts.units)) {
     if (partsOfTokens.has(name)) continue;
-    const own = rates.units.get(name);
+    const own = rates.units.get(name) ?? rates.units.get(sameUnits.get(name) ?? "");
     if (name === "images") {
       if (!hasTokens && !imageRate(rates, counts)) bill.things(undefined, count);
     } else if (own) bill.things(own, count);

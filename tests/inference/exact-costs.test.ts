@@ -15,6 +15,7 @@ import {
   chatAnswer,
   requestRows,
 } from "../support/cost-rows.ts";
+import { toolRows } from "../support/cost-tools.ts";
 import {
   createTestGateway,
   listLogs,
@@ -136,7 +137,7 @@ async function run(row: CostRow, id: string): Promise<ShownLog> {
   return waitForLog(gateway, id);
 }
 
-for (const [index, row] of [...requestRows, ...endingRows].entries()) {
+for (const [index, row] of [...requestRows, ...endingRows, ...toolRows].entries()) {
   test(`the cost of ${row.name}`, async () => {
     const { bill, nanos, units, tokens, requests = 1, status = 200, rowStatus = status, estimated } = row;
     assert.equal(sumOf(bill), nanos ?? 0, "the bill of the table adds up");

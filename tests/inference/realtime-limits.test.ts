@@ -52,6 +52,8 @@ interface Session {
   heard: SocketMessage[];
   closes: SocketClose[];
   leave(): void;
+  /** The upstream sends an event, which the gateway has seen when this resolves. */
+  send(event: object): Promise<void>;
   /** The upstream reports tokens of a response, which the gateway has seen when this resolves. */
   use(tokens: number): Promise<void>;
 }
@@ -90,13 +92,16 @@ async function open({ gateway }: Parts, key: string, query = "model=gpt-realtime
     },
   );
   if (!listener) return response.status;
-  const use = async (tokens: number) => {
+  const send = async (event: object) => {
     const before = heard.length;
-    const usage = { total_tokens: tokens, input_tokens: tokens - 10, output_tokens: 10 };
-    sockets[known]?.send(JSON.stringify({ type: "response.done", response: { usage } }));
-    await eventually(() => heard.length > before, "the response");
+    sockets[known]?.send(JSON.stringify(event));
+    await eventually(() => heard.length > before, "the event");
   };
-  return { trace, heard, closes, use, leave: () => listener?.close({ code: 1000, reason: "" }) };
+  const use = (tokens: number) => {
+    const usage = { total_tokens: tokens, input_tokens: tokens - 10, output_tokens: 10 };
+    return send({ type: "response.done", response: { usage } });
+  };
+  return { trace, heard, closes, send, use, leave: () => listener?.close({ code: 1000, reason: "" }) };
 }
 
 async function openSession(...asked: Parameters<typeof open>): Promise<Session> {
@@ -192,6 +197,35 @@ test("money of a session counts each minute", () =>
     assert.ok(part?.cost && part.cost > 0);
     await hasUsed(parts, id, part.cost / 100);
     session.leave();
+  }));
+
+test("what was transcribed in a session counts at the prices of the model that did it, in separate rows", () =>
+  withGateway(async (parts) => {
+    const { id, key } = await createKey(parts.gateway, { usage_limits: { type: "cost", credit_limit: 100 } });
+    const session = await openSession(parts, key);
+    const audio = { input: { transcription: { model: "gpt-4o-transcribe" } } };
+    await session.send({ type: "session.updated", session: { type: "realtime", model: "gpt-realtime", audio } });
+    const transcribed = (usage: object) =>
+      session.send({ type: "conversation.item.input_audio_transcription.completed", transcript: "a secret", usage });
+    const counts = { type: "tokens", input_tokens: 100, output_tokens: 10, total_tokens: 110 };
+    await transcribed({ ...counts, input_token_details: { text_tokens: 0, audio_tokens: 100 } });
+    parts.clock.advance(minute);
+    // 6 dollars for a million tokens of audio, 10 for one of text
+    await becomes(
+      () => usedBy(parts.gateway, id),
+      (used) => Math.round(used * 1e9) === 700_000,
+    );
+    await session.send({
+      type: "session.updated",
+      session: { model: "gpt-realtime", input_audio_transcription: { model: "whisper-1" } },
+    });
+    await transcribed({ type: "duration", seconds: 30 });
+    session.leave();
+    const rows = await rowsOf(parts, session, 3);
+    const shown = rows.map(({ model, cost }) => `${model} ${cost}`).sort();
+    assert.deepEqual(shown, ["gpt-4o-transcribe 0.07", "gpt-realtime 0", "whisper-1 0.3"]);
+    assert.doesNotMatch(JSON.stringify(rows), /a secret/);
+    assert.equal(Math.round((await usedBy(parts.gateway, id)) * 1e9), 700_000 + 3_000_000);
   }));
 
 for (const [what, limits, code] of [

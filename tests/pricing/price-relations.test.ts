@@ -235,6 +235,8 @@ for (const [name, wanted, page] of [
     openai,
   ],
   ["openai o4-mini", { "flex.out": 2.2, "priority.in": 2, "priority.read": 0.5, "priority.out": 8 }, openai],
+  ["openai gpt-4.1-mini", { "unit.web_search": 0.01, "unit.web_search_preview": 0.025 }, openai],
+  ["openai gpt-4o-mini-search-preview", { "unit.web_search": 0.025 }, openai],
   ["openai gpt-4o", { "priority.in": 4.25, "priority.read": 2.125, "priority.out": 17 }, openai],
   ["openai gpt-4o-mini", { "priority.in": 0.25, "priority.read": 0.125, "priority.out": 1 }, openai],
   ["openai gpt-4.1", { "priority.in": 3.5, "priority.read": 0.875, "priority.out": 14 }, priority],

@@ -1,4 +1,5 @@
 import { isObject, objectsIn } from "../../lib/json.ts";
+import { Grounding } from "../../schemas/grounding.ts";
 import { type Finish, readCount, readUsage } from "../chat-reader.ts";
 
 type Members = Record<string, unknown>;
@@ -29,10 +30,16 @@ function countOfKind(details: unknown, modality: string): number {
   return counts.reduce((sum, one) => sum + readCount(one, "tokenCount"), 0);
 }
 
-/** Chat usage from a Gemini response, undefined if it has no usage. */
-export function fromUsageMetadata(answer: object): Members | undefined {
+/**
+ * Chat usage from a Gemini response, undefined if it has no usage.
+ *
+ * @param grounding Of all parts of a response. Default: of the one that is read.
+ */
+export function fromUsageMetadata(answer: object, grounding = new Grounding().add(answer)): Members | undefined {
   const given: unknown = Reflect.get(answer, "usageMetadata");
   if (!isObject(given)) return undefined;
+  const model: unknown = Reflect.get(answer, "modelVersion");
+  const searched = grounding.toUse(model);
   const reasoning = readCount(given, "thoughtsTokenCount");
   const prompt = readCount(given, "promptTokenCount") + readCount(given, "toolUsePromptTokenCount");
   const completion = readCount(given, "candidatesTokenCount") + reasoning;
@@ -50,6 +57,7 @@ export function fromUsageMetadata(answer: object): Members | undefined {
       audio_tokens: countOfKind(given.candidatesTokensDetails, "AUDIO"),
       image_tokens: countOfKind(given.candidatesTokensDetails, "IMAGE"),
     },
+    ...(searched && { server_tool_use: searched }),
   };
 }
 

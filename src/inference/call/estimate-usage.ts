@@ -1,3 +1,4 @@
+import type { RunningStream, Services } from "../../context.ts";
 import { isObject } from "../../lib/json.ts";
 import { estimateTokens, type TokenCounter } from "../../lib/token-count.ts";
 import { StreamAssembler } from "../../logs/assemble.ts";
@@ -107,6 +108,20 @@ interface CutStream {
   count: TokenCounter;
 }
 
+/** As `estimateUsage`. The gateway's drain waits for it as for a stream. */
+export async function estimateCut(
+  stream: Omit<CutStream, "count">,
+  { streams, countTokens: count }: Pick<Services, "streams" | "countTokens">,
+): Promise<{ usage: LoggedUsage; isEstimated: boolean }> {
+  const running: RunningStream = { tick() {}, end() {} };
+  streams.add(running);
+  try {
+    return await estimateUsage({ ...stream, count });
+  } finally {
+    streams.delete(running);
+  }
+}
+
 /** Reported counts that are less than this part of the estimate are those of the beginning. */
 const leastPart = 0.5;
 
@@ -114,7 +129,7 @@ const leastPart = 0.5;
  * Counts of a stream that broke off. What the provider reported counts before an estimate. Its count of the output can be
  * that of an early event: then the estimate counts.
  */
-export async function estimateUsage(stream: CutStream): Promise<{ usage: LoggedUsage; isEstimated: boolean }> {
+async function estimateUsage(stream: CutStream): Promise<{ usage: LoggedUsage; isEstimated: boolean }> {
   const { request, reported, count } = stream;
   const known = reported ?? undefined;
   const knownInput = known?.input_tokens ?? 0;

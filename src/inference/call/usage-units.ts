@@ -52,6 +52,21 @@ function isCharged(item: Record<string, unknown>, type: string): boolean {
   return type !== "web_search_call" || action === undefined || action === "search";
 }
 
+/** Whether a response used the preview of web search, which has another price: its tools say so. */
+function usesPreview(answer: unknown): boolean {
+  const tools = objectsIn(member(answer, "tools"));
+  return tools.some(({ type }) => typeof type === "string" && /^web_search_preview(?:_|$)/.test(type));
+}
+
+/** Models that search the web for each response (https://platform.openai.com/docs/guides/tools-web-search). */
+const searchingModel = /-search-(?:preview|api)(?:-|$)/;
+
+/** The search of a chat model that always makes one: no response counts it. */
+const readSearches: Reader = ({ request, answer }) => {
+  const model = stringOf(member(request, "model")) ?? stringOf(member(answer, "model")) ?? "";
+  return unit("web_search", searchingModel.test(model) ? 1 : undefined);
+};
+
 /**
  * Calls of the provider's own tools; of a code interpreter, its containers
  * (https://platform.openai.com/docs/pricing#built-in-tools).
@@ -61,7 +76,7 @@ function toolsOf(answer: unknown): FurtherCounts {
   const callsOf = (type: string) => items.filter((item) => isCharged(item, type));
   const containers = new Set(callsOf("code_interpreter_call").map((item) => item.container_id ?? item.id));
   const counts = {
-    web_search: callsOf("web_search_call").length,
+    [usesPreview(answer) ? "web_search_preview" : "web_search"]: callsOf("web_search_call").length,
     file_search: callsOf("file_search_call").length,
     code_interpreter: containers.size,
   };
@@ -77,6 +92,7 @@ const readers: Readonly<Record<CountedUnit, Reader>> = {
   seconds: readSeconds,
   images: readImages,
   tools: ({ answer }) => toolsOf(answer),
+  searches: readSearches,
   characters: ({ request }) => unit("characters", numberOf([...(stringOf(member(request, "input")) ?? "")].length)),
 };
 

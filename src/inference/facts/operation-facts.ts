@@ -20,7 +20,15 @@ export type StreamEvents =
 export type Media = "none" | "images" | "speech" | "transcript";
 
 /** What providers charge for besides tokens. */
-export type CountedUnit = "none" | "pages" | "search_units" | "seconds" | "images" | "characters" | "tools";
+export type CountedUnit =
+  | "none"
+  | "pages"
+  | "search_units"
+  | "seconds"
+  | "images"
+  | "characters"
+  | "tools"
+  | "searches";
 
 /** Facts of one operation. */
 interface OperationFacts {
@@ -54,7 +62,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     events: "chunks",
     replays: true,
     media: "none",
-    counted: "none",
+    counted: "searches",
     isFree: false,
     isCached: true,
   },

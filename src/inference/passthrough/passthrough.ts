@@ -1,23 +1,17 @@
-import { reserveBody } from "../../context/held-bodies.ts";
 import type { CallerContext } from "../../context.ts";
-import { toBodyError } from "../../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
-import { BodyError, countBytes, readBytes, receiveTimes, uploadTimes } from "../../lib/body.ts";
+import { BodyError, readBytes, uploadTimes } from "../../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../../lib/headers.ts";
-import { decodeUtf8, hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
-import { boundaryOf } from "../../lib/multipart.ts";
-import type { Ending, Reply } from "../../lib/reply.ts";
+import { hasRepeatedName } from "../../lib/json.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
 import type { Timers } from "../../lib/timers.ts";
-import { turns } from "../../lib/turns.ts";
 import { isSocketHandshake } from "../../lib/websocket.ts";
-import { maxLoggedBody, textOfBody } from "../../logs/body.ts";
+import { maxLoggedBody } from "../../logs/body.ts";
 import type { Destination } from "../../providers/core/call.ts";
-import type { NamedModels } from "../../providers/core/model-names.ts";
 import { type Attempt, type AttemptTimes, endCall, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
 import { callUpstream, type PreparedCall, type UpstreamResponse } from "../call/call-upstream.ts";
 import { routingHeaders } from "../call/provider-response.ts";
-import { countsOfBody, modelOfBody } from "../call/usage-units.ts";
 import { forwardedKind } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { RequestGuard, statusAfterHooks, type TargetGuard } from "../guard/request-guard.ts";
@@ -27,129 +21,21 @@ import { forwardBody, isText } from "../stream/byte-relay.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
 import { isFromRequest, listLeaves, readLeafDestination } from "../target/config-target.ts";
 import { requireForwardedModels } from "../target/model-list.ts";
-import { modelsAroundBody, modelsInBytes, modelsOfForwarded } from "./forwarded-models.ts";
+import { createCounting, isEstimated, noteSmallAnswer } from "./forwarded-counts.ts";
+import { modelsAroundBody, modelsOfForwarded } from "./forwarded-models.ts";
 import { requireNativeRoute } from "./native-routes.ts";
 import { type PassthroughDestination, readPassthroughDestination } from "./provider-path.ts";
-
-/** Bodies up to this size are held in memory; larger ones, and those of unknown size, are streamed. */
-const smallBodyBytes = 256 * 1024;
+import { noMembers, readUpload, smallBodyBytes, type Upload } from "./upload.ts";
 
 function textOf(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes.subarray(0, maxLoggedBody));
 }
 
-/** A body to be sent to the provider, and what could be read of it. */
-interface Upload {
-  body: Uint8Array | ReadableStream<Uint8Array> | undefined;
-  /** Its text; undefined where it was not read or is not UTF-8. */
-  text: string | undefined;
-  /** Top-level fields of a JSON object; empty for any other body. */
-  members: Readonly<Record<string, unknown>>;
-  /** The model it names. */
-  model: string | undefined;
-  /** All models it names, if it is long and was read for them. */
-  named?: NamedModels;
-}
-
-const noMembers = {};
-
-/** An absent body, or one of unknown content. */
-function unread(body: Upload["body"]): Upload {
-  return { body, text: undefined, members: noMembers, model: undefined };
-}
-
-/** A body in memory, with what could be read of it. */
-function readHeldBody(body: Uint8Array, text: string | undefined, { log }: CallerContext): Upload {
-  const value = text === undefined ? undefined : parseJson(text);
-  if (!isObject(value)) return { ...unread(body), text };
-  const model = stringOf(value.model);
-  if (model !== undefined) {
-    log.model = model;
-    log.requestedModel = model;
-  }
-  log.stream = value.stream === true;
-  return { body, text, members: value, model };
-}
-
-/** Text of UTF-8 bytes; undefined for others. */
-function decodeText(bytes: Uint8Array): string | undefined {
-  try {
-    return decodeUtf8(bytes);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Holds a long body in memory, so that the models it names can be read. */
-async function holdUpload(context: CallerContext, maxBytes: number): Promise<Upload> {
-  const { services, request } = context;
-  const reserve = reserveBody(context, services);
-  try {
-    const bytes = await readBytes(request, { bytes: maxBytes, ...uploadTimes, timers: services.timers, reserve });
-    if (bytes.length === 0) return unread(undefined);
-    return { ...unread(bytes), named: await turns.run(() => modelsInBytes(bytes, context)) };
-  } catch (error) {
-    throw toBodyError(error, maxBytes);
-  }
-}
-
-/** Most bytes of a body that is held to read the models it names, by its type. */
-function mostHeld({ headers, services: { limits } }: CallerContext): number {
-  return boundaryOf(headers.get("content-type")) === undefined ? limits.jsonBodyBytes : limits.formBodyBytes;
-}
-
-/** A body above the size that is always read, or of unknown size. */
-async function readLongUpload(context: CallerContext, length: number, isRead: boolean): Promise<Upload> {
-  const { body } = context.request;
-  if (!body) return unread(undefined);
-  if (isRead && !(length > mostHeld(context))) return holdUpload(context, mostHeld(context));
-  return unread(countBytes(body, { bytes: context.services.limits.streamedBodyBytes, ...uploadTimes }));
-}
-
-/**
- * The body as it came: small ones in memory, so that they can be logged, others as a counted stream.
- *
- * @param isRead Whether limits depend on the models that long ones name.
- */
-async function readUpload(context: CallerContext, isRead: boolean): Promise<Upload> {
-  const { request, log } = context;
-  if (context.method === "GET") return unread(undefined);
-  const maxBytes = context.services.limits.streamedBodyBytes;
-  const length = Number(context.headers.get("content-length") ?? Number.NaN);
-  if (length > maxBytes) throw toBodyError(new BodyError("too_large"), maxBytes);
-  if (!(length <= smallBodyBytes)) return readLongUpload(context, length, isRead);
-  if (length === 0) return unread(undefined);
-  try {
-    const bytes = await readBytes(request, { bytes: smallBodyBytes, ...receiveTimes, timers: context.services.timers });
-    if (!isText(context.headers.get("content-type"), context.headers.get("content-encoding"))) return unread(bytes);
-    log.requestBody = bytes;
-    return readHeldBody(bytes, decodeText(bytes), context);
-  } catch (error) {
-    throw toBodyError(error, maxBytes);
-  }
-}
-
-/** Records the counts of a small JSON response, and the model and service tier it names. */
-function noteAnswer({ log }: CallerContext, text: string): void {
-  const body = parseJson(text);
-  if (!isObject(body)) return;
-  log.usage = countsOfBody(body);
-  log.answeredModel = modelOfBody(body);
-}
-
-/** The ending of a forwarded response, which also records the counts of a small one: its length was not known before. */
-function withCounts({ note, ...ending }: Ending, context: CallerContext): Ending {
-  return {
-    ...ending,
-    note() {
-      void note?.();
-      const { responseBody } = context.log;
-      if (responseBody && responseBody.length <= smallBodyBytes) noteAnswer(context, textOfBody(responseBody));
-    },
-  };
-}
-
-async function answerUpstream(upstream: Response, attempt: Attempt, context: CallerContext): Promise<Reply> {
+async function answerUpstream(
+  { upstream, attempt }: PassthroughResponse,
+  upload: Upload,
+  context: CallerContext,
+): Promise<Reply> {
   const { log } = context;
   const provider = log.provider ?? "provider";
   const status = statusAfterHooks(upstream.status, context);
@@ -166,14 +52,16 @@ async function answerUpstream(upstream: Response, attempt: Attempt, context: Cal
     endCall(attempt, context);
     if (logsText) {
       context.log.responseBody = bytes;
-      noteAnswer(context, textOf(bytes));
+      noteSmallAnswer(textOf(bytes), context);
     }
     return { status, headers, body: bytes.length === 0 ? null : bytes };
   }
   if (upstream.body === null) return { status, headers, body: null };
   if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
-  const reply = forwardBody({ status, headers, body: upstream.body }, { attempt, provider, logsText }, context);
-  const finished = reply.finished?.then((ending) => withCounts(ending, context));
+  const counting = logsText ? createCounting(upstream, upload, context) : undefined;
+  const facts = { attempt, provider, logsText, observe: counting?.observe };
+  const reply = forwardBody({ status, headers, body: upstream.body }, facts, context);
+  const finished = reply.finished?.then((ending) => counting?.toEnding(ending) ?? ending);
   return finished ? { ...reply, finished } : reply;
 }
 
@@ -223,6 +111,8 @@ function preparePassthrough(
   // the provider may repeat the caller's own credential in its errors
   if (headers.authorization !== undefined) context.log.secrets.push(withoutScheme(headers.authorization));
   for (const [name, value] of Object.entries(context.nativeRoute?.headers ?? {})) headers[name] ??= value;
+  // the counts of a response are read while it is forwarded
+  if (context.method === "POST") headers["accept-encoding"] = "identity";
   Object.assign(headers, destination.managed?.headers);
   guard?.addHeaders(headers);
   const length = context.headers.get("content-length");
@@ -333,8 +223,9 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
   const config = given instanceof Promise ? await given : given;
   // a file that is stored calls no model
   const isRead = config.view.policies?.looksAtModels === true && context.log.operation !== "uploadFile";
-  const { upstream, attempt } = await forwardByConfig(config, await readUpload(context, isRead), context);
-  return replyWithin(attempt, answerUpstream(upstream, attempt, context));
+  const upload = await readUpload(context, isRead || isEstimated(context));
+  const response = await forwardByConfig(config, upload, context);
+  return replyWithin(response.attempt, answerUpstream(response, upload, context));
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { CallerContext, RunningStream } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import { UpstreamError } from "../../errors.ts";
 import { BodyError, readBytes } from "../../lib/body.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
@@ -10,7 +10,7 @@ import type { LoggedUsage } from "../../schemas/logs.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";
 import { noteDiscarded } from "../call/cost.ts";
-import { estimateUsage } from "../call/estimate-usage.ts";
+import { estimateCut } from "../call/estimate-usage.ts";
 import { noteOriginalEvents } from "../call/log-phases.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
@@ -94,7 +94,7 @@ function isCutShort({ status }: StreamEnd, observer: StreamObserver, { operation
   return status !== 200 && observer.state() !== "failed" && !operation.media.isHeavy;
 }
 
-/** As `noteEnd`, for a stream that broke off. The gateway's drain waits for it as for a stream. */
+/** As `noteEnd`, for a stream that broke off. */
 async function noteCut(
   { sent, sentBytes }: StreamEnd,
   observer: StreamObserver,
@@ -104,18 +104,11 @@ async function noteCut(
   const { log, services } = context;
   const { operation } = call;
   noteEnd(observer, call, context);
-  const running: RunningStream = { tick() {}, end() {} };
-  services.streams.add(running);
-  try {
-    const reported = toLoggedUsage(observer.usage());
-    const { request } = operation;
-    const stream = { request, reported, sent, sentBytes, count: services.countTokens };
-    const { usage, isEstimated } = await estimateUsage(stream);
-    log.usage = countsOf(usage, observer, operation);
-    log.isEstimated ||= isEstimated;
-  } finally {
-    services.streams.delete(running);
-  }
+  const reported = toLoggedUsage(observer.usage());
+  const { request } = operation;
+  const { usage, isEstimated } = await estimateCut({ request, reported, sent, sentBytes }, services);
+  log.usage = countsOf(usage, observer, operation);
+  log.isEstimated ||= isEstimated;
 }
 
 /** A streamed response that is forwarded unchanged; its log row is written when it ends. */

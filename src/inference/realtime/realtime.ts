@@ -303,10 +303,11 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
     finish({
       status: denial?.status ?? 101,
       error: denial ?? error,
-      note() {
+      async note() {
         guard?.note();
-        log.usage = notes.usage();
         log.model ??= notes.model();
+        await meter.settleTranscription();
+        log.usage = notes.usage();
         // the events hold what guardrails found
         log.responseBody = guard?.isTouched ? null : notes.events();
       },

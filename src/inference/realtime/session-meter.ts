@@ -1,8 +1,8 @@
 import type { CallerContext } from "../../context.ts";
-import { GatewayError } from "../../errors.ts";
+import { GatewayError, LimitsUnavailableError } from "../../errors.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
 import { costOfRequest } from "../call/cost.ts";
-import { admitSession, settleSession } from "../call/limits.ts";
+import { admitSession, countUse, settleSession } from "../call/limits.ts";
 import { logSessionPart } from "../call/log-sink.ts";
 import type { SessionNotes } from "./realtime-notes.ts";
 import { toErrorEvent } from "./session-errors.ts";
@@ -20,10 +20,14 @@ export interface SessionMeter {
    * @returns Why the session must end, if a limit is used up.
    */
   settle(caller: CallerContext): Promise<RelayStop | undefined>;
+  /** Counts what was transcribed and has no row yet, with a separate row: another model did it. Never rejects. */
+  settleTranscription(): Promise<void>;
 }
 
 function toStop(error: GatewayError): RelayStop {
-  return { event: toErrorEvent(error, null), close: { code: 1008, reason: `a limit is used up: ${error.code}` } };
+  const isAway = error instanceof LimitsUnavailableError;
+  const reason = isAway ? "limits cannot be checked" : `a limit is used up: ${error.code}`;
+  return { event: toErrorEvent(error, null), close: { code: 1008, reason } };
 }
 
 /** Creates the meter of a session that was opened now. */
@@ -46,19 +50,39 @@ export function createSessionMeter(
     logSessionPart({ ...context, log: { ...part, counted: [...counted] } });
   };
 
+  const settleTranscription = async () => {
+    const use = notes.transcription();
+    if (!use) return;
+    notes.forgetTranscription();
+    const { model, usage } = use;
+    const part = { ...log, model, answeredModel: null, usage, parts: null, spent: 0, counted: [] };
+    Object.assign(part, costOfRequest({ ...context, log: part }, 101));
+    const used = { requests: 0, tokens: usage.total_tokens, cost: part.cost ?? 0 };
+    // counters that cannot be reached lose it: a session does not wait for them
+    const counted = await countUse({ provider }, used, context).then(
+      (counts) => counts.counted,
+      () => [],
+    );
+    logSessionPart({ ...context, log: { ...part, counted: [...counted] } });
+  };
+
   return {
+    settleTranscription,
     async settle(caller) {
       const now = services.clock.monotonic();
       if (now - settledAt < settleEveryMs || log.settled) return undefined;
       settledAt = now;
       log.model ??= notes.model();
       settlePart();
+      await settleTranscription();
       log.stored = caller.log.stored;
       try {
         await admitSession({ provider, path: "" }, { ...caller, log });
         return undefined;
       } catch (error) {
-        return error instanceof GatewayError && error.status < 500 ? toStop(error) : undefined;
+        const isRefused =
+          error instanceof LimitsUnavailableError || (error instanceof GatewayError && error.status < 500);
+        return isRefused ? toStop(error) : undefined;
       }
     },
   };

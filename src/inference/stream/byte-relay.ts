@@ -28,10 +28,11 @@ function relayBytes(
     attempt: Attempt;
     services: Pick<Services, "clock" | "limits" | "streams">;
     logsText: boolean;
+    observe: ForwardFacts["observe"];
     onEnd(end: ForwardEnd): void;
   },
 ): ReadableStream<Uint8Array> {
-  const { attempt, services, logsText } = options;
+  const { attempt, services, logsText, observe } = options;
   const { clock, limits, streams } = services;
   const reader = body.getReader();
   const startedAt = clock.monotonic();
@@ -75,6 +76,7 @@ function relayBytes(
             return controller.close();
           }
           text?.add(value);
+          observe?.(value);
           controller.enqueue(value);
         } catch (error) {
           fail(error);
@@ -98,12 +100,14 @@ interface ForwardFacts {
   provider: string;
   /** Whether the first bytes are logged. */
   logsText: boolean;
+  /** Sees each piece. */
+  observe?: ((bytes: Uint8Array) => void) | undefined;
 }
 
 /** A response that is forwarded unchanged; its log row is written when it ends. */
 export function forwardBody(
   { status, headers, body }: { status: number; headers: Record<string, string>; body: ReadableStream<Uint8Array> },
-  { attempt, provider, logsText }: ForwardFacts,
+  { attempt, provider, logsText, observe }: ForwardFacts,
   context: CallerContext,
 ): Reply {
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
@@ -111,6 +115,7 @@ export function forwardBody(
     attempt,
     services: context.services,
     logsText,
+    observe,
     onEnd({ failure, left, text }) {
       endCall(attempt, context);
       const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);

@@ -2,6 +2,7 @@ import { fromUsageMetadata } from "../../dialects/gemini/candidates.ts";
 import { toErrorEvent } from "../../dialects/gemini/events.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { encodeEvent, readEvents } from "../../lib/sse.ts";
+import { Grounding } from "../../schemas/grounding.ts";
 import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
@@ -9,6 +10,7 @@ const decoder = new TextDecoder();
 
 /** A string in every event that ends a response or reports a failure. */
 const endForm = /"(?:finishReason|blockReason|error)"\s*:/;
+const groundingForm = /"groundingMetadata"\s*:/;
 const usageForm = /"usageMetadata"\s*:/;
 
 /** Whether an event ends a response. */
@@ -26,13 +28,15 @@ export function createContentObserver(): StreamObserver {
   let state: "open" | "complete" | "failed" = "open";
   // every event has counts: only the last ones are read
   let counted: string | undefined;
+  const grounding = new Grounding();
   return {
     observe(block) {
       if (state === "failed") return undefined;
       for (const { data } of readEvents(decoder.decode(block))) {
         if (usageForm.test(data)) counted = data;
-        const event = endForm.test(data) ? parseJson(data) : undefined;
+        const event = endForm.test(data) || groundingForm.test(data) ? parseJson(data) : undefined;
         if (!isObject(event)) continue;
+        grounding.add(event);
         if (event.error) state = "failed";
         else if (isLast(event)) state = "complete";
       }
@@ -44,7 +48,7 @@ export function createContentObserver(): StreamObserver {
     failure: (body, status) => encoder.encode(encodeEvent(toErrorEvent(toStreamError(body, status)))),
     usage() {
       const event = counted === undefined ? undefined : parseJson(counted);
-      return isObject(event) ? fromUsageMetadata(event) : undefined;
+      return isObject(event) ? fromUsageMetadata(event, grounding) : undefined;
     },
     model() {
       const event = counted === undefined ? undefined : parseJson(counted);

@@ -1736,7 +1736,7 @@ zai-org/glm-5.2 in=1.4 out=4.4 read=0.26
 ada-v2 in=0.1
 babbage-002 in=0.4 out=0.4
 chat-latest in=5 out=30 read=0.5 batch.in=2.5 batch.out=15 batch.read=0.25 unit.web_search=0.01 unit.file_search=0.0025
-chatgpt-4o-latest in=5 out=15 unit.web_search=0.01 unit.file_search=0.0025
+chatgpt-4o-latest in=5 out=15 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
 chatgpt-image-latest in=5 out=10 read=1.25 image-in=8 image-out=32
 codex-auto-review in=2.5 out=15
 codex-mini-latest in=1.5 out=6 read=0.375
@@ -1781,30 +1781,30 @@ gpt-4-turbo in=10 out=30
 gpt-4-turbo-2024-04-09 in=10 out=30 batch.in=5 batch.out=15
 gpt-4-turbo-preview in=10 out=30
 gpt-4-vision-preview in=10 out=30
-gpt-4.1 in=2 out=8 read=0.5 batch.in=1 batch.out=4 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-2025-04-14 in=2 out=8 read=0.5 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-mini in=0.4 out=1.6 read=0.1 batch.in=0.2 batch.out=0.8 priority.in=0.7 priority.out=2.8 priority.read=0.175 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-mini-2025-04-14 in=0.4 out=1.6 read=0.1 priority.in=0.7 priority.out=2.8 priority.read=0.175 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4.1-nano in=0.1 out=0.4 read=0.025 batch.in=0.05 batch.out=0.2 priority.in=0.2 priority.out=0.8 priority.read=0.05 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4.1 in=2 out=8 read=0.5 batch.in=1 batch.out=4 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4.1-2025-04-14 in=2 out=8 read=0.5 priority.in=3.5 priority.out=14 priority.read=0.875 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4.1-mini in=0.4 out=1.6 read=0.1 batch.in=0.2 batch.out=0.8 priority.in=0.7 priority.out=2.8 priority.read=0.175 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4.1-mini-2025-04-14 in=0.4 out=1.6 read=0.1 priority.in=0.7 priority.out=2.8 priority.read=0.175 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4.1-nano in=0.1 out=0.4 read=0.025 batch.in=0.05 batch.out=0.2 priority.in=0.2 priority.out=0.8 priority.read=0.05 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
 gpt-4.1-nano-2025-04-14 in=0.1 out=0.4 read=0.025 priority.in=0.2 priority.out=0.8 priority.read=0.05
 gpt-4.5-preview-2025-02-27 in=75 out=150 read=37.5 unit.file_search=0.0025
-gpt-4o in=2.5 out=10 read=1.25 batch.in=1.25 batch.out=5 priority.in=4.25 priority.out=17 priority.read=2.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-2024-05-13 in=5 out=15 batch.in=2.5 batch.out=7.5 priority.in=8.75 priority.out=26.25 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-2024-08-06 in=2.5 out=10 read=1.25 priority.in=4.25 priority.out=17 priority.read=2.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-2024-11-20 in=2.5 out=10 read=1.25 priority.in=4.25 priority.out=17 priority.read=2.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-audio-preview in=2.5 out=10 audio-in=40 audio-out=80 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-audio-preview-2024-10-01 in=2.5 out=10 audio-in=100 audio-out=200 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4o in=2.5 out=10 read=1.25 batch.in=1.25 batch.out=5 priority.in=4.25 priority.out=17 priority.read=2.125 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4o-2024-05-13 in=5 out=15 batch.in=2.5 batch.out=7.5 priority.in=8.75 priority.out=26.25 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4o-2024-08-06 in=2.5 out=10 read=1.25 priority.in=4.25 priority.out=17 priority.read=2.125 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4o-2024-11-20 in=2.5 out=10 read=1.25 priority.in=4.25 priority.out=17 priority.read=2.125 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4o-audio-preview in=2.5 out=10 audio-in=40 audio-out=80 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4o-audio-preview-2024-10-01 in=2.5 out=10 audio-in=100 audio-out=200 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
 gpt-4o-audio-preview-2024-12-17 in=2.5 out=10 audio-in=40 audio-out=80
 gpt-4o-audio-preview-2025-06-03 in=2.5 out=10 audio-in=40 audio-out=80
-gpt-4o-latest in=5 out=15 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-mini in=0.15 out=0.6 read=0.075 batch.in=0.075 batch.out=0.3 priority.in=0.25 priority.out=1 priority.read=0.125 unit.web_search=0.01 unit.file_search=0.0025
-gpt-4o-mini-2024-07-18 in=0.15 out=0.6 read=0.075 priority.in=0.25 priority.out=1 priority.read=0.125 unit.web_search=0.01 unit.file_search=0.0025
+gpt-4o-latest in=5 out=15 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4o-mini in=0.15 out=0.6 read=0.075 batch.in=0.075 batch.out=0.3 priority.in=0.25 priority.out=1 priority.read=0.125 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
+gpt-4o-mini-2024-07-18 in=0.15 out=0.6 read=0.075 priority.in=0.25 priority.out=1 priority.read=0.125 unit.web_search=0.01 unit.web_search_preview=0.025 unit.file_search=0.0025
 gpt-4o-mini-audio-preview in=0.15 out=0.6 audio-in=10 audio-out=20
 gpt-4o-mini-audio-preview-2024-12-17 in=0.15 out=0.6 audio-in=10 audio-out=20
 gpt-4o-mini-realtime-preview in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
 gpt-4o-mini-realtime-preview-2024-12-17 in=0.6 out=2.4 read=0.3 audio-in=10 audio-out=20 audio-read=0.3
-gpt-4o-mini-search-preview in=0.15 out=0.6
-gpt-4o-mini-search-preview-2025-03-11 in=0.15 out=0.6
+gpt-4o-mini-search-preview in=0.15 out=0.6 unit.web_search=0.025
+gpt-4o-mini-search-preview-2025-03-11 in=0.15 out=0.6 unit.web_search=0.025
 gpt-4o-mini-transcribe in=1.25 out=5 audio-in=3 unit.request_audio_token=0.003
 gpt-4o-mini-transcribe-2025-03-20 in=1.25 out=5 audio-in=3
 gpt-4o-mini-transcribe-2025-12-15 in=1.25 out=5 audio-in=3

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
+import { Grounding } from "../../schemas/grounding.ts";
 import { toSeconds } from "../core/records.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
@@ -102,7 +103,7 @@ export function fromGeminiAnswer(
     created,
     model,
     choices: blocked ? [blockedChoice()] : candidates.map((one, position) => toChoice(one, position, ids)),
-    usage: toUsage(answer.usageMetadata),
+    usage: toUsage(answer.usageMetadata, new Grounding().add(answer).toUse(model)),
     ...feedback,
   };
 }

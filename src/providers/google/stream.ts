@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { Grounding } from "../../schemas/grounding.ts";
 import { failureOfError } from "../core/failures.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { sharedMembers } from "./answer.ts";
@@ -88,6 +89,7 @@ export function createGeminiMapper(
   let answerId = "0";
   let usage: UsageMetadata | undefined;
   let isBlocked = false;
+  const grounding = new Grounding();
 
   const toChoice = (candidate: Candidate, position: number): object[] => {
     const index = candidate.index ?? position;
@@ -124,6 +126,7 @@ export function createGeminiMapper(
         shared = sharedMembers(slice, request);
         answerId = slice.responseId || "0";
       }
+      grounding.add(slice);
       const { usageMetadata: counts, candidates, promptFeedback } = slice;
       if (typeof counts?.promptTokenCount === "number") usage = counts;
       const choices = candidates?.length
@@ -135,6 +138,6 @@ export function createGeminiMapper(
       return choices.map((choice) => ({ id, object: "chat.completion.chunk", created, model, choices: [choice] }));
     },
     isComplete: () => isBlocked || streams.allFinished,
-    usage: () => (usage ? toUsage(usage) : undefined),
+    usage: () => (usage ? toUsage(usage, grounding.toUse(shared?.model)) : undefined),
   };
 }

@@ -43,8 +43,10 @@ export function countOf(details: UsageMetadata["promptTokensDetails"], modality:
 
 /**
  * Usage in the gateway's shape: completion tokens include reasoning, prompt tokens include results of built-in tools.
+ *
+ * @param searched Searches that are charged apart.
  */
-export function toUsage(metadata: UsageMetadata | null | undefined): Usage {
+export function toUsage(metadata: UsageMetadata | null | undefined, searched?: Record<string, number>): Usage {
   const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = metadata ?? {};
   const prompt = (promptTokenCount ?? 0) + (toolUsePromptTokenCount ?? 0);
   const completion = (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0);
@@ -66,5 +68,6 @@ export function toUsage(metadata: UsageMetadata | null | undefined): Usage {
       ...(spoken !== undefined && { audio_tokens: spoken }),
       ...(drawn !== undefined && { image_tokens: drawn }),
     },
+    ...(searched && { server_tool_use: searched }),
   };
 }
