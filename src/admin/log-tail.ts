@@ -1,7 +1,7 @@
 import { requireAccess } from "../auth/access.ts";
 import { type CallerContext, clientAddressOf, withCaller } from "../context.ts";
 import type { LogScope } from "../db/stores/log-scope.ts";
-import { listAccess, requireLogAccess, requireSeenFilters, scopeOf } from "../endpoint/log-access.ts";
+import { listAccess, requireLogAccess, requireSeenFields, scopeOf } from "../endpoint/log-access.ts";
 import { requireRole } from "../endpoint/role.ts";
 import { PermissionError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -17,7 +17,10 @@ type Chosen = RowFilter & LogScope;
 /** What a caller follows: what the query chooses, of what the caller may see now. */
 async function toTailFilter(filter: Chosen, context: CallerContext): Promise<TailFilter> {
   const { content, own, denied } = await requireLogAccess(context);
-  requireSeenFilters(filter.conditions, denied);
+  requireSeenFields(
+    filter.conditions.map(({ field }) => field),
+    denied,
+  );
   return {
     ...filter,
     content,

@@ -1,6 +1,6 @@
 import type { CallerContext } from "../context.ts";
 import type { LogScope } from "../db/stores/log-scope.ts";
-import { listAccess, requireLogAccess, requireSeenFilters, scopeOf } from "../endpoint/log-access.ts";
+import { listAccess, requireLogAccess, requireSeenFields, scopeOf } from "../endpoint/log-access.ts";
 import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { NotFoundError } from "../errors.ts";
 import type { Mac } from "../lib/hash.ts";
@@ -40,7 +40,10 @@ async function listLogs(context: CallerContext): Promise<Reply> {
   const scope = await readScope(call, "organisation");
   const before = await readCursor(searchParams, scope, stateMac);
   const { terms, tests, limit, conditions, ...range } = readLogFilter(searchParams, before);
-  requireSeenFilters(conditions, denied);
+  requireSeenFields(
+    conditions.map(({ field }) => field),
+    denied,
+  );
   const rated = terms.rating ? [feedbackTest(await readFeedback(feedback, scope), terms.rating)] : [];
   const query = { ...range, conditions: [...conditions, ...own], tests: [...tests, ...rated] };
   const found = await findRows(logIndex, scope, { ...query, limit: limit + 1 });

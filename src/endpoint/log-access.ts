@@ -4,6 +4,7 @@ import { deniedFieldsOf } from "../control/log-visibility.ts";
 import type { LogScope } from "../db/stores/log-scope.ts";
 import { PermissionError } from "../errors.ts";
 import type { Condition } from "../log-index/conditions.ts";
+import type { FieldName } from "../log-index/fields.ts";
 import { type DeniedFields, deniedFilter } from "../logs/denied-fields.ts";
 import { readLogSight } from "./role.ts";
 
@@ -32,10 +33,10 @@ function ownRows(userId: string | null): Condition[] {
   return userId === null ? [] : [{ field: "user", oneOf: new Set([userId]) }];
 }
 
-/** Rows that a caller may see in figures: with `*ViewAllData` off, those of its user. */
-export async function readOwnRows(context: CallerContext): Promise<readonly Condition[]> {
+/** What a caller may see in figures: with `*ViewAllData` off, rows of its user. */
+export async function readFigureAccess(context: CallerContext): Promise<Pick<LogAccess, "own" | "denied">> {
   const { others } = await readLogSight(context);
-  return ownRows(others ? null : context.principal.userId);
+  return { own: ownRows(others ? null : context.principal.userId), denied: await readDenied(context) };
 }
 
 /** The fields that the caller's organisation denies. */
@@ -60,13 +61,14 @@ export async function requireLogAccess(context: CallerContext): Promise<LogAcces
 }
 
 /**
- * Refuses filters that would reveal a denied field.
+ * Refuses filters and figures that would reveal a denied field.
  *
+ * @param fields Fields of the index.
  * @throws {PermissionError} AB03, naming the field.
  */
-export function requireSeenFilters(conditions: readonly Condition[], denied: DeniedFields): void {
+export function requireSeenFields(fields: readonly FieldName[], denied: DeniedFields): void {
   if (denied.size === 0) return;
-  const name = conditions.map(({ field }) => deniedFilter(field, denied)).find((found) => found !== undefined);
+  const name = fields.map((field) => deniedFilter(field, denied)).find((found) => found !== undefined);
   if (name === undefined) return;
   throw new PermissionError(`Forbidden! Your organisation does not show ${name} in logs`, {
     code: "AB03",

@@ -5,7 +5,7 @@ import type { FieldName, NumberFieldName, StringFieldName } from "./fields.ts";
 
 /** What a row must meet in one field. */
 export type Condition =
-  | { readonly field: StringFieldName; readonly oneOf: ReadonlySet<string> }
+  | { readonly field: StringFieldName; readonly oneOf: ReadonlySet<string>; readonly orNone?: boolean }
   | { readonly field: StringFieldName; readonly matches: (text: string) => boolean }
   | { readonly field: NumberFieldName; readonly oneOf: ReadonlySet<number> }
   /** Both bounds are inclusive. Rows without a value do not meet it. */
@@ -46,12 +46,14 @@ function findStrings(values: Dictionary, condition: Condition): readonly number[
   return places.filter((place) => place >= 0);
 }
 
-/** Undefined if no string of the column meets the condition. */
+/** Undefined if no row of the column meets the condition. */
 function toTable({ values }: StringColumn, condition: Condition): CodeTable | undefined {
   const places = findStrings(values, condition);
-  if (places.length === 0) return undefined;
+  const acceptsNone = "orNone" in condition && condition.orNone === true;
+  if (places.length === 0 && !acceptsNone) return undefined;
   const table = new Uint8Array(values.size + 1);
   for (const place of places) table[place + 1] = 1;
+  if (acceptsNone) table[0] = 1;
   return table;
 }
 

@@ -96,6 +96,10 @@ export const indexedFields = {
   outputTokens: numbers(({ usage }) => usage?.output_tokens),
   totalTokens: numbers(({ usage }) => usage?.total_tokens),
   cachedTokens: numbers(({ usage }) => usage?.cached_tokens),
+  /** How the cache served the request; none where nothing asked for it. */
+  cacheStatus: strings((row) => row.cache_status),
+  /** US cents that a response from the cache saved. */
+  savedCost: numbers(({ cache }) => cache?.saved_cost),
   /** 1 for a row that is a part of another: its usage and cost are not in the other row. */
   part: numbers((row) => (row.part_of === undefined ? null : 1)),
   /** US cents. */

@@ -51,7 +51,7 @@ function fieldOf(details: LogDetails, field: Condition["field"], seq: number): s
 }
 
 function meets(value: string | number | null, condition: Condition): boolean {
-  if (value === null) return false;
+  if (value === null) return "orNone" in condition && condition.orNone === true;
   if ("matches" in condition) return typeof value === "string" && condition.matches(value);
   if ("oneOf" in condition) return (condition.oneOf as ReadonlySet<unknown>).has(value);
   const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = condition;
@@ -82,6 +82,7 @@ export function hintsOf({ terms, conditions }: RowFilter): string[] {
   }
   for (const condition of conditions) {
     if (!("oneOf" in condition) || condition.oneOf.size !== 1) continue;
+    if ("orNone" in condition && condition.orNone) continue;
     const [only] = condition.oneOf;
     if (condition.field === "status") hints.push(`"status":${only}`);
     else if (typeof only === "string" && plainText.test(only)) hints.push(JSON.stringify(only));

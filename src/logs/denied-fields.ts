@@ -14,9 +14,9 @@ const membersOf: Readonly<Record<string, readonly string[]>> = {
   ai_model: ["ai_model", "model", "answered_model", "attempts", "calls"],
   req_units: ["req_units", "usage"],
   res_units: ["res_units", "usage"],
-  total_units: ["total_units", "usage"],
+  total_units: ["total_units", "usage", "cache"],
   request_url: ["request_url", "path", "url", "upstream_url", "calls"],
-  cost: ["cost", "discarded_cost", "former_cost"],
+  cost: ["cost", "discarded_cost", "former_cost", "cache"],
   cost_currency: ["cost_currency"],
   response_time: [
     "response_time",
@@ -47,6 +47,10 @@ const fieldOfIndex: Readonly<Record<string, string>> = {
   outputTokens: "res_units",
   totalTokens: "total_units",
   cost: "cost",
+  savedCost: "cost",
+  duration: "response_time",
+  firstByte: "response_time",
+  upstream: "response_time",
   status: "response_status_code",
   config: "config",
   prompt: "prompt_slug",
@@ -56,7 +60,7 @@ const fieldOfIndex: Readonly<Record<string, string>> = {
 /** Fields that nobody in an organisation may read from its log: `export_settings.deniedFields`. */
 export type DeniedFields = ReadonlySet<string>;
 
-/** The denied field that a filter on a field of the index would reveal; undefined for other filters. */
+/** The denied field that a filter or a figure of a field of the index would reveal; undefined for other fields. */
 export function deniedFilter(field: string, denied: DeniedFields): string | undefined {
   const name = field.startsWith("metadata.") ? "metadata" : fieldOfIndex[field];
   return name !== undefined && denied.has(name) ? name : undefined;

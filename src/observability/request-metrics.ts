@@ -208,7 +208,7 @@ export class RequestMetrics {
       provider: details.provider ?? noValue,
       source: isOfProvider(row) ? "provider" : "gateway",
       stream: details.stream ? "1" : "0",
-      cacheStatus: "DISABLED",
+      cacheStatus: details.cache_status ?? "DISABLED",
       payloadSizeRange: sizeRangeOf(measures?.[0] ?? null),
     };
     if (this.#namesTenants) this.#addChosen(labels, details);

@@ -62,7 +62,7 @@ export type CallLog = v.InferOutput<typeof CallLog>;
 export const collectBatch = "collectBatch";
 
 /** How the cache served a request. */
-const CacheStatus = v.picklist(["HIT", "SEMANTIC HIT", "MISS", "SEMANTIC MISS", "DISABLED", "REFRESH"]);
+export const CacheStatus = v.picklist(["HIT", "SEMANTIC HIT", "MISS", "SEMANTIC MISS", "DISABLED", "REFRESH"]);
 export type CacheStatus = v.InferOutput<typeof CacheStatus>;
 
 /** The part of the cache in a request. */

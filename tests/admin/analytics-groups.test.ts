@@ -23,7 +23,7 @@ function blockOf(first: number, length: number) {
 }
 
 test("a call with more than a million groups is refused, so that none fills the memory", async () => {
-  const query = readGroupQuery(new URLSearchParams("columns=requests&page_size=1"), grouping);
+  const query = readGroupQuery(new URLSearchParams("columns=requests&page_size=1"), grouping, new Set());
   const run = new GroupRun(
     { grouping, query, field: "endUser" as const, nameOf: (value) => value },
     undefined,

@@ -10,6 +10,7 @@ import {
   type Rating,
   type RowFilter,
   randomRows,
+  recomputeCacheSummary,
   recomputeGraph,
   recomputeGroup,
   storeRows,
@@ -116,7 +117,15 @@ const filters: Readonly<Record<string, RowFilter>> = {
     query: { weighted_feedback_min: "-2", weighted_feedback_max: "3" },
     test: ({ trace_id }) => within(meanRating(trace_id), -2, 3),
   },
-  nothing: { query: { cache_status: "HIT" }, test: () => false },
+  cache_status: {
+    query: { cache_status: "HIT,semantic_hit" },
+    test: (row) => ["HIT", "SEMANTIC HIT"].includes(row.cache_status ?? ""),
+  },
+  "no cache": {
+    query: { cache_status: "DISABLED,MISS" },
+    test: (row) => ["DISABLED", "MISS"].includes(row.cache_status ?? "DISABLED"),
+  },
+  nothing: { query: { virtual_keys: "absent" }, test: () => false },
 };
 
 const hour = 3_600_000;
@@ -146,8 +155,8 @@ function toQuery({ from, to }: { from: number; to: number }, query: Readonly<Rec
   return `${new URLSearchParams({ time_of_generation_min: times.from, time_of_generation_max: times.to, ...query })}`;
 }
 
-const read = (path: string, key: string = workspaceKey) =>
-  done<Figures>(call(gateway, `GET /analytics/${path}`, { key }));
+const read = <Response = Figures>(path: string, key: string = workspaceKey) =>
+  done<Response>(call(gateway, `GET /analytics/${path}`, { key }));
 
 function rowsOf({ from, to }: { from: number; to: number }, { test: isWanted }: RowFilter): LogDetails[] {
   return rows.filter((row) => timeOfId(row.id) >= from && timeOfId(row.id) <= to && isWanted(row));
@@ -174,10 +183,50 @@ test("the filters of the tests find some rows, and not all", () => {
   }
 });
 
-test("summary/cache counts the requests", async () => {
-  const shown = await read(`summary/cache?${toQuery(periods.days)}`);
-  const summary = { hits: 0, avg_latency: 0, total_requests: whole(rows).length, cache_speedup: 0 };
-  assert.deepEqual(shown, { summary, object: "analytics-summary" });
+test("summary/cache is what a slow computation from the rows gives, for every filter", async () => {
+  for (const [name, filter] of Object.entries(filters)) {
+    const shown = await read(`summary/cache?${toQuery(periods.days, filter.query)}`);
+    const summary = recomputeCacheSummary(rowsOf(periods.days, filter));
+    assertClose(shown, { summary, object: "analytics-summary" }, name);
+  }
+});
+
+test("what an organisation denies is in no figure, group or filter of analytics", async () => {
+  const { id } = await done<{ data: { id: string } }>(call(gateway, "GET /organisations/self", { key: adminKey })).then(
+    ({ data }) => data,
+  );
+  const deny = (deniedFields: readonly string[]) =>
+    done(call(gateway, `PUT /organisations/${id}`, { key: adminKey, body: { export_settings: { deniedFields } } }));
+  try {
+    for (const [field, path, query] of [
+      ["cost", "graphs/cost", {}],
+      ["cost", "graphs/cache/hit-rate", {}],
+      ["cost", "graphs/requests", { cost_min: "1" }],
+      ["cost", "groups/model", { columns: "cost" }],
+      ["cost", "groups/model", { columns: "requests", order_by: "cost" }],
+      ["ai_model", "groups/model", { columns: "requests" }],
+      ["ai_model", "graphs/feedbacks/ai-models", {}],
+      ["metadata", "groups/metadata/team", {}],
+      ["metadata", "groups/users", {}],
+      ["metadata", "graphs/requests", { metadata: '{"team":"red"}' }],
+      ["response_time", "graphs/latency", {}],
+      ["response_time", "summary/cache", {}],
+      ["response_status_code", "graphs/errors", {}],
+      ["trace_id", "graphs/requests", { trace_id: "trace-1" }],
+    ] as const) {
+      await deny([]);
+      await read(`${path}?${toQuery(periods.days, query)}`);
+      await deny([field]);
+      for (const key of [workspaceKey, adminKey]) {
+        const refused = await call(gateway, `GET /analytics/${path}?${toQuery(periods.days, query)}`, { key });
+        assert.deepEqual([refused.status, Reflect.get(Object(refused.body.error), "param")], [403, field], path);
+      }
+      const { data } = await read<{ data: object[] }>(`groups/config?${toQuery(periods.days)}`);
+      assert.ok(data.every((group) => "requests" in group && "cost" in group === (field !== "cost")));
+    }
+  } finally {
+    await deny([]);
+  }
 });
 
 const columns =

@@ -99,6 +99,8 @@ test("GET /v1/logs/tail chooses rows as lists do", async () => {
     "weighted_feedback_min=2",
     "weighted_feedback_max=1",
     "time_of_generation_min=2001-01-01T00:00:00Z",
+    "cache_status=MISS,DISABLED",
+    "cache_status=MISS",
   ];
   for (const [trace_id, value] of [
     ["f1", 4],
@@ -130,12 +132,13 @@ test("GET /v1/logs/tail chooses rows as lists do", async () => {
   assert.deepEqual(seen.slice(0, 5), [6, 4, 1, 2, 1]);
   assert.deepEqual([seen[7], seen[8], seen[13], seen[14], seen[15]], [1, 1, 2, 1, 1]);
   assert.deepEqual(seen.slice(20, 25), [1, 2, 2, 2, 2]);
-  assert.deepEqual([seen[27], ...seen.slice(28)], [1, 0, 1, 1, 6]);
+  assert.deepEqual([seen[27], ...seen.slice(28)], [1, 0, 1, 1, 6, 6, 0]);
   for (const tail of tails) await tail.close();
 });
 
 for (const [query, name] of [
   ["limit=10", "limit"],
+  ["cache_status=WARM", "cache_status"],
   ["cursor=x", "cursor"],
   ["unknown=1", "unknown"],
   ["status=abc", "status"],

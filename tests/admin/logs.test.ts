@@ -121,6 +121,8 @@ for (const [query, wanted] of [
   ["prompt_slug=none", ""],
   ["span_id=none", ""],
   ["weighted_feedback_min=-10", ""],
+  ["cache_status=disabled", "hgfdcba"],
+  ["cache_status=HIT,SEMANTIC_MISS", ""],
   ["metadata=%7B%7D", "hgfdcba"],
   ["metadata=%7B%22absent%22%3A1%7D", ""],
 ] as const) {

@@ -3,7 +3,7 @@ import { createLogSealingStore } from "../../src/db/stores/log-sealing.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory, timeOfId } from "../../src/lib/ids.ts";
 import { LogSealer } from "../../src/log-index/sealer.ts";
-import type { LogDetails } from "../../src/schemas/logs.ts";
+import { CacheStatus, type LogDetails } from "../../src/schemas/logs.ts";
 
 /** A tenant of log rows. */
 export interface RowTenant {
@@ -90,9 +90,17 @@ export function randomRows(
       cost_currency: "USD" as const,
       priced,
       ...(random() < 0.05 && { part_of: "session" }),
+      ...(random() < 0.6 && cached(random)),
       error: null,
     };
   });
+}
+
+/** How the cache served a request, and what that saved. */
+function cached(random: () => number): Pick<LogDetails, "cache_status" | "cache"> {
+  const cache_status = pick(random, [...CacheStatus.options, "HIT", "SEMANTIC HIT"] as const);
+  if (!cache_status.endsWith("HIT")) return { cache_status };
+  return { cache_status, cache: { saved_cost: pick(random, [null, Math.floor(random() * 1e7) / 1e7]), age: 1 } };
 }
 
 /** Stores rows in batches of random sizes; those that come before the last `tail` batches are indexed by segments. */
@@ -226,17 +234,51 @@ const overTime: Readonly<
     }),
   },
   "cache/hit-rate": {
-    summary: () => ({ total: 0, rate: 0 }),
-    point: () => ({
-      simple_hits: 0,
-      semantic_hits: 0,
-      rate: 0,
-      cumulative_simple_cache_savings: 0,
-      cumulative_semantic_cache_savings: 0,
+    summary: (rows) => ({ total: hitsOf(rows).length, rate: 100 * mean(hitsOf(rows).length, rows.length) }),
+    // savings are added up over the points
+    point: (rows) => ({
+      simple_hits: hitsOf(rows, "HIT").length,
+      semantic_hits: hitsOf(rows, "SEMANTIC HIT").length,
+      rate: 100 * mean(hitsOf(rows).length, rows.length),
+      cumulative_simple_cache_savings: savedBy(hitsOf(rows, "HIT")),
+      cumulative_semantic_cache_savings: savedBy(hitsOf(rows, "SEMANTIC HIT")),
     }),
   },
-  "cache/latency": { summary: () => ({}), point: () => ({ avg: 0 }) },
+  "cache/latency": { summary: () => ({}), point: (rows) => ({ avg: meanDuration(hitsOf(rows)) }) },
 };
+
+/** Responses from the cache. */
+function hitsOf(rows: readonly LogDetails[], ...statuses: readonly CacheStatus[]): LogDetails[] {
+  const wanted: readonly unknown[] = statuses.length === 0 ? ["HIT", "SEMANTIC HIT"] : statuses;
+  return rows.filter((row) => wanted.includes(row.cache_status));
+}
+
+const savedBy = (rows: readonly LogDetails[]): number => sum(rows.map(({ cache }) => cache?.saved_cost ?? 0));
+const meanDuration = (rows: readonly LogDetails[]): number =>
+  mean(sum(rows.map(({ duration_ms }) => duration_ms)), rows.length);
+
+/** The figures of `summary/cache`. */
+export function recomputeCacheSummary(all: readonly LogDetails[]): Figures {
+  const rows = whole(all);
+  const hits = hitsOf(rows);
+  const others = meanDuration(rows.filter((row) => !hits.includes(row)));
+  return {
+    hits: hits.length,
+    avg_latency: meanDuration(hits),
+    total_requests: rows.length,
+    cache_speedup: hits.length === 0 ? 0 : 100 * mean(others - meanDuration(hits), others),
+  };
+}
+
+/** Adds figures up from point to point. */
+function addUp(points: Figures[]): Figures[] {
+  const names = ["cumulative_simple_cache_savings", "cumulative_semantic_cache_savings"];
+  for (const name of names) {
+    let total = 0;
+    for (const point of points) if (name in point) point[name] = total += Number(point[name]);
+  }
+  return points;
+}
 
 function same(of: (rows: LogDetails[]) => Figures) {
   return { summary: of, point: of };
@@ -266,7 +308,7 @@ export function recomputeGraph(
     starts.map((start, index) => ({ timestamp: new Date(start).toISOString(), ...point(at(start, index, some)) }));
   const shape = (summary: Figures, data_points: Figures[]) => ({ summary, data_points, object: "analytics-graph" });
   const graph = overTime[name];
-  if (graph) return shape(graph.summary(rows), timed(graph.point));
+  if (graph) return shape(graph.summary(rows), addUp(timed(graph.point)));
   const errors = rows.filter(isError).map(({ status }) => status);
   // a trace's feedback belongs to its first row
   const firsts = rows.filter(({ trace_id }, index) => rows.findIndex((row) => row.trace_id === trace_id) === index);
@@ -332,7 +374,7 @@ export function recomputeGroup(all: LogDetails[], ratings: readonly Rating[]): F
     p99_latency: percentile(durations, 0.99) ?? null,
     success_rate: 100 * mean(rows.filter((row) => !isError(row)).length, rows.length),
     error_count: rows.filter(isError).length,
-    cache_hit_rate: 0,
+    cache_hit_rate: 100 * mean(hitsOf(rows).length, rows.length),
     first_seen: new Date(Math.min(...times)).toISOString(),
     last_seen: new Date(Math.max(...times)).toISOString(),
     avg_weighted_feedback: own.length === 0 ? null : weightedMean(own),

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { readOwnRows } from "../../endpoint/log-access.ts";
+import { readFigureAccess, requireSeenFields } from "../../endpoint/log-access.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { createPause } from "../../lib/pace.ts";
 import { type FieldName, metadataField } from "../../log-index/fields.ts";
@@ -10,6 +10,7 @@ import { CacheSummary, type GraphName, graphResponses, groupResponse } from "../
 import { defineRead } from "../core/endpoint.ts";
 import { readPage } from "../core/request.ts";
 import { readScope } from "../core/row-filters.ts";
+import { CacheTotals } from "./cache-graphs.ts";
 import { type AnalyticsCall, commonParameters, readRequestFilter } from "./filters.ts";
 import { graphs } from "./graphs.ts";
 import { type Grouping, GroupRun, groupings, groupParameters, readGroupQuery } from "./groups.ts";
@@ -20,6 +21,8 @@ import { type FeedbackIndex, feedbackTest, readFeedback } from "./trace-feedback
 interface Needs {
   readonly widest?: "workspace" | "organisation";
   readonly readsFeedback?: boolean | undefined;
+  /** What the caller may see, where it is known. */
+  readonly access?: Awaited<ReturnType<typeof readFigureAccess>>;
 }
 
 /** The requests of a call, not yet read. */
@@ -40,7 +43,8 @@ async function readRequests(call: AnalyticsCall, needs: Needs): Promise<Requests
   const { query, context } = call;
   const { tests, terms, conditions, from, to, ...range } = readRequestFilter(query);
   const scope = await readScope(call, needs.widest ?? "workspace");
-  const own = await readOwnRows(context);
+  const { own, denied } = needs.access ?? (await readFigureAccess(context));
+  const filtered = conditions.map(({ field }) => field);
   const { services } = context;
   const feedback = needs.readsFeedback || terms.rating ? await readFeedback(services.feedback, scope) : undefined;
   const rated = terms.rating && feedback ? [feedbackTest(feedback, terms.rating)] : [];
@@ -48,18 +52,17 @@ async function readRequests(call: AnalyticsCall, needs: Needs): Promise<Requests
     from,
     to,
     feedback,
-    scan: (fields, visit) =>
-      scanRows(
-        services.logIndex,
-        scope,
-        {
-          ...range,
-          conditions: [...conditions, ...own],
-          tests: [...tests, ...rated],
-          fields: [...new Set<FieldName>(["part", ...fields])],
-        },
-        (block) => visitParts(block, visit),
-      ),
+    async scan(fields, visit) {
+      // traces only lead to their feedback
+      requireSeenFields([...filtered, ...fields.filter((field) => field !== "trace")], denied);
+      const query = {
+        ...range,
+        conditions: [...conditions, ...own],
+        tests: [...tests, ...rated],
+        fields: [...new Set<FieldName>(["part", ...fields])],
+      };
+      await scanRows(services.logIndex, scope, query, (block) => visitParts(block, visit));
+    },
   };
 }
 
@@ -90,12 +93,11 @@ async function readGraph(call: AnalyticsCall, name: GraphName) {
 async function readCacheSummary(call: AnalyticsCall) {
   readPage(call.query);
   const requests = await readRequests(call, {});
-  let total_requests = 0;
-  await requests.scan([], ({ length }, isPart) => {
-    if (!isPart) total_requests += length;
+  const totals = new CacheTotals();
+  await requests.scan(CacheTotals.fields, (block, isPart) => {
+    if (!isPart) totals.add(block);
   });
-  // no request has a cache status yet
-  return { summary: { hits: 0, avg_latency: 0, total_requests, cache_speedup: 0 }, object: "analytics-summary" };
+  return { summary: totals.summary(), object: "analytics-summary" };
 }
 
 /** Slugs of workspaces by their ids, deleted ones included. */
@@ -107,8 +109,10 @@ async function workspaceNames({ stores, tenant }: AnalyticsCall): Promise<(id: s
 
 /** Computes groups. */
 async function readGroups(call: AnalyticsCall, grouping: Grouping) {
-  const query = readGroupQuery(call.query, grouping);
+  const access = await readFigureAccess(call.context);
+  const query = readGroupQuery(call.query, grouping, access.denied);
   const requests = await readRequests(call, {
+    access,
     widest: grouping.isOrganisationWide ? "organisation" : "workspace",
     readsFeedback: query.readsFeedback,
   });

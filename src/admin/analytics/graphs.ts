@@ -2,8 +2,9 @@ import type { FieldName } from "../../log-index/fields.ts";
 import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../../log-index/measures.ts";
 import type { RowBlock } from "../../log-index/row-block.ts";
 import type { GraphName } from "../../schemas/analytics.ts";
+import { cacheGraphs } from "./cache-graphs.ts";
 import { feedbackGraphs } from "./feedback-graphs.ts";
-import { CountsByNumber, failuresOf, Interned, NumberSets, type Places, Sums, toCents } from "./sums.ts";
+import { CountsByNumber, failuresOf, Interned, NumberSets, type Places, rateOf, Sums, toCents } from "./sums.ts";
 import type { FeedbackIndex } from "./trace-feedback.ts";
 
 /** What a graph is computed with. */
@@ -175,23 +176,6 @@ function rescuedRun({ points }: GraphTools): GraphRun {
   };
 }
 
-/** A graph over cached responses: no request has a cache status yet. */
-const cacheRun = (summary: Figures, point: Figures): GraphRun => ({
-  add: () => undefined,
-  finish: () => ({ summary, point: () => point }),
-});
-
-const noHits = {
-  simple_hits: 0,
-  semantic_hits: 0,
-  rate: 0,
-  cumulative_simple_cache_savings: 0,
-  cumulative_semantic_cache_savings: 0,
-};
-
-/** Percent. */
-const rateOf = (part: number, all: number): number => 100 * meanOf(part, all);
-
 /** Every graph. */
 export const graphs: Readonly<Record<GraphName, Graph>> = {
   requests: { summary: "Requests over time", fields: [], start: requestsRun },
@@ -270,15 +254,6 @@ export const graphs: Readonly<Record<GraphName, Graph>> = {
     fields: ["status", "retries", "targets"],
     start: rescuedRun,
   },
-  "cache/hit-rate": {
-    summary: "Cached responses over time",
-    fields: [],
-    start: () => cacheRun({ total: 0, rate: 0 }, noHits),
-  },
-  "cache/latency": {
-    summary: "Duration of cached responses over time, in milliseconds",
-    fields: [],
-    start: () => cacheRun({}, { avg: 0 }),
-  },
+  ...cacheGraphs,
   ...feedbackGraphs,
 };

@@ -1,7 +1,7 @@
 import type { FieldName, NumberFieldName } from "../../log-index/fields.ts";
 import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../../log-index/measures.ts";
 import type { RowBlock } from "../../log-index/row-block.ts";
-import { failuresOf, type Places, Sums, toCents } from "./sums.ts";
+import { cacheHitsOf, failuresOf, type Places, rateOf, Sums, toCents } from "./sums.ts";
 import type { FeedbackIndex, TraceFeedback } from "./trace-feedback.ts";
 
 /** A figure of a group in the response. */
@@ -11,6 +11,7 @@ export type Figure = number | string | null;
 class Tallies {
   readonly requests = new Sums();
   readonly errors = new Sums();
+  readonly cacheHits = new Sums();
   readonly sums: Readonly<Record<"cost" | "totalTokens" | "inputTokens" | "outputTokens" | "duration", Sums>> = {
     cost: new Sums(),
     totalTokens: new Sums(),
@@ -43,6 +44,10 @@ const steps = {
     errors.reserve(groups);
     errors.countRows(places, failuresOf(block));
   },
+  cacheHits({ cacheHits }, block, places, groups) {
+    cacheHits.reserve(groups);
+    cacheHits.countRows(places, cacheHitsOf(block).any);
+  },
   cost: sumOf("cost"),
   totalTokens: sumOf("totalTokens"),
   inputTokens: sumOf("inputTokens"),
@@ -68,6 +73,7 @@ function sumOf(field: keyof Tallies["sums"] & NumberFieldName): AddRows {
 
 const fieldsOf: Readonly<Record<keyof typeof steps, readonly FieldName[]>> = {
   errors: ["status"],
+  cacheHits: ["cacheStatus"],
   cost: ["cost"],
   totalTokens: ["totalTokens"],
   inputTokens: ["inputTokens"],
@@ -123,11 +129,13 @@ export const groupColumns = {
   p99_latency: percentileColumn(1),
   success_rate: {
     steps: ["errors"],
-    of: ({ errors, requests }, group) => 100 * meanOf(requests.at(group) - errors.at(group), requests.at(group)),
+    of: ({ errors, requests }, group) => rateOf(requests.at(group) - errors.at(group), requests.at(group)),
   },
   error_count: { steps: ["errors"], of: ({ errors }, group) => errors.at(group) },
-  // no request has a cache status yet
-  cache_hit_rate: { steps: [], of: () => 0 },
+  cache_hit_rate: {
+    steps: ["cacheHits"],
+    of: ({ cacheHits, requests }, group) => rateOf(cacheHits.at(group), requests.at(group)),
+  },
   last_seen: { steps: ["times"], of: ({ last }, group) => iso(last.at(group)) },
   first_seen: { steps: ["times"], of: ({ first }, group) => iso(first.at(group)) },
   avg_weighted_feedback: { steps: [], of: meanFeedback },
@@ -138,6 +146,10 @@ export const groupColumns = {
 export type GroupColumnName = keyof typeof groupColumns;
 
 const columnOf = (name: GroupColumnName): GroupColumn => groupColumns[name];
+
+/** Fields that a column is computed from. */
+export const fieldsOfColumn = (name: GroupColumnName): FieldName[] =>
+  columnOf(name).steps.flatMap((step) => fieldsOf[step]);
 
 /** Prepares the figures of all groups, once all rows were added. */
 export async function collectFigures(tallies: Tallies, groups: number): Promise<void> {

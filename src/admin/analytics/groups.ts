@@ -1,6 +1,7 @@
 import type { StringFieldName } from "../../log-index/fields.ts";
 import type { Pause } from "../../log-index/measures.ts";
 import type { RowBlock } from "../../log-index/row-block.ts";
+import { type DeniedFields, deniedFilter } from "../../logs/denied-fields.ts";
 import { type Page, readChoice, readPage, refuseField } from "../core/request.ts";
 import { readItems } from "../core/row-filters.ts";
 import {
@@ -8,6 +9,7 @@ import {
   createMeasures,
   type Figure,
   feedbackColumns,
+  fieldsOfColumn,
   figureOf,
   type GroupColumnName,
   groupColumns,
@@ -90,6 +92,9 @@ interface GroupQuery {
 
 const isColumn = (name: string): name is GroupColumnName => Object.hasOwn(groupColumns, name);
 
+const isShown = (name: GroupColumnName, denied: DeniedFields): boolean =>
+  fieldsOfColumn(name).every((field) => deniedFilter(field, denied) === undefined);
+
 /** Query parameters of group endpoints. */
 export const groupParameters = [
   { name: "columns", description: `Columns, separated by commas: ${allColumns.join(", ")}` },
@@ -98,11 +103,11 @@ export const groupParameters = [
   { name: "include_total", description: "false leaves out the number of all groups; default true" },
 ];
 
-/** Reads columns, order and page. */
-export function readGroupQuery(query: URLSearchParams, grouping: Grouping): GroupQuery {
+/** Reads columns, order and page. Columns that nobody asks for leave out what the organisation denies. */
+export function readGroupQuery(query: URLSearchParams, grouping: Grouping, denied: DeniedFields): GroupQuery {
   const fixed = ["requests", grouping.value];
   const asked = readItems(query, "columns")?.filter((name) => !fixed.includes(name));
-  const columns = (asked ?? grouping.columns ?? defaultColumns).map((name) =>
+  const columns = (asked ?? (grouping.columns ?? defaultColumns).filter((name) => isShown(name, denied))).map((name) =>
     isColumn(name) ? name : refuseField("columns", `must be some of ${allColumns.join(", ")}`),
   );
   const orderBy = readChoice(query, "order_by", ["requests", grouping.value, ...allColumns]) ?? "requests";

@@ -1,4 +1,6 @@
+import { meanOf } from "../../log-index/measures.ts";
 import type { RowBlock } from "../../log-index/row-block.ts";
+import type { CacheStatus } from "../../schemas/logs.ts";
 
 /** For each row of a block the place of what it counts for: a point of a graph, or a group. */
 export type Places = Uint32Array;
@@ -37,10 +39,11 @@ export class Sums {
     }
   }
 
-  /** Adds a number of each row. Rows with NaN have no number. */
-  addRows(places: Places, added: Float64Array): void {
+  /** Adds a number of each row; with `which` of those that have a 1 there. Rows with NaN have no number. */
+  addRows(places: Places, added: Float64Array, which?: Uint8Array): void {
     const values = this.#values;
     for (let row = 0; row < places.length; row++) {
+      if (which && which[row] !== 1) continue;
       const value = added[row] ?? 0;
       const place = places[row] ?? 0;
       if (!Number.isNaN(value)) values[place] = (values[place] ?? 0) + value;
@@ -76,6 +79,9 @@ export class Sums {
 /** US cents without the noise of sums of fractions: costs are whole nano-dollars. */
 export const toCents = (cost: number): number => Math.round(cost * 1e7) / 1e7;
 
+/** Percent. */
+export const rateOf = (part: number, all: number): number => 100 * meanOf(part, all);
+
 /** Calls for a block with the rows that are requests, and with those that are parts of other rows. */
 export function visitParts(block: RowBlock, visit: (block: RowBlock, isPart: boolean) => void): void {
   const parts = block.numbers("part");
@@ -101,6 +107,17 @@ export function failuresOf(block: RowBlock): Uint8Array {
     failed[row] = (status >= 200 && status <= 299) || status === sessionOpened ? 0 : 1;
   }
   return failed;
+}
+
+/** Rows of a block whose response came from the cache. Reads the field `cacheStatus`. */
+export function cacheHitsOf(block: RowBlock): { simple: Uint8Array; semantic: Uint8Array; any: Uint8Array } {
+  const { codes, values } = block.strings("cacheStatus");
+  const rowsWith = (status: CacheStatus): Uint8Array => {
+    const code = values.indexOf(status) + 1;
+    return code === 0 ? new Uint8Array(codes.length) : Uint8Array.from(codes, (one) => Number(one === code));
+  };
+  const [simple, semantic] = [rowsWith("HIT"), rowsWith("SEMANTIC HIT")];
+  return { simple, semantic, any: simple.map((isHit, row) => isHit | (semantic[row] ?? 0)) };
 }
 
 /** Numbers of strings, in the order in which they were first seen. */

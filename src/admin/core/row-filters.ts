@@ -11,6 +11,7 @@ import type { RowTest } from "../../log-index/row-block.ts";
 import { type Bounds, pairOf, type RowTerms } from "../../log-index/row-test.ts";
 import { deniedFilter } from "../../logs/denied-fields.ts";
 import { Time } from "../../schemas/control.ts";
+import { CacheStatus } from "../../schemas/logs.ts";
 import { forbid, readParameter, readText, refuseField, requireFound } from "./request.ts";
 
 // Filters of log rows that lists, the tail, exports and analytics have in common: their names and rules.
@@ -165,9 +166,16 @@ function readStatuses(query: URLSearchParams): Condition[] {
   return [{ field: "status", oneOf: new Set(codes.map(Number)) }];
 }
 
-/** `cache_status`: no request has one yet, so that a filter finds none. */
+const cacheStatuses: ReadonlySet<string> = new Set(CacheStatus.options);
+
 function readCacheStatus(query: URLSearchParams): Condition[] {
-  return readItems(query, "cache_status") ? [{ field: "status", oneOf: new Set<number>() }] : [];
+  const wanted = readItems(query, "cache_status")?.map((status) => status.toUpperCase().replaceAll("_", " "));
+  if (!wanted) return [];
+  if (!wanted.every((status) => cacheStatuses.has(status))) {
+    refuseField("cache_status", `must be some of ${CacheStatus.options.join(", ")}, separated by commas`);
+  }
+  // where nothing asked for the cache, rows have no status
+  return [{ field: "cacheStatus", oneOf: new Set(wanted), orNone: wanted.includes("DISABLED") }];
 }
 
 /** Pairs of a provider and its model; undefined without any. */
@@ -295,5 +303,5 @@ export const sharedFilters = {
   api_key_ids: "Ids of API keys, separated by commas",
   metadata: "JSON object: requests must have all its pairs",
   ai_org_model: "Pairs provider__model, separated by commas",
-  cache_status: "Cache statuses, separated by commas; no request has one yet",
+  cache_status: `Cache statuses, separated by commas: ${CacheStatus.options.join(", ")}`,
 } as const;
