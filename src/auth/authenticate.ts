@@ -67,6 +67,8 @@ export interface Authenticator {
   refuse(address: () => string, message: string): never;
   /** Drops cached entries: one key by id, all keys and tokens of an organisation or its tokens only, or everything. */
   forget(changed: { organisationId?: string; keyId?: string; tokensOnly?: boolean }): void;
+  /** Reads a key again before its next use. While the database is unavailable, what was read of it still counts. */
+  readAgain(keyId: string): void;
 }
 
 /** A cached key. */
@@ -197,6 +199,12 @@ class KeyAuthenticator implements Authenticator {
       if (!isOther && (keyId === undefined || row.id === keyId)) this.#known.delete(digest);
     }
     this.#unknown.clear(); // a key that was asked for before it was made
+  }
+
+  readAgain(keyId: string): void {
+    for (const [, entry] of this.#known.entries()) {
+      if (entry.row.id === keyId) entry.readAt = Number.NEGATIVE_INFINITY;
+    }
   }
 
   async #authenticateToken(

@@ -37,8 +37,8 @@ interface CommitterOptions {
   /** Digest of audit rows. */
   mac: Mac;
   now(): number;
-  /** Called with what changed, at once and on this node. */
-  applied(changes: readonly Change[]): void;
+  /** Called with what changed, at once and on this node, and the numbers under which other nodes find the changes. */
+  applied(changes: readonly Change[], numbers: readonly number[]): void;
 }
 
 /** What statements change, each thing once. One that does not say what it writes may have changed anything. */
@@ -64,16 +64,17 @@ export function createCommitter(options: CommitterOptions): Committer {
     const time = options.now();
     // the audit row first: the statement that fails distinguishes a race from a conflict
     const announced = changes.map((change) => audit.announce(change, time));
-    await database.write([audit.append(row), ...statements, ...announced]);
-    return changes;
+    const results = await database.write([audit.append(row), ...statements, ...announced]);
+    const numbers = results.slice(1 + statements.length).map(({ lastInsertRowid }) => Number(lastInsertRowid));
+    return { changes, numbers };
   };
   const runOnce = async <Result extends Effect>(organisationId: string, work: () => Promise<Result>) => {
     for (let tries = 1; ; tries++) {
       const head = await audit.head(organisationId);
       const result = await work();
-      let changes: readonly Change[];
+      let written: Awaited<ReturnType<typeof write>>;
       try {
-        changes = await write(result, organisationId, head);
+        written = await write(result, organisationId, head);
       } catch (error) {
         await result.undo?.();
         if (isAuditRace(error) && tries < maxTries) continue;
@@ -83,7 +84,7 @@ export function createCommitter(options: CommitterOptions): Committer {
           code: "AB07",
         });
       }
-      options.applied(changes);
+      options.applied(written.changes, written.numbers);
       return result;
     }
   };

@@ -45,6 +45,8 @@ interface ControlPlaneOptions {
   guard: AddressGuard;
   /** Called for changes on this node or another; undefined when anything may have changed. */
   changed(changes: readonly Change[] | undefined): void;
+  /** Called once more for changes on this node, when the database lists them. */
+  repeated(changes: readonly Change[]): void;
 }
 
 /** How long a node may be offline and still learn what changed. */
@@ -65,8 +67,21 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     directory.forgetAll();
     options.changed(undefined);
   };
-  const committer = createCommitter({ database, audit: stores.audit, mac: options.auditMac, now, applied });
-  const follower = await createFollower(stores.audit, { changed: applied, lost });
+  const repeated = (changes: readonly Change[]) => {
+    directory.forget(changes);
+    options.repeated(changes);
+  };
+  const follower = await createFollower(stores.audit, { changed: applied, repeated, lost });
+  const committer = createCommitter({
+    database,
+    audit: stores.audit,
+    mac: options.auditMac,
+    now,
+    applied(changes, numbers) {
+      follower.made(numbers);
+      applied(changes);
+    },
+  });
   const resolver = createSecretResolver({ outbound, guard, clock });
   const keepKeys = createKeyCleanup({ stores, write: database.write, now });
   const refusals = createRefusals(clock);

@@ -5,8 +5,13 @@ export const followEveryMs = 500;
 /** Changes read at once; who missed more lets go of everything. */
 const maxChanges = 1_000;
 
+/** Most changes of this node whose numbers are remembered. */
+const maxOwn = 10_000;
+
 /** Follows what other nodes change. */
 export interface Follower {
+  /** Takes the numbers of changes that this node made and applied already. */
+  made(numbers: readonly number[]): void;
   /** Looks once. Does nothing while an earlier look is still running. */
   look(): Promise<void>;
 }
@@ -14,6 +19,8 @@ export interface Follower {
 /** Reports changes. */
 interface FollowerEvents {
   changed(changes: readonly Change[]): void;
+  /** The same for changes that this node made. A replica may have answered reads with what was before them. */
+  repeated(changes: readonly Change[]): void;
   /** More changed than can be listed. */
   lost(): void;
 }
@@ -22,6 +29,7 @@ interface FollowerEvents {
 export async function createFollower(audit: AuditStore, events: FollowerEvents): Promise<Follower> {
   let seen = await audit.newestChange();
   let looking = false;
+  const own = new Set<number>();
 
   const look = async () => {
     const changes = await audit.changesAfter(seen, maxChanges);
@@ -30,10 +38,22 @@ export async function createFollower(audit: AuditStore, events: FollowerEvents):
     // numbers are given without gaps: a first one that is too high means that older ones were forgotten
     const missed = first.seq !== seen + 1 || changes.length === maxChanges;
     seen = missed ? await audit.newestChange() : (changes.at(-1)?.seq ?? seen);
-    if (missed) events.lost();
-    else events.changed(changes);
+    if (missed) {
+      own.clear();
+      return events.lost();
+    }
+    const isOwn = changes.map(({ seq }) => own.delete(seq));
+    events.changed(changes.filter((_, index) => !isOwn[index]));
+    events.repeated(changes.filter((_, index) => isOwn[index]));
   };
   return {
+    made(numbers) {
+      for (const number of numbers) own.add(number);
+      for (const oldest of own) {
+        if (own.size <= maxOwn) break;
+        own.delete(oldest);
+      }
+    },
     async look() {
       if (looking) return;
       looking = true;

@@ -1,12 +1,8 @@
-import { acceptByEmail } from "../admin/users/invite-acceptance.ts";
 import { defaultKeyPrefix } from "../auth/api-key.ts";
-import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
-import { createScimAuthenticator } from "../auth/scim-token.ts";
 import { Concurrency, readConcurrencyLimits } from "../context/concurrency.ts";
 import { Hops } from "../context/hops.ts";
 import type { Limits, RunningStream, Services } from "../context.ts";
 import { createBatchWork } from "../control/batches.ts";
-import { createControlPlane } from "../control/control-plane.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createLogExportWork } from "../control/log-exports.ts";
@@ -17,26 +13,19 @@ import {
   type McpState,
   UnspokenEras,
 } from "../control/mcp/mcp-state.ts";
-import { createMcpOauth } from "../control/mcp/oauth/mcp-oauth.ts";
 import { createMcpSessions } from "../control/mcp/sessions.ts";
 import { createObjectStore } from "../control/object-store.ts";
 import { sealStored } from "../control/seal-stored.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
-import { createTokens } from "../control/tokens.ts";
-import { createVault } from "../control/vault.ts";
 import { isRefusedStatement } from "../db/client.ts";
-import { createApiKeyStore } from "../db/stores/api-keys.ts";
-import { anyResource, type Change } from "../db/stores/audit.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createFeedbackStore } from "../db/stores/feedback.ts";
-import { counterResource } from "../db/stores/limit-counters.ts";
 import { createLogExportStore } from "../db/stores/log-exports.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
 import { createLogSegmentStore } from "../db/stores/log-segments.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore } from "../db/stores/logs.ts";
-import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
@@ -71,7 +60,8 @@ import { createProviderRegistry, type ProviderRegistry } from "../providers/regi
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { createCache } from "./cache.ts";
-import { type OpenData, readerOf } from "./data.ts";
+import type { OpenData } from "./data.ts";
+import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
 import { createMetrics, requestMetricsOf } from "./metrics.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
@@ -210,89 +200,6 @@ async function recoverLog(writer: LogWriter): Promise<void> {
     await writer.close();
     throw error;
   }
-}
-
-/** Kinds of record on which it depends whom a token stands for. Keys depend on their own rows alone. */
-const tokenResources = new Set(["organisations", "workspaces", "users", "workspace_members", "invites", "deployments"]);
-
-/** Drops the keys and tokens a change concerns; without changes, all of them. */
-function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | undefined): void {
-  if (!changes) authenticator.forget({});
-  for (const { organisationId, resource, recordId } of changes ?? []) {
-    if (resource === "api_keys" && recordId !== "") authenticator.forget({ organisationId, keyId: recordId });
-    else if (resource === "api_keys" || resource === anyResource) authenticator.forget({ organisationId });
-    else if (tokenResources.has(resource)) authenticator.forget({ organisationId, tokensOnly: true });
-  }
-}
-
-/** Whether batches may have gone with their workspace. */
-function mayEndBatches(changes: readonly Change[] | undefined): boolean {
-  return !changes || changes.some(({ resource }) => resource === "workspaces" || resource === anyResource);
-}
-
-/** Creates the control plane and the authenticators; changes in the former drop what the latter cached. */
-async function createIdentity(
-  options: GatewayOptions,
-  { clock, database, installation, masterKeys }: ServiceParts,
-  { outbound, guard, services }: Pick<Services, "outbound"> & { guard: Services["addressGuard"]; services(): Services },
-) {
-  const createMac = options.createMac ?? webMac;
-  const { pepper } = installation.keys;
-  const keyMac = createMac(pepper);
-  const keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
-  const control = await createControlPlane({
-    database,
-    clock,
-    outbound,
-    guard,
-    vault: createVault(masterKeys, readerOf(options)),
-    auditMac: createMac(installation.keys.audit),
-    changed(changes) {
-      forgetKeys(authenticator, changes);
-      if (mayEndBatches(changes)) services().batches.wake();
-      if (!changes || changes.some(({ resource }) => resource === counterResource)) services().followCorrections();
-      services().oauth.note(changes);
-    },
-  });
-  const tokens = createTokens({
-    control,
-    outbound,
-    guard,
-    clock,
-    settings: options.tokens ?? {},
-    ...(options.clientAuth !== undefined && { clientAuthDigest: keyMac(options.clientAuth) }),
-    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
-  });
-  const authenticator = createAuthenticator({
-    clock,
-    keyPrefix,
-    store: createApiKeyStore(database),
-    pepper,
-    mac: keyMac,
-    failuresPerMinute: options.authFailuresPerMinute ?? 300,
-    ...(tokens && { tokens }),
-  });
-  const scimAuthenticator = createScimAuthenticator({
-    clock,
-    pepper,
-    refuse: (address, message) => authenticator.refuse(address, message),
-    store: createScimTokenStore(database),
-  });
-  const oauth = await createMcpOauth({
-    database,
-    control,
-    clock,
-    outbound,
-    guard,
-    pepper,
-    keyMac,
-    stateKey: installation.keys.state,
-    identityKey: options.mcp?.identityKey,
-    expiryBufferMs: (options.mcp?.pool ?? defaultMcpSettings.pool).tokenExpiryBufferMs,
-    warn: warnOf(options),
-    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
-  });
-  return { control, keyMac, keyPrefix, authenticator, scimAuthenticator, oauth };
 }
 
 /** What routing remembers. */

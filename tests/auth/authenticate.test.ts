@@ -275,6 +275,21 @@ test("X2: with the database away a known key works and an unknown one is 503 wit
   assert.equal(await statusOf(key), 200);
 });
 
+test("X2: a key that is read again works while the database is away, and is revoked once it was read", async () => {
+  const { store, add, statusOf, authenticator } = setUp();
+  const { key } = mintApiKey("gk");
+  const row = await add(key);
+  assert.equal(await statusOf(key), 200);
+  store.change(row.id, { status: "revoked" });
+  assert.equal(await statusOf(key), 200);
+  store.away = true;
+  authenticator.readAgain(row.id);
+  assert.equal(await statusOf(key), 200);
+  store.away = false;
+  authenticator.readAgain(row.id);
+  assert.equal(await statusOf(key), 401);
+});
+
 test("X2: with the database away a known key still expires", async () => {
   const { clock, store, add, statusOf } = setUp();
   const { key } = mintApiKey("gk");

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { AuditDraft } from "../../src/control/audit-chain.ts";
 import { type Committer, createCommitter } from "../../src/control/commit.ts";
+import { createFollower } from "../../src/control/follower.ts";
 import type { Database } from "../../src/db/client.ts";
+import type { Change } from "../../src/db/stores/audit.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
 import { createOrganisation } from "../support/control.ts";
 import { createTestGateway, type TestGateway } from "../support/gateway.ts";
@@ -37,13 +39,13 @@ const audit: AuditDraft = {
 };
 
 /** A committer, as each node has one. */
-const createNode = (): Committer =>
+const createNode = (applied: (changes: readonly Change[], numbers: readonly number[]) => void = () => {}): Committer =>
   createCommitter({
     database,
     audit: createControlStores(database).audit,
     mac: () => "mac",
     now: () => 0,
-    applied: () => {},
+    applied,
   });
 
 test("Committer.run() undoes what lost the race against another node, and keeps what its last run did", async () => {
@@ -73,4 +75,28 @@ test("Committer.run() undoes work whose statements fail, and writes nothing", as
   await assert.rejects(createNode().run(organisationId, work), /no_such_table/);
   assert.ok(isUndone);
   assert.equal(await rows(), before);
+});
+
+test("a follower distinguishes changes of this node from those of other nodes", async () => {
+  const seen: string[] = [];
+  const note = (kind: string) => (changes: readonly Change[]) => {
+    seen.push(...changes.map(({ recordId }) => `${kind} ${recordId}`));
+  };
+  const follower = await createFollower(createControlStores(database).audit, {
+    changed: note("changed"),
+    repeated: note("repeated"),
+    lost: () => seen.push("lost"),
+  });
+  const own = createNode((_, numbers) => follower.made(numbers));
+  const change = (recordId: string) => async () => {
+    const written = { resource: "api_keys", workspaceId: null, recordIds: [recordId] };
+    return { statements: [{ sql: "SELECT 1", args: [], written }], audit };
+  };
+  await own.run(organisationId, change("one"));
+  await createNode().run(organisationId, change("two"));
+  await own.run(organisationId, change("three"));
+  await follower.look();
+  assert.deepEqual(seen.toSorted(), ["changed two", "repeated one", "repeated three"]);
+  await follower.look();
+  assert.equal(seen.length, 3);
 });

@@ -62,6 +62,7 @@ export async function openNode(database: Database) {
   );
   const follower = await createFollower(createControlStores(database).audit, {
     changed: (changes) => directory.forget(changes),
+    repeated: (changes) => directory.forget(changes),
     lost: () => directory.forgetAll(),
   });
   return {

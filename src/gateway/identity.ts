@@ -1,0 +1,105 @@
+import { acceptByEmail } from "../admin/users/invite-acceptance.ts";
+import { defaultKeyPrefix } from "../auth/api-key.ts";
+import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
+import { createScimAuthenticator } from "../auth/scim-token.ts";
+import type { Services } from "../context.ts";
+import { createControlPlane } from "../control/control-plane.ts";
+import { defaultMcpSettings } from "../control/mcp/mcp-state.ts";
+import { createMcpOauth } from "../control/mcp/oauth/mcp-oauth.ts";
+import { createTokens } from "../control/tokens.ts";
+import { createVault } from "../control/vault.ts";
+import { createApiKeyStore } from "../db/stores/api-keys.ts";
+import { anyResource, type Change } from "../db/stores/audit.ts";
+import { counterResource } from "../db/stores/limit-counters.ts";
+import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
+import { webMac } from "../lib/hash.ts";
+import { type OpenData, readerOf } from "./data.ts";
+import { type GatewayOptions, warnOf } from "./options.ts";
+
+/** Kinds of record on which it depends whom a token stands for. Keys depend on their own rows alone. */
+const tokenResources = new Set(["organisations", "workspaces", "users", "workspace_members", "invites", "deployments"]);
+
+/** Drops the keys and tokens a change concerns; without changes, all of them. */
+function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | undefined): void {
+  if (!changes) authenticator.forget({});
+  for (const { organisationId, resource, recordId } of changes ?? []) {
+    if (resource === "api_keys" && recordId !== "") authenticator.forget({ organisationId, keyId: recordId });
+    else if (resource === "api_keys" || resource === anyResource) authenticator.forget({ organisationId });
+    else if (tokenResources.has(resource)) authenticator.forget({ organisationId, tokensOnly: true });
+  }
+}
+
+/** Whether batches may have gone with their workspace. */
+function mayEndBatches(changes: readonly Change[] | undefined): boolean {
+  return !changes || changes.some(({ resource }) => resource === "workspaces" || resource === anyResource);
+}
+
+/** Creates the control plane and the authenticators; changes in the former drop what the latter cached. */
+export async function createIdentity(
+  options: GatewayOptions,
+  { clock, database, installation, masterKeys }: OpenData & Pick<Services, "clock">,
+  { outbound, guard, services }: Pick<Services, "outbound"> & { guard: Services["addressGuard"]; services(): Services },
+) {
+  const createMac = options.createMac ?? webMac;
+  const { pepper } = installation.keys;
+  const keyMac = createMac(pepper);
+  const keyPrefix = options.keyPrefix ?? defaultKeyPrefix;
+  const control = await createControlPlane({
+    database,
+    clock,
+    outbound,
+    guard,
+    vault: createVault(masterKeys, readerOf(options)),
+    auditMac: createMac(installation.keys.audit),
+    changed(changes) {
+      forgetKeys(authenticator, changes);
+      if (mayEndBatches(changes)) services().batches.wake();
+      if (!changes || changes.some(({ resource }) => resource === counterResource)) services().followCorrections();
+      services().oauth.note(changes);
+    },
+    repeated(changes) {
+      for (const { resource, recordId } of changes) {
+        if (resource === "api_keys" && recordId !== "") authenticator.readAgain(recordId);
+      }
+    },
+  });
+  const tokens = createTokens({
+    control,
+    outbound,
+    guard,
+    clock,
+    settings: options.tokens ?? {},
+    ...(options.clientAuth !== undefined && { clientAuthDigest: keyMac(options.clientAuth) }),
+    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
+  });
+  const authenticator = createAuthenticator({
+    clock,
+    keyPrefix,
+    store: createApiKeyStore(database),
+    pepper,
+    mac: keyMac,
+    failuresPerMinute: options.authFailuresPerMinute ?? 300,
+    ...(tokens && { tokens }),
+  });
+  const scimAuthenticator = createScimAuthenticator({
+    clock,
+    pepper,
+    refuse: (address, message) => authenticator.refuse(address, message),
+    store: createScimTokenStore(database),
+  });
+  const oauth = await createMcpOauth({
+    database,
+    control,
+    clock,
+    outbound,
+    guard,
+    pepper,
+    keyMac,
+    stateKey: installation.keys.state,
+    identityKey: options.mcp?.identityKey,
+    expiryBufferMs: (options.mcp?.pool ?? defaultMcpSettings.pool).tokenExpiryBufferMs,
+    warn: warnOf(options),
+    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
+  });
+  return { control, keyMac, keyPrefix, authenticator, scimAuthenticator, oauth };
+}
