@@ -15,8 +15,10 @@ import { virtualKeyEndpoints } from "./integrations/virtual-keys.ts";
 import { logExportEndpoints } from "./log-exports/endpoints.ts";
 import { logEndpoints } from "./logs.ts";
 import { mcpCapabilityEndpoints } from "./mcp/mcp-capabilities.ts";
+import { mcpConnectionEndpoints } from "./mcp/mcp-connections.ts";
 import { mcpIntegrationWorkspaceEndpoints } from "./mcp/mcp-integration-workspaces.ts";
 import { mcpIntegrationEndpoints } from "./mcp/mcp-integrations.ts";
+import { mcpOauthClientEndpoints } from "./mcp/mcp-oauth-clients.ts";
 import { mcpServerEndpoints } from "./mcp/mcp-servers.ts";
 import { mcpUserAccessEndpoints } from "./mcp/mcp-user-access.ts";
 import { metricsEndpoints } from "./metrics.ts";
@@ -72,6 +74,8 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...mcpCapabilityEndpoints,
   ...mcpServerEndpoints,
   ...mcpUserAccessEndpoints,
+  ...mcpConnectionEndpoints,
+  ...mcpOauthClientEndpoints,
   ...inviteEndpoints,
   ...acceptEndpoints,
   ...userEndpoints,

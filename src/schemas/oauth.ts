@@ -60,3 +60,64 @@ export type ClientMetadata = v.InferOutput<typeof ClientMetadata>;
 export function isGrantType(grant: string): boolean {
   return grantTypes.some((known) => known === grant);
 }
+
+/** Body of `POST /mcp-oauth-clients`. */
+export const CreateOauthClient = v.pipe(
+  v.object({
+    name: v.pipe(name, v.minLength(1, "must have at least 1 character")),
+    redirect_uris: v.optional(RedirectUris, []),
+    grant_types: v.optional(
+      v.pipe(
+        v.array(v.picklist(grantTypes, `must be any of ${grantTypes.join(", ")}`)),
+        v.minLength(1),
+        v.maxLength(3),
+      ),
+      ["authorization_code", "refresh_token"],
+    ),
+    token_endpoint_auth_method: v.optional(
+      v.picklist(clientAuthMethods, `must be one of ${clientAuthMethods.join(", ")}`),
+      "client_secret_basic",
+    ),
+    scope: v.optional(
+      v.pipe(
+        v.string("must be a string"),
+        v.check(
+          (text) => text.split(" ").every((scope) => mcpScopes.some((known) => known === scope)),
+          `must be any of ${mcpScopes.join(", ")}, separated by spaces`,
+        ),
+      ),
+      "mcp",
+    ),
+    jwks: v.nullish(v.looseObject({ keys: v.pipe(v.array(v.looseObject({})), v.minLength(1), v.maxLength(20)) })),
+    jwks_uri: v.nullish(v.pipe(address, v.regex(/^https?:\/\//, "must begin with https://"))),
+    workspace_id: v.nullish(v.string()),
+    organisation_id: v.nullish(v.string()),
+  }),
+  v.check(
+    ({ grant_types: grants, redirect_uris: uris }) => !grants.includes("authorization_code") || uris.length > 0,
+    "needs redirect_uris for the grant authorization_code",
+  ),
+  v.check(
+    ({ grant_types: grants, token_endpoint_auth_method: method }) =>
+      !grants.includes("client_credentials") || method !== "none",
+    "needs a token_endpoint_auth_method other than none for the grant client_credentials",
+  ),
+  v.check(
+    ({ token_endpoint_auth_method: method, jwks, jwks_uri: uri }) => method !== "private_key_jwt" || !!jwks || !!uri,
+    "needs jwks or jwks_uri for private_key_jwt",
+  ),
+);
+export type CreateOauthClient = v.InferOutput<typeof CreateOauthClient>;
+
+/** Body of `PUT /mcp-servers/{slug}/tokens`. */
+export const UpdateTokens = v.object({
+  access_token: v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,16384}$/, "must be a token")),
+  refresh_token: v.nullish(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,16384}$/, "must be a token"))),
+  /** Seconds that the access token is valid. */
+  expires_in: v.nullish(
+    v.pipe(v.number("must be a number"), v.integer("must be a whole number"), v.minValue(1), v.maxValue(31_536_000)),
+  ),
+  user_id: v.nullish(v.string()),
+  workspace_id: v.nullish(v.string()),
+});
+export type UpdateTokens = v.InferOutput<typeof UpdateTokens>;

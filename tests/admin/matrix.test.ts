@@ -81,6 +81,15 @@ const rules: readonly Rule[] = [
     [`GET /mcp-servers/{slug}/${part}`, "any", "mcp_servers.read"],
     [`PUT /mcp-servers/{slug}/${part}`, "any", "mcp_servers.update"],
   ]),
+  ...["connections", "tokens"].flatMap((part): Rule[] => [
+    [`GET /mcp-servers/{slug}/${part}`, "any", "mcp_servers.read"],
+    [`DELETE /mcp-servers/{slug}/${part}`, "any", "mcp_servers.update"],
+  ]),
+  ["PUT /mcp-servers/{slug}/tokens", "any", "mcp_servers.update"],
+  ["GET /mcp-oauth-clients", "any", "mcp_servers.list"],
+  ["POST /mcp-oauth-clients", "any", "mcp_servers.create"],
+  ["GET /mcp-oauth-clients/{id}", "any", "mcp_servers.read"],
+  ["DELETE /mcp-oauth-clients/{id}", "any", "mcp_servers.delete"],
   ["GET /mcp-servers/{slug}/user-access/check", "any", "mcp_servers.read"],
   ["GET /guardrails/{id}/mcp-servers", "any", "guardrails.read", "organisation_guardrails.read"],
   ...["PUT /guardrails/{id}/mcp-servers", "PUT /guardrails/{id}/mcp-servers/{id}"].map(

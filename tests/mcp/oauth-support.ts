@@ -47,14 +47,17 @@ export class TestBrowser {
   readonly cookies = new Map<string, string>();
   readonly #fetch: (request: Request) => Promise<Response>;
 
-  constructor(gateway: Pick<TestGateway, "gateway">) {
-    this.#fetch = (request) => gateway.gateway.fetch(request);
+  readonly #base: string;
+
+  constructor({ gateway }: { gateway: { fetch(request: Request): Promise<Response> } }, base = origin) {
+    this.#fetch = (request) => gateway.fetch(request);
+    this.#base = base;
   }
 
   async send(address: string, init: { method?: string; headers?: Record<string, string>; body?: string } = {}) {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const headers = { ...(cookie !== "" && { cookie }), ...init.headers };
-    const response = await this.#fetch(new Request(new URL(address, origin), { ...init, headers }));
+    const response = await this.#fetch(new Request(new URL(address, this.#base), { ...init, headers }));
     const [, name, value] = /^([^=]+)=([^;]*)/.exec(response.headers.get("set-cookie") ?? "") ?? [];
     if (name !== undefined && value !== undefined) this.cookies.set(name, value);
     return { status: response.status, headers: response.headers, text: await response.text() };
@@ -65,7 +68,7 @@ export class TestBrowser {
       method: "POST",
       headers: {
         "content-type": "application/x-www-form-urlencoded",
-        origin,
+        origin: this.#base,
         "sec-fetch-site": "same-origin",
         ...headers,
       },

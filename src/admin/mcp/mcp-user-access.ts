@@ -35,6 +35,10 @@ async function listUserAccess(call: AdminCall<undefined>) {
       one.toLowerCase().includes(text),
     ),
   );
+  const connections = await call.stores.mcpConnections.all(ofServer(server), {
+    where: { serverId: server.id, status: "connected" },
+  });
+  const connected = new Set(connections.map(({ userId }) => userId));
   const shown = found.slice(page.offset, page.offset + page.limit);
   const data = shown.map(({ id, firstName, lastName, email }) => ({
     user_id: id,
@@ -43,7 +47,7 @@ async function listUserAccess(call: AdminCall<undefined>) {
     email,
     enabled: entries.get(id) ?? server.defaultUserAccess === "allow",
     has_override: entries.has(id),
-    connection_status: "not_connected",
+    connection_status: connected.has(id) ? "connected" : "not_connected",
   }));
   const has_more = page.offset + shown.length < found.length;
   return { data, default_user_access: server.defaultUserAccess, total: found.length, has_more };

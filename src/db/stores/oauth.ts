@@ -16,6 +16,9 @@ import {
 /** A revoked token, family of tokens, or client. */
 type Revocation = typeof oauthRevocations.$inferSelect;
 
+/** Kind of record by which processes learn of revocations. */
+export const revocationResource = "oauth_revocations";
+
 /** What the authorization server stores. Codes, tokens and clients name their tenant themselves: they are looked up by secrets. */
 export interface OauthStore {
   findClient(id: string): Promise<OauthClientRow | undefined>;
@@ -136,13 +139,15 @@ function createGrantRows(
       );
       return orm.select().from(oauthFamilies).where(valid);
     },
-    revokeFamily: (id, now) =>
-      toStatement(
+    revokeFamily: (id, now) => ({
+      ...toStatement(
         orm
           .update(oauthFamilies)
           .set({ revokedAt: now })
           .where(and(eq(oauthFamilies.id, id), isNull(oauthFamilies.revokedAt))),
       ),
+      written: { resource: revocationResource, workspaceId: null, recordIds: [id] },
+    }),
   };
 }
 
@@ -153,7 +158,10 @@ export function createOauthStore(database: Database): OauthStore {
   return {
     ...createClientRows(database, write),
     ...createGrantRows(database, write),
-    revoke: (revocation) => toStatement(orm.insert(oauthRevocations).values(revocation).onConflictDoNothing()),
+    revoke: (revocation) => ({
+      ...toStatement(orm.insert(oauthRevocations).values(revocation).onConflictDoNothing()),
+      written: { resource: revocationResource, workspaceId: null, recordIds: [revocation.id] },
+    }),
     revocations: (now) => orm.select().from(oauthRevocations).where(gt(oauthRevocations.expiresAt, now)),
     async useNonce(digest, expiresAt) {
       try {

@@ -104,7 +104,7 @@ function toClient(row: OauthClientRow): OauthClient {
 }
 
 /** Digest of what users see and consent to. */
-function digestOfClient(name: string, redirectUris: readonly string[]): Promise<string> {
+export function digestOfClient(name: string, redirectUris: readonly string[]): Promise<string> {
   return sha256Hex(JSON.stringify([name, redirectUris]));
 }
 

@@ -49,14 +49,25 @@ export interface McpConnections {
   /** Whether an account can be used without its user. */
   isConnected(server: McpServer, place: ConnectionPlace): Promise<boolean>;
   store(place: ConnectionPlace, connection: NewConnection): Promise<void>;
+  /** The statements of `store`, for who writes them. */
+  storing(place: ConnectionPlace, connection: NewConnection): Promise<Statement[]>;
   /** Notes that the upstream wants more scopes. */
   requireScope(place: ConnectionPlace, scope: string | undefined): Promise<void>;
-  /** Removes an account, and asks its authorization server to revoke the tokens. */
-  remove(server: McpServer | undefined, place: ConnectionPlace): Promise<boolean>;
+  /** Prepares the removal of an account; `revoke` asks its authorization server to revoke the tokens. */
+  removal(server: McpServer | undefined, place: ConnectionPlace): Promise<ConnectionRemoval>;
+  /** The tokens of an account; undefined without one. */
+  read(place: ConnectionPlace): Promise<UpstreamTokens | undefined>;
   /** The row of an account. */
   find(place: ConnectionPlace): Promise<McpConnectionRow | undefined>;
   /** Drops what other processes changed. */
   note(changes: readonly Change[] | undefined): void;
+}
+
+/** What removes an account. */
+interface ConnectionRemoval {
+  readonly statements: readonly Statement[];
+  /** Never rejects. */
+  revoke(): Promise<void>;
 }
 
 /** Options of the connections. */
@@ -134,6 +145,11 @@ class Connections implements McpConnections {
   }
 
   async store(place: ConnectionPlace, connection: NewConnection): Promise<void> {
+    const statements = await this.storing(place, connection);
+    await this.#write({ ...place, id: await idOf(place, connection.issuer) }, statements);
+  }
+
+  async storing(place: ConnectionPlace, connection: NewConnection): Promise<Statement[]> {
     const { stores, clock } = this.#options;
     const { organisationId, workspaceId } = place;
     const id = await idOf(place, connection.issuer);
@@ -156,7 +172,7 @@ class Connections implements McpConnections {
     };
     // an account at another issuer is replaced: one server has one
     const others = former.filter((one) => one.id !== id).flatMap((one) => this.#removal(one));
-    await this.#write(row, [...others, stores.mcpConnections.put(tenant, row), await this.#seal(row, connection)]);
+    return [...others, stores.mcpConnections.put(tenant, row), await this.#seal(row, connection)];
   }
 
   async requireScope(place: ConnectionPlace, scope: string | undefined): Promise<void> {
@@ -171,14 +187,20 @@ class Connections implements McpConnections {
     await this.#write(row, [stores.mcpConnections.update(tenant, { id: row.id }, changes)]);
   }
 
-  async remove(server: McpServer | undefined, place: ConnectionPlace): Promise<boolean> {
+  async removal(server: McpServer | undefined, place: ConnectionPlace): Promise<ConnectionRemoval> {
     const rows = await this.#rows(place);
-    for (const row of rows) {
-      const sealed = await this.#openRow(row).catch(() => undefined);
-      await this.#write(row, this.#removal(row));
-      if (server && sealed) await this.#revoke(server, sealed).catch(() => {});
-    }
-    return rows.length > 0;
+    const opened = await Promise.all(rows.map((row) => this.#openRow(row).catch(() => undefined)));
+    return {
+      statements: rows.flatMap((row) => this.#removal(row)),
+      revoke: async () => {
+        for (const sealed of opened) if (server && sealed) await this.#revoke(server, sealed).catch(() => {});
+      },
+    };
+  }
+
+  async read(place: ConnectionPlace): Promise<UpstreamTokens | undefined> {
+    const row = await this.find(place);
+    return row && (await this.#openRow(row));
   }
 
   async find(place: ConnectionPlace): Promise<McpConnectionRow | undefined> {
@@ -244,7 +266,7 @@ class Connections implements McpConnections {
   }
 
   /** Writes a change of a connection, and says so to other processes. */
-  async #write(row: McpConnectionRow, statements: readonly Statement[]): Promise<void> {
+  async #write(row: ConnectionPlace & { readonly id: string }, statements: readonly Statement[]): Promise<void> {
     const { database, stores, clock } = this.#options;
     const { organisationId, workspaceId, id } = row;
     const change = { organisationId, workspaceId, resource: kind, recordId: id };

@@ -1,13 +1,10 @@
 import type { Statement } from "../../../db/client.ts";
 import type { AuditStore, Change } from "../../../db/stores/audit.ts";
-import type { OauthStore } from "../../../db/stores/oauth.ts";
+import { type OauthStore, revocationResource as resource } from "../../../db/stores/oauth.ts";
 import type { Clock } from "../../../lib/clock.ts";
 
-/** Kind of record by which other processes learn of revocations. */
-const resource = "oauth_revocations";
-
 /** Longest life of an access token, and what clocks may differ by. */
-const memoryMs = 20 * 60_000;
+export const revocationMs = 20 * 60_000;
 
 /** What makes a token invalid before it expires: ids of tokens, of families of tokens, and of clients. */
 export interface Revocations {
@@ -50,7 +47,7 @@ export async function createRevocations(options: RevocationsOptions): Promise<Re
     has: (...ids) => ids.some((id) => id !== undefined && (revoked.get(id) ?? 0) > clock.now()),
     async revoke(organisationId, ids, statements = []) {
       const now = clock.now();
-      const expiresAt = now + memoryMs;
+      const expiresAt = now + revocationMs;
       // before the database: here nothing is served with it any more, whatever becomes of the write
       for (const id of ids) add(id, expiresAt);
       const changes = ids.map((recordId) => ({ organisationId, workspaceId: null, resource, recordId }));
@@ -66,7 +63,7 @@ export async function createRevocations(options: RevocationsOptions): Promise<Re
         return;
       }
       for (const change of changes) {
-        if (change.resource === resource && change.recordId !== "") add(change.recordId, clock.now() + memoryMs);
+        if (change.resource === resource && change.recordId !== "") add(change.recordId, clock.now() + revocationMs);
       }
     },
   };
