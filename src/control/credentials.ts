@@ -3,7 +3,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { configurationPrefix, fromPaths, toPaths } from "./integration-fields.ts";
-import type { StoredProvider, StoredReference } from "./provider-library.ts";
+import type { StoredProvider, StoredReference, UsableIntegration } from "./provider-library.ts";
 import { openAuthSecrets } from "./secret-managers/open.ts";
 import type { SecretResolver } from "./secret-managers/resolver.ts";
 import { CredentialUnavailableError, type Vault } from "./vault.ts";
@@ -22,6 +22,9 @@ export interface ManagedCredential {
   secrets: readonly string[];
 }
 
+/** What the credential of an integration is opened from. */
+type Opened = Pick<UsableIntegration, "integration" | "secrets" | "references">;
+
 /** Opens the credentials of integrations. */
 export interface Credentials {
   /**
@@ -29,7 +32,7 @@ export interface Credentials {
    *
    * @throws {CredentialUnavailableError} If it cannot be decrypted, or an external store does not return it.
    */
-  of(stored: StoredProvider): ManagedCredential | Promise<ManagedCredential>;
+  of(stored: Opened): ManagedCredential | Promise<ManagedCredential>;
   /**
    * The credential without calls to external stores: secrets stored there are left out unless cached.
    *
@@ -105,7 +108,7 @@ function stringsIn(value: unknown): string[] {
 }
 
 /** Combines secrets and plain fields. */
-function assemble(stored: StoredProvider, secrets: ReadonlyMap<string, unknown>): ManagedCredential {
+function assemble(stored: Opened, secrets: ReadonlyMap<string, unknown>): ManagedCredential {
   const paths = toPaths(stored.integration.configurations);
   const modelHeaders = new Map<string, string>();
   for (const [field, value] of secrets) {
@@ -161,17 +164,17 @@ export function createCredentials({ clock, opener }: CredentialsOptions): Creden
   // keyed by the integration's id, a random UUID; `source` changes when its secrets were reloaded
   const known = new BoundedMap<string, { value: ManagedCredential; source: object; openedAt: number }>(1_000);
 
-  const sourceOf = ({ secrets, references, integration }: StoredProvider): SecretSource => ({
+  const sourceOf = ({ secrets, references, integration }: Opened): SecretSource => ({
     secrets,
     references,
     mappings: integration.secretMappings,
   });
-  const open = async (stored: StoredProvider): Promise<ManagedCredential> => {
+  const open = async (stored: Opened): Promise<ManagedCredential> => {
     const value = assemble(stored, await opener.all(sourceOf(stored)));
     known.set(stored.integration.id, { value, source: stored.secrets, openedAt: clock.monotonic() });
     return value;
   };
-  const find = (stored: StoredProvider): ManagedCredential | undefined => {
+  const find = (stored: Opened): ManagedCredential | undefined => {
     const entry = known.get(stored.integration.id);
     const isFresh = entry?.source === stored.secrets && clock.monotonic() - entry.openedAt < heldOpenMs;
     return isFresh ? entry.value : undefined;

@@ -30,6 +30,9 @@ export interface StoredReference {
   secrets: readonly SecretRow[];
 }
 
+/** An integration that a workspace may use without a provider: its own, or one of the organisation. */
+export type UsableIntegration = Pick<StoredProvider, "integration" | "secrets" | "references" | "access">;
+
 /** An integration with what belongs to it. */
 type StoredIntegration = Pick<StoredProvider, "integration" | "models" | "secrets">;
 
@@ -107,4 +110,20 @@ export function joinProviders(
     ];
   });
   return byName(joined);
+}
+
+/** All integrations of a workspace and its organisation. */
+export function joinIntegrations(
+  { accesses }: Providers,
+  { shared, own }: { shared: Integrations; own: Integrations },
+  references: readonly StoredReference[],
+  workspaceId: string,
+): readonly UsableIntegration[] {
+  return [...own.values(), ...shared.values()].map(({ integration, secrets }) => ({
+    integration,
+    secrets,
+    access: accesses.get(integration.id),
+    references:
+      integration.secretMappings === null ? [] : references.filter(({ row }) => mayUseReference(row, workspaceId)),
+  }));
 }

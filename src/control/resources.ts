@@ -17,11 +17,13 @@ import { joinMembers, type Members, readRoles, readUsers } from "./members.ts";
 import { type PolicyLibrary, readPolicies, readToolPolicies } from "./policy-library.ts";
 import { type PartialLibrary, type PromptLibrary, readPartials, readPrompts } from "./prompt-library.ts";
 import {
+  joinIntegrations,
   joinProviders,
   readIntegrations,
   readProviders,
   readReferences,
   type StoredProvider,
+  type UsableIntegration,
 } from "./provider-library.ts";
 import type { ContentOpener } from "./sealed-contents.ts";
 
@@ -31,6 +33,8 @@ export interface WorkspaceView {
   workspace: WorkspaceRow;
   /** By slug and by id. */
   providers: ReadonlyMap<string, StoredProvider>;
+  /** Those of the workspace first, then those of the organisation, shared or not. */
+  integrations: readonly UsableIntegration[];
   /** By slug and by id. */
   configs: ReadonlyMap<string, StoredConfig>;
   prompts: PromptLibrary;
@@ -133,11 +137,21 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
     ) => joinProviders(providers, { shared, own }, references),
   );
   const mcpServersOf = reuseLast(joinMcpServers);
+  let workspaceId = "";
+  const integrationsOf = reuseLast(
+    (
+      providers: Slices["providers"],
+      shared: Slices["sharedIntegrations"],
+      own: Slices["integrations"],
+      references: Slices["references"],
+    ) => joinIntegrations(providers, { shared, own }, references, workspaceId),
+  );
   const guardrailsOf = reuseLast(joinGuardrails);
   const toolGuardrailsOf = reuseLast(joinGuardrails);
   return (slices) => {
     const { organisation, workspace, configs, prompts, partials, policies, toolPolicies } = slices;
     if (!organisation || workspace?.status !== "active") return undefined;
+    workspaceId = workspace.id;
     const guardrails = guardrailsOf(slices.sharedGuardrails, slices.guardrails);
     const toolGuardrails = toolGuardrailsOf(slices.sharedToolGuardrails, slices.toolGuardrails);
     const defaults = joinDefaultGuardrails(organisation, workspace, slices.exclusions);
@@ -151,6 +165,7 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       toolPolicies,
       toolGuardrails: { guardrails: toolGuardrails, defaultGuardrails: withoutOthers(defaults, guardrails) },
       providers: providersOf(slices.providers, slices.sharedIntegrations, slices.integrations, slices.references),
+      integrations: integrationsOf(slices.providers, slices.sharedIntegrations, slices.integrations, slices.references),
       mcpServers: mcpServersOf(
         slices.mcpServers,
         slices.sharedMcpIntegrations,

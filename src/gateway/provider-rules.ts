@@ -1,5 +1,6 @@
 import type { ProviderRules } from "../context/provider-rules.ts";
 import type { ContentRules } from "../control/sealed-contents.ts";
+import { credentialSettings } from "../guardrails/partners/forms.ts";
 import { createCredentialCheck } from "../providers/core/integration-form.ts";
 import type { ProviderSetting } from "../providers/core/settings.ts";
 import type { ProviderRegistry } from "../providers/registry.ts";
@@ -13,12 +14,15 @@ function allSettings(providers: ProviderRegistry): ProviderSetting[] {
 const namesOf = (settings: readonly ProviderSetting[]): ReadonlySet<string> =>
   new Set(settings.flatMap(({ names }) => names));
 
-/** Which settings in saved configs are credentials, and which shape an address. */
+/** Which settings in saved configs and guardrails are credentials, and which shape an address. */
 export function toContentRules(providers: ProviderRegistry): ContentRules {
   const settings = allSettings(providers);
   return {
-    secretSettings: namesOf(settings.filter(({ isSecret }) => isSecret)),
-    addressSettings: namesOf(settings.filter(({ shapesAddress }) => shapesAddress)),
+    secretSettings: new Set([...namesOf(settings.filter(({ isSecret }) => isSecret)), ...credentialSettings.secret]),
+    addressSettings: new Set([
+      ...namesOf(settings.filter(({ shapesAddress }) => shapesAddress)),
+      ...credentialSettings.address,
+    ]),
   };
 }
 

@@ -65,6 +65,7 @@ import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
 import { createMetrics, requestMetricsOf } from "./metrics.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
+import { createPartnerTools } from "./partner-tools.ts";
 import { secretHeaders, secretMembers, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
 import { createLogTelemetry } from "./telemetry.ts";
 
@@ -338,6 +339,14 @@ function startLog(
   };
 }
 
+/** The guardrails, whose checks may use what the gateway stores. */
+function createOwnGuardrails(
+  options: GatewayOptions,
+  { outbound, clock, services }: Pick<Services, "outbound" | "clock"> & { services(): Services },
+): Guardrails {
+  return createGuardrails(createChecks({ outbound, clock, ...createPartnerTools(services) }), warnOf(options));
+}
+
 /** Wires the parts that live as long as the gateway. */
 export async function createServices(
   options: GatewayOptions,
@@ -350,7 +359,7 @@ export async function createServices(
   const { guard, transport, outbound } = createCalls(options);
   const { redactor, writer, queue, ...log } = createLog(options, parts, { providers, createId, outbound });
   await recoverLog(writer);
-  const guardrails = createGuardrails(createChecks({ outbound, clock }), warnOf(options));
+  const guardrails = createOwnGuardrails(options, { outbound, clock, services: () => services });
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const contentRules = toContentRules(providers);
   const sealing = { store: createContentSealingStore(parts.database), vault: identity.control.vault };

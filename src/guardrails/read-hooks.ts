@@ -342,7 +342,13 @@ export function findSavedProblems(saved: SavedGuardrail, checks: KnownChecks, ph
 
 /** A saved guardrail as a workspace's view stores it. */
 export interface StoredGuardrail extends SavedGuardrail {
-  readonly row: { readonly id: string; readonly slug: string; readonly versionId: string };
+  readonly row: {
+    readonly id: string;
+    readonly slug: string;
+    readonly versionId: string;
+    /** Null for those of the organisation. */
+    readonly workspaceId?: string | null;
+  };
 }
 
 /** A saved guardrail as a hook of a phase; undefined where it cannot be used in that phase. */
@@ -355,7 +361,8 @@ export function toSavedHook(
   const { id: _, ...others } = overrides;
   const saved = { ...reservedMembers(actions), ...others, id: row.slug, guardrail_version_id: row.versionId };
   const hook = reader.readHook({ ...saved, checks: written }, "", ["", phase, "guardrail"]);
-  return hook && "checks" in hook && reader.problems.length === 0 ? { ...hook, isSaved: true } : undefined;
+  if (!hook || !("checks" in hook) || reader.problems.length > 0) return undefined;
+  return { ...hook, isSaved: true, ...(row.workspaceId === null && { isOrganisations: true }) };
 }
 
 /** Warnings for whoever saves a guardrail. */

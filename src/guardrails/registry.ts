@@ -25,6 +25,7 @@ import { sentenceCount } from "./checks/sentence-count.ts";
 import { createValidUrlsCheck } from "./checks/valid-urls.ts";
 import { createWebhookCheck } from "./checks/webhook.ts";
 import { wordCount } from "./checks/word-count.ts";
+import { createPartnerChecks } from "./partners/client.ts";
 import type { KnownChecks } from "./read-hooks.ts";
 import type { AnyCheck, Check, CheckTools } from "./types.ts";
 
@@ -68,6 +69,7 @@ function createToolChecks(tools: CheckTools): AnyCheck[] {
     hide(createWebhookCheck(tools)),
     hide(createLogCheck(tools)),
     hide(createInlineImageUrlsCheck(tools)),
+    ...createPartnerChecks(tools),
   ];
 }
 

@@ -17,7 +17,8 @@ import {
 import { createTimeWriter, createWork, hold, type RunWork, roundMs } from "./work.ts";
 
 /** What the hooks of one phase check. */
-export interface Subject extends Omit<CheckInput, "texts" | "text" | "rest" | "readPieces" | "mustSeeAll" | "work"> {
+export interface Subject
+  extends Omit<CheckInput, "texts" | "text" | "rest" | "readPieces" | "mustSeeAll" | "isOrganisations" | "work"> {
   /** Why the body cannot be changed; absent where it can. */
   readonly fixedBecause?: string;
   /** The response was already sent: it cannot be denied. */
@@ -217,6 +218,7 @@ class RunInput implements CheckInput {
   readonly provider: string;
   readonly metadata: Subject["metadata"];
   readonly mustSeeAll: boolean;
+  readonly isOrganisations: boolean;
   readonly work: Work;
 
   constructor(parts: InputParts) {
@@ -230,6 +232,7 @@ class RunInput implements CheckInput {
     this.provider = subject.provider;
     this.metadata = subject.metadata;
     this.mustSeeAll = parts.hook.deny;
+    this.isOrganisations = parts.hook.isOrganisations === true;
     this.work = work;
   }
 

@@ -131,6 +131,8 @@ export interface CheckInput {
   readPieces(): Promise<JsonPieces>;
   /** Metadata of the request and of its key. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** The hook belongs to the organisation, not to the workspace or the request. */
+  readonly isOrganisations?: boolean;
   /** The hook denies: a check that cannot see all of a text throws instead of checking its beginning. */
   readonly mustSeeAll: boolean;
   readonly work: Work;
@@ -199,6 +201,8 @@ export interface Check<Parameters = unknown> {
   readsAll?(parameters: Parameters): boolean;
   /** What it reads. Absent: text. */
   readonly reads?: Reads;
+  /** The partner whose service it asks. Absent: it is a check of the gateway. */
+  readonly partner?: string;
   /** How it works on a part of a streamed response; undefined where it needs the whole. Absent: always the whole. */
   window?(parameters: Parameters): CheckWindow | undefined;
   /** A problem that prevents saving these parameters; stored ones keep working. */
@@ -224,10 +228,37 @@ export class CheckError extends Error {
   }
 }
 
+/** Names a stored credential of a partner. */
+export interface CredentialQuery {
+  readonly tenant: string;
+  /** `ai_provider_id` of the integration. */
+  readonly partner: string;
+  /** Slug or id of the integration. Absent: the only one of the partner. */
+  readonly name: string | undefined;
+  /** A guardrail of the organisation asks: it may use all integrations of the organisation. */
+  readonly isOrganisations: boolean;
+}
+
+/** A request that is about to be signed. */
+export interface CheckRequest {
+  readonly method: "POST";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /** What checks may use of the outside world. */
 export interface CheckTools {
   readonly outbound: Outbound;
   readonly clock: Clock;
+  /** Credentials in an integration, by the names partners have for them; undefined where there is no such integration. */
+  findCredentials?(query: CredentialQuery): Promise<Readonly<Record<string, string>> | undefined>;
+  /** Headers that sign a request with the identity that credentials describe. */
+  authorize?(
+    kind: "aws" | "azure",
+    request: CheckRequest,
+    caller: { readonly credentials: Readonly<Record<string, string>>; readonly tenant: string },
+  ): Promise<Record<string, string>>;
 }
 
 /** A check whose parameter type is hidden by the registry: its own schema reads them. */
@@ -291,6 +322,8 @@ export interface Hook {
   readonly allowsUninspected: boolean;
   /** It was saved: its checks have a separate time limit, which hooks in the request cannot use up. */
   readonly isSaved?: boolean;
+  /** It was saved by the organisation: workspaces do not see its parameters. */
+  readonly isOrganisations?: boolean;
   /** What it does to a streamed response. */
   readonly streamMode: StreamMode;
 }

@@ -4,6 +4,7 @@ import type { JsonValue } from "../../db/tables/columns.ts";
 import type { IntegrationRow } from "../../db/tables/integrations.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { requireScopes } from "../../endpoint/role.ts";
+import { partnerForm } from "../../guardrails/partners/forms.ts";
 import { isObject } from "../../lib/json.ts";
 import { describeUnknownProvider } from "../../providers/registry.ts";
 import type { SecretMappings } from "../../schemas/control.ts";
@@ -74,6 +75,22 @@ export async function findIntegration(call: AdminCall<unknown>, verb: string): P
   const row = requireFound(isSeen ? found : undefined, "integration");
   await requireScopes(call.context, [scopeOf(levelOf(row), verb)]);
   return row;
+}
+
+/** Whether integrations of a service are for guardrails alone: it has no models. */
+export function isPartnerOnly({ context: { services } }: AdminCall<unknown>, id: string): boolean {
+  const slug = services.providerRules.aliases.get(id) ?? id;
+  return !services.providers.has(slug) && partnerForm(slug) !== undefined;
+}
+
+/**
+ * The slug of a provider or, for integrations, of a partner of guardrails.
+ *
+ * @throws {InvalidRequestError} AB01 for an unknown one.
+ */
+export function requireKnownService(call: AdminCall<unknown>, id: string, param: string): string {
+  const { aliases } = call.context.services.providerRules;
+  return partnerForm(id) !== undefined && !aliases.has(id) ? id : requireKnownProvider(call, id, param);
 }
 
 /** @throws {InvalidRequestError} AB01 for an unknown provider. */

@@ -12,6 +12,7 @@ import {
 import type { Statement } from "../../db/client.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
+import { partnerForm } from "../../guardrails/partners/forms.ts";
 import { AddressRefusedError, requireBaseUrl } from "../../lib/address.ts";
 import { isHeaderName, isHeaderValue } from "../../lib/headers.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
@@ -93,7 +94,11 @@ export function formOf(
   aiProviderId: string,
   { providers, providerRules }: Pick<Services, "providerRules" | "providers">,
 ): IntegrationForm {
-  return providers.get(providerRules.aliases.get(aiProviderId) ?? aiProviderId)?.integrationForm ?? otherForm;
+  return (
+    providers.get(providerRules.aliases.get(aiProviderId) ?? aiProviderId)?.integrationForm ??
+    partnerForm(aiProviderId) ??
+    otherForm
+  );
 }
 
 /** Strings by name, as a JSON column holds them. */

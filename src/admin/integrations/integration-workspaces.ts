@@ -9,7 +9,7 @@ import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { showNewUsageList, showUsageLists, toLimitList, toStoredUsageList } from "../core/limits.ts";
 import { forbid, refuseField, toIso } from "../core/request.ts";
-import { findIntegration, ownOf, scopeOf, tenantOf } from "./integration-records.ts";
+import { findIntegration, isPartnerOnly, ownOf, scopeOf, tenantOf } from "./integration-records.ts";
 import { createDefaultProvider } from "./provider-rows.ts";
 
 type GivenAccess = NonNullable<UpdateWorkspaceAccess["workspaces"]>[number];
@@ -150,6 +150,7 @@ async function defaultProviders(
   grants: readonly Grant[],
 ): Promise<Statement[]> {
   const { body, stores } = call;
+  if (isPartnerOnly(call, integration.aiProviderId)) return [];
   const { id: integrationId, name, slug: integrationSlug, organisationId } = integration;
   const existing = await stores.providers.all(organisationOf(integration), { where: { integrationId } });
   const served = new Set(existing.map(({ workspaceId }) => workspaceId));

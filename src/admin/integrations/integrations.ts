@@ -11,11 +11,12 @@ import { integrationModelEndpoints } from "./integration-models.ts";
 import {
   createIntegrationRows,
   findIntegration,
+  isPartnerOnly,
   type Level,
   levelOf,
   namedWorkspace,
   removeIntegrationRows,
-  requireKnownProvider,
+  requireKnownService,
   scopeOf,
   updateIntegrationRows,
 } from "./integration-records.ts";
@@ -103,8 +104,8 @@ async function defaultProvider(
   { organisationId, workspaceId }: Tenant,
   integration: { id: string; slug: string },
 ): Promise<{ slug: string; statement: Statement } | undefined> {
-  const { name, create_default_provider, default_provider_slug: slug } = call.body;
-  if (workspaceId === null || create_default_provider === false) return undefined;
+  const { name, create_default_provider, default_provider_slug: slug, ai_provider_id: service } = call.body;
+  if (workspaceId === null || create_default_provider === false || isPartnerOnly(call, service)) return undefined;
   const note = "Created with its integration";
   const named = { integrationId: integration.id, slug, integrationSlug: integration.slug };
   const provider = { name, ...named, note, param: "default_provider_slug" };
@@ -122,7 +123,7 @@ async function createIntegration(call: AdminCall<CreateIntegration>) {
     description: body.description,
     key: body.key,
     configurations: body.configurations,
-    aiProviderId: requireKnownProvider(call, body.ai_provider_id, "ai_provider_id"),
+    aiProviderId: requireKnownService(call, body.ai_provider_id, "ai_provider_id"),
     secretMappings: body.secret_mappings,
     pricingAdjustments: body.pricing_adjustments,
   });

@@ -3,8 +3,8 @@ import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { CreateProvider, UpdateProvider } from "../../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
-import { readPage, requireFound, requireReferenced, requireWorkspace, toList } from "../core/request.ts";
-import { mayUse, namedWorkspace, removeIntegrationRows } from "./integration-records.ts";
+import { readPage, refuseField, requireFound, requireReferenced, requireWorkspace, toList } from "../core/request.ts";
+import { isPartnerOnly, mayUse, namedWorkspace, removeIntegrationRows } from "./integration-records.ts";
 import {
   createProviderRow,
   type JoinedProvider,
@@ -66,7 +66,9 @@ async function createProvider(call: AdminCall<CreateProvider>) {
   const tenant = await requireWorkspace(call, namedWorkspace(call));
   const found = await stores.integrations.get(tenant, body.integration_id, { includeOrganisation: true });
   const isUsable = found?.status === "active" && !found.isPrivate && (await mayUse(call, tenant, found));
-  const { id: integrationId } = requireReferenced(isUsable ? found : undefined, "integration_id");
+  const { id: integrationId, aiProviderId } = requireReferenced(isUsable ? found : undefined, "integration_id");
+  if (isPartnerOnly(call, aiProviderId))
+    refuseField("integration_id", `has no models: ${aiProviderId} serves guardrails`);
   const { id, slug, statement } = createProviderRow(call, tenant, { ...body, integrationId });
   return { answer: { id, slug, object: "provider" }, recordId: id, statements: [statement] };
 }

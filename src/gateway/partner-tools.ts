@@ -1,0 +1,97 @@
+import type { Services } from "../context.ts";
+import type { UsableIntegration } from "../control/provider-library.ts";
+import { toCredentials } from "../guardrails/partners/forms.ts";
+import type { CheckTools, CredentialQuery } from "../guardrails/types.ts";
+import { parseJson } from "../lib/json.ts";
+import { createAwsAuthorize } from "../providers/auth/aws.ts";
+import { authorizeAzure } from "../providers/auth/azure.ts";
+
+/** Organisation and workspace of a check's tenant. */
+function readTenant(tenant: string): [organisationId: string, workspaceId: string | null] {
+  const parts = parseJson(tenant);
+  const [organisation, workspace] = Array.isArray(parts) ? parts : [];
+  return [String(organisation ?? ""), typeof workspace === "string" ? workspace : null];
+}
+
+/** Whether a query may use an integration: the workspace's own, one shared with it, or for the organisation any of its own. */
+function mayUse({ integration, access }: UsableIntegration, { isOrganisations }: CredentialQuery): boolean {
+  if (integration.status !== "active" || integration.isPrivate) return false;
+  if (isOrganisations) return integration.workspaceId === null;
+  return integration.workspaceId !== null || access?.enabled === true;
+}
+
+/** The integration a query names or, without a name, the only one: the workspace's own before those it shares. */
+function choose(list: readonly UsableIntegration[], { name }: CredentialQuery): UsableIntegration | undefined {
+  const own = list.filter(({ integration }) => integration.workspaceId !== null);
+  if (name !== undefined) {
+    const isNamed = ({ integration }: UsableIntegration) => integration.slug === name || integration.id === name;
+    return own.find(isNamed) ?? list.find(isNamed);
+  }
+  const near = own.length > 0 ? own : list;
+  return near.length === 1 ? near[0] : undefined;
+}
+
+async function findCredentials(query: CredentialQuery, { control, providerRules }: Services) {
+  const [organisationId, workspaceId] = readTenant(query.tenant);
+  if (workspaceId === null) return undefined;
+  const view = await control.directory.workspace({ organisationId, workspaceId });
+  const slugs = [query.partner, providerRules.aliases.get(query.partner)];
+  const usable = (view?.integrations ?? []).filter(
+    (one) => slugs.includes(one.integration.aiProviderId) && mayUse(one, query),
+  );
+  const chosen = choose(usable, query);
+  return chosen && toCredentials(query.partner, await control.credentials.of(chosen));
+}
+
+/** How a request of a partner is signed with a cloud's identity. */
+type Authorize = NonNullable<CheckTools["authorize"]>;
+
+const signAws = createAwsAuthorize({ provider: "bedrock", service: "bedrock" });
+
+const authorizers: Record<
+  Parameters<Authorize>[0],
+  (...asked: [...Parameters<Authorize>, Services]) => ReturnType<Authorize>
+> = {
+  async aws(_, request, { credentials, tenant }, { authTools }) {
+    const { awsAuthType, awsRegion = "us-east-1", apiKey } = credentials;
+    const settings = {
+      region: awsRegion,
+      access_key_id: credentials.awsAccessKeyId,
+      secret_access_key: credentials.awsSecretAccessKey,
+      session_token: credentials.awsSessionToken,
+      // the schema of the credentials allows these alone
+      auth_type: awsAuthType as "accessKey" | "assumedRole" | "serviceRole" | "apiKey" | undefined,
+      role_arn: credentials.awsRoleArn,
+      external_id: credentials.awsExternalId,
+    };
+    const signable = { ...request, credential: apiKey };
+    const signed = await signAws(signable, settings, { ...authTools, tenant: readTenant(tenant).map(String) });
+    return Object.keys(signed).length > 0 || apiKey === undefined ? signed : { authorization: `Bearer ${apiKey}` };
+  },
+  azure(_, request, { credentials, tenant }, { authTools }) {
+    const { azureAuthMode, apiKey } = credentials;
+    const settings: Parameters<typeof authorizeAzure>[1] = {
+      ad_token: undefined,
+      auth_mode: azureAuthMode === "entra" || azureAuthMode === "managed" ? azureAuthMode : "default",
+      entra_tenant_id: credentials.azureEntraTenantId,
+      entra_client_id: credentials.azureEntraClientId,
+      entra_client_secret: credentials.azureEntraClientSecret,
+      entra_scope: undefined,
+      managed_client_id: credentials.azureManagedClientId,
+      workload_client_id: undefined,
+      workload_tenant_id: undefined,
+    };
+    return authorizeAzure({ ...request, credential: apiKey }, settings, {
+      tools: { ...authTools, tenant: readTenant(tenant).map(String) },
+      toKeyHeaders: (key): Record<string, string> => ({ "ocp-apim-subscription-key": key }),
+    });
+  },
+};
+
+/** What checks of partners use of the gateway: credentials of integrations, and the identities of clouds. */
+export function createPartnerTools(services: () => Services): Pick<CheckTools, "findCredentials" | "authorize"> {
+  return {
+    findCredentials: (query) => findCredentials(query, services()),
+    authorize: (kind, request, caller) => authorizers[kind](kind, request, caller, services()),
+  };
+}
