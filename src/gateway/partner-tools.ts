@@ -13,7 +13,7 @@ function readTenant(tenant: string): [organisationId: string, workspaceId: strin
   return [String(organisation ?? ""), typeof workspace === "string" ? workspace : null];
 }
 
-/** Whether a query may use an integration: the workspace's own, one shared with it, or for the organisation any of its own. */
+/** Whether a query may use an integration: the workspace's own, one shared with it, or any of the organisation for its guardrails. */
 function mayUse({ integration, access }: UsableIntegration, { isOrganisations }: CredentialQuery): boolean {
   if (integration.status !== "active" || integration.isPrivate) return false;
   if (isOrganisations) return integration.workspaceId === null;

@@ -240,7 +240,7 @@ export interface CredentialQuery {
 }
 
 /** A request that is about to be signed. */
-export interface CheckRequest {
+interface CheckRequest {
   readonly method: "POST";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -137,7 +137,8 @@ before(() => guard([{ "gateway.language": { language: "en" } }], input("the word
 
 test("each check there is has something that takes it long", () => {
   assert.ok(checks instanceof Map);
-  const ids = new Set([...checks.values()].map(({ id }) => id));
+  // checks of partners wait for their services
+  const ids = new Set([...checks.values()].flatMap(({ id, partner }) => (partner === undefined ? [id] : [])));
   assert.deepEqual([...ids].toSorted(), Object.keys(cases).toSorted());
 });
 

@@ -29,6 +29,10 @@ const otherMeanings: readonly OtherMeaning[] = [
     reason: "what the gateway calls the files it uploads, at any provider",
   },
   {
+    paths: ["src/guardrails/partners/", "src/gateway/partner-tools.ts"],
+    reason: "partners of guardrails, some of which are also providers",
+  },
+  {
     paths: ["src/schemas/secret-references.ts", "src/control/secret-managers/"],
     reason: "members of secret managers, some under the names providers have for theirs",
   },

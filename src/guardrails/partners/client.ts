@@ -15,6 +15,7 @@ import {
   type CheckTools,
 } from "../types.ts";
 import { cloudPartnerChecks } from "./cloud-partners.ts";
+import { judgePartnerChecks } from "./judge-partners.ts";
 import { richPartnerChecks } from "./rich-partners.ts";
 import { searchPartnerChecks } from "./search-partners.ts";
 import { BaseUrl, simplePartnerChecks } from "./simple-partners.ts";
@@ -24,6 +25,7 @@ import type { AnyPartnerCheck, Credentials, PartnerCall, PartnerVerdict, Questio
 export const partnerChecks: readonly AnyPartnerCheck[] = [
   ...simplePartnerChecks,
   ...richPartnerChecks,
+  ...judgePartnerChecks,
   ...cloudPartnerChecks,
   ...searchPartnerChecks,
 ];

@@ -8,7 +8,7 @@ import type { CredentialField, Partner } from "./types.ts";
 const partners: ReadonlyMap<string, Partner> = new Map(partnerChecks.map(({ partner }) => [partner.slug, partner]));
 
 /** Name of a credential in the configurations of an integration. */
-export function settingOf(name: string): string {
+function settingOf(name: string): string {
   return toSnake(name).toLowerCase();
 }
 
@@ -41,9 +41,6 @@ const forms: ReadonlyMap<string, IntegrationForm> = new Map([...partners].map(([
 export function partnerForm(slug: string): IntegrationForm | undefined {
   return forms.get(slug);
 }
-
-/** The partners there are. */
-export const partnerSlugs: readonly string[] = [...partners.keys()];
 
 /** Credentials of partners that are secret, and those that decide who receives them, by their names in snake_case. */
 export const credentialSettings: { readonly secret: readonly string[]; readonly address: readonly string[] } = {

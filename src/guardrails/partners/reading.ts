@@ -62,7 +62,7 @@ export function optionalList(value: unknown, ...path: Place): readonly unknown[]
 }
 
 /** Indexes of the parts that have text: what per-part calls are about, in their order. */
-export function filledParts({ parts }: Question): number[] {
+function filledParts({ parts }: Question): number[] {
   return parts.flatMap((part, index) => (part.trim() === "" ? [] : [index]));
 }
 

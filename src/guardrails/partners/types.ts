@@ -30,7 +30,7 @@ export interface Partner {
 }
 
 /** Kinds of authentication that need more than a header. */
-export type SignatureKind = "aws" | "azure";
+type SignatureKind = "aws" | "azure";
 
 /** What a partner is asked about. */
 export interface Question {
@@ -77,7 +77,7 @@ export interface PartnerVerdict {
 }
 
 /** A check of a partner. */
-export interface PartnerCheck<Entries extends ObjectEntries = ObjectEntries> {
+interface PartnerCheck<Entries extends ObjectEntries = ObjectEntries> {
   readonly id: string;
   readonly aliases?: readonly string[];
   readonly partner: Partner;
