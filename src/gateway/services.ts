@@ -27,8 +27,7 @@ import { createLogSegmentStore } from "../db/stores/log-segments.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore } from "../db/stores/logs.ts";
 import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
-import { createChecks } from "../guardrails/registry.ts";
-import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
+import type { Guardrails } from "../guardrails/state.ts";
 import { reportToConnection } from "../inference/call/finish.ts";
 import { settleLimits } from "../inference/call/limits.ts";
 import { logCall } from "../inference/call/log-sink.ts";
@@ -55,17 +54,17 @@ import { createLogWriter, type LogWriter } from "../logs/writer.ts";
 import { startMetricsPush } from "../observability/push.ts";
 import type { TelemetrySettings } from "../observability/telemetry.ts";
 import { UnpricedCalls } from "../pricing/unpriced-calls.ts";
-import { createTokenCache } from "../providers/core/token-cache.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
+import { createAuthTools, readFirstOrganisation } from "./auth-tools.ts";
 import { createCache } from "./cache.ts";
 import type { OpenData } from "./data.ts";
 import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
 import { createMetrics, requestMetricsOf } from "./metrics.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
-import { createPartnerTools } from "./partner-tools.ts";
+import { createOwnGuardrails } from "./own-guardrails.ts";
 import { secretHeaders, secretMembers, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
 import { createLogTelemetry } from "./telemetry.ts";
 
@@ -244,37 +243,6 @@ function createOwnStore(
   return { files, batches: createBatchWork(createBatchStore(database)) };
 }
 
-/** Id of the operator's organisation; undefined without organisations. */
-async function readFirstOrganisation({ stores }: Services["control"]): Promise<string | undefined> {
-  return (await stores.organisations.first())?.id;
-}
-
-/** Who may act as the operator in clouds. */
-async function readIdentityOrganisations(
-  { identityOrganisations }: GatewayOptions,
-  control: Services["control"],
-): Promise<ReadonlySet<string>> {
-  if (identityOrganisations) return new Set(identityOrganisations);
-  const first = await readFirstOrganisation(control);
-  return new Set(first === undefined ? [] : [first]);
-}
-
-/** What authentication towards providers may use. */
-async function createAuthTools(
-  options: GatewayOptions,
-  control: Services["control"],
-  { outbound, clock }: Pick<Services, "outbound" | "clock">,
-): Promise<Services["authTools"]> {
-  return {
-    outbound,
-    clock,
-    tokens: createTokenCache(clock),
-    environment: options.cloudEnvironment ?? {},
-    identityOrganisations: await readIdentityOrganisations(options, control),
-    ...(options.readFile && { readFile: options.readFile }),
-  };
-}
-
 /** Stored responses: those of the Responses API, and those of the cache. */
 function createReused(options: GatewayOptions, parts: ServiceParts, now: () => number) {
   const { database, installation, clock } = parts;
@@ -337,14 +305,6 @@ function startLog(
     await queue.close();
     await push?.close();
   };
-}
-
-/** The guardrails, whose checks may use what the gateway stores. */
-function createOwnGuardrails(
-  options: GatewayOptions,
-  { outbound, clock, services }: Pick<Services, "outbound" | "clock"> & { services(): Services },
-): Guardrails {
-  return createGuardrails(createChecks({ outbound, clock, ...createPartnerTools(services) }), warnOf(options));
 }
 
 /** Wires the parts that live as long as the gateway. */
