@@ -111,6 +111,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   await open.batchRunner.stop(batchCloseMs);
   await open.exportRunner.stop();
   open.stopTimers();
+  await open.services.control.mcpSync.close();
   await open.services.limitAlerts.close(alertsCloseMs);
   await open.services.guardrails.close(hooksCloseMs);
   await open.services.control.writeRefusals({ all: true }).catch(() => {});

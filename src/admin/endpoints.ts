@@ -20,6 +20,7 @@ import { mcpIntegrationWorkspaceEndpoints } from "./mcp/mcp-integration-workspac
 import { mcpIntegrationEndpoints } from "./mcp/mcp-integrations.ts";
 import { mcpOauthClientEndpoints } from "./mcp/mcp-oauth-clients.ts";
 import { mcpServerEndpoints } from "./mcp/mcp-servers.ts";
+import { mcpSyncEndpoints } from "./mcp/mcp-sync.ts";
 import { mcpUserAccessEndpoints } from "./mcp/mcp-user-access.ts";
 import { metricsEndpoints } from "./metrics.ts";
 import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
@@ -72,6 +73,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...mcpIntegrationEndpoints,
   ...mcpIntegrationWorkspaceEndpoints,
   ...mcpCapabilityEndpoints,
+  ...mcpSyncEndpoints,
   ...mcpServerEndpoints,
   ...mcpUserAccessEndpoints,
   ...mcpConnectionEndpoints,

@@ -12,6 +12,7 @@ import { createFollower, type Follower } from "./follower.ts";
 import { createKeyCleanup } from "./key-cleanup.ts";
 import type { McpServers } from "./mcp/mcp-server.ts";
 import { createMcpServers } from "./mcp/mcp-servers.ts";
+import { createMcpSync, type McpSync } from "./mcp/mcp-sync.ts";
 import { createRefusals, type Refusals } from "./refusals.ts";
 import { type ContentOpener, createContentOpener } from "./sealed-contents.ts";
 import { createSecretResolver } from "./secret-managers/resolver.ts";
@@ -27,6 +28,7 @@ export interface ControlPlane {
   readonly follower: Follower;
   readonly credentials: Credentials;
   readonly mcpServers: McpServers;
+  readonly mcpSync: McpSync;
   readonly refusals: Refusals;
   /** Writes rows for counted refusals: of past minutes, or all. */
   writeRefusals(options: { all: boolean }): Promise<void>;
@@ -98,6 +100,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const opener = createSecretOpener({ vault, resolver });
   const credentials = createCredentials({ clock, opener });
   const mcpServers = createMcpServers({ directory, opener, clock });
+  const mcpSync = createMcpSync({ stores, committer, opener, outbound, clock });
   return {
     stores,
     vault,
@@ -107,6 +110,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     follower,
     credentials,
     mcpServers,
+    mcpSync,
     refusals,
     writeRefusals,
     cleanUp,

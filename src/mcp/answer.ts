@@ -7,6 +7,7 @@ import type { Deadline } from "./deadline.ts";
 import { refuseBinary } from "./guard.ts";
 import { countResult } from "./limits.ts";
 import type { McpCall } from "./mcp-call.ts";
+import { pinList } from "./pins.ts";
 import { modernVersions } from "./protocol.ts";
 import { toUpstreamId, withClientSubscription } from "./request-ids.ts";
 import { upstreamError } from "./upstream.ts";
@@ -63,7 +64,7 @@ function shownResult(call: McpCall, result: Record<string, unknown>): Record<str
   const filtered = filterList(message, result, { server, isModern: era === "modern" });
   if (!filtered) return result;
   if (filtered.unusable.length > 0 && context.log.mcp) context.log.mcp.unusable_tools = [...filtered.unusable];
-  return filtered.result;
+  return pinList(call, filtered.result);
 }
 
 /** Notes how a request was answered. */

@@ -106,7 +106,7 @@ export function mayPass({ method, params }: Pick<Message, "method" | "params">, 
 }
 
 /** Members of list results, what names their items, and the kind of these. */
-const lists: Readonly<Record<string, readonly [member: string, name: string, kind: CapabilityKind]>> = {
+export const lists: Readonly<Record<string, readonly [member: string, name: string, kind: CapabilityKind]>> = {
   "tools/list": ["tools", "name", "tool"],
   "prompts/list": ["prompts", "name", "prompt"],
   "resources/list": ["resources", "uri", "resource"],

@@ -4,6 +4,7 @@ import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { readJsonBody } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError, RpcError, UnsupportedMediaError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
+import { checkArguments } from "./arguments.ts";
 import { requireEnabled, withoutDisabledResources } from "./capabilities.ts";
 import { guardCall } from "./guard.ts";
 import { admitTool } from "./limits.ts";
@@ -12,6 +13,7 @@ import { idIn, type Message, readMessage, readRevision } from "./message.ts";
 import { nameOf, requireMirrored } from "./mirrored-headers.ts";
 import { askToConnect } from "./oauth/connect-answers.ts";
 import { requireGrantedScope, requireGrantedServer } from "./oauth/grant.ts";
+import { requirePinned } from "./pins.ts";
 import { codes } from "./protocol.ts";
 import { relay } from "./relay.ts";
 
@@ -87,13 +89,18 @@ async function readCall(message: Message, server: McpServer, context: CallerCont
   return { ...revision, context, server, message: withoutDisabledResources(message, server), sessionId };
 }
 
-/** A stage of a call: refuses it by an error. */
-type Stage = (call: McpCall) => void | Promise<void>;
+/** What a stage answers a call with, so that it goes no further: the result of a tool. */
+type StageResult = Record<string, unknown> | undefined;
 
-/** The stages between a valid message and its guardrails, in order. Argument schemas belong before the rate limits. */
+/** A stage of a call: refuses it by an error, or answers it. */
+type Stage = (call: McpCall) => void | StageResult | Promise<void> | Promise<StageResult>;
+
+/** The stages between a valid message and its guardrails, in order. */
 const stages: readonly Stage[] = [
   ({ message, context }) => requireGrantedScope(message, context),
   ({ message, server }) => requireEnabled(message, server),
+  ({ message, server }) => requirePinned(message, server),
+  checkArguments,
   admitTool,
 ];
 
@@ -121,7 +128,10 @@ function answerReply(answer: Readonly<Record<string, unknown>>, { log }: CallerC
 async function serveMessage(message: Message, server: McpServer, context: CallerContext): Promise<Reply> {
   noteMessage(message, server, context);
   const call = await readCall(message, server, context);
-  for (const stage of stages) await stage(call);
+  for (const stage of stages) {
+    const result = await stage(call);
+    if (result) return answerReply({ jsonrpc: "2.0", id: message.id, result }, context);
+  }
   const guarded = await guardCall(call);
   if (guarded.kind === "answer") return answerReply({ ...guarded.answer, id: message.id }, context);
   const asked = await askToConnect(guarded.call);

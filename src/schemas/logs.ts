@@ -119,6 +119,10 @@ const McpLog = v.object({
   client_id: v.optional(v.string()),
   /** The upstream refused a token, and the call was sent again with another one. */
   token_refreshed: v.optional(v.literal(true)),
+  /** Tools and prompts of a list whose definitions nobody approved. */
+  unapproved: v.optional(v.array(v.string())),
+  /** Arguments were not checked: the tool has no schema that can be used. */
+  unchecked_arguments: v.optional(v.literal(true)),
 });
 export type McpLog = v.InferOutput<typeof McpLog>;
 

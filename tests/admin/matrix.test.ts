@@ -76,6 +76,12 @@ const rules: readonly Rule[] = [
   ...["PUT /mcp-integrations/{slug}/capabilities", "POST /mcp-integrations/{slug}/capabilities/approve"].map(
     (route): Rule => [route, "any", ...mcpIntegrations.map((family) => `${family}.update`)],
   ),
+  ...["GET /mcp-integrations/{slug}/metadata", "POST /mcp-integrations/{slug}/test"].map(
+    (route): Rule => [route, "any", ...mcpIntegrations.map((family) => `${family}.read`)],
+  ),
+  ["POST /mcp-integrations/{slug}/sync", "any", ...mcpIntegrations.map((family) => `${family}.update`)],
+  ["GET /mcp-servers/{slug}/metadata", "any", "mcp_servers.read"],
+  ["POST /mcp-servers/{slug}/test", "any", "mcp_servers.read"],
   ...crud("/mcp-servers", "any", ["mcp_servers"], "{slug}"),
   ...["capabilities", "user-access"].flatMap((part): Rule[] => [
     [`GET /mcp-servers/{slug}/${part}`, "any", "mcp_servers.read"],

@@ -33,8 +33,8 @@ export interface Outcome {
   recordId?: string;
   /** What the audit row shows as the body of a call that needs none. */
   audited?: object;
-  /** Called once the statements are written. */
-  applied?: () => void;
+  /** Called once the statements are written; the response waits for it. */
+  applied?: () => void | Promise<void>;
   /** Takes back what the call changed besides the database. Called if its statements are not written. */
   undo?: Undo | undefined;
 }
@@ -89,7 +89,7 @@ export function defineWrite<Schema extends v.GenericSchema = v.GenericSchema<unk
       // the endpoint's schema made the value
       const call = toCall(body as v.InferOutput<Schema>, context);
       const outcome = await commitAudited(definition.audit, context, () => handle(call));
-      outcome.applied?.();
+      await outcome.applied?.();
       return jsonReply(outcome.answer);
     },
   };

@@ -17,6 +17,7 @@ import {
   removeMcpIntegrationRows,
   updateMcpIntegrationRows,
 } from "./mcp-integration-records.ts";
+import { syncFirst } from "./mcp-sync.ts";
 
 function toRecord(row: McpIntegrationRow) {
   const { enabled } = isObject(row.globalWorkspaceAccess) ? row.globalWorkspaceAccess : {};
@@ -110,12 +111,16 @@ async function createMcpIntegration(call: AdminCall<CreateMcpIntegration>) {
   await requireScopes(context, [mcpScopeOf(levelOf(tenant), "create")]);
   const slug = body.slug ?? createSlug(body.name, { letters: 24 });
   const { id, statements } = await createMcpIntegrationRows(call, tenant, slug);
-  return { answer: { id, slug }, recordId: id, statements };
+  return { answer: { id, slug }, recordId: id, statements, applied: () => syncFirst(id, context) };
 }
 
 async function updateMcpIntegration(call: AdminCall<UpdateMcpIntegration>) {
+  const { body, context } = call;
   const row = await findMcpIntegration(call, "update");
-  return { answer: {}, recordId: row.id, statements: await updateMcpIntegrationRows(call, row) };
+  const statements = await updateMcpIntegrationRows(call, row);
+  const isMoved = body.url !== undefined && body.url !== row.url;
+  const applied = () => (isMoved ? syncFirst(row.id, context) : undefined);
+  return { answer: {}, recordId: row.id, statements, applied };
 }
 
 async function deleteMcpIntegration(call: AdminCall<undefined>) {

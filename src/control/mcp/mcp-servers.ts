@@ -1,12 +1,12 @@
 import * as v from "valibot";
 import type { Clock } from "../../lib/clock.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { capabilityTypes, McpServerSettings, type mcpAuthTypes } from "../../schemas/mcp.ts";
 import { ForwardHeaders } from "../../schemas/mcp-integration-members.ts";
 import { heldOpenMs, type SecretOpener } from "../credentials.ts";
 import type { Directory } from "../directory.ts";
-import { configurationGroups, configurationPrefix, fromPaths, toPaths } from "../integration-fields.ts";
 import { toRecord } from "../settings.ts";
+import { headersIn, openConfigurations } from "./configurations.ts";
 import type { StoredMcpServer } from "./mcp-library.ts";
 import type {
   CapabilityKind,
@@ -57,7 +57,9 @@ function toCapabilities({ integration }: StoredMcpServer): McpCapabilities {
   for (const row of integration?.capabilities ?? []) {
     const kind = kindOf(row.type);
     if (!kind) continue;
-    const definition = isObject(row.definition) ? row.definition : null;
+    // a resource that is gone can no longer be read where only listed ones can
+    const isGone = !row.isListed && kind.startsWith("resource");
+    const definition = isObject(row.definition) && !isGone ? row.definition : null;
     const isApproved = row.approvedHash !== null && row.approvedHash === row.definitionHash;
     const former = isObject(row.approvedDefinition) ? row.approvedDefinition : null;
     found[kind].set(row.name, { id: row.id, definition, approved: isApproved ? definition : former });
@@ -91,30 +93,13 @@ function isAuthType(text: string): text is (typeof mcpAuthTypes)[number] {
   return ["none", "headers", "oauth_auto", "oauth_client_credentials", "external"].includes(text);
 }
 
-/** Header groups of opened configurations, joined: the later one wins. */
-function headersIn(configurations: Readonly<Record<string, unknown>>): Record<string, string> {
-  const groups = [configurations.custom_headers, configurations.passthrough_headers];
-  const entries = groups.flatMap((group) => (isObject(group) ? Object.entries(group) : []));
-  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), String(value)]));
-}
-
 /** Opens the configurations of a server; what was opened is held for a while. */
-function createConfigurationOpener(stored: StoredMcpServer, { opener, clock }: McpServersOptions) {
+function createConfigurationOpener(stored: StoredMcpServer, options: McpServersOptions) {
   let held: { value: Promise<Readonly<Record<string, unknown>>>; openedAt: number } | undefined;
   const { integration, references } = stored;
-  const open = async () => {
-    const paths = toPaths(integration?.row.configurations);
-    if (!integration) return fromPaths(paths);
-    const { row, secrets } = integration;
-    for (const [field, value] of await opener.all({ secrets, references, mappings: row.secretMappings })) {
-      if (!field.startsWith(configurationPrefix)) continue;
-      const name = field.slice(configurationPrefix.length);
-      const isText = configurationGroups.has(name) && typeof value === "string";
-      // a group may come as a whole from outside
-      for (const [path, one] of toPaths({ [name]: isText ? parseJson(value) : value })) paths.set(path, one);
-    }
-    return fromPaths(paths);
-  };
+  const { opener, clock } = options;
+  const open = async () =>
+    integration ? openConfigurations(integration.row, { ...integration, references }, opener) : {};
   return () => {
     if (held && clock.monotonic() - held.openedAt < heldOpenMs) return held.value;
     const current = { value: open(), openedAt: clock.monotonic() };
@@ -130,7 +115,7 @@ function createConfigurationOpener(stored: StoredMcpServer, { opener, clock }: M
 function toMcpServer(stored: StoredMcpServer, options: McpServersOptions): McpServer {
   const { row, integration, users, hasAccess } = stored;
   const upstream = integration?.row;
-  const openConfigurations = createConfigurationOpener(stored, options);
+  const openOwn = createConfigurationOpener(stored, options);
   const authType = upstream?.authType ?? "none";
   return {
     id: row.id,
@@ -151,8 +136,8 @@ function toMcpServer(stored: StoredMcpServer, options: McpServersOptions): McpSe
     guardrails: toGuardrails(stored),
     credentialVersion: (integration?.secrets ?? []).map(({ field, sealed }) => `${field} ${sealed}`).join("\n"),
     isOpenTo: (userId) => userId === null || (users.get(userId) ?? row.defaultUserAccess === "allow"),
-    openHeaders: async () => headersIn(await openConfigurations()),
-    openConfigurations,
+    openHeaders: async () => headersIn(await openOwn()),
+    openConfigurations: openOwn,
   };
 }
 

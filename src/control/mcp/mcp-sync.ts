@@ -1,0 +1,219 @@
+import type { Statement } from "../../db/client.ts";
+import type { ControlStores } from "../../db/stores/control.ts";
+import type { JsonValue } from "../../db/tables/columns.ts";
+import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
+import { BoundedMap } from "../../lib/bounded-map.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Outbound } from "../../lib/outbound.ts";
+import type { AuditDraft } from "../audit-chain.ts";
+import type { Committer } from "../commit.ts";
+import type { SecretOpener } from "../credentials.ts";
+import { readReferences } from "../provider-library.ts";
+import { mayUseReference } from "../secret-managers/open.ts";
+import { CredentialUnavailableError } from "../vault.ts";
+import { headersIn, openConfigurations } from "./configurations.ts";
+import { mcpSecretKind } from "./mcp-library.ts";
+import { mergeCapabilities } from "./merge-capabilities.ts";
+import {
+  type ReadList,
+  readUpstream,
+  testUpstream,
+  type UpstreamContents,
+  type UpstreamTest,
+} from "./read-upstream.ts";
+import { UpstreamFailure, type UpstreamTarget } from "./upstream-client.ts";
+
+/** What a sync writes. */
+interface SyncEffect {
+  readonly statements: readonly Statement[];
+  /** Null where it succeeded. */
+  readonly error: string | null;
+}
+
+/** What was read of a server, or why it could not be read. */
+type Reading = { readonly contents: UpstreamContents } | { readonly failure: string };
+
+/** Reads what upstream servers offer, and stores it. */
+export interface McpSync {
+  /** Calls the server of an integration. Fails never. */
+  read(row: McpIntegrationRow, totalMs: number): Promise<Reading>;
+  /** The statements that store what was read: the integration as it is now. */
+  store(row: McpIntegrationRow, reading: Reading): Promise<SyncEffect>;
+  /** Tests whether the server of an integration answers. */
+  test(row: McpIntegrationRow, totalMs: number): Promise<UpstreamTest>;
+  /**
+   * Takes up what is new in a page of a list that a server sent to a caller. Nobody waits for it. Of a server that changes its
+   * lists all the time, ten pages a minute are taken up.
+   */
+  observe(tenant: { organisationId: string; integrationId: string }, list: ReadList): void;
+  /** Waits for what is being taken up. */
+  close(): Promise<void>;
+}
+
+/** Parts of the sync. */
+interface McpSyncParts {
+  readonly stores: ControlStores;
+  readonly committer: Committer;
+  readonly opener: SecretOpener;
+  readonly outbound: Outbound;
+  readonly clock: Clock;
+}
+
+/** Most pages of a list of an integration that are taken up in a minute. */
+const maxObserved = 10;
+const observeEveryMs = 60_000;
+/** Longest text of a server that is stored of its description. */
+const maxMetadataLength = 64 * 1024;
+
+/** Servers that the gateway cannot call without a user. */
+const ofUsers = new Set(["oauth_auto", "external"]);
+
+/** Sources of a record's secrets. */
+async function readSecrets({ stores }: Pick<McpSyncParts, "stores">, row: McpIntegrationRow) {
+  const tenant = { organisationId: row.organisationId, workspaceId: null };
+  const secrets = await stores.secrets.all(tenant, { where: { kind: mcpSecretKind, recordId: row.id } });
+  const references = row.secretMappings === null ? [] : await readReferences(stores, tenant);
+  return { secrets, references: references.filter((one) => mayUseReference(one.row, row.workspaceId)) };
+}
+
+/** The description of a server as it is stored. */
+function toMetadata({ description }: UpstreamContents): JsonValue {
+  const { protocolVersion, serverInfo, capabilities, instructions } = description;
+  const whole = { serverInfo, capabilities, protocolVersion, instructions };
+  const text = JSON.stringify(whole);
+  if (text.length <= maxMetadataLength) return JSON.parse(text);
+  const { name, version } = serverInfo;
+  return { serverInfo: { name: String(name).slice(0, 255), version: String(version).slice(0, 64) }, protocolVersion };
+}
+
+function auditOf({ id, workspaceId }: McpIntegrationRow, time: number): AuditDraft {
+  return {
+    time,
+    requestId: "",
+    method: "",
+    uri: "",
+    queryParams: "{}",
+    requestHeaders: "{}",
+    requestBody: "",
+    userId: "gateway",
+    userType: "system",
+    workspaceId,
+    resourceType: "mcp_integrations",
+    resourceId: id,
+    action: "sync",
+    responseStatusCode: 200,
+    clientIp: "",
+    country: null,
+  };
+}
+
+class UpstreamSync implements McpSync {
+  readonly #parts: McpSyncParts;
+  /** Pages that were taken up in the current minute, by integration and kind of list. */
+  readonly #observed = new BoundedMap<string, { since: number; count: number }>(10_000);
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(parts: McpSyncParts) {
+    this.#parts = parts;
+  }
+
+  async #target(row: McpIntegrationRow): Promise<UpstreamTarget> {
+    const { outbound, opener } = this.#parts;
+    if (ofUsers.has(row.authType)) throw new UpstreamFailure("Its lists are read when a user calls it");
+    if (row.transport === "sse") throw new UpstreamFailure("Its lists are read when they pass through");
+    const configurations = await openConfigurations(row, await readSecrets(this.#parts, row), opener);
+    return { headers: headersIn(configurations), send: (init) => outbound(row.url, init) };
+  }
+
+  async read(row: McpIntegrationRow, totalMs: number): Promise<Reading> {
+    try {
+      return { contents: await readUpstream(await this.#target(row), totalMs) };
+    } catch (error) {
+      return { failure: describe(error) };
+    }
+  }
+
+  async test(row: McpIntegrationRow, totalMs: number): Promise<UpstreamTest> {
+    try {
+      return await testUpstream(await this.#target(row), totalMs);
+    } catch (error) {
+      return { status: null, serverName: null, error: describe(error) };
+    }
+  }
+
+  async store(row: McpIntegrationRow, reading: Reading): Promise<SyncEffect> {
+    const { stores, clock } = this.#parts;
+    const now = clock.now();
+    const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
+    const own = { id: row.id, workspaceId: row.workspaceId };
+    if ("failure" in reading) {
+      const isWaiting = ofUsers.has(row.authType) && row.lastSyncedAt === null;
+      const changes = { syncStatus: isWaiting ? "pending" : "failed", syncError: reading.failure };
+      return { statements: [stores.mcpIntegrations.update(tenant, own, changes)], error: reading.failure };
+    }
+    const organisation = { organisationId: row.organisationId, workspaceId: null };
+    const rows = await stores.mcpCapabilities.all(organisation, { where: { integrationId: row.id } });
+    const merged = await mergeCapabilities(reading.contents.lists, rows, { stores, row, now });
+    const syncError = merged.leftOut > 0 ? `${merged.leftOut} definitions are too large and were left out` : null;
+    const changes = {
+      metadata: toMetadata(reading.contents),
+      syncStatus: "success",
+      syncError,
+      lastSyncedAt: now,
+    };
+    const statements = [
+      ...merged.statements.map((statement) => withWorkspace(statement, row)),
+      stores.mcpIntegrations.update(tenant, own, changes),
+    ];
+    return { statements, error: null };
+  }
+
+  observe(tenant: { organisationId: string; integrationId: string }, list: ReadList): void {
+    const key = JSON.stringify([tenant.organisationId, tenant.integrationId, list.kind]);
+    const now = this.#parts.clock.monotonic();
+    const { since, count } = this.#observed.get(key) ?? { since: now, count: 0 };
+    const isNext = now - since >= observeEveryMs;
+    if (!isNext && count >= maxObserved) return;
+    this.#observed.set(key, isNext ? { since: now, count: 1 } : { since, count: count + 1 });
+    // whatever fails is taken up with a later list
+    const work = this.#takeUp(tenant, list).catch(() => {});
+    this.#running.add(work);
+    work.finally(() => this.#running.delete(work));
+  }
+
+  async #takeUp(
+    { organisationId, integrationId }: { organisationId: string; integrationId: string },
+    list: ReadList,
+  ): Promise<void> {
+    const { stores, committer, clock } = this.#parts;
+    const organisation = { organisationId, workspaceId: null };
+    await committer.run(organisationId, async () => {
+      const row = await stores.mcpIntegrations.find(organisation, { id: integrationId });
+      if (!row) throw new Error("the integration was deleted");
+      const now = clock.now();
+      const rows = await stores.mcpCapabilities.all(organisation, { where: { integrationId, type: list.kind } });
+      // what one caller does not see may still be there
+      const { statements } = await mergeCapabilities([{ ...list, isComplete: false }], rows, { stores, row, now });
+      return { statements: statements.map((one) => withWorkspace(one, row)), audit: auditOf(row, now) };
+    });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+}
+
+/** Marks a write of a capability as one in the workspace of its integration, which its row does not name. */
+function withWorkspace(statement: Statement, { workspaceId }: McpIntegrationRow): Statement {
+  return statement.written ? { ...statement, written: { ...statement.written, workspaceId } } : statement;
+}
+
+function describe(error: unknown): string {
+  if (error instanceof UpstreamFailure) return error.message;
+  return error instanceof CredentialUnavailableError ? "Its credential is not available" : "The call failed";
+}
+
+/** Creates what reads upstream servers. */
+export function createMcpSync(parts: McpSyncParts): McpSync {
+  return new UpstreamSync(parts);
+}
