@@ -239,6 +239,8 @@ export interface RequestContext {
   params: Readonly<Record<string, string>>;
   /** Log name of the path's route, for a request that is forwarded at the caller's demand. */
   leadsTo?: string;
+  /** What guardrails check of its files: the rows of the one it uploads, or all of those it names. */
+  checkedFiles?: "rows" | "named";
   /** Monotonic milliseconds. */
   readonly startedAt: number;
   /** Value of a gateway header by its name without prefix. */

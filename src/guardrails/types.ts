@@ -68,9 +68,10 @@ export interface Visibility {
   readonly answer: "seen" | "empty" | "unseen";
   /**
    * Of a session: `start` is the request that opens it, whose text comes later, and `events` is that text. Checks of
-   * the text run with the events alone, the others with the start.
+   * the text run with the events alone, the others with the start. Of an upload: `form` is the request, and `rows` are
+   * the requests in its file; checks that read no body run with the form alone, the others with the rows.
    */
-  readonly part?: "start" | "events";
+  readonly part?: "start" | "events" | "form" | "rows";
 }
 
 /** Time limit for work that grows with the text; checks of one request share it. */

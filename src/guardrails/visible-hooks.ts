@@ -29,7 +29,7 @@ function toClosedHook(hook: Hook, what: string): Hook {
 }
 
 /** Whether a hook rejects what it cannot inspect. */
-function closes({ isDefault, deny, async, allowsUninspected }: Hook): boolean {
+export function closes({ isDefault, deny, async, allowsUninspected }: Hook): boolean {
   return isDefault === true && deny && !async && !allowsUninspected;
 }
 
@@ -71,9 +71,29 @@ function toStartHooks({ before, after }: Hooks): Hooks {
   };
 }
 
+const readsFacts = ({ check: { reads } }: BoundCheck): boolean => reads === "facts";
+
+/** The hooks for a form whose rows are checked: those of its rows run later. Its response is not inspected. */
+function toFormHooks({ before, after }: Hooks): Hooks {
+  const early = before.flatMap((hook) => withChecks(hook, readsFacts));
+  return { before: [...early, ...after.filter(closes).map((hook) => toClosedHook(hook, "answer"))], after: [] };
+}
+
+/** The hooks for the rows of an upload. */
+function toRowHooks({ before }: Hooks): Hooks {
+  return { before: before.flatMap((hook) => withChecks(hook, (bound) => !readsFacts(bound))), after: [] };
+}
+
+const ofPart: Readonly<Record<NonNullable<Visibility["part"]>, (hooks: Hooks) => Hooks>> = {
+  start: toStartHooks,
+  events: toEventHooks,
+  form: toFormHooks,
+  rows: toRowHooks,
+};
+
 /** The hooks for a kind of request: checks without visible input are dropped, or deny the request before any call. */
 export function toVisibleHooks(hooks: Hooks, { request, answer, part }: Visibility): Hooks {
-  if (part !== undefined) return part === "start" ? toStartHooks(hooks) : toEventHooks(hooks);
+  if (part !== undefined) return ofPart[part](hooks);
   if (request === "text" && answer === "seen") return hooks;
   const before = hooks.before.flatMap((hook) => toVisible(hook, request));
   const closing = answer === "unseen" ? hooks.after.filter(closes) : [];

@@ -232,6 +232,21 @@ export function unescapeName(text: string): string {
     .replace(/%(?:22|0d|0a)/gi, (code) => escaped[code.toLowerCase() as keyof typeof escaped]); // no other match is possible
 }
 
+/** The headers of a part, without the blank line after them. */
+export function writePartHead({
+  name,
+  filename,
+  type,
+}: {
+  name: string;
+  filename: string | undefined;
+  type: string | undefined;
+}): string {
+  const head = `Content-Disposition: form-data; name="${escapeName(name)}"`;
+  if (filename === undefined) return head;
+  return `${head}; filename="${escapeName(filename)}"\r\nContent-Type: ${type ?? "application/octet-stream"}`;
+}
+
 /** Serialises a form; file names are written unchanged. */
 export function writeForm(parts: readonly FormPart[], boundary: string): Uint8Array {
   const pieces: Uint8Array[] = [];

@@ -1,3 +1,4 @@
+import type { CallerContext } from "../../context.ts";
 import type { RequestType, Visibility } from "../../guardrails/types.ts";
 import { allVisible } from "../../guardrails/visible-hooks.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
@@ -62,16 +63,38 @@ function typeOfRoute(route: string): RequestType | undefined {
   return Object.hasOwn(named, route) ? named[route] : undefined;
 }
 
+/** The rows of an upload. */
+export const rowKind: RequestKind = {
+  type: "uploadFile",
+  alsoTypes: ["proxy"],
+  visibility: { request: "text", answer: "unseen", part: "rows" },
+};
+
+/** What is checked of the files a request is about. */
+type CheckedFiles = NonNullable<CallerContext["checkedFiles"]>;
+
+/** What guardrails see of a request that is forwarded unchanged. */
+function forwardedVisibility(isRead: boolean, checkedFiles: CheckedFiles | undefined): Visibility {
+  if (checkedFiles === "rows") return { request: "facts", answer: "unseen", part: "form" };
+  if (checkedFiles === "named" && isRead) return { request: "text", answer: "unseen" };
+  return { request: isRead ? "body" : "facts", answer: "unseen" };
+}
+
 /**
  * The type of a request that is forwarded unchanged.
  *
  * @param operation Name of its route in logs.
  * @param isRead Whether the fields of its body are known.
  * @param leadsTo Name of the route it calls at the provider. Default: its own.
+ * @param checkedFiles What is checked of its files besides. Default: nothing.
  */
 export function forwardedKind(
   operation: string,
-  { isRead, leadsTo = operation }: { isRead: boolean; leadsTo?: string | undefined },
+  {
+    isRead,
+    leadsTo = operation,
+    checkedFiles,
+  }: { isRead: boolean; leadsTo?: string | undefined; checkedFiles?: CheckedFiles | undefined },
 ): RequestKind {
   const type = Object.hasOwn(named, operation) ? named[operation] : undefined;
   const led = typeOfRoute(leadsTo);
@@ -79,7 +102,7 @@ export function forwardedKind(
     ...(led !== undefined && { leadsTo: [led] }),
     type: type ?? "proxy",
     alsoTypes: type === undefined ? [] : ["proxy"],
-    visibility: { request: isRead ? "body" : "facts", answer: "unseen" },
+    visibility: forwardedVisibility(isRead, checkedFiles),
     fixedBecause: "Cannot change requests that are forwarded unchanged",
   };
 }

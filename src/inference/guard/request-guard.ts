@@ -17,7 +17,7 @@ import type { OperationName } from "../../providers/core/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
 import { noteDiscarded } from "../call/cost.ts";
-import { asksForUsage, sessionEvents } from "../facts/operation-facts.ts";
+import { asksForUsage } from "../facts/operation-facts.ts";
 import { kindOf, type RequestKind } from "../facts/request-types.ts";
 import { replay } from "../stream/replay.ts";
 import { readStream, StreamHooks, withStreamResults } from "../stream/stream-hooks.ts";
@@ -339,9 +339,13 @@ export class RequestGuard {
     return entered;
   }
 
-  /** The guardrails that check the events of a session while it runs; undefined where it has none. */
-  listenTo(attempt: GuardedTarget, request: Body): { hooks: TargetHooks; subject: Subject } | undefined {
-    const hooks = this.#services.guardrails.of(attempt.settings.hooks, this.#saved, sessionEvents);
+  /** The guardrails that check the parts of a request as they come, such as events; undefined where it has none. */
+  listenTo(
+    attempt: GuardedTarget,
+    request: Body,
+    visibility = this.#kind.visibility,
+  ): { hooks: TargetHooks; subject: Subject } | undefined {
+    const hooks = this.#services.guardrails.of(attempt.settings.hooks, this.#saved, visibility);
     if (!hooks) return undefined;
     const { fixedBecause: _, ...subject } = this.#toSubject(this.#providerOf(attempt.node, request), request, {});
     return { hooks, subject };

@@ -184,7 +184,8 @@ async function forwardByConfig(
   const { body, members } = upload;
   const isRead = isUnambiguous(upload);
   const plan = planRequest(config, members, { context });
-  const kind = forwardedKind(context.log.operation, { isRead, leadsTo: context.leadsTo });
+  const { leadsTo, checkedFiles } = context;
+  const kind = forwardedKind(context.log.operation, { isRead, leadsTo, checkedFiles });
   const guard = new RequestGuard(kind, config.view, context);
   const callsNothing = context.method === "GET" || context.method === "DELETE";
   const listModels = () => modelsAroundBody(context);

@@ -25,6 +25,7 @@ import type { PlanNode } from "../../routing/plan.ts";
 import { type Attempt, endCall, timesOf } from "../call/attempt.ts";
 import { openUpstream } from "../call/call-upstream.ts";
 import { routingHeaders, toProviderError } from "../call/provider-response.ts";
+import { sessionEvents } from "../facts/operation-facts.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { createRequestGuard, type TargetGuard } from "../guard/request-guard.ts";
 import type { Caller } from "../pipeline/execute.ts";
@@ -220,7 +221,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });
       const guarded = entering && (await withinRequest(entering, deadline, context));
       const sessionGuard = createSessionGuard(
-        guard.listenTo(attempt, asked === undefined ? {} : { model: asked }),
+        guard.listenTo(attempt, asked === undefined ? {} : { model: asked }, sessionEvents),
         context,
       );
       const find = async (now: CallerContext) => {

@@ -25,6 +25,7 @@ import { planRequest, runPlan } from "../pipeline/run.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 import { requireModel } from "../target/model-list.ts";
+import { checkRows } from "./checked-rows.ts";
 import { downloadObject, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
 import {
   convertRecord,
@@ -270,7 +271,8 @@ function callByConfig(
   requireSingleTarget(config, context);
   const plan = planRequest(config, {}, { context });
   const isRead = withBody.has(route);
-  const guard = new RequestGuard(forwardedKind(route, { isRead }), config.view, context);
+  const kind = forwardedKind(route, { isRead, checkedFiles: context.checkedFiles });
+  const guard = new RequestGuard(kind, config.view, context);
   return runPlan<Reply | undefined>(
     config,
     plan,
@@ -311,9 +313,17 @@ function createBodyReader(context: CallerContext) {
 }
 
 /** Serves a request about records of the provider it names: by the provider's own routes, else forwarded unchanged. */
-export async function runRecord(route: RecordRoute, context: CallerContext): Promise<Reply> {
-  const readBody = createBodyReader(context);
-  const config = await readRequestConfig(context);
-  const reply = await callByConfig(route, config, readBody, context);
-  return reply ?? runPassthrough(context);
+export async function runRecord(route: RecordRoute, given: CallerContext): Promise<Reply> {
+  const config = await readRequestConfig(given);
+  const checked = route === "uploadFile" ? await checkRows(config, given) : undefined;
+  const context = checked?.context ?? given;
+  try {
+    const reply = await callByConfig(route, config, createBodyReader(context), context);
+    return reply ?? (await runPassthrough(context));
+  } catch (error) {
+    // what is wrong with a row says more than the call it ended
+    throw checked?.failure() ?? error;
+  } finally {
+    checked?.note();
+  }
 }

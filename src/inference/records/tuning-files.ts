@@ -145,5 +145,9 @@ export async function createTuningJob(context: CallerContext): Promise<Reply> {
   const uploaded: Record<string, string> = {};
   for (const [param, id] of files) uploaded[param] = await uploadToProvider(id, param, context);
   const sent = files.length > 0 ? JSON.stringify({ ...body, ...uploaded }) : text;
-  return runRecord("createFinetune", withBody(context, sent));
+  const asked = withBody(context, sent);
+  const named = fileMembers.filter((param) => body[param] !== undefined && body[param] !== null);
+  // what was uploaded now went past the guardrails
+  if (named.length > 0 && named.every((param) => uploaded[param] !== undefined)) asked.checkedFiles = "named";
+  return runRecord("createFinetune", asked);
 }
