@@ -11,6 +11,10 @@ export interface Dictionary {
   readonly bytes: number;
   /** The string in a place; empty where the dictionary has no string. */
   at(place: number): string;
+  /** The digest of the string in a place, as `digestOf` computes it; the string itself is not made. */
+  digestAt(place: number): number;
+  /** Whether a string is the one in a place. */
+  isAt(place: number, text: string): boolean;
   /** The place of a string; -1 without it. */
   indexOf(text: string): number;
   /** Places of the strings that pass a test. */
@@ -40,6 +44,14 @@ class ListDictionary implements Dictionary {
     return this.#texts[place] ?? "";
   }
 
+  digestAt(place: number): number {
+    return digestOf(this.at(place));
+  }
+
+  isAt(place: number, text: string): boolean {
+    return this.#texts[place] === text;
+  }
+
   indexOf(text: string): number {
     return this.#texts.indexOf(text);
   }
@@ -49,10 +61,10 @@ class ListDictionary implements Dictionary {
   }
 }
 
-/** A digest of 32 bits (FNV-1a). */
-function digestOf(text: string): number {
+/** A digest of 32 bits (FNV-1a) of a part of a text. Many strings with the same digest can be made on purpose. */
+export function digestOf(text: string, start = 0, end = text.length): number {
   let digest = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) digest = Math.imul(digest ^ text.charCodeAt(index), 0x01000193);
+  for (let index = start; index < end; index++) digest = Math.imul(digest ^ text.charCodeAt(index), 0x01000193);
   return digest >>> 0;
 }
 
@@ -71,9 +83,21 @@ class TextDictionary implements Dictionary {
     this.bytes = whole.length * (/[^\0-\xff]/.test(whole) ? 2 : 1) + ends.byteLength;
   }
 
+  #startOf(place: number): number {
+    return place === 0 ? 0 : (this.ends[place - 1] ?? 0);
+  }
+
   at(place: number): string {
-    const start = place === 0 ? 0 : (this.ends[place - 1] ?? 0);
-    return this.whole.slice(start, this.ends[place] ?? 0);
+    return this.whole.slice(this.#startOf(place), this.ends[place] ?? 0);
+  }
+
+  digestAt(place: number): number {
+    return digestOf(this.whole, this.#startOf(place), this.ends[place] ?? 0);
+  }
+
+  isAt(place: number, text: string): boolean {
+    const start = this.#startOf(place);
+    return (this.ends[place] ?? 0) - start === text.length && this.whole.startsWith(text, start);
   }
 
   indexOf(text: string): number {

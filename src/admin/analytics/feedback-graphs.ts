@@ -1,6 +1,7 @@
 import { meanOf } from "../../log-index/measures.ts";
 import type { RowBlock } from "../../log-index/row-block.ts";
-import { Interned, Sums } from "./sums.ts";
+import { Interned } from "./interned.ts";
+import { Sums } from "./sums.ts";
 import type { FeedbackIndex, TraceFeedback } from "./trace-feedback.ts";
 
 /** Feedback of the wanted requests: that of a trace counts once, at the time of its first request. */

@@ -4,7 +4,8 @@ import type { RowBlock } from "../../log-index/row-block.ts";
 import type { GraphName } from "../../schemas/analytics.ts";
 import { cacheGraphs } from "./cache-graphs.ts";
 import { feedbackGraphs } from "./feedback-graphs.ts";
-import { CountsByNumber, failuresOf, Interned, NumberSets, type Places, rateOf, Sums, toCents } from "./sums.ts";
+import { Interned } from "./interned.ts";
+import { CountsByNumber, failuresOf, NumberSets, type Places, rateOf, Sums, toCents } from "./sums.ts";
 import type { FeedbackIndex } from "./trace-feedback.ts";
 
 /** What a graph is computed with. */

@@ -15,7 +15,8 @@ import {
   groupColumns,
   needFeedback,
 } from "./group-columns.ts";
-import { Interned, type Places } from "./sums.ts";
+import { Interned } from "./interned.ts";
+import type { Places } from "./sums.ts";
 import type { FeedbackIndex } from "./trace-feedback.ts";
 
 /** A field that requests are grouped by. */

@@ -120,53 +120,6 @@ export function cacheHitsOf(block: RowBlock): { simple: Uint8Array; semantic: Ui
   return { simple, semantic, any: simple.map((isHit, row) => isHit | (semantic[row] ?? 0)) };
 }
 
-/** Numbers of strings, in the order in which they were first seen. */
-export class Interned {
-  readonly #places = new Map<string, number>();
-  readonly values: string[] = [];
-
-  placeOf(value: string): number {
-    const known = this.#places.get(value);
-    if (known !== undefined) return known;
-    const place = this.values.length;
-    this.#places.set(value, place);
-    this.values.push(value);
-    return place;
-  }
-
-  /** For each row the place of its number as a string. */
-  placesOfNumbers(numbers: Float64Array): Places {
-    const places = new Uint32Array(numbers.length);
-    const known = new Map<number, number>();
-    for (let row = 0; row < numbers.length; row++) {
-      const number = numbers[row] ?? 0;
-      let place = known.get(number);
-      if (place === undefined) {
-        place = this.placeOf(String(number));
-        known.set(number, place);
-      }
-      places[row] = place;
-    }
-    return places;
-  }
-
-  /** For each row the place of its string; rows without one have that of "". */
-  placesOf({ codes, values }: ReturnType<RowBlock["strings"]>): Places {
-    const places = new Uint32Array(codes.length);
-    const known = new Int32Array(values.size + 1).fill(-1);
-    for (let row = 0; row < codes.length; row++) {
-      const code = codes[row] ?? 0;
-      let place = known[code] ?? -1;
-      if (place < 0) {
-        place = this.placeOf(code === 0 ? "" : values.at(code - 1));
-        known[code] = place;
-      }
-      places[row] = place;
-    }
-    return places;
-  }
-}
-
 /** Sets of small whole numbers, one for each place. */
 export class NumberSets {
   readonly #bits: Uint32Array[] = [];
