@@ -202,7 +202,11 @@ function readSender(value: string): MailSettings["from"] {
 /** The cache of responses. */
 function cache(environment: Environment): NonNullable<GatewayOptions["cache"]> {
   const memory = integer(environment, "CACHE_MEMORY_MB", { min: 1, max: 65_536 });
-  return { ...(memory !== undefined && { memoryBytes: memory * megabyte }) };
+  const database = integer(environment, "CACHE_DATABASE_MB", { min: 1, max: 1_048_576 });
+  return {
+    ...(memory !== undefined && { memoryBytes: memory * megabyte }),
+    ...(database !== undefined && { databaseBytes: database * megabyte }),
+  };
 }
 
 /** What the gateway stores itself, besides the log. */

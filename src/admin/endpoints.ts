@@ -2,6 +2,7 @@ import type { Endpoint } from "../endpoint.ts";
 import { analyticsEndpoints } from "./analytics/endpoints.ts";
 import { apiKeyEndpoints } from "./api-keys/api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
+import { cacheEndpoints } from "./cache.ts";
 import { configEndpoints } from "./configs.ts";
 import { feedbackEndpoints } from "./feedback.ts";
 import { exclusionEndpoints } from "./guardrails/exclusions.ts";
@@ -51,6 +52,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...logEndpoints,
   ...analyticsEndpoints,
   ...feedbackEndpoints,
+  ...cacheEndpoints,
   ...configEndpoints,
   ...guardrailEndpoints,
   ...guardrailServerEndpoints,

@@ -1,26 +1,9 @@
 import { WeightedCache } from "../lib/weighted-cache.ts";
 import type { CacheEntry, CachePlace } from "./entry.ts";
+import { isWithin, type PurgeScope } from "./shared-tier.ts";
 
 /** Bytes of an entry besides its body: its key, its objects and their places in maps. */
 const entryOverhead = 1_024;
-
-/** Entries of a part of an organisation. */
-export interface PurgeScope {
-  readonly organisationId: string;
-  /** Null: all workspaces. */
-  readonly workspaceId: string | null;
-  /** Digest of a namespace. Null: all, and entries without one. */
-  readonly namespace: string | null;
-}
-
-/** Whether an entry belongs to a scope. */
-function isWithin(place: CachePlace, { organisationId, workspaceId, namespace }: PurgeScope): boolean {
-  return (
-    place.organisationId === organisationId &&
-    (workspaceId === null || place.workspaceId === workspaceId) &&
-    (namespace === null || place.namespace === namespace)
-  );
-}
 
 interface Held {
   readonly place: CachePlace;
@@ -32,9 +15,11 @@ interface Held {
  * entries it did not use recently.
  */
 export class MemoryTier {
-  readonly #held: WeightedCache<Held>;
+  readonly #limit: number;
+  #held: WeightedCache<Held>;
 
   constructor(bytes: number) {
+    this.#limit = bytes;
     this.#held = new WeightedCache(bytes);
   }
 
@@ -58,5 +43,9 @@ export class MemoryTier {
 
   purge(scope: PurgeScope): void {
     this.#held.deleteOf(scope.organisationId, ({ place }) => isWithin(place, scope));
+  }
+
+  clear(): void {
+    this.#held = new WeightedCache(this.#limit);
   }
 }

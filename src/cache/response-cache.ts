@@ -1,10 +1,18 @@
+import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
 import { toCanonical } from "./canonical.ts";
 import { type CacheEntry, type CachePlace, type CacheTenant, maxEntryBytes } from "./entry.ts";
-import { MemoryTier, type PurgeScope } from "./memory-tier.ts";
+import { Flights } from "./flights.ts";
+import { MemoryTier } from "./memory-tier.ts";
+import type { EntrySealer } from "./sealer.ts";
+import type { PurgeScope, SharedTier } from "./shared-tier.ts";
+import { WriteBehind } from "./write-behind.ts";
 
 /** Longest text of which a key is made, in characters. */
 const maxKeyText = 4 * 1024 * 1024;
+/** How long the shared tier is left alone after it failed. */
+const restMs = 1_000;
+const warnEveryMs = 60_000;
 
 /** What a cache is made from. */
 interface ResponseCacheOptions {
@@ -12,8 +20,12 @@ interface ResponseCacheOptions {
   readonly mac: Mac;
   /** Unix milliseconds. */
   readonly now: () => number;
+  readonly monotonic: () => number;
   /** Bytes of entries in memory. */
   readonly memoryBytes: number;
+  /** Where entries outlive the process. Absent: nowhere. */
+  readonly shared?: { readonly tier: SharedTier; readonly sealer: EntrySealer; readonly timeoutMs: number } | undefined;
+  readonly warn: (message: string, error?: unknown) => void;
 }
 
 /** What a response depends on. */
@@ -25,18 +37,38 @@ export interface KeyParts {
   readonly restore?: ((text: string) => string) | undefined;
 }
 
-/** Stored responses of all tenants. */
+/** Resolves as `work` does, or rejects after a time. */
+async function inTime<Value>(work: Promise<Value>, timeoutMs: number): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`The store did not answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Stored responses of all tenants: in memory, and behind it where they outlive the process. */
 export class ResponseCache {
-  readonly #mac: Mac;
-  readonly #now: () => number;
+  readonly #options: ResponseCacheOptions;
   readonly #memory: MemoryTier;
+  readonly #writes: WriteBehind | undefined;
+  /** Calls that identical ones wait for. */
+  readonly flights = new Flights();
   /** Incremented by each purge: a response that was asked for before it is not stored. */
   #epoch = 0;
+  /** Ids of purges that are done here. */
+  readonly #own = new BoundedMap<string, true>(1_000);
+  #restUntil = Number.NEGATIVE_INFINITY;
+  #warnedAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ mac, now, memoryBytes }: ResponseCacheOptions) {
-    this.#mac = mac;
-    this.#now = now;
-    this.#memory = new MemoryTier(memoryBytes);
+  constructor(options: ResponseCacheOptions) {
+    const { shared } = options;
+    this.#options = options;
+    this.#memory = new MemoryTier(options.memoryBytes);
+    this.#writes = shared && new WriteBehind(shared.tier, shared.sealer, (error) => this.#fail(error));
   }
 
   /** Bytes of entries in memory, roughly. */
@@ -57,32 +89,72 @@ export class ResponseCache {
   keyOf(tenant: CacheTenant, parts: KeyParts): string | undefined | Promise<string> {
     const request = toCanonical(parts.request);
     if (request.length > maxKeyText) return undefined;
-    const target = toCanonical(parts.target);
     const { organisationId, workspaceId } = tenant;
-    return this.#mac(
-      JSON.stringify(["entry", organisationId, workspaceId, target, parts.restore?.(request) ?? request]),
-    );
+    const body = parts.restore?.(request) ?? request;
+    return this.#options.mac(JSON.stringify(["entry", organisationId, workspaceId, toCanonical(parts.target), body]));
   }
 
   /** Digest of a namespace of a tenant. */
   namespaceOf({ organisationId }: Pick<CacheTenant, "organisationId">, name: string): string | Promise<string> {
-    return this.#mac(JSON.stringify(["namespace", organisationId, name]));
+    return this.#options.mac(JSON.stringify(["namespace", organisationId, name]));
   }
 
   /**
-   * The entry of a key.
+   * The entry of a key; undefined also where it cannot be read.
    *
    * @param maxAgeMs How old it may be.
    */
-  find(_place: CachePlace, key: string, maxAgeMs: number): CacheEntry | undefined {
-    const entry = this.#memory.find(key);
-    if (!entry || entry.key !== key) return undefined;
-    const now = this.#now();
-    if (now >= entry.expiresAt) {
-      this.#memory.remove(key);
+  async find(place: CachePlace, key: string, maxAgeMs: number): Promise<CacheEntry | undefined> {
+    const known = this.findInMemory(key, maxAgeMs);
+    if (known) return known;
+    const entry = await this.#findShared(place, key);
+    return entry && this.#isFresh(entry, maxAgeMs) ? entry : undefined;
+  }
+
+  /** As `find`, for entries in the memory of this process. */
+  findInMemory(key: string, maxAgeMs: number): CacheEntry | undefined {
+    const entry = this.#memory.find(key) ?? this.#writes?.find(key);
+    return entry?.key === key && this.#isFresh(entry, maxAgeMs) ? entry : undefined;
+  }
+
+  #isFresh({ storedAt, expiresAt }: CacheEntry, maxAgeMs: number): boolean {
+    const now = this.#options.now();
+    return now < expiresAt && now - storedAt < maxAgeMs;
+  }
+
+  async #findShared(place: CachePlace, key: string): Promise<CacheEntry | undefined> {
+    const { shared, now, warn } = this.#options;
+    if (!shared || this.#isResting()) return undefined;
+    const epoch = this.#epoch;
+    let sealed: Uint8Array<ArrayBuffer> | undefined;
+    try {
+      sealed = await inTime(shared.tier.find(place, key, now()), shared.timeoutMs);
+    } catch (error) {
+      this.#fail(error);
       return undefined;
     }
-    return now - entry.storedAt >= maxAgeMs ? undefined : entry;
+    if (!sealed) return undefined;
+    const entry = await shared.sealer.open(place, key, sealed);
+    if (!entry) {
+      warn("Cannot use a stored response: it does not open, or belongs to another request");
+      this.remove(place, key);
+      return undefined;
+    }
+    if (epoch === this.#epoch) this.#memory.store(place, entry);
+    return entry;
+  }
+
+  #isResting(): boolean {
+    return this.#options.monotonic() < this.#restUntil;
+  }
+
+  /** Notes that the shared tier failed: requests go on without it. */
+  #fail(error: unknown): void {
+    const now = this.#options.monotonic();
+    this.#restUntil = now + restMs;
+    if (now - this.#warnedAt < warnEveryMs) return;
+    this.#warnedAt = now;
+    this.#options.warn("Cannot use the shared cache of responses: processes use their memory alone", error);
   }
 
   /**
@@ -93,15 +165,56 @@ export class ResponseCache {
   store(place: CachePlace, entry: CacheEntry, epoch: number): void {
     if (epoch !== this.#epoch || entry.body.length > maxEntryBytes) return;
     this.#memory.store(place, entry);
+    if (!this.#isResting()) this.#writes?.add(place, entry);
   }
 
-  remove(_place: CachePlace, key: string): void {
+  remove(place: CachePlace, key: string): void {
     this.#memory.remove(key);
+    this.#writes?.drop(key);
+    const { shared } = this.#options;
+    if (shared && !this.#isResting()) shared.tier.remove(place, key).catch((error) => this.#fail(error));
   }
 
-  /** Removes entries of a tenant. */
-  purge(scope: PurgeScope): void {
+  /**
+   * Removes entries of a tenant. The caller announces it to other processes.
+   *
+   * @param id Names the purge, so that this process does not follow it.
+   * @throws If the shared tier does not answer.
+   */
+  async purge(scope: PurgeScope, id: string): Promise<void> {
+    this.#own.set(id, true);
+    await this.#purge(scope);
+  }
+
+  async #purge(scope: PurgeScope): Promise<void> {
     this.#epoch++;
     this.#memory.purge(scope);
+    this.#writes?.dropWithin(scope);
+    await this.#writes?.settle();
+    await this.#options.shared?.tier.purge(scope);
+  }
+
+  /** Follows a purge on another process: what this one has, or wrote meanwhile, goes too. */
+  follow(scope: PurgeScope, id: string): void {
+    if (this.#own.get(id)) return;
+    this.#own.set(id, true);
+    this.#purge(scope).catch((error) => this.#fail(error));
+  }
+
+  /** Forgets everything that is in memory. */
+  clear(): void {
+    this.#epoch++;
+    this.#memory.clear();
+  }
+
+  /** Removes expired entries. */
+  async cleanUp(): Promise<void> {
+    await this.#options.shared?.tier.cleanUp(this.#options.now());
+  }
+
+  /** Writes what waits. */
+  async close(): Promise<void> {
+    await this.#writes?.close();
+    this.#options.shared?.tier.close();
   }
 }

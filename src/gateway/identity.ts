@@ -13,6 +13,7 @@ import { anyResource, type Change } from "../db/stores/audit.ts";
 import { counterResource } from "../db/stores/limit-counters.ts";
 import { createScimTokenStore } from "../db/stores/scim-tokens.ts";
 import { webMac } from "../lib/hash.ts";
+import { followPurges } from "./cache.ts";
 import { type OpenData, readerOf } from "./data.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
 
@@ -56,6 +57,7 @@ export async function createIdentity(
       if (mayEndBatches(changes)) services().batches.wake();
       if (!changes || changes.some(({ resource }) => resource === counterResource)) services().followCorrections();
       services().oauth.note(changes);
+      followPurges(services().cache, changes);
     },
     repeated(changes) {
       for (const { resource, recordId } of changes) {

@@ -158,6 +158,8 @@ export interface LogPlaces {
 export interface CacheOptions {
   /** Bytes of responses in the memory of a process. Default 64 MiB. */
   memoryBytes: number;
+  /** Bytes of responses in the database, where there is no Redis. Default 1 GiB. */
+  databaseBytes: number;
 }
 
 /** A file in which log rows wait while the database is away. */

@@ -16,7 +16,6 @@ import {
 import { createMcpSessions } from "../control/mcp/sessions.ts";
 import { createObjectStore } from "../control/object-store.ts";
 import { sealStored } from "../control/seal-stored.ts";
-import { createStoredResponses } from "../control/stored-responses.ts";
 import { isRefusedStatement } from "../db/client.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
@@ -26,7 +25,6 @@ import { createIndexStores } from "../db/stores/log-index.ts";
 import { createLogSegmentStore } from "../db/stores/log-segments.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore } from "../db/stores/logs.ts";
-import { createStoredResponseStore } from "../db/stores/stored-responses.ts";
 import type { Guardrails } from "../guardrails/state.ts";
 import { reportToConnection } from "../inference/call/finish.ts";
 import { settleLimits } from "../inference/call/limits.ts";
@@ -58,7 +56,7 @@ import { createProviderRegistry, type ProviderRegistry } from "../providers/regi
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { createAuthTools, readFirstOrganisation } from "./auth-tools.ts";
-import { createCache } from "./cache.ts";
+import { createReused } from "./cache.ts";
 import type { OpenData } from "./data.ts";
 import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
@@ -243,19 +241,6 @@ function createOwnStore(
   return { files, batches: createBatchWork(createBatchStore(database)) };
 }
 
-/** Stored responses: those of the Responses API, and those of the cache. */
-function createReused(options: GatewayOptions, parts: ServiceParts, now: () => number) {
-  const { database, installation, clock } = parts;
-  const responses = createStoredResponses({
-    store: createStoredResponseStore(database),
-    key: installation.keys.bodies,
-    now: clock.now,
-    warn: warnOf(options),
-    retentionDays: options.responseRetentionDays ?? 30,
-  });
-  return { responses, cache: createCache(options, parts, now) };
-}
-
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */
 async function createHops({ installation }: OpenData): Promise<Hops> {
   return new Hops(toBase64Url((await deriveKey(installation.keys.state, "hops")).subarray(0, 12)));
@@ -293,7 +278,7 @@ function createCalls(options: GatewayOptions) {
 /** Starts to push metrics, if the operator asked for it. The result stores waiting rows and pushes a last time. */
 function startLog(
   options: GatewayOptions,
-  { outbound, metrics, responses }: Services,
+  { outbound, metrics, responses, cache }: Services,
   queue: LogQueue,
 ): () => Promise<void> {
   const { push: settings } = options.metrics || {};
@@ -302,6 +287,7 @@ function startLog(
   const push = settings && startMetricsPush(settings, parts);
   return async () => {
     await responses.close();
+    await cache.close();
     await queue.close();
     await push?.close();
   };
@@ -352,7 +338,7 @@ export async function createServices(
     sinks: [settleLimits, reportToConnection, logCall],
     unpriced,
     metrics,
-    ...createReused(options, parts, () => services.steadyTime()),
+    ...(await createReused(options, parts, () => services.steadyTime())),
     concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
     ...(await createSigned(options, parts)),
     mcp: await createMcp(options, parts),

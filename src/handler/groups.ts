@@ -3,7 +3,7 @@ import type { ErrorForm } from "../errors.ts";
 import { plainSegments } from "./respelled.ts";
 
 /** First segments below `/v1` that are of the gateway's own API though no row has them yet: providers have no such paths. */
-const plannedGroups = ["cache", "policies"];
+const plannedGroups = ["policies"];
 
 /** The first segment of a path below `/v1`, as whoever serves it may read it. */
 function groupOf(path: string): string | undefined {

@@ -44,6 +44,7 @@ const analytics = [
 const rules: readonly Rule[] = [
   ...crud("/configs", "any", ["configs"], "{slug}"),
   ["GET /configs/{slug}/versions", "any", "configs.read"],
+  ["DELETE /cache", "any", "configs.update"],
   ...crud("/guardrails", "any", ["guardrails", "organisation_guardrails"]),
   ...crud("/admin/v2/guardrails", "admin", ["organisation_guardrails"]),
   ...crud("/prompts", "any", ["prompts"]),

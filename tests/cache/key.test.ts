@@ -236,7 +236,13 @@ test("keys with their own credentials, in other workspaces and organisations, ne
   ));
 
 test("two tenants never share a key in 100,000 random look-ups", async () => {
-  const cache = new ResponseCache({ mac: nodeMac(new Uint8Array(32)), now: () => 0, memoryBytes: 1_000_000 });
+  const cache = new ResponseCache({
+    mac: nodeMac(new Uint8Array(32)),
+    now: () => 0,
+    monotonic: () => 0,
+    memoryBytes: 1_000_000,
+    warn() {},
+  });
   const random = createRandom(3);
   // names that could be mistaken for another's if they were joined with a separator
   const letters = ["a", "b", "|", ",", '"', ":", "\\", "1", " "];

@@ -167,4 +167,12 @@ export const schema: readonly string[] = [
   "CREATE INDEX `oauth_revocations_expiry` ON `oauth_revocations` (`expires_at`)",
   "CREATE TABLE `signing_keys` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`purpose` text NOT NULL,\n\t`algorithm` text NOT NULL,\n\t`public_jwk` text NOT NULL,\n\t`sealed` text NOT NULL,\n\t`created_at` integer NOT NULL\n)",
   "CREATE UNIQUE INDEX `signing_keys_purpose_unique` ON `signing_keys` (`purpose`)",
+  "CREATE TABLE `cache_entries` (\n\t`key` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`namespace` text NOT NULL,\n\t`bytes` integer NOT NULL,\n\t`stored_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`sealed` blob NOT NULL\n)",
+  "CREATE INDEX `cache_entries_by_time` ON `cache_entries` (`stored_at`,`bytes`)",
+  "CREATE INDEX `cache_entries_expiring` ON `cache_entries` (`expires_at`)",
+  "CREATE INDEX `cache_entries_tenant` ON `cache_entries` (`organisation_id`,`workspace_id`,`namespace`)",
+  "CREATE TABLE `cache_vectors` (\n\t`key` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`namespace` text NOT NULL,\n\t`partition` text NOT NULL,\n\t`stored_at` integer NOT NULL,\n\t`expires_at` integer NOT NULL,\n\t`vector` F32_BLOB NOT NULL\n)",
+  "CREATE INDEX `cache_vectors_partition` ON `cache_vectors` (`organisation_id`,`partition`,`stored_at`)",
+  "CREATE INDEX `cache_vectors_expiring` ON `cache_vectors` (`expires_at`)",
+  "CREATE INDEX `cache_vectors_tenant` ON `cache_vectors` (`organisation_id`,`workspace_id`,`namespace`)",
 ];

@@ -1,14 +1,18 @@
 import type { CacheEntry, CachePlace } from "../../cache/entry.ts";
+import type { Landing } from "../../cache/flights.ts";
 import type { CallerContext } from "../../context.ts";
+import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { beginningOf } from "../../logs/body.ts";
+import { beforeAbort } from "../../providers/core/call.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
+import { startAttempt, timesOf, toAttemptError } from "../call/attempt.ts";
 import { costOfRequest } from "../call/cost.ts";
 import { droppedHeader } from "../call/dropped-params.ts";
 import { admitCached } from "../call/limits.ts";
 import { routingHeaders } from "../call/provider-response.ts";
-import { operationFacts } from "../facts/operation-facts.ts";
+import { isStreamed, operationFacts } from "../facts/operation-facts.ts";
 import { StreamCapture } from "../stream/stream-capture.ts";
 import { isWhole } from "./complete.ts";
 import { type CallOfTarget, keyPartsOf } from "./key-parts.ts";
@@ -38,6 +42,10 @@ class CachedCall {
   /** Remembers the response where it is streamed. */
   readonly capture = new StreamCapture();
   #body: Uint8Array<ArrayBuffer> | undefined;
+  /** Ends the wait of identical calls; absent where none may wait. */
+  #land: ((landing: Landing) => void) | undefined;
+  /** The response is still being sent. */
+  #isOpen = false;
 
   constructor(
     call: CallOfTarget,
@@ -68,8 +76,64 @@ class CachedCall {
       return undefined;
     }
     log.cacheStatus = this.#use.mode === "semantic" ? "SEMANTIC MISS" : "MISS";
-    const entry = cache.find(this.#place, this.#key, this.#use.maxAgeMs);
-    return entry && this.#answer(entry);
+    const joined = this.#use.join ? await this.#join() : undefined;
+    if (joined) return this.#answer(joined);
+    const entry = await cache.find(this.#place, this.#key, this.#use.maxAgeMs);
+    if (!entry) return undefined;
+    this.#end({ entry });
+    return this.#answer(entry);
+  }
+
+  /** The response of an identical call that is running; undefined where this one is the first, which is noted. */
+  async #join(): Promise<CacheEntry | undefined> {
+    const { cache } = this.#context.services;
+    for (;;) {
+      const entry = cache.findInMemory(this.#key, this.#use.maxAgeMs);
+      if (entry) return entry;
+      const running = cache.flights.find(this.#key);
+      if (!running) break;
+      const landing = await this.#inTime(running);
+      if (landing === "again") continue;
+      if ("error" in landing) throw landing.error;
+      return landing.entry;
+    }
+    // nothing was awaited since it was looked for
+    this.#land = cache.flights.start(this.#key);
+    return undefined;
+  }
+
+  /** @throws {GatewayError} 408 or 499 where the other call takes too long, or the caller leaves. */
+  async #inTime(running: Promise<Landing>): Promise<Landing> {
+    const { target } = this.#call;
+    const { request, services } = this.#context;
+    const { timeoutMs, wholeMs = timeoutMs } = timesOf(target, this.#context);
+    const attempt = startAttempt(request, { timeoutMs: Math.min(timeoutMs, wholeMs) }, services.timers);
+    try {
+      return await beforeAbort(running, attempt.signal);
+    } catch (error) {
+      throw toAttemptError(error, attempt, target.destination.provider.slug);
+    } finally {
+      attempt.release();
+    }
+  }
+
+  /** Makes the call, and hands its response to those who wait for it. */
+  async lead(make: (shared: { capture: StreamCapture; isShared: boolean }) => Promise<Reply>): Promise<Reply> {
+    // the stream of a caller who left ends with it: another one calls again
+    const isShared = this.#land !== undefined && !isStreamed(this.#call.operation, this.#request);
+    try {
+      const reply = await make({ capture: this.capture, isShared });
+      this.#body = bodyOf(reply);
+      return reply;
+    } catch (error) {
+      this.#end(error instanceof UpstreamError ? { error } : "again");
+      throw error;
+    }
+  }
+
+  #end(landing: Landing): void {
+    this.#land?.(landing);
+    this.#land = undefined;
   }
 
   async #answer(entry: CacheEntry): Promise<Reply> {
@@ -92,12 +156,6 @@ class CachedCall {
     return { status: 200, headers, body: entry.body };
   }
 
-  /** Notes the response of the call, before its guardrails. */
-  note(reply: Reply): Reply {
-    this.#body = bodyOf(reply);
-    return reply;
-  }
-
   /**
    * Stores the response of the call, unless its guardrails found something: at once, or when its stream has ended.
    *
@@ -105,18 +163,33 @@ class CachedCall {
    */
   settle(reply: Reply): Reply {
     const { log } = this.#context;
-    if (log.cacheHit || reply.status !== 200) return reply;
+    if (log.cacheHit) return reply;
     if (!reply.finished) {
-      this.#store(this.#body ?? this.#streamed());
+      const body = this.#body ?? this.#streamed();
+      if (reply.status === 200) this.#store(body);
+      if (body) this.#end({ entry: this.#toEntry(body) });
       return reply;
     }
+    this.#isOpen = true;
     return { ...reply, finished: reply.finished.then((ending) => this.#storeAfter(ending)) };
+  }
+
+  /** Ends the wait of identical calls, unless the response is still being sent. Their guardrails judge it again. */
+  release(): void {
+    if (!this.#isOpen) this.#end(this.#body ? { entry: this.#toEntry(this.#body) } : "again");
   }
 
   /** The end of a stream, after which its response is stored. */
   #storeAfter(ending: Ending): Ending {
-    if (ending.status !== 200) return ending;
-    const store = () => this.#store(this.#streamed());
+    if (ending.status !== 200) {
+      this.#end("again");
+      return ending;
+    }
+    const store = () => {
+      const body = this.#streamed();
+      this.#store(body);
+      this.#end(body ? { entry: this.#toEntry(body) } : "again");
+    };
     return {
       ...ending,
       note() {
@@ -140,8 +213,13 @@ class CachedCall {
     if (hooks && [...hooks.before, ...hooks.after].some(({ verdict }) => !verdict)) return;
     const answer = parseJson(decoder.decode(body));
     if (!isObject(answer) || !isWhole(this.#call.operation, answer)) return;
+    services.cache.store(this.#place, this.#toEntry(body), this.#epoch);
+  }
+
+  #toEntry(body: Uint8Array<ArrayBuffer>): CacheEntry {
+    const { log, services } = this.#context;
     const storedAt = services.steadyTime();
-    const entry: CacheEntry = {
+    return {
       key: this.#key,
       body,
       dropped: log.dropped,
@@ -150,7 +228,6 @@ class CachedCall {
       storedAt,
       expiresAt: storedAt + this.#use.maxAgeMs,
     };
-    services.cache.store(this.#place, entry, this.#epoch);
   }
 }
 

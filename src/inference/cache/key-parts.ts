@@ -16,6 +16,8 @@ export interface CallOfTarget {
   readonly target: {
     destination: Destination;
     settings: InheritedSettings;
+    /** Monotonic time in milliseconds at which the whole request ends. */
+    deadline?: number | undefined;
     guard?: TargetGuard | undefined;
   };
 }

@@ -26,6 +26,8 @@ export interface AttemptTimes {
   timeoutMs: number;
   /** Left for the whole request, its stream included; absent without a limit. */
   wholeMs?: number | undefined;
+  /** The call goes on when the caller leaves: others wait for it. */
+  isShared?: boolean | undefined;
 }
 
 /** The settings of a target that limit its calls. */
@@ -33,18 +35,25 @@ interface TimedTarget {
   settings?: Pick<InheritedSettings, "requestTimeoutMs"> | undefined;
   /** Monotonic time in milliseconds at which the whole request ends. */
   deadline?: number | undefined;
+  /** Others wait for its response. */
+  isShared?: boolean | undefined;
 }
 
 /** The time limits of a call, from its target and what is left of the whole request. */
-export function timesOf({ settings, deadline }: TimedTarget, context: CallerContext): AttemptTimes {
+export function timesOf({ settings, deadline, isShared }: TimedTarget, context: CallerContext): AttemptTimes {
   return {
+    isShared,
     timeoutMs: readTimeout(context, settings?.requestTimeoutMs),
     wholeMs: deadline === undefined ? undefined : deadline - context.services.clock.monotonic(),
   };
 }
 
 /** Starts the timers of a call and links it to the caller's connection. */
-export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTimes, timers: Timers): Attempt {
+export function startAttempt(
+  request: Request,
+  { timeoutMs, wholeMs, isShared = false }: AttemptTimes,
+  timers: Timers,
+): Attempt {
   const controller = new AbortController();
   const abort = (reason: AbortReason) => controller.abort(reason);
   const leave = () => abort(new AbortReason("client", "the caller disconnected"));
@@ -59,7 +68,7 @@ export function startAttempt(request: Request, { timeoutMs, wholeMs }: AttemptTi
         });
   const { signal } = request;
   if (signal.aborted) leave();
-  else signal.addEventListener("abort", leave, { once: true });
+  else if (!isShared) signal.addEventListener("abort", leave, { once: true });
   return {
     signal: controller.signal,
     call: undefined,

@@ -208,6 +208,8 @@ export interface Target {
   guard?: TargetGuard | undefined;
   /** Remembers a streamed response, for the cache. */
   capture?: StreamCapture;
+  /** Others wait for its response: the call goes on when its caller leaves. */
+  isShared?: boolean;
 }
 
 /**

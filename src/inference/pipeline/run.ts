@@ -143,8 +143,12 @@ function createCaller<Request extends Record<string, unknown>>(
       const asked = { operation, node, view, target };
       const cached = asksForCache(asked, context) ? await openCachedCall(asked, request, context) : undefined;
       if (!cached) return guarded ? guarded.finish(await call(request, target)) : call(request, target);
-      const reply = (await cached.find()) ?? cached.note(await call(request, { ...target, capture: cached.capture }));
-      return cached.settle(guarded ? await guarded.finish(reply) : reply);
+      try {
+        const reply = (await cached.find()) ?? (await cached.lead((shared) => call(request, { ...target, ...shared })));
+        return cached.settle(guarded ? await guarded.finish(reply) : reply);
+      } finally {
+        cached.release();
+      }
     },
     statusOf: ({ status }) => status,
     headersOf: () => undefined,
