@@ -6,7 +6,12 @@ import { createFolder, type GatewayProcess, startGatewayProcess } from "../suppo
 import { isWhole } from "../support/sample.ts";
 
 const running = new Set<GatewayProcess>();
-after(() => Promise.all([...running].map((gateway) => gateway.stop("SIGKILL"))));
+/** Ends what the test started, in any case: an open server would hold a failed test's process. */
+const cleanUps: (() => Promise<unknown>)[] = [];
+after(async () => {
+  await Promise.all([...running].map((gateway) => gateway.stop("SIGKILL")));
+  await Promise.all(cleanUps.map((cleanUp) => cleanUp()));
+});
 
 const outageMs = isWhole ? 10_000 : 2_500;
 
@@ -22,6 +27,7 @@ test("an outage of the database fails no request and loses no row, also if the p
   skip: withoutLibsqlServer,
 }, async () => {
   const [server, upstream, folder] = [await startLibsqlServer(), await startChats(), createFolder()];
+  cleanUps.push(server.kill, () => upstream.close());
   let gateway = await start(folder, server.url);
   const requests = await Requests.create(gateway, upstream.url);
   await requests.sendFor(gateway, 500);
@@ -49,6 +55,4 @@ test("an outage of the database fails no request and loses no row, also if the p
   await checkRows(gateway, server.url, requests);
   console.log(`# ${requests.traces.length} rows, two outages of ${outageMs} ms, ${requests.refused} refused`);
   await gateway.stop();
-  await server.kill();
-  await upstream.close();
 });
