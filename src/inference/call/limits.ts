@@ -315,10 +315,12 @@ export async function countUse(
 }
 
 /** The sink that settles what a request booked. It runs before the log: the row carries what the counters gain. */
-export function settleLimits({ context: { log }, status }: FinishedCall): void {
+export function settleLimits({ context: { log, method }, status }: FinishedCall): void {
   if (!log.booking) return;
   // what came of a stream that broke off counts too
   const isAnswered = status === 101 || (status >= 200 && status <= 299) || log.isCut;
-  const tokens = isAnswered && !log.isDenied ? (log.usage?.total_tokens ?? 0) : 0;
+  // the tokens of a record that is read were counted when it was made
+  const isRead = method === "GET" && !isOperation(log.operation);
+  const tokens = isAnswered && !log.isDenied && !isRead ? (log.usage?.total_tokens ?? 0) : 0;
   settleBooking(log, log.cost ?? log.spent, log.spentTokens + tokens);
 }

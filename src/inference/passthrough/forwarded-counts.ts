@@ -3,6 +3,7 @@ import { isJsonType } from "../../endpoint.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { Ending } from "../../lib/reply.ts";
 import { type BodyPieces, maxLoggedBody, textOfBody } from "../../logs/body.ts";
+import { settleDirectBatch } from "../call/direct-batch.ts";
 import { estimateCut } from "../call/estimate-usage.ts";
 import { isOperation, operationFacts, type StreamEvents } from "../facts/operation-facts.ts";
 import {
@@ -30,10 +31,19 @@ function note({ usage, model }: ReportedCounts, { log }: CallerContext): void {
   log.answeredModel = model;
 }
 
-/** Records the counts of a JSON response in memory, and the model and service tier it names. */
-export function noteSmallAnswer(text: string, context: CallerContext): void {
+/**
+ * Records the counts of a JSON response in memory, and the model and service tier it names.
+ *
+ * @returns A promise only where the response is a batch that may have to be counted.
+ */
+export function noteSmallAnswer(text: string, context: CallerContext): void | Promise<void> {
   const counts = readCounts(text);
   if (counts) note(counts, context);
+  const { operation, provider: slug } = context.log;
+  if (operation !== "retrieveBatch" || slug === null || context.connection.actingFor) return;
+  const batch = parseJson(text);
+  const models = { canonical: (model: string) => model };
+  return isObject(batch) ? settleDirectBatch(batch, { slug, models }, context) : undefined;
 }
 
 /** Reads the counts of a response while it is forwarded. */
@@ -68,21 +78,18 @@ export function createCounting(upstream: Response, upload: Upload, context: Call
     },
     toEnding: (ending) => ({
       ...ending,
-      async note() {
-        await ending.note?.();
+      // without a promise where it can: the request then ends together with its response
+      note() {
+        void ending.note?.();
         const { log } = context;
         const sent = log.responseBody as BodyPieces | null; // of a forwarded text
-        if (isStream)
-          await noteStream({ counts, sent, sentBytes, isCut: ending.status !== upstream.status }, upload, context);
-        else note(wholeCounts(sent) ?? counts.result(), context);
+        const isCut = ending.status !== upstream.status;
+        if (isStream) return noteStream({ counts, sent, sentBytes, isCut }, upload, context);
+        if (sent && sent.length < maxLoggedBody) return noteSmallAnswer(textOfBody(sent), context);
+        note(counts.result(), context);
       },
     }),
   };
-}
-
-/** The counts of a text that was held whole. */
-function wholeCounts(sent: BodyPieces | null): ReportedCounts | undefined {
-  return sent && sent.length < maxLoggedBody ? readCounts(textOfBody(sent)) : undefined;
 }
 
 /** A forwarded stream that is over. */
@@ -93,17 +100,16 @@ interface EndedStream {
   isCut: boolean;
 }
 
-async function noteStream(
-  { counts, sent, sentBytes, isCut }: EndedStream,
-  upload: Upload,
-  context: CallerContext,
-): Promise<void> {
-  const { log, services } = context;
+function noteStream(ended: EndedStream, upload: Upload, context: CallerContext): void | Promise<void> {
+  const { counts, sent, sentBytes, isCut } = ended;
   const reported = counts.result();
   note(reported, context);
-  log.isCut = isCut;
+  context.log.isCut = isCut;
   if (!isEstimated(context) || !sent || (reported.usage && !isCut)) return;
-  const stream = { request: requestOf(upload), reported: reported.usage, sent, sentBytes };
+  return estimate({ request: requestOf(upload), reported: reported.usage, sent, sentBytes }, context);
+}
+
+async function estimate(stream: Parameters<typeof estimateCut>[0], { log, services }: CallerContext): Promise<void> {
   const { usage, isEstimated: isGuess } = await estimateCut(stream, services);
   log.usage = usage;
   log.isEstimated ||= isGuess;

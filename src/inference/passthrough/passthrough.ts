@@ -52,7 +52,8 @@ async function answerUpstream(
     endCall(attempt, context);
     if (logsText) {
       context.log.responseBody = bytes;
-      noteSmallAnswer(textOf(bytes), context);
+      const noted = upstream.ok ? noteSmallAnswer(textOf(bytes), context) : undefined;
+      if (noted) await noted;
     }
     return { status, headers, body: bytes.length === 0 ? null : bytes };
   }

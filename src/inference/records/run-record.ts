@@ -3,7 +3,8 @@ import { readJsonBody } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { countBytes, readChunks, uploadTimes } from "../../lib/body.ts";
 import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";
-import { isObject, stringOf } from "../../lib/json.ts";
+import { isObject, parseJson, stringOf } from "../../lib/json.ts";
+import { LineCutter } from "../../lib/line-cutter.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Destination } from "../../providers/core/call.ts";
@@ -17,6 +18,7 @@ import {
   type RecordRoute,
 } from "../../providers/core/records.ts";
 import { timesOf } from "../call/attempt.ts";
+import { LineUse, settleDirectBatch } from "../call/direct-batch.ts";
 import { forwardedKind } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { RequestGuard } from "../guard/request-guard.ts";
@@ -100,6 +102,7 @@ async function* toLines(
   upstream: Response,
   toLine: NonNullable<OutputRules["toLine"]>,
   batch: Record<string, unknown>,
+  direct: DirectBatch | undefined,
 ): AsyncGenerator<Uint8Array, void> {
   const unreadable = { code: "unreadable_row", message: "The provider's result line cannot be parsed" };
   for await (const { bytes, isTooLong } of readLines(readChunks(upstream), { maxBytes: maxRowBytes })) {
@@ -107,19 +110,48 @@ async function* toLines(
     try {
       const { value: row, write } = parseExactBytes(bytes);
       if (!isObject(row)) throw new TypeError("Cannot read the line: it is not an object");
-      yield toBytes(toLine(row, batch, { drop: () => {} }), write);
+      const line = toLine(row, batch, { drop: () => {} });
+      direct?.use.add(line);
+      yield toBytes(line, write);
     } catch {
       yield toBytes({ id: "", custom_id: "", response: null, error: unreadable });
     }
   }
+  await direct?.settle();
+}
+
+/** Result lines as they come, which are counted meanwhile. */
+async function* countLines(
+  chunks: AsyncIterable<Uint8Array>,
+  { use, settle }: DirectBatch,
+): AsyncGenerator<Uint8Array, void> {
+  const lines = new LineCutter(maxRowBytes, (bytes) => {
+    const line = parseJson(new TextDecoder().decode(bytes));
+    if (isObject(line)) use.add(line);
+  });
+  for await (const chunk of chunks) {
+    lines.push(chunk);
+    yield chunk;
+  }
+  lines.end();
+  await settle();
+}
+
+/** A batch that the caller made at the provider, and what its results used as far as they were read. */
+interface DirectBatch {
+  use: LineUse;
+  settle(): Promise<void>;
 }
 
 /** The results of a batch, from where the provider says they are. */
 async function download(
   rules: OutputRules,
   batch: Record<string, unknown>,
-  target: RecordTarget,
-  records: RecordAdapters | undefined,
+  {
+    direct,
+    records,
+    ...target
+  }: RecordTarget & { direct: DirectBatch | undefined; records?: RecordAdapters | undefined },
 ): Promise<Reply> {
   const found = convertRecord(() => rules.find(batch), target);
   if (!found) {
@@ -138,7 +170,9 @@ async function download(
     store: isInStore ? store : undefined,
   });
   const { toLine } = rules;
-  return streamReply(toLine ? toLines(upstream, toLine, batch) : readChunks(upstream), attempt, target);
+  if (toLine) return streamReply(toLines(upstream, toLine, batch, direct), attempt, target);
+  const chunks = readChunks(upstream);
+  return streamReply(direct ? countLines(chunks, direct) : chunks, attempt, target);
 }
 
 /** Where providers with OpenAI's routes store the results of a batch. */
@@ -150,6 +184,18 @@ const openaiOutput: OutputRules = {
   },
 };
 
+/** Counts a batch by what it reports; one that reports nothing is counted by its results. */
+async function toDirect(
+  batch: Record<string, unknown>,
+  { destination: { provider }, context }: RecordTarget,
+): Promise<DirectBatch | undefined> {
+  await settleDirectBatch(batch, provider, context);
+  // what the gateway collects itself is counted there
+  if (context.connection.actingFor || isObject(batch.usage)) return undefined;
+  const use = new LineUse(context);
+  return { use, settle: () => settleDirectBatch(batch, provider, context, use.result()) };
+}
+
 /** The output of a batch takes two calls: the batch, then the file it names. */
 async function getOutput(request: RecordRequest, target: RecordTarget, records?: RecordAdapters): Promise<Reply> {
   const { provider } = target.destination;
@@ -159,8 +205,12 @@ async function getOutput(request: RecordRequest, target: RecordTarget, records?:
   const path = retrieve ? retrieve.path(request) : passedPath(`/batches/${encodeURIComponent(request.id)}`);
   const { text, upstream } = await readRecord(target, { method: "GET", path, headers: retrieve?.headers });
   const batch = parseRecord(text, target);
-  if (records)
-    return download(records.output ?? refuseRoute("getBatchOutput", target.destination), batch, target, records);
+  const shown = convertRecord(() => retrieve?.fromUpstream?.(batch, request) ?? batch, target);
+  const direct = isObject(shown) ? await toDirect(shown, target) : undefined;
+  if (records) {
+    const rules = records.output ?? refuseRoute("getBatchOutput", target.destination);
+    return download(rules, batch, { ...target, direct, records });
+  }
   const rules: OutputRules = {
     ...openaiOutput,
     find(value) {
@@ -171,7 +221,7 @@ async function getOutput(request: RecordRequest, target: RecordTarget, records?:
   const { errors } = batch;
   if (!rules.find(batch) && isObject(errors) && Array.isArray(errors.data))
     return recordReply(errors, upstream, target);
-  return download(rules, batch, target, undefined);
+  return download(rules, batch, { ...target, direct });
 }
 
 /**
@@ -226,7 +276,15 @@ async function callRecords(
   if (objects && route === "createBatch" && target.destination.managed) {
     requireObject(String(request.body.input_file_id ?? ""), objects, target);
   }
-  return callMapped(call, request, target);
+  const reply = await callMapped(call, request, target);
+  if (route === "retrieveBatch") await settleShown(reply, target);
+  return reply;
+}
+
+/** Counts a batch as the caller sees it, if it has ended. */
+async function settleShown({ body }: Reply, { destination, context }: RecordTarget): Promise<void> {
+  const batch = typeof body === "string" ? parseJson(body) : undefined;
+  if (isObject(batch)) await settleDirectBatch(batch, destination.provider, context);
 }
 
 /** Routes whose body is JSON. */
