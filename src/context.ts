@@ -2,6 +2,7 @@ import type { Authenticator } from "./auth/authenticate.ts";
 import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { ResponseCache } from "./cache/response-cache.ts";
+import type { SemanticSettings } from "./cache/semantic-settings.ts";
 import { type CallRecord, createCallRecord } from "./context/call-record.ts";
 import type { Concurrency } from "./context/concurrency.ts";
 import type { Hops } from "./context/hops.ts";
@@ -92,6 +93,8 @@ export interface ConnectionInfo {
   readonly isMcpPort?: boolean;
   /** Caller for internal requests of the gateway, which carry no credential. Hosts never set it. */
   readonly actingFor?: Principal;
+  /** No default config applies to the request; for internal requests only. */
+  readonly ignoresConfig?: boolean;
   /** Models that an internal request calls, where its body does not name them. */
   readonly models?: readonly string[];
   /** Called with the outcome of the request; for internal requests only. */
@@ -183,6 +186,8 @@ export interface Services {
   readonly responses: StoredResponses;
   /** Responses that are used again. */
   readonly cache: ResponseCache;
+  /** The operator's settings of the semantic cache. */
+  readonly semantic: SemanticSettings;
   readonly redactor: Redactor;
   readonly keyPrefix: string;
   /** Digest of keys and other credentials that the gateway issues. */

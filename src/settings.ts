@@ -203,15 +203,40 @@ function readSender(value: string): MailSettings["from"] {
 function cache(environment: Environment): NonNullable<GatewayOptions["cache"]> {
   const memory = integer(environment, "CACHE_MEMORY_MB", { min: 1, max: 65_536 });
   const database = integer(environment, "CACHE_DATABASE_MB", { min: 1, max: 1_048_576 });
+  const vectors = integer(environment, "SEMANTIC_CACHE_MEMORY_MB", { min: 1, max: 1_048_576 });
   return {
     ...(memory !== undefined && { memoryBytes: memory * megabyte }),
     ...(database !== undefined && { databaseBytes: database * megabyte }),
+    ...(vectors !== undefined && { vectorBytes: vectors * megabyte }),
+  };
+}
+
+/** A number from 0 to 1. */
+function fraction(environment: Environment, name: string): number | undefined {
+  const value = text(environment, name);
+  if (value === undefined || /^(?:0?\.[0-9]{1,9}|[01](?:\.0{1,9})?)$/.test(value))
+    return value === undefined ? undefined : Number(value);
+  throw new TypeError(`Cannot use ${name}: it must be a number from 0 to 1`);
+}
+
+/** What makes embeddings for semantic caches. */
+function semanticCache(environment: Environment): NonNullable<GatewayOptions["semanticCache"]> {
+  return {
+    provider: text(environment, "SEMANTIC_CACHE_PROVIDER"),
+    model: text(environment, "SEMANTIC_CACHE_MODEL"),
+    dimensions: integer(environment, "SEMANTIC_CACHE_DIMENSIONS", { min: 1, max: 16_384 }),
+    threshold: fraction(environment, "SEMANTIC_CACHE_SIMILARITY_THRESHOLD"),
   };
 }
 
 /** What the gateway stores itself, besides the log. */
-function stored(environment: Environment): Pick<GatewayOptions, "files" | "batches" | "cache"> {
-  return { files: files(environment), batches: batches(environment), cache: cache(environment) };
+function stored(environment: Environment): Pick<GatewayOptions, "files" | "batches" | "cache" | "semanticCache"> {
+  return {
+    files: files(environment),
+    batches: batches(environment),
+    cache: cache(environment),
+    semanticCache: semanticCache(environment),
+  };
 }
 
 /** How alerts are mailed: both settings or none. */

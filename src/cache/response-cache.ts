@@ -6,6 +6,7 @@ import { Flights } from "./flights.ts";
 import { MemoryTier } from "./memory-tier.ts";
 import type { EntrySealer } from "./sealer.ts";
 import type { PurgeScope, SharedTier } from "./shared-tier.ts";
+import type { VectorIndex } from "./vector-index.ts";
 import { WriteBehind } from "./write-behind.ts";
 
 /** Longest text of which a key is made, in characters. */
@@ -25,6 +26,8 @@ interface ResponseCacheOptions {
   readonly memoryBytes: number;
   /** Where entries outlive the process. Absent: nowhere. */
   readonly shared?: { readonly tier: SharedTier; readonly sealer: EntrySealer; readonly timeoutMs: number } | undefined;
+  /** Questions of semantic caches. */
+  readonly questions: VectorIndex;
   readonly warn: (message: string, error?: unknown) => void;
 }
 
@@ -55,6 +58,7 @@ export class ResponseCache {
   readonly #options: ResponseCacheOptions;
   readonly #memory: MemoryTier;
   readonly #writes: WriteBehind | undefined;
+  readonly questions: VectorIndex;
   /** Calls that identical ones wait for. */
   readonly flights = new Flights();
   /** Incremented by each purge: a response that was asked for before it is not stored. */
@@ -67,6 +71,7 @@ export class ResponseCache {
   constructor(options: ResponseCacheOptions) {
     const { shared } = options;
     this.#options = options;
+    this.questions = options.questions;
     this.#memory = new MemoryTier(options.memoryBytes);
     this.#writes = shared && new WriteBehind(shared.tier, shared.sealer, (error) => this.#fail(error));
   }
@@ -87,11 +92,23 @@ export class ResponseCache {
    * @returns Undefined where the request is too long.
    */
   keyOf(tenant: CacheTenant, parts: KeyParts): string | undefined | Promise<string> {
-    const request = toCanonical(parts.request);
-    if (request.length > maxKeyText) return undefined;
-    const { organisationId, workspaceId } = tenant;
-    const body = parts.restore?.(request) ?? request;
-    return this.#options.mac(JSON.stringify(["entry", organisationId, workspaceId, toCanonical(parts.target), body]));
+    return this.#digest("entry", tenant, parts);
+  }
+
+  /** The name of a partition of questions, as `keyOf`. */
+  partitionOf(tenant: CacheTenant, parts: KeyParts): string | undefined | Promise<string> {
+    return this.#digest("partition", tenant, parts);
+  }
+
+  #digest(
+    kind: "entry" | "partition",
+    { organisationId, workspaceId }: CacheTenant,
+    { target, request, restore }: KeyParts,
+  ): string | undefined | Promise<string> {
+    const body = toCanonical(request);
+    if (body.length > maxKeyText) return undefined;
+    const parts = [kind, organisationId, workspaceId, toCanonical(target), restore?.(body) ?? body];
+    return this.#options.mac(JSON.stringify(parts));
   }
 
   /** Digest of a namespace of a tenant. */
@@ -108,16 +125,17 @@ export class ResponseCache {
     const known = this.findInMemory(key, maxAgeMs);
     if (known) return known;
     const entry = await this.#findShared(place, key);
-    return entry && this.#isFresh(entry, maxAgeMs) ? entry : undefined;
+    return entry && this.isFresh(entry, maxAgeMs) ? entry : undefined;
   }
 
   /** As `find`, for entries in the memory of this process. */
   findInMemory(key: string, maxAgeMs: number): CacheEntry | undefined {
     const entry = this.#memory.find(key) ?? this.#writes?.find(key);
-    return entry?.key === key && this.#isFresh(entry, maxAgeMs) ? entry : undefined;
+    return entry?.key === key && this.isFresh(entry, maxAgeMs) ? entry : undefined;
   }
 
-  #isFresh({ storedAt, expiresAt }: CacheEntry, maxAgeMs: number): boolean {
+  /** Whether an entry may still be used. */
+  isFresh({ storedAt, expiresAt }: CacheEntry, maxAgeMs: number): boolean {
     const now = this.#options.now();
     return now < expiresAt && now - storedAt < maxAgeMs;
   }
@@ -189,9 +207,10 @@ export class ResponseCache {
   async #purge(scope: PurgeScope): Promise<void> {
     this.#epoch++;
     this.#memory.purge(scope);
+    this.questions.purge(scope);
     this.#writes?.dropWithin(scope);
     await this.#writes?.settle();
-    await this.#options.shared?.tier.purge(scope);
+    await Promise.all([this.#options.shared?.tier.purge(scope), this.questions.purgeStore(scope)]);
   }
 
   /** Follows a purge on another process: what this one has, or wrote meanwhile, goes too. */
@@ -205,11 +224,13 @@ export class ResponseCache {
   clear(): void {
     this.#epoch++;
     this.#memory.clear();
+    this.questions.clear();
   }
 
   /** Removes expired entries. */
   async cleanUp(): Promise<void> {
     await this.#options.shared?.tier.cleanUp(this.#options.now());
+    await this.questions.cleanUp();
   }
 
   /** Writes what waits. */

@@ -2,6 +2,7 @@ import { RedisTier } from "../cache/redis-tier.ts";
 import { ResponseCache } from "../cache/response-cache.ts";
 import { EntrySealer } from "../cache/sealer.ts";
 import type { SharedTier } from "../cache/shared-tier.ts";
+import { VectorIndex } from "../cache/vector-index.ts";
 import { createStoredResponses } from "../control/stored-responses.ts";
 import type { Change } from "../db/stores/audit.ts";
 import { type CacheStore, cacheResource, createCacheStore } from "../db/stores/cache.ts";
@@ -11,7 +12,12 @@ import { deriveKey, webMac } from "../lib/hash.ts";
 import type { OpenData } from "./data.ts";
 import { type CacheOptions, type GatewayOptions, warnOf } from "./options.ts";
 
-const defaults: CacheOptions = { memoryBytes: 64 * 1024 * 1024, databaseBytes: 1024 * 1024 * 1024 };
+const megabyte = 1024 * 1024;
+const defaults: CacheOptions = {
+  memoryBytes: 64 * megabyte,
+  databaseBytes: 1024 * megabyte,
+  vectorBytes: 256 * megabyte,
+};
 const defaultTimeoutMs = 100;
 
 /** Where entries outlive the process: Redis if there is one, else the database. */
@@ -31,15 +37,17 @@ async function createCache(
   { installation, database, clock }: OpenData & { clock: Clock },
   now: () => number,
 ): Promise<ResponseCache> {
-  const { memoryBytes, databaseBytes } = { ...defaults, ...options.cache };
+  const { memoryBytes, databaseBytes, vectorBytes } = { ...defaults, ...options.cache };
   const { keys } = installation;
-  const tier = await createTier(options, installation, createCacheStore(database, databaseBytes));
+  const store = createCacheStore(database, databaseBytes);
+  const tier = await createTier(options, installation, store);
   const sealer = new EntrySealer(await deriveKey(keys.cache, "seal"));
   return new ResponseCache({
     mac: (options.createMac ?? webMac)(keys.cache),
     now,
     monotonic: clock.monotonic,
     memoryBytes,
+    questions: new VectorIndex({ store, now, bytes: vectorBytes }),
     shared: { tier, sealer, timeoutMs: options.redis?.timeoutMs ?? defaultTimeoutMs },
     warn: warnOf(options),
   });
@@ -55,7 +63,7 @@ export async function createReused(options: GatewayOptions, parts: OpenData & { 
     warn: warnOf(options),
     retentionDays: options.responseRetentionDays ?? 30,
   });
-  return { responses, cache: await createCache(options, parts, now) };
+  return { responses, cache: await createCache(options, parts, now), semantic: options.semanticCache ?? {} };
 }
 
 /** Follows purges of other processes. Without changes it is not known what they were. */

@@ -1,3 +1,4 @@
+import type { SemanticSettings } from "../cache/semantic-settings.ts";
 import type { ConcurrencyLimits } from "../context/concurrency.ts";
 import type { Limits } from "../context.ts";
 import type { AlertSettings } from "../control/alerts/parts.ts";
@@ -113,6 +114,8 @@ export interface GatewayOptions {
   responseRetentionDays?: number;
   /** Responses that are used again. */
   cache?: Partial<CacheOptions>;
+  /** What makes embeddings for semantic caches, and how similar questions must be. Organisations may have their own. */
+  semanticCache?: SemanticSettings;
   authFailuresPerMinute?: number;
   /** Tokens of identity providers. */
   tokens?: TokenSettings;
@@ -160,6 +163,8 @@ export interface CacheOptions {
   memoryBytes: number;
   /** Bytes of responses in the database, where there is no Redis. Default 1 GiB. */
   databaseBytes: number;
+  /** Bytes of embeddings of questions in the memory of a process. Default 256 MiB. */
+  vectorBytes: number;
 }
 
 /** A file in which log rows wait while the database is away. */

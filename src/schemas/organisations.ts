@@ -66,6 +66,17 @@ const settings = {
   alert_webhook: v.nullish(Text(2_048)),
   alert_webhook_secret: v.nullish(Text(512)),
   default_cache_ttl: v.nullish(wholeFrom(1)),
+  /** What makes embeddings for semantic caches; absent fields are the operator's. */
+  semantic_cache: v.nullish(
+    v.object({
+      provider: v.nullish(Text(256)),
+      model: v.nullish(Text(256)),
+      dimensions: v.nullish(wholeFrom(1, 16_384)),
+      threshold: v.nullish(
+        v.pipe(v.number("must be a number"), v.minValue(0, "must be at least 0"), v.maxValue(1, "must be at most 1")),
+      ),
+    }),
+  ),
   /** Days to keep log rows, if that is shorter than the operator's time. */
   log_retention_days: v.nullish(v.pipe(wholeFrom(1), v.maxValue(36_500))),
   /** Keys of the metadata that the log is often asked for: the index of the log has a column for each of them. */

@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toCanonical } from "../../src/cache/canonical.ts";
 import { ResponseCache } from "../../src/cache/response-cache.ts";
+import { VectorIndex } from "../../src/cache/vector-index.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import { createCacheStore } from "../../src/db/stores/cache.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { askChat, cachedHeaders, createWorkspace, question, withCache } from "../support/cache.ts";
 import { call, createOrganisation, done } from "../support/control.ts";
@@ -236,7 +239,13 @@ test("keys with their own credentials, in other workspaces and organisations, ne
   ));
 
 test("two tenants never share a key in 100,000 random look-ups", async () => {
+  const questions = new VectorIndex({
+    store: createCacheStore(await openDatabase({ url: ":memory:" }), 1),
+    now: () => 0,
+    bytes: 1,
+  });
   const cache = new ResponseCache({
+    questions,
     mac: nodeMac(new Uint8Array(32)),
     now: () => 0,
     monotonic: () => 0,

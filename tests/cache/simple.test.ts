@@ -51,7 +51,7 @@ test("without a cache in the config or a header nothing is read or stored", () =
 for (const [mode, status, problem] of [
   ["simple", "MISS", undefined],
   ["TRUE", "MISS", undefined],
-  ["semantic", "SEMANTIC MISS", undefined],
+  ["semantic", "DISABLED", "no provider makes embeddings: set semantic_cache or SEMANTIC_CACHE_PROVIDER"],
   ["exact", "DISABLED", "x-gateway-cache must be simple or semantic"],
   ["false", "DISABLED", undefined],
 ] as const) {

@@ -30,6 +30,7 @@ const ownDefaults = {
   alert_webhook: null,
   alert_webhook_secret: null,
   default_cache_ttl: null,
+  semantic_cache: null,
   unpriced_models: "allow",
   fallback_price: null,
   log_retention_days: null,
@@ -124,9 +125,18 @@ async function closeGroups(
   });
 }
 
+/** @throws {InvalidRequestError} AB01: no workspace has the provider that should make embeddings. */
+async function requireEmbedder({ body, stores, tenant }: AdminCall<UpdateOrganisation>): Promise<void> {
+  const provider = (body.semantic_cache ?? body.settings?.semantic_cache)?.provider?.replace(/^@/, "");
+  if (provider === undefined) return;
+  const count = await stores.providers.count(tenant, { where: { slug: provider } });
+  if (count === 0) refuseField("semantic_cache.provider", "must be the slug of a provider of a workspace");
+}
+
 async function updateOrganisation(call: AdminCall<UpdateOrganisation>) {
   const { body, stores, now } = call;
   const row = await findOrganisation(call);
+  await requireEmbedder(call);
   const webhook = await readAlertWebhook(call, row);
   const settings = toJson(applyBody(row, { ...body, ...webhook.masked }));
   const changes = { settings, lastUpdatedAt: now, ...(body.name !== undefined && { name: body.name }) };

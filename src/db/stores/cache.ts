@@ -45,15 +45,18 @@ export interface CacheStore {
   remove(place: Place, key: string): Promise<void>;
   /** Removes the entries of a scope, some at a time. */
   purge(scope: Scope): Promise<void>;
+  /** As `purge`, for embeddings alone. */
+  purgeVectors(scope: Scope): Promise<void>;
   /** Removes expired rows, and the oldest entries above the limit of bytes. */
   cleanUp(now: number): Promise<void>;
+  removeExpiredVectors(now: number): Promise<void>;
   storeVectors(rows: readonly VectorRow[]): Promise<void>;
   removeVector(place: Place, key: string): Promise<void>;
-  /** The newest vectors of a partition, at most `limit`. */
+  /** The newest vectors of a partition that were stored at `since` or later, at most `limit`. */
   vectors(
     place: Place,
     partition: string,
-    options: { now: number; limit: number },
+    options: { now: number; since: number; limit: number },
   ): Promise<{ key: string; vector: Uint8Array<ArrayBuffer>; expiresAt: number }[]>;
   /** The vector nearest to another one, by the cosine of their angle. */
   nearest(
@@ -141,7 +144,12 @@ class LibsqlCacheStore implements CacheStore {
 
   async purge(scope: Scope) {
     const { sql, args } = toCondition(scope);
-    for (const table of ["cache_entries", "cache_vectors"]) await this.#removeAll(table, sql, args);
+    await this.#removeAll("cache_entries", sql, args);
+  }
+
+  async purgeVectors(scope: Scope) {
+    const { sql, args } = toCondition(scope);
+    await this.#removeAll("cache_vectors", sql, args);
   }
 
   /** Removes rows in steps. */
@@ -154,8 +162,12 @@ class LibsqlCacheStore implements CacheStore {
     }
   }
 
+  async removeExpiredVectors(now: number) {
+    await this.#removeAll("cache_vectors", "expires_at <= ?", [now]);
+  }
+
   async cleanUp(now: number) {
-    for (const table of ["cache_entries", "cache_vectors"]) await this.#removeAll(table, "expires_at <= ?", [now]);
+    await this.#removeAll("cache_entries", "expires_at <= ?", [now]);
     let excess = (await this.#sum()) - this.#maxBytes;
     const sql = `DELETE FROM cache_entries WHERE key IN
       (SELECT key FROM cache_entries ORDER BY stored_at LIMIT ${step}) RETURNING bytes`;
@@ -190,10 +202,15 @@ class LibsqlCacheStore implements CacheStore {
     await this.#database.write([insert("cache_vectors", vectorColumns, rows)]);
   }
 
-  async vectors({ organisationId }: Place, partition: string, { now, limit }: { now: number; limit: number }) {
+  async vectors(
+    { organisationId }: Place,
+    partition: string,
+    { now, since, limit }: { now: number; since: number; limit: number },
+  ) {
     const sql = `SELECT key, vector, expires_at FROM cache_vectors
-      WHERE organisation_id = ? AND partition = ? AND expires_at > ? ORDER BY stored_at DESC LIMIT ?`;
-    const { rows } = await this.#database.read({ sql, args: [organisationId, partition, now, limit] });
+      WHERE organisation_id = ? AND partition = ? AND stored_at >= ? AND expires_at > ?
+      ORDER BY stored_at DESC LIMIT ?`;
+    const { rows } = await this.#database.read({ sql, args: [organisationId, partition, since, now, limit] });
     return rows.flatMap((row) => {
       const vector = toBytes(row.vector);
       return vector ? [{ key: String(row.key), vector, expiresAt: Number(row.expires_at) }] : [];

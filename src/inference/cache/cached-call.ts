@@ -16,6 +16,7 @@ import { isStreamed, operationFacts } from "../facts/operation-facts.ts";
 import { StreamCapture } from "../stream/stream-capture.ts";
 import { isWhole } from "./complete.ts";
 import { type CallOfTarget, keyPartsOf } from "./key-parts.ts";
+import { openSemanticSearch, type SemanticSearch } from "./semantic-search.ts";
 import { type CacheUse, readCacheUse } from "./use.ts";
 import { toWholeResponse } from "./whole-response.ts";
 
@@ -30,6 +31,15 @@ function bodyOf({ status, headers, body }: Reply): Uint8Array<ArrayBuffer> | und
   return body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : undefined;
 }
 
+/** How and where a call uses the cache. */
+interface CacheParts {
+  readonly use: CacheUse;
+  readonly place: CachePlace;
+  readonly key: string;
+  /** Absent for simple caches, and for requests that are no question. */
+  readonly search: SemanticSearch | undefined;
+}
+
 /** One call of a target through the cache. */
 class CachedCall {
   readonly #call: CallOfTarget;
@@ -38,6 +48,7 @@ class CachedCall {
   readonly #context: CallerContext;
   readonly #place: CachePlace;
   readonly #key: string;
+  readonly #search: SemanticSearch | undefined;
   readonly #epoch: number;
   /** Remembers the response where it is streamed. */
   readonly capture = new StreamCapture();
@@ -47,16 +58,12 @@ class CachedCall {
   /** The response is still being sent. */
   #isOpen = false;
 
-  constructor(
-    call: CallOfTarget,
-    { use, place, key }: { use: CacheUse; place: CachePlace; key: string },
-    request: object,
-    context: CallerContext,
-  ) {
+  constructor(call: CallOfTarget, { use, place, key, search }: CacheParts, request: object, context: CallerContext) {
     this.#call = call;
     this.#use = use;
     this.#place = place;
     this.#key = key;
+    this.#search = search;
     this.#request = request;
     this.#context = context;
     this.#epoch = context.services.cache.epoch;
@@ -71,17 +78,31 @@ class CachedCall {
     const { log, services } = this.#context;
     const { cache } = services;
     if (this.#use.isRefresh) {
-      cache.remove(this.#place, this.#key);
       log.cacheStatus = "REFRESH";
+      cache.remove(this.#place, this.#key);
+      await this.#search?.remove(this.#key);
+      // for the response that comes
+      await this.#search?.prepare();
       return undefined;
     }
-    log.cacheStatus = this.#use.mode === "semantic" ? "SEMANTIC MISS" : "MISS";
+    log.cacheStatus = this.#search ? "SEMANTIC MISS" : "MISS";
     const joined = this.#use.join ? await this.#join() : undefined;
     if (joined) return this.#answer(joined);
     const entry = await cache.find(this.#place, this.#key, this.#use.maxAgeMs);
-    if (!entry) return undefined;
+    if (!entry) return this.#findSimilar();
     this.#end({ entry });
     return this.#answer(entry);
+  }
+
+  /** The response to a similar question, which becomes one to this question too. */
+  async #findSimilar(): Promise<Reply | undefined> {
+    if (!this.#search || !(await this.#search.prepare())) return undefined;
+    const found = await this.#search.find(this.#use.maxAgeMs);
+    if (!found) return undefined;
+    const entry = { ...found, key: this.#key };
+    this.#context.services.cache.store(this.#place, entry, this.#epoch);
+    this.#end({ entry });
+    return this.#answer(entry, "SEMANTIC HIT");
   }
 
   /** The response of an identical call that is running; undefined where this one is the first, which is noted. */
@@ -136,14 +157,14 @@ class CachedCall {
     this.#land = undefined;
   }
 
-  async #answer(entry: CacheEntry): Promise<Reply> {
+  async #answer(entry: CacheEntry, status: "HIT" | "SEMANTIC HIT" = "HIT"): Promise<Reply> {
     const { log, services } = this.#context;
     const { provider, managed } = this.#call.target.destination;
     log.names = () =>
       modelsInBody(managed?.model === undefined ? this.#request : { ...this.#request, model: managed.model });
     await admitCached({ provider }, this.#context);
     log.names = null;
-    log.cacheStatus = "HIT";
+    log.cacheStatus = status;
     log.cacheHit = { cost: entry.cost, tokens: entry.tokens, ageMs: services.steadyTime() - entry.storedAt };
     log.usage = null;
     log.dropped = entry.dropped ? [...entry.dropped] : null;
@@ -213,7 +234,9 @@ class CachedCall {
     if (hooks && [...hooks.before, ...hooks.after].some(({ verdict }) => !verdict)) return;
     const answer = parseJson(decoder.decode(body));
     if (!isObject(answer) || !isWhole(this.#call.operation, answer)) return;
-    services.cache.store(this.#place, this.#toEntry(body), this.#epoch);
+    const entry = this.#toEntry(body);
+    services.cache.store(this.#place, entry, this.#epoch);
+    this.#search?.add(entry);
   }
 
   #toEntry(body: Uint8Array<ArrayBuffer>): CacheEntry {
@@ -257,7 +280,10 @@ export async function openCachedCall(
   const key = await services.cache.keyOf(tenant, keyPartsOf(call, request, { namespace, context }));
   if (key === undefined) return refuse("the request is too long");
   const place = { ...tenant, namespace: namespace === null ? "" : await services.cache.namespaceOf(tenant, namespace) };
-  return new CachedCall(call, { use, place, key }, request, context);
+  const isSemantic = use.mode === "semantic";
+  const search = isSemantic ? await openSemanticSearch(call, request, { place, namespace, context }) : undefined;
+  if (typeof search === "string") return refuse(search);
+  return new CachedCall(call, { use, place, key, search }, request, context);
 }
 
 /** Whether a call may use the cache: cheap, for the many that do not. */

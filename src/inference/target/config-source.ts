@@ -185,6 +185,7 @@ export async function readConfigText(text: string, context: CallerContext): Prom
 
 function find(context: CallerContext, view: WorkspaceView): RequestConfig {
   requireSavedOnly(context, view);
+  if (context.connection.ignoresConfig) return impliedConfig(view, context.services);
   const text = context.header("config");
   if (text === null) {
     const saved = defaultConfig(context, view);
