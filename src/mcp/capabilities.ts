@@ -34,7 +34,7 @@ function holdsUri(uris: ReadonlySet<string>, uri: string): boolean {
 }
 
 /** Whether a resource is switched off: by its URI, or by a template that it may come from. */
-function isResourceDisabled(disabled: DisabledCapabilities, uri: string): boolean {
+export function isResourceDisabled(disabled: DisabledCapabilities, uri: string): boolean {
   if (holdsUri(disabled.resource, uri)) return true;
   if (disabled.resource_template.size === 0) return false;
   const plain = plainUri(uri);

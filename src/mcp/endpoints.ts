@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { defineMcpEndpoint, type Endpoint } from "../endpoint.ts";
+import { catalogEndpoints } from "./catalog.ts";
 import { mcpOauthEndpoints } from "./oauth/endpoints.ts";
 import { serveMcp } from "./serve.ts";
 
@@ -27,4 +28,4 @@ const serverEndpoints: readonly Endpoint[] = ["/m/:slug/mcp", "/m/:workspace/:sl
 );
 
 /** The endpoints of MCP servers, and of the authorization server in front of them. */
-export const mcpEndpoints: readonly Endpoint[] = [...serverEndpoints, ...mcpOauthEndpoints];
+export const mcpEndpoints: readonly Endpoint[] = [...serverEndpoints, ...catalogEndpoints, ...mcpOauthEndpoints];

@@ -1,5 +1,5 @@
 import type { CallerContext } from "../context.ts";
-import type { McpServer } from "../control/mcp/mcp-server.ts";
+import type { McpMember, McpServer } from "../control/mcp/mcp-server.ts";
 import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { readJsonBody } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError, RpcError, UnsupportedMediaError } from "../errors.ts";
@@ -8,6 +8,7 @@ import { checkArguments } from "./arguments.ts";
 import { requireEnabled, withoutDisabledResources } from "./capabilities.ts";
 import { guardCall } from "./guard.ts";
 import { admitTool } from "./limits.ts";
+import { serveLocally, withMemberAnswers } from "./local-server.ts";
 import { answering, callerOf, type McpCall } from "./mcp-call.ts";
 import { idIn, type Message, readMessage, readRevision } from "./message.ts";
 import { nameOf, requireMirrored } from "./mirrored-headers.ts";
@@ -97,7 +98,6 @@ type Stage = (call: McpCall) => void | StageResult | Promise<void> | Promise<Sta
 
 /** The stages between a valid message and its guardrails, in order. */
 const stages: readonly Stage[] = [
-  ({ message, context }) => requireGrantedScope(message, context),
   ({ message, server }) => requireEnabled(message, server),
   ({ message, server }) => requirePinned(message, server),
   checkArguments,
@@ -128,6 +128,20 @@ function answerReply(answer: Readonly<Record<string, unknown>>, { log }: CallerC
 async function serveMessage(message: Message, server: McpServer, context: CallerContext): Promise<Reply> {
   noteMessage(message, server, context);
   const call = await readCall(message, server, context);
+  requireGrantedScope(message, context);
+  if (server.aggregate) requireEnabled(message, server);
+  const local = await serveLocally(call);
+  if (!local) return serveCall(call);
+  if (local.kind === "result") return answerReply({ jsonrpc: "2.0", id: message.id, result: local.result }, context);
+  if (local.kind === "accepted") return { status: 202, headers: {}, body: null };
+  noteMessage(local.call.message, local.call.server, context);
+  if (context.log.mcp) Object.assign(context.log.mcp, { era: call.era, through: server.slug });
+  return serveCall(local.call, local.member);
+}
+
+/** Serves a call: of a member of the server that the caller named, where it has one. */
+async function serveCall(call: McpCall, member?: McpMember): Promise<Reply> {
+  const { message, context } = call;
   for (const stage of stages) {
     const result = await stage(call);
     if (result) return answerReply({ jsonrpc: "2.0", id: message.id, result }, context);
@@ -136,7 +150,7 @@ async function serveMessage(message: Message, server: McpServer, context: Caller
   if (guarded.kind === "answer") return answerReply({ ...guarded.answer, id: message.id }, context);
   const asked = await askToConnect(guarded.call);
   if (asked) return answerReply(asked, context);
-  const reply = await relay(guarded.call, () => false);
+  const reply = await relay(member ? withMemberAnswers(guarded.call, member) : guarded.call, () => false);
   if (reply) return reply;
   throw new InvalidRequestError("Cannot serve the request: the server does not speak this protocol version");
 }

@@ -82,6 +82,8 @@ const McpLog = v.object({
   server_id: v.string(),
   /** Slug of the server. */
   server: v.string(),
+  /** Slug of the server that joins this one, or whose tools were searched, where the caller named that. */
+  through: v.optional(v.string()),
   /** JSON-RPC method; `response` for an answer to a request of the server. */
   method: v.string(),
   /** The tool, the prompt or the URI of the resource. */

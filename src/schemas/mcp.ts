@@ -96,10 +96,35 @@ const ServerSlug = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{3,50}$/, "must be 
 
 const ServerDescription = v.nullish(Text(500, 0));
 
+const Prefix = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,24}$/, "must be 1 to 24 lower-case letters, digits or -"));
+const PrefixMode = v.picklist(["always", "conditional", "never"], "must be one of always, conditional, never");
+const Names = v.nullish(
+  v.pipe(v.array(Text(256), "must be a list"), v.maxLength(1_000, "must have at most 1000 entries")),
+);
+
+/** What a server that joins others is made of. */
+const Aggregate = v.object({
+  members: v.pipe(
+    v.array(v.object({ mcp_server_id: Reference, prefix: Prefix, include: Names, exclude: Names }), "must be a list"),
+    v.minLength(1, "must have at least 1 entry"),
+    v.maxLength(16, "must have at most 16 entries"),
+    v.check((list) => new Set(list.map(({ prefix }) => prefix)).size === list.length, "must have each prefix once"),
+  ),
+  prefix_mode: v.optional(PrefixMode, "always"),
+});
+export type Aggregate = v.InferOutput<typeof Aggregate>;
+
+/** The same as it is stored: members by id. */
+export const StoredAggregate = v.object({
+  members: v.array(v.object({ server_id: v.string(), prefix: v.string(), include: Names, exclude: Names })),
+  prefix_mode: PrefixMode,
+});
+
 /** Body of `POST /mcp-servers`. */
 export const CreateMcpServer = v.object({
   name: Name,
-  mcp_integration_id: Reference,
+  mcp_integration_id: v.nullish(Reference),
+  aggregate: v.nullish(Aggregate),
   description: ServerDescription,
   slug: v.nullish(ServerSlug),
   workspace_id: v.nullish(Reference),
@@ -113,6 +138,7 @@ export const UpdateMcpServer = v.pipe(
   v.object({
     name: v.optional(Name),
     description: ServerDescription,
+    aggregate: v.optional(Aggregate),
     workspace_id: v.nullish(Reference),
     settings: ChangedSettings,
   }),

@@ -383,6 +383,14 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
   ],
   ["POST /mcp-servers", (name, own) => ({ name: "x", mcp_integration_id: name, workspace_id: own.workspaceId })],
   ["POST /mcp-servers", (name) => ({ name: "x", mcp_integration_id: "own1-tools", workspace_id: name })],
+  [
+    "POST /mcp-servers",
+    (name, own) => ({
+      name: "x",
+      aggregate: { members: [{ mcp_server_id: name, prefix: "a" }] },
+      workspace_id: own.workspaceId,
+    }),
+  ],
   ["POST /virtual-keys", (name) => ({ name: "x", provider: "openai", key: "fake-secret-0000", workspace_id: name })],
   [
     "POST /prompts",

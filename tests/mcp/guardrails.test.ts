@@ -217,7 +217,7 @@ test("a soft denial is a result with isError that names the guardrail, before an
 });
 
 /** A capability of the server. */
-const capability = (id: string): McpCapability => ({ id, definition: null, approved: null });
+const capability = (id: string): McpCapability => ({ id, definition: null, approved: null, isListed: true });
 
 test("a mapping with capabilities runs on these alone, on prompts and resources too", async () => {
   const { id } = await save(noWord(["secret"]));

@@ -20,6 +20,17 @@ export function mcpServer(url: string, changes: Partial<McpServer> = {}): McpSer
     forwardedHeaders: { mode: "allowlist", headers: [] },
     disabled: { tool: new Set(), prompt: new Set(), resource: new Set(), resource_template: new Set() },
     settings: v.parse(McpServerSettings, {}),
+    about: {
+      description: null,
+      version: null,
+      title: null,
+      websiteUrl: null,
+      icons: null,
+      instructions: null,
+      createdAt: 0,
+      updatedAt: 0,
+    },
+    aggregate: null,
     capabilities: { tool: new Map(), prompt: new Map(), resource: new Map(), resource_template: new Map() },
     guardrails: [],
     credentialVersion: "",
@@ -48,6 +59,7 @@ export function serversOf(...servers: McpServer[]): McpServers & { set(server: M
   const bySlug = new Map(servers.map((server) => [server.slug, server]));
   return {
     find: (_, slug) => bySlug.get(slug),
+    list: () => [...bySlug.values()],
     set: (server) => void bySlug.set(server.slug, server),
   };
 }

@@ -285,21 +285,27 @@ test("with strict_resources only listed resources are read", async () => {
   await fixture.close();
 });
 
-test("a server that needs a user is known from the lists that its callers get", async () => {
+test("a server that could not be synced is known from the lists that its callers get", async () => {
   tools = [tool("one")];
-  const slug = `server-${++count}`;
-  const url = `${upstream.url}/mcp`;
-  const body = { name: "Upstream", slug: `up-${count}`, url, auth_type: "external", transport: "http" };
-  await done(call(gateway, "POST /mcp-integrations", { key, body }));
-  const server = { name: "S", slug, mcp_integration_id: `up-${count}`, settings: { pinning: "hide" } };
-  await done(call(gateway, "POST /mcp-servers", { key, body: server }));
-  const metadata = await done(call(gateway, `GET /mcp-integrations/up-${count}/metadata`, { key }));
-  assert.equal(metadata.sync_status, "pending");
-  await eventually("its first list is approved", async () => {
-    const { result } = await send(slug, "tools/list", {});
-    return result?.tools?.length === 1;
-  });
+  reply = () => ({ status: 500 });
+  const slug = await createServer({ pinning: "hide" });
+  reply = () => undefined;
+  const integration = slug.replace("server", "up");
+  const metadata = await done(call(gateway, `GET /mcp-integrations/${integration}/metadata`, { key }));
+  assert.equal(metadata.sync_status, "failed");
+  await eventually("its first list is approved", async () => (await listTools(slug)).length === 1);
   assert.deepEqual(await approvals(slug), { one: "approved" });
+});
+
+test("servers that the gateway does not call for itself wait for their callers", async () => {
+  for (const auth_type of ["oauth_auto", "external", "oauth_client_credentials"]) {
+    const before = upstream.requests.length;
+    const body = { name: "U", slug: `of-${auth_type}`, url: `${upstream.url}/mcp`, auth_type, transport: "http" };
+    await done(call(gateway, "POST /mcp-integrations", { key, body }));
+    const metadata = await done(call(gateway, `GET /mcp-integrations/of-${auth_type}/metadata`, { key }));
+    assert.equal(metadata.sync_status, "pending");
+    assert.equal(upstream.requests.length, before);
+  }
 });
 
 for (const [name, body, wanted] of [

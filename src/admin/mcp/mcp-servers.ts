@@ -20,6 +20,7 @@ import {
   toIso,
 } from "../core/request.ts";
 import { showConfigurations } from "../integrations/integration-secrets.ts";
+import { readAggregate, showAggregate } from "./mcp-aggregates.ts";
 import { mayUseMcp, organisationOf } from "./mcp-integration-records.ts";
 import { findIntegrationOf, findMcpServer, ofServer } from "./mcp-server-records.ts";
 
@@ -37,6 +38,7 @@ function toRecord(row: McpServerRow, call: AdminCall<unknown>) {
     status: row.status,
     workspace_id: row.workspaceId,
     mcp_integration_id: row.integrationId,
+    aggregate: showAggregate(row),
     default_user_access: row.defaultUserAccess,
     settings: v.parse(McpServerSettings, row.settings),
     url: addressOf(row, call),
@@ -113,17 +115,30 @@ function applySettings(stored: unknown, given: object | null | undefined): JsonV
 }
 
 /** @throws {NotFoundError} AB02 for an integration that the workspace may not use. */
-async function requireIntegration(call: AdminCall<CreateMcpServer>, tenant: Tenant): Promise<McpIntegrationRow> {
+async function requireIntegration(
+  call: AdminCall<CreateMcpServer>,
+  tenant: Tenant,
+  name: string,
+): Promise<McpIntegrationRow> {
   const param = "mcp_integration_id";
-  const found = await call.stores.mcpIntegrations.get(tenant, call.body[param], { includeOrganisation: true });
+  const found = await call.stores.mcpIntegrations.get(tenant, name, { includeOrganisation: true });
   const row = requireReferenced(found, param);
   return requireReferenced((await mayUseMcp(call, tenant, row)) ? row : undefined, param);
+}
+
+/** What a new server is made of: an integration, or other servers. */
+async function readParts(call: AdminCall<CreateMcpServer>, tenant: Tenant) {
+  const { mcp_integration_id: integration, aggregate } = call.body;
+  if (integration && aggregate) refuseField("aggregate", "cannot be given together with mcp_integration_id");
+  if (aggregate) return { integrationId: null, aggregate: await readAggregate(call, tenant, aggregate) };
+  const name = integration ?? refuseField("mcp_integration_id", "must be given, or aggregate");
+  return { integrationId: (await requireIntegration(call, tenant, name)).id };
 }
 
 async function createMcpServer(call: AdminCall<CreateMcpServer>) {
   const { body, stores, now, actor } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
-  const integration = await requireIntegration(call, tenant);
+  const parts = await readParts(call, tenant);
   const id = crypto.randomUUID();
   const slug = body.slug ?? createSlug(body.name, { letters: 24 });
   const row = {
@@ -134,7 +149,7 @@ async function createMcpServer(call: AdminCall<CreateMcpServer>) {
     description: body.description ?? null,
     ownerId: actor,
     status: "active",
-    integrationId: integration.id,
+    ...parts,
     settings: applySettings({}, body.settings),
     createdAt: now,
   };
@@ -144,8 +159,12 @@ async function createMcpServer(call: AdminCall<CreateMcpServer>) {
 async function updateMcpServer(call: AdminCall<UpdateMcpServer>) {
   const { body, stores, now } = call;
   const found = await findMcpServer(call);
+  if (body.aggregate && found.integrationId !== null) {
+    refuseField("aggregate", "cannot be set: the MCP server is made of an integration");
+  }
   const changes = {
     name: body.name,
+    aggregate: body.aggregate && (await readAggregate(call, ofServer(found), body.aggregate)),
     description: body.description,
     settings: body.settings === undefined ? undefined : applySettings(found.settings, body.settings),
     lastUpdatedAt: now,

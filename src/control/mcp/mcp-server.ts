@@ -11,6 +11,8 @@ export interface McpCapability {
   readonly definition: Readonly<Record<string, unknown>> | null;
   /** The definition that was approved; null for one that nobody approved. */
   readonly approved: Readonly<Record<string, unknown>> | null;
+  /** The last sync found it. */
+  readonly isListed: boolean;
 }
 
 /** Capabilities by kind and by name: a tool's or prompt's name, a URI, or a template of URIs. */
@@ -32,6 +34,37 @@ export interface ForwardedHeaders {
   readonly mode: "allowlist" | "all-except";
   /** Names in small letters; `to` is the name upstream. */
   readonly headers: readonly { readonly from: string; readonly to: string }[];
+}
+
+/** A server that is part of another one. */
+export interface McpMember {
+  readonly server: McpServer;
+  readonly prefix: string;
+  /** Names of tools and prompts that it contributes; null for all. */
+  readonly include: ReadonlySet<string> | null;
+  /** Names of those that it does not contribute. */
+  readonly exclude: ReadonlySet<string>;
+}
+
+/** What a server that joins others is made of. */
+interface McpAggregate {
+  readonly members: readonly McpMember[];
+  /** Whether names get the prefix of their server: all, those that clash, or none. */
+  readonly prefixMode: "always" | "conditional" | "never";
+}
+
+/** What catalogs show of a server. */
+interface McpAbout {
+  readonly description: string | null;
+  readonly version: string | null;
+  readonly title: string | null;
+  readonly websiteUrl: string | null;
+  readonly icons: readonly unknown[] | null;
+  /** What the server says to models. */
+  readonly instructions: string | null;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  readonly updatedAt: number;
 }
 
 /** A tool server of a workspace, joined with its integration, as calls see it. Everything is in memory. */
@@ -56,6 +89,9 @@ export interface McpServer {
   /** Whether a user may use the server; keys of services may use every server of their workspace. */
   isOpenTo(userId: string | null): boolean;
   readonly settings: McpServerSettings;
+  readonly about: McpAbout;
+  /** Null for servers of an integration. */
+  readonly aggregate: McpAggregate | null;
   readonly capabilities: McpCapabilities;
   readonly guardrails: readonly McpGuardrail[];
   /** Changes with every secret of the integration. */
@@ -73,4 +109,9 @@ export interface McpServers {
     tenant: { readonly organisationId: string; readonly workspaceId: string | null },
     slug: string,
   ): McpServer | undefined | Promise<McpServer | undefined>;
+  /** The servers of a workspace, by slug. */
+  list(tenant: {
+    readonly organisationId: string;
+    readonly workspaceId: string | null;
+  }): readonly McpServer[] | Promise<readonly McpServer[]>;
 }

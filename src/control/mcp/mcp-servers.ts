@@ -1,10 +1,12 @@
 import * as v from "valibot";
+import type { McpServerRow } from "../../db/tables/mcp.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/json.ts";
-import { capabilityTypes, McpServerSettings, type mcpAuthTypes } from "../../schemas/mcp.ts";
+import { capabilityTypes, McpServerSettings, type mcpAuthTypes, StoredAggregate } from "../../schemas/mcp.ts";
 import { ForwardHeaders } from "../../schemas/mcp-integration-members.ts";
 import { heldOpenMs, type SecretOpener } from "../credentials.ts";
 import type { Directory } from "../directory.ts";
+import type { WorkspaceView } from "../resources.ts";
 import { toRecord } from "../settings.ts";
 import { headersIn, openConfigurations } from "./configurations.ts";
 import type { StoredMcpServer } from "./mcp-library.ts";
@@ -15,9 +17,12 @@ import type {
   McpCapabilities,
   McpCapability,
   McpGuardrail,
+  McpMember,
   McpServer,
   McpServers,
 } from "./mcp-server.ts";
+
+type StoredMcpServers = ReadonlyMap<string, StoredMcpServer>;
 
 /** Options of `createMcpServers`. */
 interface McpServersOptions {
@@ -62,7 +67,8 @@ function toCapabilities({ integration }: StoredMcpServer): McpCapabilities {
     const definition = isObject(row.definition) && !isGone ? row.definition : null;
     const isApproved = row.approvedHash !== null && row.approvedHash === row.definitionHash;
     const former = isObject(row.approvedDefinition) ? row.approvedDefinition : null;
-    found[kind].set(row.name, { id: row.id, definition, approved: isApproved ? definition : former });
+    const { id, isListed } = row;
+    found[kind].set(row.name, { id, definition, approved: isApproved ? definition : former, isListed });
   }
   return found;
 }
@@ -111,9 +117,58 @@ function createConfigurationOpener(stored: StoredMcpServer, options: McpServersO
   };
 }
 
+/** A text of a server's description of itself. */
+function textIn(info: Readonly<Record<string, unknown>>, name: string, length: number): string | null {
+  const value = info[name];
+  return typeof value === "string" && value !== "" ? value.slice(0, length) : null;
+}
+
+function toAbout({ row, integration }: StoredMcpServer): McpServer["about"] {
+  const metadata = toRecord(integration?.row.metadata);
+  const info = toRecord(metadata.serverInfo);
+  const { icons } = info;
+  return {
+    description: row.description,
+    version: textIn(info, "version", 64),
+    title: textIn(info, "title", 255),
+    websiteUrl: textIn(info, "websiteUrl", 2_048),
+    icons: Array.isArray(icons) ? icons.slice(0, 20) : null,
+    instructions: textIn(metadata, "instructions", 4_096),
+    createdAt: row.createdAt,
+    updatedAt: Math.max(row.createdAt, row.lastUpdatedAt, integration?.row.lastUpdatedAt ?? 0),
+  };
+}
+
+/** Names in a list as stored. */
+function namesIn(list: unknown): ReadonlySet<string> | null {
+  return Array.isArray(list) ? new Set(list.filter((name) => typeof name === "string")) : null;
+}
+
+/** What a server joins; null for those of an integration. */
+function toAggregate(
+  { aggregate }: McpServerRow,
+  findById: (id: string) => McpServer | undefined,
+): McpServer["aggregate"] {
+  const read = v.safeParse(StoredAggregate, aggregate);
+  if (!read.success) return null;
+  const { members, prefix_mode: prefixMode } = read.output;
+  const found = members.flatMap(({ server_id, prefix, include, exclude }): McpMember[] => {
+    const server = findById(server_id);
+    // a server that joins others is part of none: calls never go in circles
+    if (!server || server.aggregate) return [];
+    return [{ server, prefix, include: namesIn(include), exclude: namesIn(exclude) ?? new Set() }];
+  });
+  return { members: found, prefixMode };
+}
+
 /** A server as calls see it. */
-function toMcpServer(stored: StoredMcpServer, options: McpServersOptions): McpServer {
+function toMcpServer(
+  stored: StoredMcpServer,
+  options: McpServersOptions,
+  findById: (id: string) => McpServer | undefined,
+): McpServer {
   const { row, integration, users, hasAccess } = stored;
+  const aggregate = row.integrationId === null ? toAggregate(row, findById) : null;
   const upstream = integration?.row;
   const openOwn = createConfigurationOpener(stored, options);
   const authType = upstream?.authType ?? "none";
@@ -124,7 +179,7 @@ function toMcpServer(stored: StoredMcpServer, options: McpServersOptions): McpSe
     organisationId: row.organisationId,
     workspaceId: row.workspaceId,
     integrationId: upstream?.id ?? "",
-    isActive: row.status === "active" && hasAccess && upstream?.status === "active",
+    isActive: row.status === "active" && hasAccess && (aggregate !== null || upstream?.status === "active"),
     url: upstream?.url ?? "",
     transport: upstream?.transport === "sse" ? "sse" : "http",
     authType: isAuthType(authType) ? authType : "external",
@@ -132,6 +187,8 @@ function toMcpServer(stored: StoredMcpServer, options: McpServersOptions): McpSe
     forwardedHeaders: readForwardedHeaders(upstream?.configurations),
     disabled: toDisabled(stored),
     settings: v.parse(McpServerSettings, row.settings),
+    about: toAbout(stored),
+    aggregate,
     capabilities: toCapabilities(stored),
     guardrails: toGuardrails(stored),
     credentialVersion: (integration?.secrets ?? []).map(({ field, sealed }) => `${field} ${sealed}`).join("\n"),
@@ -144,18 +201,33 @@ function toMcpServer(stored: StoredMcpServer, options: McpServersOptions): McpSe
 /** Creates what finds the MCP servers of workspaces in the directory. */
 export function createMcpServers(options: McpServersOptions): McpServers {
   const known = new WeakMap<StoredMcpServer, McpServer>();
-  const toServer = (stored: StoredMcpServer | undefined): McpServer | undefined => {
-    if (!stored) return undefined;
-    const server = known.get(stored) ?? toMcpServer(stored, options);
+  const toServer = (stored: StoredMcpServer, all: StoredMcpServers): McpServer => {
+    const held = known.get(stored);
+    if (held) return held;
+    const findById = (id: string) => {
+      const found = [...all.values()].find(({ row }) => row.id === id);
+      return found && found.row.integrationId !== null ? toServer(found, all) : undefined;
+    };
+    const server = toMcpServer(stored, options, findById);
     known.set(stored, server);
     return server;
   };
+  const findIn = (view: WorkspaceView | undefined, slug: string) => {
+    const stored = view?.mcpServers.get(slug);
+    return view && stored ? toServer(stored, view.mcpServers) : undefined;
+  };
+  const listIn = (view: WorkspaceView | undefined) =>
+    view ? [...view.mcpServers.values()].map((stored) => toServer(stored, view.mcpServers)) : [];
   return {
     find({ organisationId, workspaceId }, slug) {
       if (workspaceId === null) return undefined;
       const view = options.directory.workspace({ organisationId, workspaceId });
-      if (view instanceof Promise) return view.then((read) => toServer(read?.mcpServers.get(slug)));
-      return toServer(view?.mcpServers.get(slug));
+      return view instanceof Promise ? view.then((read) => findIn(read, slug)) : findIn(view, slug);
+    },
+    list({ organisationId, workspaceId }) {
+      if (workspaceId === null) return [];
+      const view = options.directory.workspace({ organisationId, workspaceId });
+      return view instanceof Promise ? view.then(listIn) : listIn(view);
     },
   };
 }

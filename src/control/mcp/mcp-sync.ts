@@ -46,6 +46,8 @@ export interface McpSync {
    * lists all the time, ten pages a minute are taken up.
    */
   observe(tenant: { organisationId: string; integrationId: string }, list: ReadList): void;
+  /** Reads a server again whose last sync is old; nobody waits for it. */
+  refresh(tenant: { organisationId: string; integrationId: string }): void;
   /** Waits for what is being taken up. */
   close(): Promise<void>;
 }
@@ -65,8 +67,12 @@ const observeEveryMs = 60_000;
 /** Longest text of a server that is stored of its description. */
 const maxMetadataLength = 64 * 1024;
 
-/** Servers that the gateway cannot call without a user. */
-const ofUsers = new Set(["oauth_auto", "external"]);
+/** Servers that the gateway does not call for itself: they need a user, or a token that their calls ask for. */
+const ofCallers = new Set(["oauth_auto", "external", "oauth_client_credentials"]);
+/** Age of a sync at which a server is read again, where its stored lists are shown. */
+const staleMs = 5 * 60_000;
+/** Longest time that such a reading takes. */
+const refreshMs = 30_000;
 
 /** Sources of a record's secrets. */
 async function readSecrets({ stores }: Pick<McpSyncParts, "stores">, row: McpIntegrationRow) {
@@ -111,6 +117,8 @@ class UpstreamSync implements McpSync {
   readonly #parts: McpSyncParts;
   /** Pages that were taken up in the current minute, by integration and kind of list. */
   readonly #observed = new BoundedMap<string, { since: number; count: number }>(10_000);
+  /** When servers were last read again, by integration. */
+  readonly #refreshed = new BoundedMap<string, number>(10_000);
   readonly #running = new Set<Promise<void>>();
 
   constructor(parts: McpSyncParts) {
@@ -119,7 +127,7 @@ class UpstreamSync implements McpSync {
 
   async #target(row: McpIntegrationRow): Promise<UpstreamTarget> {
     const { outbound, opener } = this.#parts;
-    if (ofUsers.has(row.authType)) throw new UpstreamFailure("Its lists are read when a user calls it");
+    if (ofCallers.has(row.authType)) throw new UpstreamFailure("Its lists are read when callers ask for them");
     if (row.transport === "sse") throw new UpstreamFailure("Its lists are read when they pass through");
     const configurations = await openConfigurations(row, await readSecrets(this.#parts, row), opener);
     return { headers: headersIn(configurations), send: (init) => outbound(row.url, init) };
@@ -147,7 +155,7 @@ class UpstreamSync implements McpSync {
     const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
     const own = { id: row.id, workspaceId: row.workspaceId };
     if ("failure" in reading) {
-      const isWaiting = ofUsers.has(row.authType) && row.lastSyncedAt === null;
+      const isWaiting = ofCallers.has(row.authType) && row.lastSyncedAt === null;
       const changes = { syncStatus: isWaiting ? "pending" : "failed", syncError: reading.failure };
       return { statements: [stores.mcpIntegrations.update(tenant, own, changes)], error: reading.failure };
     }
@@ -175,10 +183,46 @@ class UpstreamSync implements McpSync {
     const isNext = now - since >= observeEveryMs;
     if (!isNext && count >= maxObserved) return;
     this.#observed.set(key, isNext ? { since: now, count: 1 } : { since, count: count + 1 });
-    // whatever fails is taken up with a later list
-    const work = this.#takeUp(tenant, list).catch(() => {});
-    this.#running.add(work);
-    work.finally(() => this.#running.delete(work));
+    this.#start(this.#takeUp(tenant, list));
+  }
+
+  /** Runs work that nobody waits for. Whatever fails is done again with a later list. */
+  #start(work: Promise<unknown>): void {
+    const settled: Promise<void> = work.then(
+      () => {},
+      () => {},
+    );
+    this.#running.add(settled);
+    settled.then(() => this.#running.delete(settled));
+  }
+
+  refresh(tenant: { organisationId: string; integrationId: string }): void {
+    const key = JSON.stringify([tenant.organisationId, tenant.integrationId]);
+    const now = this.#parts.clock.monotonic();
+    const last = this.#refreshed.get(key);
+    if (last !== undefined && now - last < staleMs) return;
+    this.#refreshed.set(key, now);
+    this.#start(this.#readAgain(tenant));
+  }
+
+  async #readAgain({
+    organisationId,
+    integrationId,
+  }: {
+    organisationId: string;
+    integrationId: string;
+  }): Promise<void> {
+    const { stores, committer, clock } = this.#parts;
+    const find = () => stores.mcpIntegrations.find({ organisationId, workspaceId: null }, { id: integrationId });
+    const row = await find();
+    const isFresh = row?.lastSyncedAt !== null && clock.now() - (row?.lastSyncedAt ?? 0) < staleMs;
+    if (!row || isFresh || ofCallers.has(row.authType) || row.transport === "sse") return;
+    const reading = await this.read(row, refreshMs);
+    await committer.run(organisationId, async () => {
+      const current = await find();
+      if (current?.url !== row.url) throw new Error("the integration changed meanwhile");
+      return { ...(await this.store(current, reading)), audit: auditOf(current, clock.now()) };
+    });
   }
 
   async #takeUp(

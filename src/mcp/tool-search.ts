@@ -1,0 +1,108 @@
+import { RpcError } from "../errors.ts";
+import { isObject, stringOf } from "../lib/json.ts";
+import type { McpCall } from "./mcp-call.ts";
+import type { Message } from "./message.ts";
+import { codes } from "./protocol.ts";
+
+type Definition = Readonly<Record<string, unknown>>;
+
+/** The tools that stand for all others. */
+export const searchTools: readonly Definition[] = [
+  {
+    name: "find_tools",
+    title: "Find tools",
+    description: "Finds tools of this server by words of what they do. Call this before call_tool.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        query: { type: "string", description: "Words of what the tool should do" },
+        limit: { type: "integer", minimum: 1, maximum: 50, description: "Most tools to return; default 10" },
+      },
+      required: ["query"],
+    },
+    annotations: { readOnlyHint: true },
+  },
+  {
+    name: "call_tool",
+    title: "Call a tool",
+    description: "Calls a tool that find_tools returned, by its name and with arguments of its inputSchema.",
+    inputSchema: {
+      type: "object",
+      properties: { name: { type: "string" }, arguments: { type: "object" } },
+      required: ["name"],
+    },
+  },
+];
+
+/** Whether a caller sees the tools that stand for all others: as the server's settings or the request say. */
+export function searchesTools({ server, context }: McpCall): boolean {
+  const asked = context.header("tool-mode");
+  return asked === null ? server.settings.tool_mode === "search" : asked.toLowerCase() === "search";
+}
+
+function refuse(problem: string): never {
+  throw new RpcError(200, `Cannot call the tool: ${problem}`, { rpcCode: codes.invalidParams, code: "invalid_params" });
+}
+
+/** Longest query, and most words of it. */
+const maxQuery = 1_000;
+const maxWords = 20;
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+/** How well a tool fits words: a word in its name counts most. */
+function scoreOf({ name, title, description }: Definition, words: readonly string[]): number {
+  const plainName = String(name).toLowerCase();
+  const label = String(title ?? "").toLowerCase();
+  const about = String(description ?? "")
+    .slice(0, 4_096)
+    .toLowerCase();
+  return words.reduce((sum, word) => {
+    const ofName = plainName.includes(word) ? 3 : 0;
+    const ofTitle = label.includes(word) ? 2 : 0;
+    return sum + ofName + ofTitle + (about.includes(word) ? 1 : 0);
+  }, 0);
+}
+
+/**
+ * The result of `find_tools`.
+ *
+ * @throws {RpcError} -32602 for invalid arguments.
+ */
+export function findTools(given: unknown, tools: readonly Definition[]): Record<string, unknown> {
+  const { query, limit = 10 } = isObject(given) ? given : {};
+  if (typeof query !== "string" || query.length > maxQuery) refuse("query must be a string of at most 1000 characters");
+  if (typeof limit !== "number" || !Number.isInteger(limit) || limit < 1 || limit > 50) {
+    refuse("limit must be a whole number from 1 to 50");
+  }
+  const words = [...new Set(wordsOf(query))].slice(0, maxWords);
+  const found = tools
+    .map((tool) => ({ tool, score: words.length === 0 ? 1 : scoreOf(tool, words) }))
+    .filter(({ score }) => score > 0)
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, limit)
+    .map(({ tool: { name, title, description, inputSchema } }) => ({ name, title, description, inputSchema }));
+  const structuredContent = { tools: found };
+  return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent };
+}
+
+/**
+ * The call that `call_tool` asks for.
+ *
+ * @throws {RpcError} -32602 for invalid arguments.
+ */
+export function toInnerCall(message: Message): Message {
+  const given = message.params.arguments;
+  const name = isObject(given) ? stringOf(given.name) : undefined;
+  const inner = isObject(given) ? (given.arguments ?? {}) : {};
+  if (name === undefined) refuse("name must be a string");
+  if (!isObject(inner)) refuse("arguments must be an object");
+  return withParams(message, { ...message.params, name, arguments: inner });
+}
+
+/** A message with other parameters. */
+export function withParams(message: Message, params: Record<string, unknown>): Message {
+  return { ...message, params, value: { ...message.value, params } };
+}
