@@ -40,6 +40,7 @@ import type { TokenCounter } from "./lib/token-count.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogIndex } from "./log-index/log-index.ts";
 import type { LogTail } from "./log-tail/log-tail.ts";
+import type { LateHookQueue } from "./logs/late-hooks.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { RefusedRequests } from "./observability/process-metrics.ts";
@@ -166,6 +167,8 @@ export interface Services {
   readonly authenticator: Authenticator;
   readonly scimAuthenticator: ScimAuthenticator;
   readonly logStore: LogStore;
+  /** Results of guardrails that ran after their response, on their way to the log. */
+  readonly lateHooks: Pick<LateHookQueue, "add">;
   /** The index over the log, and its rows. */
   readonly logIndex: LogIndex;
   readonly logSegments: LogSegmentStore;

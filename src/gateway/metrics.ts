@@ -1,4 +1,5 @@
 import type { Services } from "../context.ts";
+import type { LateHookQueue } from "../logs/late-hooks.ts";
 import type { LogQueue } from "../logs/queue.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import { RefusedRequests, toProcessMetrics } from "../observability/process-metrics.ts";
@@ -16,6 +17,7 @@ export function requestMetricsOf({ metrics = {} }: GatewayOptions): RequestMetri
 /** Where the figures of metrics come from. */
 interface MetricsSources {
   queue: LogQueue;
+  lateHooks: Pick<LateHookQueue, "lost">;
   writer: LogWriter;
   logTail: Pick<Services["logTail"], "state">;
   routing: Services["routing"];
@@ -26,7 +28,7 @@ interface MetricsSources {
 
 /** The metrics of a gateway, and who reads them. */
 export function createMetrics(options: GatewayOptions, sources: MetricsSources): Services["metrics"] {
-  const { queue, writer, logTail, routing, unpriced, organisationId } = sources;
+  const { queue, lateHooks, writer, logTail, routing, unpriced, organisationId } = sources;
   const refused = new RefusedRequests();
   const { token, isOpen = false } = options.metrics || {};
   return {
@@ -39,6 +41,7 @@ export function createMetrics(options: GatewayOptions, sources: MetricsSources):
       const ofProcess = toProcessMetrics({
         followers: logTail.state(),
         queue: queue.state(),
+        lostHookResults: lateHooks.lost(),
         spill: waiting ?? { rows: 0, bytes: 0, lostRows: 0 },
         refused,
         unpriced: unpriced.counts(),

@@ -45,6 +45,7 @@ import { createIndexedLog } from "../log-index/indexed-log.ts";
 import { LogIndex } from "../log-index/log-index.ts";
 import { LogTail } from "../log-tail/log-tail.ts";
 import { readTailPage, type TailReader } from "../log-tail/page.ts";
+import { createLateHookQueue, type LateHookQueue } from "../logs/late-hooks.ts";
 import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
@@ -186,8 +187,13 @@ function createLog(
     isPermanent: isRefusedStatement,
     warn: warnOf(options),
   });
+  const lateHooks = createLateHookQueue({
+    store: (hooks) => logStore.addHooks(hooks),
+    warn: warnOf(options),
+    flushAfterMs: options.logFlushMs,
+  });
   const logIndex = new LogIndex(logSegments, indexCacheBytes);
-  return { logStore, logIndex, logSegments, logTail, stateMac, redactor, writer, queue };
+  return { logStore, lateHooks, logIndex, logSegments, logTail, stateMac, redactor, writer, queue };
 }
 
 /** Stores what an outage left in a file: counters of limits are read afterwards. */
@@ -279,7 +285,7 @@ function createCalls(options: GatewayOptions) {
 function startLog(
   options: GatewayOptions,
   { outbound, metrics, responses, cache }: Services,
-  queue: LogQueue,
+  { queue, lateHooks }: { queue: LogQueue; lateHooks: LateHookQueue },
 ): () => Promise<void> {
   const { push: settings } = options.metrics || {};
   const warn = warnOf(options);
@@ -289,6 +295,7 @@ function startLog(
     await responses.close();
     await cache.close();
     await queue.close();
+    await lateHooks.close();
     await push?.close();
   };
 }
@@ -314,7 +321,7 @@ export async function createServices(
   const routing = createRouting(options, { providers, guardrails }, clock);
   const unpriced = new UnpricedCalls((message) => warnOf(options)(redactor.text(message)));
   const organisationId = await readFirstOrganisation(identity.control);
-  const metrics = createMetrics(options, { queue, writer, logTail: log.logTail, routing, unpriced, organisationId });
+  const metrics = createMetrics(options, { ...log, queue, writer, routing, unpriced, organisationId });
   const limits = { ...defaultLimits, ...options.limits };
   const services: Services = {
     ...identity,
@@ -358,5 +365,5 @@ export async function createServices(
     // last, because it begins to work: nothing fails after it
     ...(await createLimits(options, parts, { control: identity.control, outbound, limits })),
   };
-  return { services, closeQueue: startLog(options, services, queue), writer };
+  return { services, closeQueue: startLog(options, services, { ...log, queue }), writer };
 }

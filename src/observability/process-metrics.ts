@@ -19,6 +19,8 @@ export class RefusedRequests {
 /** The state of the parts that are not derived from log rows. */
 interface ProcessFacts {
   queue: { rows: number; bytes: number; lostRows: number; lostBodies: number };
+  /** Results of guardrails that ran after a response, and could not be stored. */
+  lostHookResults: number;
   /** Rows that wait in a file because the database is away. */
   spill: { rows: number; bytes: number; lostRows: number };
   refused: RefusedRequests;
@@ -66,7 +68,7 @@ function toProcessText({ startedAt, ...stats }: ProcessStats): string {
 
 /** Metrics of the process in the text format. */
 export function toProcessMetrics(facts: ProcessFacts): string {
-  const { queue, spill, refused, unpriced, followers, openBreakers, stats } = facts;
+  const { queue, lostHookResults, spill, refused, unpriced, followers, openBreakers, stats } = facts;
   return [
     toSingle(gauge("gateway_build_info", "Version of the gateway."), 1, toLabels({ version })),
     toMapped(
@@ -81,6 +83,13 @@ export function toProcessMetrics(facts: ProcessFacts): string {
     toSingle(
       counter("gateway_log_bodies_dropped_total", "Log rows stored without bodies, because too many waited."),
       queue.lostBodies,
+    ),
+    toSingle(
+      counter(
+        "gateway_log_hook_results_dropped_total",
+        "Requests whose results of guardrails that ran after the response could not be stored.",
+      ),
+      lostHookResults,
     ),
     toSingle(gauge("gateway_log_queue_rows", "Log rows that wait to be stored."), queue.rows),
     toSingle(gauge("gateway_log_queue_bytes", "Approximate size of the log rows that wait."), queue.bytes),

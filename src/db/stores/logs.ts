@@ -30,12 +30,18 @@ export class ContentsAwayError extends Error {
 
 /** Results of the hooks that ran after a response. */
 interface LateHooks {
-  organisationId: string;
-  workspaceId: string | null;
-  logId: string;
+  readonly organisationId: string;
+  readonly workspaceId: string | null;
+  readonly logId: string;
   /** JSON of `HookResults`. */
-  results: string;
+  readonly results: string;
 }
+
+// the answer to an earlier attempt may have been lost
+const addHooksSql = `INSERT INTO log_hooks (organisation_id, workspace_id, log_id, results)
+  SELECT value ->> 'organisationId', value ->> 'workspaceId', value ->> 'logId', value ->> 'results'
+  FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM log_hooks AS stored WHERE stored.log_id = value ->> 'logId'
+    AND stored.organisation_id = value ->> 'organisationId' AND stored.results = value ->> 'results')`;
 
 /** Stored log rows. */
 export interface LogStore {
@@ -51,8 +57,8 @@ export interface LogStore {
    * @throws {ContentsAwayError} If the object store that has them does not respond.
    */
   readContents(scope: LogScope, seq: number): Promise<Map<string, LogContent | null>>;
-  /** Stores results of hooks that ran after their request. */
-  addHooks(hooks: LateHooks): Promise<void>;
+  /** Stores results of hooks that ran after their requests, all or none. */
+  addHooks(hooks: readonly LateHooks[]): Promise<void>;
   /** Results of the hooks that ran after a response, in order of writing. */
   findHooks(scope: LogScope, id: string): Promise<HookResults[]>;
 }
@@ -236,9 +242,8 @@ export function createLogStore(database: Database, codec?: TextCodec, objects?: 
       const contentOf = await loadContents(row, parts);
       return new Map(readDetails(String(row.details)).map(({ id }, index) => [id, contentOf(index)]));
     },
-    async addHooks({ organisationId, workspaceId, logId, results }) {
-      const sql = "INSERT INTO log_hooks (organisation_id, workspace_id, log_id, results) VALUES (?, ?, ?, ?)";
-      await database.write([{ sql, args: [organisationId, workspaceId, logId, results] }]);
+    async addHooks(hooks) {
+      await database.write([{ sql: addHooksSql, args: [JSON.stringify(hooks)] }]);
     },
     async findHooks(scope, id) {
       const condition = scopeCondition(scope);

@@ -22,7 +22,7 @@ export function runAsyncGuardrails(hooks: HookLog["later"], storesContents: bool
     };
     const values = createValueMask([context.gatewayKey, ...context.log.secrets], () => masked);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return;
-    await context.services.logStore.addHooks({
+    context.services.lateHooks.add({
       organisationId: principal.organisationId,
       workspaceId: principal.workspaceId,
       logId: id,
