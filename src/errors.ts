@@ -387,7 +387,7 @@ export function rpcCodeOf(error: GatewayError): number {
 
 /** Errors of OAuth (RFC 6750, section 3.1) by status. */
 function oauthErrorOf({ status, code }: GatewayError): string {
-  if (status === 401) return "invalid_token";
+  if (status === 401) return code === "unauthorized" ? code : "invalid_token";
   return code === "AB03" || code === "insufficient_scope" ? "insufficient_scope" : "access_denied";
 }
 

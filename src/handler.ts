@@ -14,7 +14,9 @@ export type Handle = (request: Request, connection: ConnectionInfo) => Promise<R
 function answerUnrouted(context: RequestContext, methods: Method[], form: ErrorForm | undefined): Reply {
   const { method } = context;
   const known = methods.length > 0;
-  if (known && form === "mcp" && method === "OPTIONS") return mcpPreflight(context);
+  // documents of discovery stand at the root
+  const isOfMcp = form === "mcp" || context.url.pathname.startsWith("/.well-known/");
+  if (known && isOfMcp && method === "OPTIONS") return mcpPreflight(context, methods);
   // clients of that protocol expect POST alone
   if (known && form === "mcp" && method !== "HEAD") throw new MethodNotAllowedError(methods);
   const allowed = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];

@@ -45,8 +45,6 @@ export interface Principal {
   defaults: KeyDefaults;
   /** Present for callers whose credential is for one MCP server. */
   grant?: ServerGrant;
-  /** Verified claims of an identity provider about the caller, for MCP servers that receive them. */
-  claims?: Readonly<Record<string, unknown>>;
   /** Limits of the key's record, or of the claims of a token. */
   limits?: CredentialLimits;
 }

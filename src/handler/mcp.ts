@@ -4,25 +4,9 @@ import { AuthenticationError, PermissionError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
 import { authenticateToken } from "../mcp/oauth/caller.ts";
 import { challengeOf } from "../mcp/oauth/challenge.ts";
+import { isKnownOrigin, nameOfHost, pageHeaders } from "../mcp/origins.ts";
 import { authenticateKey } from "./credentials.ts";
 import { serveKeyed } from "./keyed.ts";
-
-const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
-
-/** The name in a `Host` header, without its port. */
-function nameOfHost(host: string): string {
-  return host.toLowerCase().replace(/:[0-9]+$/, "");
-}
-
-/** Whether a page may call: its origin is on the list, or is the gateway's own address and that is not a foreign name. */
-function isKnownOrigin(origin: string, { headers, services, url }: RequestContext): boolean {
-  const { origins, baseUrl } = services.mcp.settings;
-  const known = origin.toLowerCase();
-  if (origins.has(known)) return true;
-  if (baseUrl !== undefined && URL.parse(baseUrl)?.origin === known) return true;
-  const host = (headers.get("host") ?? url.host).toLowerCase();
-  return URL.parse(known)?.host === host && loopbackNames.has(nameOfHost(host));
-}
 
 /**
  * Refuses pages of foreign origins, and names that may have been pointed at this machine by others.
@@ -75,21 +59,13 @@ export async function authenticateMcp(context: RequestContext): Promise<CallerCo
   }
 }
 
-/** Headers that let a known page read an answer. */
-function pageHeaders({ headers }: RequestContext): Record<string, string> {
-  const origin = headers.get("origin");
-  if (origin === undefined) return {};
-  const exposed = "mcp-session-id, www-authenticate, retry-after, x-gateway-trace-id, x-gateway-request-id";
-  return { "access-control-allow-origin": origin, "access-control-expose-headers": exposed, vary: "origin" };
-}
-
 /** The answer to `OPTIONS`: with permission for pages of known origins. */
-export function mcpPreflight(context: RequestContext): Reply {
-  const headers: Record<string, string> = { allow: "POST, OPTIONS" };
+export function mcpPreflight(context: RequestContext, methods: readonly string[]): Reply {
+  const headers: Record<string, string> = { allow: [...methods, "OPTIONS"].join(", ") };
   const origin = context.headers.get("origin");
   if (origin !== undefined && isKnownOrigin(origin, context)) {
     Object.assign(headers, pageHeaders(context), {
-      "access-control-allow-methods": "POST",
+      "access-control-allow-methods": methods.join(", "),
       "access-control-allow-headers": context.headers.get("access-control-request-headers") ?? "content-type",
       "access-control-max-age": "600",
     });

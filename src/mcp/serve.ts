@@ -13,6 +13,7 @@ import { answering, callerOf, type McpCall } from "./mcp-call.ts";
 import { idIn, type Message, readMessage, readRevision } from "./message.ts";
 import { nameOf, requireMirrored } from "./mirrored-headers.ts";
 import { askToConnect } from "./oauth/connect-answers.ts";
+import { requireExternalToken } from "./oauth/external-caller.ts";
 import { requireGrantedScope, requireGrantedServer } from "./oauth/grant.ts";
 import { requirePinned } from "./pins.ts";
 import { codes } from "./protocol.ts";
@@ -44,6 +45,7 @@ async function findServer(context: CallerContext): Promise<McpServer> {
   const server = await services.mcpServers.find(principal, params.slug ?? "");
   if (!server?.isActive || !server.isOpenTo(principal.userId)) refuseServer();
   requireGrantedServer(context, server);
+  await requireExternalToken(context, server);
   return server;
 }
 

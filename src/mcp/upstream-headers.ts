@@ -6,6 +6,7 @@ import { productName } from "../providers/core/call.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { protocolHeaders, renewArgumentHeaders } from "./mirrored-headers.ts";
 import { credentialHeaders } from "./oauth/credential.ts";
+import { fillTemplate, identityHeaders } from "./oauth/identity.ts";
 
 /** Headers of callers that never go upstream, under either name of a pair. */
 const never = new Set([
@@ -75,11 +76,14 @@ function forwardedHeaders(call: McpCall): Record<string, string> {
 }
 
 /** Headers of the integration, in small letters; they are secret. */
-async function integrationHeaders({ server, context }: McpCall): Promise<Record<string, string>> {
+async function integrationHeaders(call: McpCall): Promise<Record<string, string>> {
+  const { server, context } = call;
   const opened = await server.openHeaders();
   const own: Record<string, string> = {};
-  for (const [name, value] of Object.entries(opened)) {
+  for (const [name, template] of Object.entries(opened)) {
     const lower = name.toLowerCase();
+    const value = (await fillTemplate(template, call)) ?? "";
+    if (value === "" && template !== "") continue;
     const mayGo = isHeaderName(name) && !lower.startsWith("mcp-") && context.services.headerRules.mayGoUpstream(lower);
     if (!mayGo || !isHeaderValue(value)) continue;
     own[lower] = value;
@@ -123,6 +127,7 @@ export async function upstreamHeaders(call: McpCall): Promise<Record<string, str
     ...callerHeaders(call),
     ...(await integrationHeaders(call)),
     ...(await credentialHeaders(call)),
+    ...(await identityHeaders(call)),
     ...protocolHeaders(message, call),
     ...argumentHeaders(call),
     ...(sessionId !== undefined && { "mcp-session-id": sessionId }),

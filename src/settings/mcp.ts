@@ -26,6 +26,14 @@ function baseUrl(environment: Environment): string | undefined {
   );
 }
 
+/** The key that signs statements about users: PKCS #8 in PEM form, where `\n` may stand for a line end. */
+function privateKey(environment: Environment): string | undefined {
+  const value = text(environment, "JWT_PRIVATE_KEY")?.replaceAll("\\n", "\n");
+  if (value === undefined || /^-----BEGIN PRIVATE KEY-----\s[\s\S]+-----END PRIVATE KEY-----\s*$/.test(value))
+    return value;
+  throw new TypeError("Cannot use JWT_PRIVATE_KEY: it must be an RSA key in PKCS #8 PEM form");
+}
+
 /** Web origins in the form browsers send (RFC 6454, section 6.2). */
 function origins(environment: Environment): Set<string> {
   const read = list(environment, "MCP_ORIGINS").map((item) => {
@@ -69,7 +77,9 @@ function settings(environment: Environment, hostname: string): Partial<McpSettin
   const streams = integer(environment, "MCP_MAX_STREAMS", { min: 1, max: 1_000_000 });
   const perCaller = integer(environment, "MCP_MAX_STREAMS_PER_CALLER", { min: 1, max: 1_000_000 });
   const base = baseUrl(environment);
+  const identityKey = privateKey(environment);
   return {
+    ...(identityKey !== undefined && { identityKey }),
     ...(request !== undefined && { requestTimeoutMs: request }),
     ...(idle !== undefined && { streamIdleTimeoutMs: idle }),
     ...(body !== undefined && { bodyBytes: body * megabyte }),

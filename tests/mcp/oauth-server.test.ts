@@ -224,3 +224,44 @@ test("a token ends with its server, and is refused where another server has the 
     await own.close();
   }
 });
+
+test("pages of known origins may read documents and tokens, and others may not", async () => {
+  const page = "https://app.example.com";
+  const own = await createOauthStack(undefined, { mcp: { baseUrl: origin, origins: new Set([page]) } });
+  try {
+    const ask = async (path: string, method: string, from: string) =>
+      own.gateway.fetch(new Request(origin + path, { method, headers: { origin: from } }));
+    for (const [path, method] of [
+      ["/.well-known/oauth-authorization-server/m", "GET"],
+      ["/m/oauth/token", "POST"],
+      ["/m/oauth/register", "POST"],
+    ] as const) {
+      const allowed = (response: Response) => response.headers.get("access-control-allow-origin");
+      assert.equal(allowed(await ask(path, method, page)), page);
+      assert.equal(allowed(await ask(path, method, "https://evil.example.com")), null);
+      const preflight = await ask(path, "OPTIONS", page);
+      assert.deepEqual([preflight.status, preflight.headers.get("access-control-allow-methods")], [204, method]);
+    }
+    assert.equal((await ask("/m/oauth/authorize", "GET", page)).headers.get("access-control-allow-origin"), null);
+  } finally {
+    await own.close();
+  }
+});
+
+test("no token is stored, and a token of another installation is refused", async () => {
+  const one = await createOauthStack(mcpServer(`${upstream.url}/mcp`), { inFile: true });
+  const database = await one.openFile();
+  const other = await createOauthStack(mcpServer(`${upstream.url}/mcp`));
+  try {
+    const { tokens } = await getTokens(one);
+    assert.equal((await callServer(one, tokens.access_token)).status, 200);
+    assert.equal((await callServer(other, tokens.access_token)).status, 401);
+    const { rows } = await database.read("SELECT sealed, public_jwk FROM signing_keys");
+    assert.ok(rows.every(({ sealed, public_jwk: shown }) => !/"d"/.test(`${sealed}${shown}`)));
+    const families = await database.read("SELECT * FROM oauth_families");
+    assert.ok(!JSON.stringify(families.rows).includes(tokens.refresh_token));
+  } finally {
+    await other.close();
+    await one.close();
+  }
+});

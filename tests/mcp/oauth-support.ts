@@ -106,6 +106,8 @@ export function authorizeAddress(clientId: string, changes: Readonly<Record<stri
   return `${origin}/m/oauth/authorize?${new URLSearchParams(given)}`;
 }
 
+let registered = 0;
+
 /** A gateway with one MCP server and one user. */
 export interface OauthStack extends TestGateway {
   readonly person: Person;
@@ -150,7 +152,8 @@ export async function createOauthStack(
       const body = JSON.stringify({ client_name: "A client", redirect_uris: [redirectUri], ...metadata });
       const headers = { "content-type": "application/json" };
       const request = new Request(`${origin}/m/oauth/register`, { method: "POST", headers, body });
-      return readJson(await gateway.gateway.fetch(request));
+      // one address may register few clients
+      return readJson(await gateway.gateway.fetch(request, { remoteAddress: `192.0.2.${++registered % 250}` }));
     },
   };
 }

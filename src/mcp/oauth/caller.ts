@@ -1,7 +1,9 @@
-import { readClaims } from "../../auth/jwt-claims.ts";
+import { readLookupId } from "../../auth/api-key.ts";
+import { hasTokenForm, readClaims } from "../../auth/jwt-claims.ts";
 import { type CallerContext, type RequestContext, withCaller } from "../../context.ts";
 import { AuthenticationError } from "../../errors.ts";
 import { issuerOf, resourceOf } from "./addresses.ts";
+import { authenticateExternal, isRefusedToken } from "./external-caller.ts";
 
 /** The bearer token of a request; undefined without one. */
 function bearerOf({ headers }: RequestContext): string | undefined {
@@ -43,6 +45,11 @@ async function authenticateOwn(context: RequestContext, token: string): Promise<
   return withCaller(context, access.principal, credentials);
 }
 
+/** Whether a token may be one that the organisation accepts by its own settings, or a key of any form. */
+async function isOthers({ services }: RequestContext, token: string): Promise<boolean> {
+  return hasTokenForm(token) ? services.oauth.hasTokenSettings() : services.authenticator.isOwnKey(token);
+}
+
 /**
  * The caller of a request with a token for MCP servers.
  *
@@ -52,5 +59,15 @@ async function authenticateOwn(context: RequestContext, token: string): Promise<
 export async function authenticateToken(context: RequestContext): Promise<CallerContext | undefined> {
   if (context.connection.actingFor || context.header("api-key") !== null) return undefined;
   const token = bearerOf(context);
-  return token === undefined ? undefined : authenticateOwn(context, token);
+  // a key of the gateway is recognised by its form alone
+  if (token === undefined || readLookupId(token, context.services.keyPrefix) !== undefined) return undefined;
+  const own = await authenticateOwn(context, token);
+  if (own) return own;
+  try {
+    return await authenticateExternal(context, token);
+  } catch (error) {
+    // the organisation may accept tokens that the server does not name, and keys of any form
+    if (isRefusedToken(error) && (await isOthers(context, token))) return undefined;
+    throw error;
+  }
 }

@@ -1,8 +1,10 @@
 import * as v from "valibot";
 import type { RequestContext } from "../../context.ts";
 import { definePublicEndpoint, type Endpoint, type Method } from "../../endpoint.ts";
+import { GatewayError } from "../../errors.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { ClientMetadata } from "../../schemas/oauth.ts";
+import { isKnownOrigin, pageHeaders } from "../origins.ts";
 import { serveAuthorize } from "./authorize.ts";
 import { serveConnect, serveConsent } from "./consent.ts";
 import { serveClientDocument, serveKeySet, serveResourceMetadata, serveServerMetadata } from "./metadata.ts";
@@ -21,6 +23,22 @@ const form = (entries: Record<string, v.GenericSchema>) => ({
 const text = v.optional(v.string());
 /** How a client authenticates, besides by a header. */
 const clientFields = { client_id: text, client_secret: text, client_assertion: text, client_assertion_type: text };
+
+/** Serves what clients in web pages of known origins may read. */
+const openToPages =
+  (serve: Serve): Serve =>
+  async (context) => {
+    const origin = context.headers.get("origin");
+    const headers = origin !== undefined && isKnownOrigin(origin, context) ? pageHeaders(context) : {};
+    try {
+      const reply = await serve(context);
+      Object.assign(reply.headers, headers);
+      return reply;
+    } catch (error) {
+      if (error instanceof GatewayError) Object.assign(error.headers, headers);
+      throw error;
+    }
+  };
 
 function row(method: Method, path: string, summary: string, handle: Serve): Parameters<typeof definePublicEndpoint>[0] {
   return { method, path, summary, handle, tag: "MCP OAuth", access: "public", errorForm: "oauth" };
@@ -44,9 +62,9 @@ const documents: readonly (readonly [path: string, summary: string, handle: Serv
 
 /** The endpoints of the authorization server. */
 export const mcpOauthEndpoints: readonly Endpoint[] = [
-  ...documents.map(([path, summary, handle]) => definePublicEndpoint(row("GET", path, summary, handle))),
+  ...documents.map(([path, summary, handle]) => definePublicEndpoint(row("GET", path, summary, openToPages(handle)))),
   definePublicEndpoint({
-    ...row("POST", "/m/oauth/register", "Register a client (RFC 7591)", serveRegistration),
+    ...row("POST", "/m/oauth/register", "Register a client (RFC 7591)", openToPages(serveRegistration)),
     body: ClientMetadata,
   }),
   definePublicEndpoint({
@@ -63,7 +81,7 @@ export const mcpOauthEndpoints: readonly Endpoint[] = [
     ],
   }),
   definePublicEndpoint({
-    ...row("POST", "/m/oauth/token", "Get tokens for a code, a refresh token, or a client", serveToken),
+    ...row("POST", "/m/oauth/token", "Get tokens for a code, a refresh token, or a client", openToPages(serveToken)),
     documentedBody: form({
       grant_type: v.picklist(["authorization_code", "refresh_token", "client_credentials"]),
       ...clientFields,
@@ -76,11 +94,16 @@ export const mcpOauthEndpoints: readonly Endpoint[] = [
     }),
   }),
   definePublicEndpoint({
-    ...row("POST", "/m/oauth/revoke", "Revoke a token (RFC 7009)", serveRevocation),
+    ...row("POST", "/m/oauth/revoke", "Revoke a token (RFC 7009)", openToPages(serveRevocation)),
     documentedBody: form({ token: v.string(), token_type_hint: text, ...clientFields }),
   }),
   definePublicEndpoint({
-    ...row("POST", "/m/oauth/introspect", "What a token of the client is worth (RFC 7662)", serveIntrospection),
+    ...row(
+      "POST",
+      "/m/oauth/introspect",
+      "What a token of the client is worth (RFC 7662)",
+      openToPages(serveIntrospection),
+    ),
     documentedBody: form({ token: v.string(), token_type_hint: text, ...clientFields }),
   }),
   definePublicEndpoint({

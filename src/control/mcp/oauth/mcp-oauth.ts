@@ -2,6 +2,7 @@ import { createKeySets, type KeySets } from "../../../auth/jwks.ts";
 import type { Database, Statement } from "../../../db/client.ts";
 import type { Change } from "../../../db/stores/audit.ts";
 import { createOauthStore, type OauthStore } from "../../../db/stores/oauth.ts";
+import type { OrganisationRow } from "../../../db/tables/tenants.ts";
 import type { AddressGuard } from "../../../lib/address.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { deriveKey, type Mac, verifyMac } from "../../../lib/hash.ts";
@@ -9,9 +10,11 @@ import type { Outbound } from "../../../lib/outbound.ts";
 import { dayMs } from "../../../lib/periods.ts";
 import type { ControlPlane } from "../../control-plane.ts";
 import { createDocumentFetcher } from "../../fetch-document.ts";
+import { toRecord } from "../../settings.ts";
 import { type AccessTokens, createAccessTokens } from "./access-tokens.ts";
 import { type ClientAssertions, createClientAssertions } from "./assertions.ts";
 import { createOauthClients, type OauthClients } from "./clients.ts";
+import { createExternalTokens, type ExternalTokens } from "./external-tokens.ts";
 import { createGuardedFetch, type GuardedFetch } from "./guarded-fetch.ts";
 import { createOauthLimits, type OauthLimits } from "./limits.ts";
 import { openOidcSecret } from "./oidc-secret.ts";
@@ -34,6 +37,12 @@ export interface McpOauth {
   readonly limits: OauthLimits;
   /** Key sets of clients and of identity providers of MCP servers. */
   readonly keySets: KeySets;
+  /** Tokens of identity providers that integrations name. */
+  readonly externalTokens: ExternalTokens;
+  /** The organisation of an installation that has exactly one; asked again after a while. */
+  onlyOrganisation(): Promise<string | undefined>;
+  /** Whether the only organisation accepts tokens by its own settings, or there are several organisations. */
+  hasTokenSettings(): Promise<boolean>;
   /** Calls authorization servers that data names. */
   readonly fetch: GuardedFetch;
   readonly upstream: UpstreamOauth;
@@ -69,6 +78,19 @@ interface McpOauthParts {
   acceptInvite(organisationId: string, email: string): Promise<boolean>;
 }
 
+/** The only organisation is looked up again after this long. */
+const onlyMs = 5_000;
+
+/** Remembers which organisation is the only one. */
+function createOnlyOrganisation({ only }: ControlPlane["stores"]["organisations"], clock: Clock) {
+  let held: { row: OrganisationRow | undefined; readAt: number } | undefined;
+  return async (): Promise<OrganisationRow | undefined> => {
+    const now = clock.monotonic();
+    if (!held || now - held.readAt >= onlyMs) held = { row: await only(), readAt: now };
+    return held.row;
+  };
+}
+
 /** Clients that nobody used for this long are removed. */
 const unusedClientMs = 30 * dayMs;
 
@@ -91,10 +113,17 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
   const { now } = clock;
   const sealingKey = await deriveKey(stateKey, "signing-keys");
   const keys = createSigningKeys({ store, sealingKey, clock, identityKey: parts.identityKey });
+  if (parts.identityKey !== undefined) {
+    // at start, not at the first request
+    await keys.keySet().catch((cause) => {
+      throw new TypeError("Cannot use JWT_PRIVATE_KEY: it is not an RSA key in PKCS #8 PEM form", { cause });
+    });
+  }
   const refreshKey = await deriveKey(stateKey, "oauth-refresh-tokens");
   const sealKey = await deriveKey(stateKey, "oauth-states");
   const fetch = createGuardedFetch(parts);
   const upstream = createUpstreamOauth({ ...parts, fetch });
+  const only = createOnlyOrganisation(control.stores.organisations, clock);
   return {
     store,
     upstream,
@@ -108,6 +137,13 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
     refreshTokens: createRefreshTokens({ store, revocations, key: refreshKey, now }),
     limits: createOauthLimits(clock),
     fetch,
+    externalTokens: createExternalTokens({ keySets, fetch, clock }),
+    onlyOrganisation: async () => (await only())?.id,
+    async hasTokenSettings() {
+      const row = await only();
+      const { jwks_url: url, jwks } = toRecord(row?.authSettings);
+      return row === undefined || Boolean(url) || Boolean(jwks);
+    },
     async write(statements) {
       await database.write(statements);
     },
