@@ -37,12 +37,16 @@ type UseByStart = Map<number, number>;
 
 /** A counter as an earlier process left it. */
 interface FormerCounter extends Omit<LimitIncrement, "windowEnd" | "lease"> {
+  readonly organisationId: string;
   /** What re-priced rows have added to it. Absent: nothing. */
   readonly corrected?: number;
 }
 
-const correctedName = ({ limitId, bucket, windowStart }: Omit<FormerCounter, "used">): string =>
-  JSON.stringify([limitId, bucket, windowStart]);
+const correctedName = ({ organisationId, limitId, bucket, windowStart }: Omit<FormerCounter, "used">): string =>
+  JSON.stringify([organisationId, limitId, bucket, windowStart]);
+
+/** Which limit of which organisation. */
+type LimitName = Pick<Limit, "id" | "organisationId">;
 
 const lastStart = (counted: UseByStart): number => Math.max(...counted.keys());
 
@@ -101,7 +105,9 @@ const manyLimits = 1_000;
 
 /** Buckets of all limits, in memory: the store of a process that shares its counters with no other. */
 export class Ledger implements LimitStore {
-  readonly #limits = new Map<string, Buckets>();
+  /** By organisation and limit: the ids in claims of tokens are those that their issuers chose. */
+  readonly #limits = new Map<string, Map<string, Buckets>>();
+  #limitCount = 0;
   readonly #now: () => number;
   readonly #onUsed: LimitUseObserver | undefined;
   readonly #usedBefore: NonNullable<LedgerOptions["usedBefore"]>;
@@ -118,19 +124,25 @@ export class Ledger implements LimitStore {
     this.#mostHere = mostHere;
   }
 
-  #bucketsOf(limitId: string): Buckets {
-    const found = this.#limits.get(limitId);
+  #known({ organisationId, id }: LimitName): Buckets | undefined {
+    return this.#limits.get(organisationId)?.get(id);
+  }
+
+  #bucketsOf(limit: LimitName): Buckets {
+    const found = this.#known(limit);
     if (found) return found;
     const made: Buckets = { live: new Map(), stored: new Map(), endsFrom: 0 };
-    this.#limits.set(limitId, made);
+    const ofOrganisation = this.#limits.get(limit.organisationId) ?? new Map<string, Buckets>();
+    this.#limits.set(limit.organisationId, ofOrganisation.set(limit.id, made));
+    this.#limitCount++;
     return made;
   }
 
   /** The bucket of a claim in the window of now. */
   #bucketOf({ limit, bucket: name }: Pick<Claim, "limit" | "bucket">, time: number): Bucket {
-    const known = this.#limits.get(limit.id);
+    const known = this.#known(limit);
     if (!known) this.#sweep(time);
-    const buckets = known ?? this.#bucketsOf(limit.id);
+    const buckets = known ?? this.#bucketsOf(limit);
     const { live, stored } = buckets;
     const found = live.get(name);
     if (found) {
@@ -181,19 +193,24 @@ export class Ledger implements LimitStore {
 
   /** Forgets ended buckets of all limits when there are many: limits end with their records, and periods are limits. */
   #sweep(time: number): void {
-    if (this.#limits.size < this.#sweepAt) return;
-    for (const [id, { live, stored }] of this.#limits) {
-      forgetEnded(live, time);
-      if (live.size === 0 && stored.size === 0) this.#limits.delete(id);
+    if (this.#limitCount < this.#sweepAt) return;
+    this.#limitCount = 0;
+    for (const [organisationId, limits] of this.#limits) {
+      for (const [id, { live, stored }] of limits) {
+        forgetEnded(live, time);
+        if (live.size === 0 && stored.size === 0) limits.delete(id);
+      }
+      if (limits.size === 0) this.#limits.delete(organisationId);
+      this.#limitCount += limits.size;
     }
-    this.#sweepAt = Math.max(manyLimits, 2 * this.#limits.size);
+    this.#sweepAt = Math.max(manyLimits, 2 * this.#limitCount);
   }
 
   /** Takes over the counters of an earlier process. Call it before the first request. */
   restore(counters: Iterable<FormerCounter>): void {
     for (const counter of counters) {
-      const { limitId, bucket, windowStart, used, corrected = 0 } = counter;
-      const { stored } = this.#bucketsOf(limitId);
+      const { organisationId, limitId, bucket, windowStart, used, corrected = 0 } = counter;
+      const { stored } = this.#bucketsOf({ organisationId, id: limitId });
       const counted: UseByStart = stored.get(bucket) ?? new Map();
       stored.set(bucket, counted.set(windowStart, used));
       if (corrected !== 0) this.#corrected.set(correctedName(counter), corrected);
@@ -211,9 +228,9 @@ export class Ledger implements LimitStore {
   }
 
   /** Changes what was used in a window, if it is not over. */
-  #correct({ limitId, bucket: name, windowStart }: CorrectedCounter, difference: number): void {
+  #correct({ organisationId, limitId, bucket: name, windowStart }: CorrectedCounter, difference: number): void {
     if (difference === 0) return;
-    const { live, stored } = this.#bucketsOf(limitId);
+    const { live, stored } = this.#bucketsOf({ organisationId, id: limitId });
     const correct = (used: number) => Math.max(0, used + difference);
     const bucket = live.get(name);
     if (!bucket) {
@@ -295,7 +312,7 @@ export class Ledger implements LimitStore {
 
   /** What a bucket holds in the window of now. Undefined where nothing was counted in it. */
   #find(limit: Limit, name: string): BucketState | undefined {
-    const buckets = this.#limits.get(limit.id);
+    const buckets = this.#known(limit);
     const time = this.#now();
     const found = buckets?.live.get(name);
     if (found && time >= found.span.end) return undefined;
@@ -324,7 +341,7 @@ export class Ledger implements LimitStore {
   }
 
   list(limit: Limit): [bucket: string, state: BucketState][] {
-    const buckets = this.#limits.get(limit.id);
+    const buckets = this.#known(limit);
     const names = new Set([...(buckets?.live.keys() ?? []), ...(buckets?.stored.keys() ?? [])]);
     return [...names].flatMap((name): [string, BucketState][] => {
       const state = this.#find(limit, name);

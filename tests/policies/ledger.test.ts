@@ -61,9 +61,9 @@ test("Ledger goes on from the counters of an earlier process, each in its own wi
   const ledger = new Ledger({ now: () => 10 * minute });
   const [rate, budget] = [requests(5), { ...cost(1_000), window: "ever" } as const];
   ledger.restore([
-    { limitId: rate.id, bucket: "b", windowStart: 9 * minute, used: 5 },
-    { limitId: rate.id, bucket: "b", windowStart: 10 * minute, used: 4 },
-    { limitId: budget.id, bucket: "b", windowStart: 0, used: 1_000 },
+    { organisationId: "o", limitId: rate.id, bucket: "b", windowStart: 9 * minute, used: 5 },
+    { organisationId: "o", limitId: rate.id, bucket: "b", windowStart: 10 * minute, used: 4 },
+    { organisationId: "o", limitId: budget.id, bucket: "b", windowStart: 0, used: 1_000 },
   ]);
   assert.equal(ledger.read(rate, "b").used, 4);
   assert.ok(reserve(ledger, claim(rate)));
@@ -106,7 +106,9 @@ test("Ledger counts under the shared bucket what it admits there", () => {
   const limit: Limit = { ...cost(1_000), window: "ever" };
   const names = Array.from({ length: maxBuckets }, (_, index) => `b${index}`);
   // counters of an earlier process take their places, too
-  ledger.restore(names.map((bucket) => ({ limitId: limit.id, bucket, windowStart: 0, used: 999 })));
+  ledger.restore(
+    names.map((bucket) => ({ organisationId: "o", limitId: limit.id, bucket, windowStart: 0, used: 999 })),
+  );
   const counted = ["x", "y"].flatMap((name) =>
     reserve(ledger, claim(limit, 1, 0, name))?.settle({ requests: 1, tokens: 0, cost: 2 }),
   );

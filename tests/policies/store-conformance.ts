@@ -155,6 +155,9 @@ const checks: Record<string, Check> = {
     assert.ok(await book(store, claimOf(limit)));
     assert.ok(await book(store, claimOf(limit, 1, 0, "another")));
     assert.ok(await book(store, claimOf(createLimit({ most: 1 }))));
+    const ofOther = { ...limit, organisationId: "o-2" };
+    assert.equal((await store.read(ofOther, "b")).reserved, 0);
+    assert.ok(await book(store, claimOf(ofOther)), "another organisation has a limit with the same id");
     assert.equal(await book(store, claimOf(limit)), undefined);
   },
 
@@ -200,6 +203,9 @@ const checks: Record<string, Check> = {
     await holds(made, limit, { used: 8_999_999_999_999_990, reserved: 0 });
     const booked = await book(made.store, claimOf(limit, 3, 100));
     assert.equal(booked?.states[0]?.reserved, 103);
+    const largest = createLimit({ counts: "cost", most: Number.MAX_VALUE });
+    (await book(made.store, claimOf(largest, 7)))?.settle({ ...noUse, cost: 8 });
+    await holds(made, largest, { used: 8, reserved: 0 });
   },
 
   "admits anew when a window is over, and says when": async (use, make) => {

@@ -270,7 +270,7 @@ test(`stored counters are those of the buckets, and a new process admits no more
       used.set(limit, (used.get(limit) ?? 0) + 1);
       const { used: inBucket, span } = machine.ledger.read(limit, "b");
       const another = new Ledger({ now: machine.time });
-      another.restore(stored.counters.values());
+      another.restore([...stored.counters.values()].map((one) => ({ ...one, organisationId: "o" })));
       const found = [stored.of(limit, span.start), another.read(limit, "b").used];
       // a clock that was put back may show a window again: stored counters still hold its first use
       if (span.start < (latest.get(limit) ?? span.start)) wentBack.add(limit);
