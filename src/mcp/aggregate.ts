@@ -1,5 +1,5 @@
 import type { CapabilityKind, McpMember, McpServer } from "../control/mcp/mcp-server.ts";
-import { crc32 } from "../lib/hash.ts";
+import { toPlainName } from "../control/mcp/plain-name.ts";
 import { isObject } from "../lib/json.ts";
 import { visibleDefinitions } from "./visible-definitions.ts";
 
@@ -13,17 +13,6 @@ interface JoinedEntry {
   /** Its name at the member. */
   readonly original: string;
   readonly definition: Definition;
-}
-
-/** Longest name that all clients and models accept. */
-const maxName = 64;
-
-/** A name of letters, digits, `_` and `-`, at most 64: a longer one is cut, and ends with six digits of its checksum. */
-function toPlainName(name: string): string {
-  const plain = name.replace(/[^A-Za-z0-9_-]/g, "_");
-  if (plain === name && plain.length <= maxName) return plain;
-  const mark = crc32(name).toString(16).padStart(8, "0").slice(-6);
-  return `${plain.slice(0, maxName - 7)}_${mark}`;
 }
 
 /** A URI of a member as callers of the joined server see it. */

@@ -100,13 +100,15 @@ async function sendOnce(call: McpCall, request: UpstreamRequest, deadline: Deadl
   const noted = noteCall(call);
   try {
     const { signal } = deadline;
-    const response = await services.outbound(call.server.url, {
+    const { openapi, url } = call.server;
+    const init = {
       method: request.method,
       headers: { ...request.headers },
       signal,
       origin: "influenced",
       ...(request.body !== undefined && { body: request.body }),
-    });
+    } as const;
+    const response = await (openapi ? openapi(init, services.outbound) : services.outbound(url, init));
     noted.firstByteAt = services.clock.monotonic();
     noted.status = response.status;
     admission({ status: response.status });

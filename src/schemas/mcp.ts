@@ -25,8 +25,27 @@ const Configurations = v.nullish(
   ),
 );
 
+/** Longest OpenAPI document, in characters of its JSON. */
+const maxDocument = 900_000;
+
+/** An OpenAPI document, versions 3.0 and 3.1, as an object or as JSON text. */
+const OpenapiDocument = v.pipe(
+  v.union(
+    [v.pipe(v.string(), v.maxLength(maxDocument, "is too long"), v.parseJson()), JsonObject],
+    "must be an object",
+  ),
+  JsonObject,
+  v.check(
+    ({ openapi }) => typeof openapi === "string" && /^3\.[01](?:\.|$)/.test(openapi),
+    "must be OpenAPI 3.0 or 3.1",
+  ),
+  v.check(({ paths }) => typeof paths === "object" && paths !== null, "must have paths"),
+  v.transform((document) => JSON.stringify(document)),
+);
+
 /** Body of `POST /mcp-integrations`. */
 export const CreateMcpIntegration = v.object({
+  openapi: v.nullish(OpenapiDocument),
   name: Name,
   url: Url,
   auth_type: AuthType,
@@ -49,6 +68,7 @@ function changesSomething(body: object): boolean {
 /** Body of `PUT /mcp-integrations/{slug}`. */
 export const UpdateMcpIntegration = v.pipe(
   v.object({
+    openapi: v.optional(OpenapiDocument),
     name: v.optional(Name),
     url: v.optional(Url),
     auth_type: v.optional(AuthType),

@@ -31,6 +31,7 @@ export function mcpServer(url: string, changes: Partial<McpServer> = {}): McpSer
       updatedAt: 0,
     },
     aggregate: null,
+    openapi: null,
     capabilities: { tool: new Map(), prompt: new Map(), resource: new Map(), resource_template: new Map() },
     guardrails: [],
     credentialVersion: "",

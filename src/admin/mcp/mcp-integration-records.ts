@@ -90,6 +90,16 @@ function checkUrl(url: string, { context: { services } }: AdminCall<unknown>): v
   if (holdsSecret) refuseField("url", "must not hold a secret: use configurations.custom_headers");
 }
 
+/** @throws {InvalidRequestError} AB01 for a document without the transport that needs it, and the other way round. */
+function checkDocument({ transport, url, openapi }: { transport: string; url: string; openapi: string | null }): void {
+  if (transport !== "openapi") {
+    if (openapi !== null) refuseField("openapi", "needs the transport openapi");
+    return;
+  }
+  if (openapi === null) refuseField("openapi", "must be given with the transport openapi");
+  if (url.includes("?")) refuseField("url", "must have no query: paths of the document are put behind it");
+}
+
 /** @throws {InvalidRequestError} AB01 for headers of the protocol, which the gateway writes itself. */
 function refuseProtocolHeaders({ configurations, masked }: Credentials): void {
   const fields = [...headerGroups].flatMap((group) => {
@@ -124,6 +134,7 @@ export async function createMcpIntegrationRows(
 ): Promise<{ id: string; statements: Statement[] }> {
   const { body, stores, now, actor } = call;
   checkUrl(body.url, call);
+  checkDocument({ transport: body.transport, url: body.url, openapi: body.openapi ?? null });
   const mappings = (await readMappings(call, tenant, body.secret_mappings)) ?? null;
   checkMappings(mappings);
   const credentials = changeCredentials(undefined, { configurations: body.configurations }, toRules(call));
@@ -140,6 +151,7 @@ export async function createMcpIntegrationRows(
     url: body.url,
     transport: body.transport,
     authType: body.auth_type,
+    openapi: body.openapi ?? null,
     configurations: credentials.configurations,
     masked: credentials.masked,
     secretMappings: toJson(mappings),
@@ -160,8 +172,11 @@ export async function updateMcpIntegrationRows(
   if (mappings) checkMappings(mappings);
   const credentials = changeCredentials(row, { configurations: body.configurations }, toRules(call));
   refuseProtocolHeaders(credentials);
-  const isMoved = body.url !== undefined && body.url !== row.url;
-  if (isMoved) checkUrl(body.url ?? "", call);
+  const { url = row.url, transport = row.transport } = body;
+  const openapi = transport === "openapi" ? (body.openapi ?? row.openapi) : (body.openapi ?? null);
+  checkDocument({ transport, url, openapi });
+  const isMoved = url !== row.url;
+  if (isMoved) checkUrl(url, call);
   const moved = isMoved ? [{ ...credentials, moved: [{ param: "url", fields: "" }] }] : [];
   const mapped = mappings === undefined ? mappedFields(row.secretMappings) : undefined;
   requireSecretsWithAddress([...moved, credentials], mapped);
@@ -172,6 +187,7 @@ export async function updateMcpIntegrationRows(
     url: body.url,
     transport: body.transport,
     authType: body.auth_type,
+    openapi: openapi === row.openapi ? undefined : openapi,
     secretMappings: optional(mappings),
     configurations: credentials.configurations,
     masked: credentials.masked,

@@ -118,7 +118,7 @@ async function updateMcpIntegration(call: AdminCall<UpdateMcpIntegration>) {
   const { body, context } = call;
   const row = await findMcpIntegration(call, "update");
   const statements = await updateMcpIntegrationRows(call, row);
-  const isMoved = body.url !== undefined && body.url !== row.url;
+  const isMoved = (body.url !== undefined && body.url !== row.url) || body.openapi !== undefined;
   const applied = () => (isMoved ? syncFirst(row.id, context) : undefined);
   return { answer: {}, recordId: row.id, statements, applied };
 }

@@ -1,4 +1,5 @@
 import type { McpServerSettings } from "../../schemas/mcp.ts";
+import type { OpenapiUpstream } from "./openapi/upstream.ts";
 
 /** Kinds of what a tool server offers. */
 export type CapabilityKind = "tool" | "prompt" | "resource" | "resource_template";
@@ -92,6 +93,8 @@ export interface McpServer {
   readonly about: McpAbout;
   /** Null for servers of an integration. */
   readonly aggregate: McpAggregate | null;
+  /** Answers in place of a server at `url`, whose API it calls; null for real servers. */
+  readonly openapi: OpenapiUpstream | null;
   readonly capabilities: McpCapabilities;
   readonly guardrails: readonly McpGuardrail[];
   /** Changes with every secret of the integration. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { McpServerRow } from "../../db/tables/mcp.ts";
+import type { McpIntegrationRow, McpServerRow } from "../../db/tables/mcp.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/json.ts";
 import { capabilityTypes, McpServerSettings, type mcpAuthTypes, StoredAggregate } from "../../schemas/mcp.ts";
@@ -21,6 +21,7 @@ import type {
   McpServer,
   McpServers,
 } from "./mcp-server.ts";
+import { createOpenapiUpstream, type OpenapiUpstream } from "./openapi/upstream.ts";
 
 type StoredMcpServers = ReadonlyMap<string, StoredMcpServer>;
 
@@ -161,6 +162,17 @@ function toAggregate(
   return { members: found, prefixMode };
 }
 
+/** Servers of OpenAPI documents, by the row they are of: documents are read once. */
+const openapiServers = new WeakMap<McpIntegrationRow, OpenapiUpstream>();
+
+/** The server that an integration is made of a document; null for real ones. */
+function openapiOf(row: McpIntegrationRow | undefined): OpenapiUpstream | null {
+  if (row?.transport !== "openapi" || row.openapi === null) return null;
+  const server = openapiServers.get(row) ?? createOpenapiUpstream(row.url, row.openapi);
+  openapiServers.set(row, server);
+  return server;
+}
+
 /** A server as calls see it. */
 function toMcpServer(
   stored: StoredMcpServer,
@@ -189,6 +201,7 @@ function toMcpServer(
     settings: v.parse(McpServerSettings, row.settings),
     about: toAbout(stored),
     aggregate,
+    openapi: openapiOf(upstream),
     capabilities: toCapabilities(stored),
     guardrails: toGuardrails(stored),
     credentialVersion: (integration?.secrets ?? []).map(({ field, sealed }) => `${field} ${sealed}`).join("\n"),

@@ -14,6 +14,7 @@ import { CredentialUnavailableError } from "../vault.ts";
 import { headersIn, openConfigurations } from "./configurations.ts";
 import { mcpSecretKind } from "./mcp-library.ts";
 import { mergeCapabilities } from "./merge-capabilities.ts";
+import { createOpenapiUpstream } from "./openapi/upstream.ts";
 import {
   type ReadList,
   readUpstream,
@@ -130,7 +131,9 @@ class UpstreamSync implements McpSync {
     if (ofCallers.has(row.authType)) throw new UpstreamFailure("Its lists are read when callers ask for them");
     if (row.transport === "sse") throw new UpstreamFailure("Its lists are read when they pass through");
     const configurations = await openConfigurations(row, await readSecrets(this.#parts, row), opener);
-    return { headers: headersIn(configurations), send: (init) => outbound(row.url, init) };
+    const api = row.transport === "openapi" ? createOpenapiUpstream(row.url, row.openapi ?? "{}") : undefined;
+    const send: UpstreamTarget["send"] = (init) => (api ? api(init, outbound) : outbound(row.url, init));
+    return { headers: headersIn(configurations), send };
   }
 
   async read(row: McpIntegrationRow, totalMs: number): Promise<Reading> {
