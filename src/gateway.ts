@@ -98,8 +98,12 @@ const defaultBatches: BatchRunnerSettings = {
 const batchCloseMs = 5_000;
 /** Time for running hooks when the gateway closes. */
 const hooksCloseMs = 5_000;
+/** Time to end sessions at MCP servers when the gateway closes. */
+const sessionsCloseMs = 2_000;
 /** Time for alerts that are being delivered when the gateway closes. */
 const alertsCloseMs = 5_000;
+
+const wait = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
 
 const unknownConnection: ConnectionInfo = {};
 
@@ -114,6 +118,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   await open.services.control.mcpSync.close();
   await open.services.limitAlerts.close(alertsCloseMs);
   await open.services.guardrails.close(hooksCloseMs);
+  await Promise.race([open.services.mcp.pool.close(), wait(sessionsCloseMs)]);
   await open.services.control.writeRefusals({ all: true }).catch(() => {});
   await open.closeQueue();
   await open.writer.close();

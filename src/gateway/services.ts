@@ -6,14 +6,6 @@ import { createBatchWork } from "../control/batches.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createLogExportWork } from "../control/log-exports.ts";
-import {
-  defaultMcpSettings,
-  ListeningStreams,
-  type McpSettings,
-  type McpState,
-  UnspokenEras,
-} from "../control/mcp/mcp-state.ts";
-import { createMcpSessions } from "../control/mcp/sessions.ts";
 import { createObjectStore } from "../control/object-store.ts";
 import { sealStored } from "../control/seal-stored.ts";
 import { isRefusedStatement } from "../db/client.ts";
@@ -61,6 +53,7 @@ import { createReused } from "./cache.ts";
 import type { OpenData } from "./data.ts";
 import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
+import { createMcp } from "./mcp.ts";
 import { createMetrics, requestMetricsOf } from "./metrics.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
 import { createOwnGuardrails } from "./own-guardrails.ts";
@@ -256,19 +249,6 @@ async function createHops({ installation }: OpenData): Promise<Hops> {
 async function createSigned(options: GatewayOptions, data: OpenData) {
   const mac = (options.createMac ?? webMac)(await deriveKey(data.installation.keys.state, "log-export-links"));
   return { hops: await createHops(data), logExports: createLogExportWork(createLogExportStore(data.database), mac) };
-}
-
-/** What the MCP gateway has in memory. The key of sessions is the same in all processes of an installation. */
-async function createMcp(options: GatewayOptions, { installation, clock }: ServiceParts): Promise<McpState> {
-  const { serverMode = "unified" } = options;
-  const mount = serverMode === "unified" ? "/m" : "";
-  const settings: McpSettings = { ...defaultMcpSettings, mount, ...options.mcp };
-  return {
-    settings,
-    sessions: await createMcpSessions(await deriveKey(installation.keys.state, "mcp-session"), clock.now),
-    unspoken: new UnspokenEras(clock.monotonic),
-    listening: new ListeningStreams(settings),
-  };
 }
 
 /** What sends requests, and which addresses it may call. */

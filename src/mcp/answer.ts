@@ -41,12 +41,12 @@ export function readAnswerMessage(bytes: Uint8Array): { value: Record<string, un
 }
 
 /** Whether a message answers a request: an error may lack the id of what could not be read. */
-export function isAnswerTo({ message }: McpCall, value: Readonly<Record<string, unknown>>): boolean {
+export function isAnswerTo({ message, upstreamId }: McpCall, value: Readonly<Record<string, unknown>>): boolean {
   if (value.method !== undefined || message.id === undefined) return false;
   const isError = isObject(value.error);
   if (!isError && !Object.hasOwn(value, "result")) return false;
   const { id } = value;
-  return id === toUpstreamId(message.id) || (isError && (id === null || id === undefined));
+  return id === (upstreamId ?? toUpstreamId(message.id)) || (isError && (id === null || id === undefined));
 }
 
 /** The revisions that both the gateway and a server have, as clients may choose among them. */

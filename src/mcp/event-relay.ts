@@ -30,6 +30,20 @@ const eventOverhead = 4_096;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** What becomes of the messages of a stream, where client and server speak different revisions. */
+export interface StreamRules {
+  /** Changes an answer of the upstream before it is shown. */
+  convert?(value: Record<string, unknown>): Record<string, unknown>;
+  /** A notification as the caller gets it; undefined for one that it does not get. */
+  toNotification?(value: Record<string, unknown>): Record<string, unknown> | undefined;
+  /** Called with a request of the upstream that the caller does not get. */
+  onRequest?(value: Readonly<Record<string, unknown>>): void;
+  /** Nothing may come for any time. */
+  isQuiet?: boolean;
+  /** Called if the caller left before the answer. */
+  onLeave?(): void;
+}
+
 /** Parts of a stream to a caller. */
 interface RelayOptions {
   readonly call: McpCall;
@@ -37,12 +51,9 @@ interface RelayOptions {
   readonly response: Response;
   /** Takes the stream up again after the event with this id; undefined where that is impossible. */
   resume?(lastEventId: string): Promise<Response>;
-  /** Changes an answer of the upstream before it is shown. */
-  convert?(value: Record<string, unknown>): Record<string, unknown>;
-  /** Whether a notification may pass. */
-  passes?(method: string, params: Readonly<Record<string, unknown>>): boolean;
+  readonly rules: StreamRules;
   /** Called once, however the stream ends. */
-  onOver?(): void;
+  onOver(): void;
 }
 
 /** Moves the events of an upstream to a caller, up to the answer to the request. */
@@ -90,15 +101,20 @@ class McpStream implements RunningStream {
   }
 
   tick(now: number): void {
-    const { settings } = this.#options.call.context.services.mcp;
     if (!this.#isAsking && now - this.#lastAskedAt > clientStallMs) {
       this.#leave();
       this.#controller?.error(new Error("the client reads nothing"));
-    } else if (now - this.#lastReadAt > settings.streamIdleTimeoutMs) this.#options.deadline.end("idle");
+    } else if (this.#isSilent(now)) this.#options.deadline.end("idle");
     else if (this.#isAsking && now - this.#lastSentAt > keepAliveAfterMs) {
       this.#controller?.enqueue(encoder.encode(keepAliveComment));
       this.#lastSentAt = now;
     }
+  }
+
+  /** Whether the upstream was silent for too long. */
+  #isSilent(now: number): boolean {
+    const { call, rules } = this.#options;
+    return rules.isQuiet !== true && now - this.#lastReadAt > call.context.services.mcp.settings.streamIdleTimeoutMs;
   }
 
   end(): void {
@@ -130,12 +146,17 @@ class McpStream implements RunningStream {
     this.#close(200, undefined);
   }
 
+  /** Whether events may have ids: clients of the newest revisions take up no streams. */
+  get #hasEventIds(): boolean {
+    return this.#options.call.era === "legacy";
+  }
+
   #sendMessage(
     value: unknown,
     from: StreamEvent | undefined,
     write: (value: unknown) => string = JSON.stringify,
   ): void {
-    const { event, id, retry } = from ?? { event: undefined, id: undefined, retry: undefined };
+    const { event, id, retry } = (this.#hasEventIds ? from : undefined) ?? {};
     this.#send(writeStreamEvent({ event, id, retry, data: write(value) }));
   }
 
@@ -171,8 +192,8 @@ class McpStream implements RunningStream {
       if (event.id !== undefined) this.#lastEventId = event.id;
       if (event.retry !== undefined) this.#retryMs = Math.min(Number(event.retry), maxRetryMs);
       if (event.data === undefined || event.data.trim() === "") {
-        this.#send(writeStreamEvent(event));
-        isSent = true;
+        if (this.#hasEventIds) this.#send(writeStreamEvent(event));
+        isSent ||= this.#hasEventIds;
       } else isSent = (await this.#passMessage(event, event.data)) || isSent;
       if (this.#isOver) return true;
     }
@@ -181,21 +202,19 @@ class McpStream implements RunningStream {
 
   /** Sends a message if the caller may have it. */
   #passMessage(event: StreamEvent, data: string): boolean | Promise<boolean> {
-    const { call, convert } = this.#options;
+    const { call, rules } = this.#options;
     const read = readAnswerMessage(encoder.encode(data));
     if (!read) throw upstreamError(502, "Cannot use the answer of the server: an event is not a message");
     const { value, json } = read;
     if (typeof value.method === "string") {
-      if (!this.#mayPass(value.method, value)) return false;
-      const { params } = value;
-      const shown = isObject(params) ? { ...value, params: withClientSubscription(params) } : value;
-      this.#sendMessage(shown, event, json.write);
-      return true;
+      const shown = this.#toShown(value.method, value);
+      if (shown) this.#sendMessage(shown, event, json.write);
+      return shown !== undefined;
     }
     // it answers another request, which is no business of this caller
     if (!isAnswerTo(call, value)) return false;
     countResult(call, data.length);
-    return this.#sendAnswer(convert ? convert(value) : value, event, json);
+    return this.#sendAnswer(rules.convert?.(value) ?? value, event, json);
   }
 
   /** Sends the answer, once the guardrails of the call have seen it, and ends the stream. */
@@ -207,12 +226,18 @@ class McpStream implements RunningStream {
     return true;
   }
 
-  /** Whether a notification or a request of the upstream may reach the caller. */
-  #mayPass(method: string, value: Readonly<Record<string, unknown>>): boolean {
-    const { call, passes } = this.#options;
+  /** A notification or a request of the upstream as the caller gets it; undefined where it does not. */
+  #toShown(method: string, value: Record<string, unknown>): Record<string, unknown> | undefined {
+    const { call, rules } = this.#options;
     const params = isObject(value.params) ? value.params : {};
-    if (value.id !== undefined) return call.era === "legacy" && !passes;
-    return mayPass({ method, params }, call.server) && (passes?.(method, params) ?? true);
+    if (value.id !== undefined) {
+      if (call.era === "legacy" && !rules.toNotification) return value;
+      rules.onRequest?.(value);
+      return undefined;
+    }
+    if (!mayPass({ method, params }, call.server)) return undefined;
+    const shown = isObject(value.params) ? { ...value, params: withClientSubscription(value.params) } : value;
+    return rules.toNotification ? rules.toNotification(shown) : shown;
   }
 
   #conclude(): void {
@@ -258,8 +283,9 @@ class McpStream implements RunningStream {
   /** The caller disconnected. */
   #leave(): void {
     if (this.#isOver) return;
-    const { deadline, call } = this.#options;
+    const { deadline, call, rules } = this.#options;
     deadline.end("client");
+    rules.onLeave?.();
     this.#reader.cancel().catch(() => {});
     // for those who listen it is how listening ends
     const isListening = call.message.method === "subscriptions/listen";
@@ -282,7 +308,7 @@ class McpStream implements RunningStream {
     const { services, log } = call.context;
     services.streams.delete(this);
     deadline.release();
-    onOver?.();
+    onOver();
     log.responseBody = this.#sent;
     const last = log.calls.at(-1);
     if (last) last.endedAt = services.clock.monotonic();

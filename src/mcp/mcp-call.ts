@@ -11,6 +11,10 @@ export interface McpCall extends Revision {
   readonly message: Message;
   /** The upstream's session; undefined without one. */
   readonly sessionId: string | undefined;
+  /** Id of the request at the upstream, where it is not made from the caller's. */
+  readonly upstreamId?: string;
+  /** Headers that repeat arguments, where the caller's revision has none. */
+  readonly argumentHeaders?: Readonly<Record<string, string>>;
   /** The message as the caller sent it, where guardrails that may change it ran. */
   readonly sent?: Message;
   /** Headers that guardrails set for the server, by name in lower case; null removes one. */

@@ -10,7 +10,7 @@ const encodedForm = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
 const plainForm = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
 /** A string as the value of a header that repeats it. */
-function toHeaderValue(text: string): string {
+export function toHeaderValue(text: string): string {
   if (plainForm.test(text) && !text.startsWith("=?base64?")) return text;
   return `=?base64?${toBase64(new TextEncoder().encode(text))}?=`;
 }

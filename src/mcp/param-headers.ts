@@ -1,5 +1,6 @@
 import { isHeaderName } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
+import { toHeaderValue } from "./mirrored-headers.ts";
 
 const keyword = "x-mcp-header";
 const types = new Set(["string", "integer", "boolean"]);
@@ -44,4 +45,23 @@ export function findParamHeaderProblem(inputSchema: unknown): string | undefined
     waiting.push(...below(place));
   }
   return undefined;
+}
+
+/** The values of arguments that a schema wants repeated in headers (Model Context Protocol 2026-07-28, `x-mcp-header`). */
+export function mirrorArguments(inputSchema: unknown, given: unknown): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const visit = (schema: unknown, value: unknown, depth: number): void => {
+    if (!isObject(schema) || depth > maxDepth) return;
+    const name = schema[keyword];
+    const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+    if (typeof name === "string" && isHeaderName(name) && isPlain) {
+      headers[`mcp-param-${name.toLowerCase()}`] = toHeaderValue(String(value));
+    }
+    if (!isObject(schema.properties) || !isObject(value)) return;
+    for (const [member, one] of Object.entries(schema.properties)) {
+      if (Object.hasOwn(value, member)) visit(one, value[member], depth + 1);
+    }
+  };
+  visit(inputSchema, given, 0);
+  return headers;
 }

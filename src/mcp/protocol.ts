@@ -2,6 +2,8 @@ import type { Era } from "../control/mcp/mcp-state.ts";
 
 /** Revisions with a handshake and optional sessions, oldest first. */
 const legacyVersions: readonly string[] = ["2025-03-26", "2025-06-18", "2025-11-25"];
+/** The newest of them. */
+export const newestLegacy = "2025-11-25";
 /** Revisions whose requests describe themselves. */
 export const modernVersions: readonly string[] = ["2026-07-28"];
 
@@ -75,6 +77,11 @@ export const repeatable: ReadonlySet<string> = new Set([
   "resources/templates/list",
   "resources/read",
 ]);
+
+/** Requests whose results say how long they may be used again. */
+export function isCacheable(method: string): boolean {
+  return repeatable.has(method);
+}
 
 /** The member of `params` that `Mcp-Name` repeats, by method. */
 export const namedBy: Readonly<Record<string, "name" | "uri" | "taskId">> = {

@@ -2,15 +2,13 @@ import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { RpcError } from "../errors.ts";
 import { isHeaderValue } from "../lib/headers.ts";
 import type { Reply } from "../lib/reply.ts";
-import { isEventStream, type JsonAnswer, readJsonAnswer, requireUsable, toJudgedAnswer } from "./answer.ts";
+import { isEventStream, type JsonAnswer, toJudgedAnswer } from "./answer.ts";
 import { Deadline } from "./deadline.ts";
-import { relayStream } from "./event-relay.ts";
+import { relayStream, type StreamRules } from "./event-relay.ts";
+import { type Exchange, openStream, postMessage, readExchange } from "./exchange.ts";
 import { callerOf, type McpCall } from "./mcp-call.ts";
-import { withFreshCredential } from "./oauth/credential.ts";
 import { codes } from "./protocol.ts";
-import { withUpstreamIds } from "./request-ids.ts";
-import { callerKey, describeFailure, sendUpstream, upstreamError } from "./upstream.ts";
-import { upstreamHeaders } from "./upstream-headers.ts";
+import { callerKey, describeFailure, upstreamError } from "./upstream.ts";
 
 /** Headers of every event stream. */
 const streamHeaders = {
@@ -22,10 +20,20 @@ const streamHeaders = {
 /** Longest session id of an upstream, in characters. */
 const maxSessionId = 1_024;
 
-/** The message as it is sent. */
-function writeMessage({ message, context }: McpCall): string {
-  const text = JSON.stringify(withUpstreamIds(message));
-  return context.numbers ? context.numbers.restore(text) : text;
+/** How a call reaches its upstream, and how what comes back reaches the caller. */
+export interface Route extends StreamRules {
+  /** Sends the message. */
+  send(call: McpCall, deadline: Deadline): Promise<Response>;
+  /** Takes the stream of an answer up again. */
+  resume?(call: McpCall, deadline: Deadline, lastEventId: string): Promise<Response>;
+  /** Whether an answer shows that the upstream does not speak the era of the call. */
+  isMisfit?(call: McpCall, outcome: Exchange | RpcError): boolean;
+  /** The status of a JSON answer, after its conversion. */
+  statusOf?(answer: Readonly<Record<string, unknown>>, status: number): number;
+  /** Called once, however the call ends. */
+  onOver?(): void;
+  /** Called if the caller left before the answer. */
+  onLeave?(): void;
 }
 
 /** Headers of an upstream's answer that its caller gets. */
@@ -43,82 +51,19 @@ async function answerHeaders({ context, server, message }: McpCall, headers: Hea
   return shown;
 }
 
-/** The answer to what expects none, or undefined where the upstream refused it. */
-function acceptedReply(response: Response): Reply | undefined {
-  if (response.status < 200 || response.status > 299) return undefined;
-  response.body?.cancel().catch(() => {});
-  return { status: 202, headers: {}, body: null };
-}
-
-/** An error that says that the session is over. */
-function sessionOver(): RpcError {
-  return new RpcError(404, "Cannot find the session: it is over; initialize again", {
-    rpcCode: codes.sessionNotFound,
-    code: "session_not_found",
-  });
-}
-
-/** What an upstream answered: nothing is left to read but an event stream. */
-type Exchange =
-  | { readonly kind: "accepted"; readonly reply: Reply }
-  | { readonly kind: "json"; readonly answer: JsonAnswer }
-  | { readonly kind: "stream"; readonly response: Response };
-
-/** Reads the answer of an upstream, as far as it can be read at once. */
-async function readExchange(call: McpCall, response: Response, deadline: Deadline): Promise<Exchange> {
-  requireUsable(response);
-  const { message } = call;
-  if (message.kind !== "request") {
-    const reply = acceptedReply(response);
-    if (reply) return { kind: "accepted", reply };
-    response.body?.cancel().catch(() => {});
-    if (response.status === 404 && call.sessionId !== undefined) throw sessionOver();
-    const status = response.status >= 400 && response.status <= 499 ? response.status : 502;
-    throw new RpcError(status, `Cannot deliver the message: the server refused it (${response.status})`, {
-      rpcCode: codes.internal,
-      code: "upstream_error",
-    });
-  }
-  if (isEventStream(response) && response.status === 200) return { kind: "stream", response };
-  if (/^application\/json\s*(?:;|$)/i.test(response.headers.get("content-type") ?? "")) {
-    return { kind: "json", answer: await readJsonAnswer(call, response, deadline) };
-  }
-  response.body?.cancel().catch(() => {});
-  if (response.status === 404 && call.sessionId !== undefined) throw sessionOver();
-  throw upstreamError(
-    502,
-    `Cannot use the answer of the server: it is neither JSON nor an event stream (${response.status})`,
-  );
-}
-
-/** Sends the message of a call to its upstream. */
-async function exchange(call: McpCall, deadline: Deadline): Promise<Exchange> {
-  const body = writeMessage(call);
-  const send = async () => sendUpstream(call, { method: "POST", headers: await upstreamHeaders(call), body }, deadline);
-  const response = await withFreshCredential(call, send);
-  try {
-    return await readExchange(call, response, deadline);
-  } catch (error) {
-    response.body?.cancel().catch(() => {});
-    throw describeFailure(error, deadline);
-  }
-}
-
 /** Takes a stream of a legacy upstream up again: its own clients would do so by GET, which this gateway does not offer. */
 async function resumeStream(call: McpCall, deadline: Deadline, lastEventId: string): Promise<Response> {
-  const { "content-type": _, ...headers } = await upstreamHeaders(call);
-  const request = {
-    method: "GET",
-    headers: { ...headers, accept: "text/event-stream", "last-event-id": lastEventId },
-  } as const;
-  const response = await sendUpstream(call, request, deadline);
+  const response = await openStream(call, deadline, lastEventId);
   if (response.status === 200 && isEventStream(response)) return response;
   response.body?.cancel().catch(() => {});
   throw upstreamError(502, "Cannot finish the call: the server closed the stream before its answer");
 }
 
 /** A JSON answer for the caller. */
-async function jsonAnswerReply(call: McpCall, { status, headers, value, json }: JsonAnswer): Promise<Reply> {
+async function jsonAnswerReply(call: McpCall, answer: JsonAnswer, route: Route): Promise<Reply> {
+  const { headers, json } = answer;
+  const value = route.convert?.(answer.value) ?? answer.value;
+  const status = route.statusOf?.(value, answer.status) ?? answer.status;
   const body = json.write(await toJudgedAnswer(call, value, json));
   call.context.log.responseBody = body;
   return { status, headers: { "content-type": "application/json", ...(await answerHeaders(call, headers)) }, body };
@@ -128,17 +73,20 @@ async function jsonAnswerReply(call: McpCall, { status, headers, value, json }: 
 async function streamReply(
   call: McpCall,
   response: Response,
-  parts: { deadline: Deadline; onOver(): void },
+  parts: { deadline: Deadline; route: Route; onOver(): void },
 ): Promise<Reply> {
-  const { deadline } = parts;
+  const { deadline, route, onOver } = parts;
   const headers = { ...streamHeaders, ...(await answerHeaders(call, response.headers)) };
   call.context.log.stream = true;
-  const resume = (lastEventId: string) => resumeStream(call, deadline, lastEventId);
+  const resume = (lastEventId: string) => (route.resume ?? resumeStream)(call, deadline, lastEventId);
+  const rules: StreamRules = route;
   const { body, finished } = relayStream({
     call,
     response,
-    ...parts,
-    ...(call.era === "legacy" && { resume }),
+    deadline,
+    rules,
+    onOver,
+    ...((call.era === "legacy" || route.resume) && { resume }),
   });
   return { status: 200, headers, body, finished };
 }
@@ -154,41 +102,60 @@ function enterListening(call: McpCall): () => void {
   });
 }
 
-/** Whether an answer shows that the upstream does not speak the era of the call. */
-type Misfit = (call: McpCall, outcome: Exchange | RpcError) => boolean;
+/** Longest duration of a call, in milliseconds; undefined for listening, which has none. */
+function timeoutOf({ message, server, context }: McpCall): number | undefined {
+  if (message.method === "subscriptions/listen") return undefined;
+  return server.settings.timeout_ms ?? context.services.mcp.settings.requestTimeoutMs;
+}
+
+/** Sends a call and answers it. The stream of an answer, if there is one, ends by itself. */
+async function run(
+  call: McpCall,
+  route: Route,
+  { deadline, onOver }: { deadline: Deadline; onOver(): void },
+): Promise<Reply | undefined> {
+  const response = await route.send(call, deadline).catch((error: unknown) => {
+    throw describeFailure(error, deadline);
+  });
+  const outcome = await readExchange(call, response, deadline);
+  if (route.isMisfit?.(call, outcome)) {
+    if (outcome.kind === "stream") outcome.response.body?.cancel().catch(() => {});
+    return undefined;
+  }
+  if (outcome.kind === "accepted") return outcome.reply;
+  if (outcome.kind === "json") return jsonAnswerReply(call, outcome.answer, route);
+  return streamReply(call, outcome.response, { deadline, route, onOver });
+}
+
+/** Sends calls as they are. */
+export const directRoute: Route = { send: postMessage };
 
 /**
  * Relays a message to its upstream, and the answer back.
  *
- * @param isMisfit Whether an answer means that the upstream does not speak the call's era.
- * @returns Undefined where it does not.
+ * @returns Undefined where the upstream does not speak the call's era.
  */
-export async function relay(call: McpCall, isMisfit: Misfit): Promise<Reply | undefined> {
+export async function relay(call: McpCall, route: Route): Promise<Reply | undefined> {
   const { context, message } = call;
-  const isListening = message.method === "subscriptions/listen";
-  const leave = isListening ? enterListening(call) : () => {};
-  const { requestTimeoutMs } = context.services.mcp.settings;
-  const timeoutMs = isListening ? undefined : (call.server.settings.timeout_ms ?? requestTimeoutMs);
-  const deadline = new Deadline(context.request, timeoutMs, context.services.timers);
+  const leave = message.method === "subscriptions/listen" ? enterListening(call) : () => {};
+  const deadline = new Deadline(context.request, timeoutOf(call), context.services.timers);
+  const onOver = () => {
+    leave();
+    route.onOver?.();
+  };
   let isOpen = false;
   try {
-    const outcome = await exchange(call, deadline);
-    if (isMisfit(call, outcome)) {
-      if (outcome.kind === "stream") outcome.response.body?.cancel().catch(() => {});
-      return undefined;
-    }
-    if (outcome.kind === "accepted") return outcome.reply;
-    if (outcome.kind === "json") return await jsonAnswerReply(call, outcome.answer);
-    const reply = await streamReply(call, outcome.response, { deadline, onOver: leave });
-    isOpen = true;
+    const reply = await run(call, route, { deadline, onOver });
+    isOpen = reply?.finished !== undefined;
     return reply;
   } catch (error) {
-    if (error instanceof RpcError && isMisfit(call, error)) return undefined;
+    if (deadline.reason === "client") route.onLeave?.();
+    if (error instanceof RpcError && route.isMisfit?.(call, error)) return undefined;
     throw error;
   } finally {
     if (!isOpen) {
       deadline.release();
-      leave();
+      onOver();
     }
   }
 }

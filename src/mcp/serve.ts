@@ -2,9 +2,10 @@ import type { CallerContext } from "../context.ts";
 import type { McpMember, McpServer } from "../control/mcp/mcp-server.ts";
 import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { readJsonBody } from "../endpoint.ts";
-import { InvalidRequestError, NotFoundError, RpcError, UnsupportedMediaError } from "../errors.ts";
+import { NotFoundError, RpcError, UnsupportedMediaError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
 import { checkArguments } from "./arguments.ts";
+import { deliver } from "./bridge/deliver.ts";
 import { requireEnabled, withoutDisabledResources } from "./capabilities.ts";
 import { guardCall } from "./guard.ts";
 import { admitTool } from "./limits.ts";
@@ -17,7 +18,6 @@ import { requireExternalToken } from "./oauth/external-caller.ts";
 import { requireGrantedScope, requireGrantedServer } from "./oauth/grant.ts";
 import { requirePinned } from "./pins.ts";
 import { codes } from "./protocol.ts";
-import { relay } from "./relay.ts";
 
 /** The same for unknown servers, for those of others, and for those the caller may not use. */
 function refuseServer(): never {
@@ -152,9 +152,7 @@ async function serveCall(call: McpCall, member?: McpMember): Promise<Reply> {
   if (guarded.kind === "answer") return answerReply({ ...guarded.answer, id: message.id }, context);
   const asked = await askToConnect(guarded.call);
   if (asked) return answerReply(asked, context);
-  const reply = await relay(member ? withMemberAnswers(guarded.call, member) : guarded.call, () => false);
-  if (reply) return reply;
-  throw new InvalidRequestError("Cannot serve the request: the server does not speak this protocol version");
+  return deliver(member ? withMemberAnswers(guarded.call, member) : guarded.call);
 }
 
 /** Serves a POST to an MCP server. */

@@ -34,13 +34,13 @@ export function readStreamEvents(text: string): StreamEvent[] {
 
 const clean = (value: string) => value.replace(/[\r\n\0]/g, " ");
 
-/** Serialises an event. Data must be on one line. */
+/** Serialises an event. */
 export function writeStreamEvent({ event, id, retry, data }: StreamEvent): string {
   const lines = [
     ...(event === undefined ? [] : [`event: ${clean(event)}`]),
     ...(id === undefined ? [] : [`id: ${clean(id)}`]),
     ...(retry === undefined ? [] : [`retry: ${retry}`]),
-    ...(data === undefined ? [] : [`data: ${data}`]),
+    ...(data === undefined ? [] : data.split("\n").map((line) => `data: ${line}`)),
   ];
   return `${lines.join("\n")}\n\n`;
 }

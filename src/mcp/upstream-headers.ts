@@ -94,7 +94,8 @@ async function integrationHeaders(call: McpCall): Promise<Record<string, string>
 }
 
 /** Headers for arguments that a client repeats: the upstream compares them with the body. */
-function argumentHeaders({ message, sent, era, context }: McpCall): Record<string, string> {
+function argumentHeaders({ message, sent, era, context, argumentHeaders: made }: McpCall): Record<string, string> {
+  if (made) return made;
   if (era === "legacy" || message.method !== "tools/call") return {};
   const given = Object.entries(context.headers.values()).filter(
     ([name, value]) => name.startsWith("mcp-param-") && isHeaderValue(value),
@@ -106,7 +107,7 @@ function argumentHeaders({ message, sent, era, context }: McpCall): Record<strin
 }
 
 /** Headers of the caller and of guardrails, which may remove one of the caller's or add another. */
-function callerHeaders(call: McpCall): Record<string, string> {
+export function callerHeaders(call: McpCall): Record<string, string> {
   const headers = forwardedHeaders(call);
   for (const [name, value] of Object.entries(call.hookHeaders ?? {})) {
     if (value === null) delete headers[name];

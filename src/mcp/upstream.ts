@@ -20,7 +20,7 @@ const breakerSettings: BreakerSettings = {
 
 /** A request for an upstream server. */
 interface UpstreamRequest {
-  readonly method: "POST" | "GET";
+  readonly method: "POST" | "GET" | "DELETE";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }

@@ -1,4 +1,5 @@
-import { defaultMcpSettings, type McpPoolSettings, type McpSettings } from "../control/mcp/mcp-state.ts";
+import { defaultMcpSettings, type McpSettings } from "../control/mcp/mcp-state.ts";
+import type { McpPoolSettings } from "../control/mcp/session-pool.ts";
 import { type GatewayOptions, type ServerMode, serverModes } from "../gateway/options.ts";
 import { type Environment, flagOn, integer, list, text } from "./read.ts";
 

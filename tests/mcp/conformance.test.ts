@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { runSuite, startMcpStack } from "./conformance.ts";
 import type { FixtureEras } from "./fixture.ts";
 
@@ -31,6 +32,17 @@ for (const [revision, scenarios] of [
     const { exitCode, output } = await runThrough("both", ["--requirements", revision]);
     const { passed, failed } = scored(output);
     assert.deepEqual({ exitCode, passed, failed }, { exitCode: 0, passed: scenarios, failed: [] });
+  });
+}
+
+for (const [client, server, revision, baseline] of [
+  ["legacy", "modern", "2025-11-25", "baseline-legacy-client.yml"],
+  ["modern", "legacy", "2026-07-28", "baseline-modern-client.yml"],
+] as const) {
+  test(`a ${client} client at a ${server} server passes all scored scenarios but those of its baseline`, async () => {
+    const file = fileURLToPath(new URL(baseline, import.meta.url));
+    const { exitCode, output } = await runThrough(server, ["--requirements", revision, "--expected-failures", file]);
+    assert.equal(exitCode, 0, output);
   });
 }
 

@@ -1,23 +1,8 @@
 import { toBase64Url } from "../../lib/base64.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { McpServer } from "./mcp-server.ts";
+import type { McpPoolSettings, SessionPool } from "./session-pool.ts";
 import type { McpSessions } from "./sessions.ts";
-
-/** Sessions that the gateway itself has at servers, where it translates between protocol revisions. */
-export interface McpPoolSettings {
-  /** Sessions are used again. Otherwise each call begins one. Default true. */
-  isEnabled: boolean;
-  /** Longest time without a call. Default 300,000. */
-  idleMs: number;
-  /** Longest life. Default 600,000. */
-  lifeMs: number;
-  /** Time between two looks for sessions that are over. Default 60,000. */
-  cleanupMs: number;
-  /** Most sessions of the process. Default 1,000. */
-  sessions: number;
-  /** Time before the end of a credential at which it counts as expired. Default 60,000. */
-  tokenExpiryBufferMs: number;
-}
 
 /** Settings of the MCP gateway. Times in milliseconds, sizes in bytes. */
 export interface McpSettings {
@@ -91,6 +76,10 @@ export class UnspokenEras {
     return until !== undefined && until > this.#now();
   }
 
+  delete(server: McpServer, era: Era): void {
+    this.#until.delete(keyOf(server, era));
+  }
+
   add(server: McpServer, era: Era): void {
     this.#until.set(keyOf(server, era), this.#now() + 600_000);
   }
@@ -134,6 +123,7 @@ export interface McpState {
   readonly sessions: McpSessions;
   readonly unspoken: UnspokenEras;
   readonly listening: ListeningStreams;
+  readonly pool: SessionPool;
 }
 
 const digests = new WeakMap<McpServer, Promise<string>>();
