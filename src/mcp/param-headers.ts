@@ -1,6 +1,6 @@
+import { toHeaderText } from "../lib/header-text.ts";
 import { isHeaderName } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
-import { toHeaderValue } from "./mirrored-headers.ts";
 
 const keyword = "x-mcp-header";
 const types = new Set(["string", "integer", "boolean"]);
@@ -55,7 +55,7 @@ export function mirrorArguments(inputSchema: unknown, given: unknown): Record<st
     const name = schema[keyword];
     const isPlain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
     if (typeof name === "string" && isHeaderName(name) && isPlain) {
-      headers[`mcp-param-${name.toLowerCase()}`] = toHeaderValue(String(value));
+      headers[`mcp-param-${name.toLowerCase()}`] = toHeaderText(String(value));
     }
     if (!isObject(schema.properties) || !isObject(value)) return;
     for (const [member, one] of Object.entries(schema.properties)) {

@@ -31,6 +31,7 @@ import { explainConfig } from "./explain.ts";
 import { fileEndpoints } from "./file-endpoints.ts";
 import { runForm } from "./forms.ts";
 import { geminiEndpoints } from "./gemini-endpoints.ts";
+import { runMessageServers, usesMessageServers, withoutServerUses } from "./messages-tools.ts";
 import { listModels, modelEndpoints } from "./models.ts";
 import { nativeEndpoints } from "./native-endpoints.ts";
 import { promptEndpoints } from "./prompts.ts";
@@ -56,6 +57,13 @@ function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name
     return runInference(name, body, context);
   };
 }
+
+/** Serves `POST /messages`: a model may use MCP servers of the workspace. */
+const runMessages: UnifiedHandler<"messages"> = (body, context) => {
+  const { value } = body;
+  if (usesMessageServers(value)) return runMessageServers(value, context);
+  return runUnified("messages")({ ...body, value: withoutServerUses(value) }, context);
+};
 
 /** Both paths of reranking: clients of Cohere append the second one to their base address. */
 const rerankEndpoints: readonly Endpoint[] = ["/v1/rerank", "/v1/v2/rerank"].map((path) =>
@@ -225,7 +233,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     access: inferenceAccess,
     body: MessagesRequest,
     response: MessagesResponse,
-    handle: runUnified("messages"),
+    handle: runMessages,
   }),
   defineJsonEndpoint({
     method: "POST",

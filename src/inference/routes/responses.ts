@@ -12,6 +12,7 @@ import { encodeEvent } from "../../lib/sse.ts";
 import type { ResponsesRequest, ResponsesResponse } from "../../schemas/responses.ts";
 import { runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
+import { runServerTools, usesServerTools, withoutServerCalls } from "./responses-tools.ts";
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -80,11 +81,18 @@ export async function runResponses(body: JsonBody<ResponsesRequest>, context: Ca
   const { value } = body;
   const previous = value.previous_response_id;
   context.storeResponse = createResponseRecorder(value, context);
-  if (typeof previous !== "string" || !isOwnResponseId(previous)) {
-    return runInference("responses", body, context);
+  const isOwn = typeof previous === "string" && isOwnResponseId(previous);
+  const history = isOwn ? await loadHistory(previous, context) : undefined;
+  if (usesServerTools(value)) {
+    const items = toInputItems(value.input, toResponseId(context.id));
+    const { previous_response_id: _, ...first } = value;
+    return runServerTools(isOwn ? first : value, [...(history ?? []), ...items], context);
   }
-  const history = await loadHistory(previous, context);
-  const input = [...history, ...toInputItems(value.input, toResponseId(context.id))];
+  if (!history) {
+    const input = withoutServerCalls(value.input);
+    return runInference("responses", input === value.input ? body : { ...body, value: { ...value, input } }, context);
+  }
+  const input = withoutServerCalls([...history, ...toInputItems(value.input, toResponseId(context.id))]);
   return runInference("responses", { ...body, value: { ...value, input } }, context);
 }
 

@@ -1,0 +1,269 @@
+import type { CallerContext, ConnectionInfo } from "../../context.ts";
+import { InvalidRequestError, NotFoundError, UpstreamError } from "../../errors.ts";
+import { readBytes } from "../../lib/body.ts";
+import { toHeaderText } from "../../lib/header-text.ts";
+import { isHeaderValue } from "../../lib/headers.ts";
+import { isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
+import { mapParallel } from "../../lib/parallel.ts";
+import { readEvents } from "../../lib/sse.ts";
+import { createOwnRequest } from "../batches/internal-request.ts";
+import { namesBeta } from "../target/target.ts";
+
+/** The beta that lets models use MCP servers of the workspace. */
+const toolsBeta = "server-side-mcp-2026-06-01";
+/** What names of these servers begin with. */
+const serverPrefix = "@gateway-mcp/";
+
+/** Most rounds of a request, and most calls of a round at once. */
+export const maxRounds = 10;
+const maxParallel = 8;
+/** Bounds of a list of tools: pages, tools, bytes of a page, milliseconds in all. */
+const bounds = { pages: 50, tools: 1_000, bytes: 5 * 1024 * 1024, totalMs: 60_000 };
+/** Longest name of a function that all providers take. */
+const maxName = 64;
+
+type Item = Readonly<Record<string, unknown>>;
+
+/** A tool of an MCP server as a model sees it. */
+export interface ServerTool {
+  readonly server: string;
+  readonly name: string;
+  /** Name of the function that stands for it. */
+  readonly functionName: string;
+  readonly description: string | undefined;
+  readonly inputSchema: Item;
+  readonly annotations: unknown;
+}
+
+/** What a tool answered, as text for the model. */
+export interface ToolOutcome {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** Slug of the MCP server that a label names; undefined for labels of others. */
+export function slugIn(label: unknown): string | undefined {
+  return typeof label === "string" && label.startsWith(serverPrefix) ? label.slice(serverPrefix.length) : undefined;
+}
+
+/** @throws {InvalidRequestError} 400 if the request does not ask for the beta. */
+export function requireBeta(context: CallerContext, param: string): void {
+  if (namesBeta(context, toolsBeta)) return;
+  throw new InvalidRequestError(`Cannot use MCP servers of the workspace: send x-gateway-beta: ${toolsBeta}`, {
+    param,
+    code: "beta_required",
+  });
+}
+
+const connectionNames: ReadonlySet<string> = new Set([
+  "authorization",
+  "connection",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "accept",
+  "accept-encoding",
+  "cookie",
+  "host",
+  "origin",
+  "transfer-encoding",
+  "mcp-session-id",
+]);
+
+/** Headers of the caller for requests of the gateway in its name: neither its key nor what belongs to its connection. */
+function ownHeaders({ headers, gatewayKey, traceId, services }: CallerContext): Record<string, string> {
+  const given = Object.entries(headers.values()).filter(
+    ([name, value]) => !connectionNames.has(name) && !value.includes(gatewayKey) && isHeaderValue(value),
+  );
+  const beta = (name: string) => services.headerPrefixes.some((prefix) => name === `${prefix}beta`);
+  const kept = given.map(([name, value]): [string, string] => {
+    const rest = value.split(",").filter((one) => one.trim() !== toolsBeta);
+    return [name, beta(name) ? rest.join(",") : value];
+  });
+  return { ...Object.fromEntries(kept.filter(([, value]) => value !== "")), "x-gateway-trace-id": traceId };
+}
+
+/** The provider's credential of a request, for its rounds. */
+function credentialOf({ providerCredential, providerAuthorization }: CallerContext): Record<string, string> {
+  const authorization =
+    providerAuthorization ?? (providerCredential === undefined ? undefined : `Bearer ${providerCredential}`);
+  return authorization === undefined ? {} : { authorization };
+}
+
+/** Sends a request of the gateway in the name of the caller. */
+function sendOwn(
+  path: string,
+  init: { headers: Readonly<Record<string, string>>; body: string },
+  context: CallerContext,
+): Promise<Response> {
+  const { services, principal, request, connection } = context;
+  const own: ConnectionInfo = {
+    actingFor: principal,
+    ...(connection.remoteAddress !== undefined && { remoteAddress: connection.remoteAddress }),
+  };
+  const headers = { ...init.headers, "content-type": "application/json" };
+  return services.handle(
+    createOwnRequest(path, { method: "POST", headers, body: init.body, signal: request.signal }),
+    own,
+  );
+}
+
+/** Makes one round of a request at its model. The round leaves a separate row, and counts in limits. */
+export function askModel(path: string, body: object, context: CallerContext): Promise<Response> {
+  const headers = { ...ownHeaders(context), ...credentialOf(context) };
+  const text = JSON.stringify(body);
+  return sendOwn(path, { headers, body: context.numbers?.restore(text) ?? text }, context);
+}
+
+/** The JSON-RPC answer in a response: of a stream its last message. */
+async function readAnswer(response: Response): Promise<Item> {
+  const endless = Number.POSITIVE_INFINITY;
+  const bytes = await readBytes(response, { bytes: bounds.bytes, totalMs: endless, silenceMs: endless });
+  const text = new TextDecoder().decode(bytes);
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  const values = isStream ? readEvents(text).map(({ data }) => parseJson(data)) : [parseJson(text)];
+  return values.filter(isObject).findLast(({ result, error }) => result !== undefined || error !== undefined) ?? {};
+}
+
+const protocol = "2026-07-28";
+const metadata = {
+  "io.modelcontextprotocol/protocolVersion": protocol,
+  "io.modelcontextprotocol/clientCapabilities": {},
+  "io.modelcontextprotocol/clientInfo": { name: "ai-gateway", version: "1" },
+};
+
+/** Calls a method of an MCP server as its address would: with the caller's rights, limits, guardrails and log row. */
+async function callServer(
+  slug: string,
+  { method, params }: { method: string; params: Item },
+  context: CallerContext,
+): Promise<{ status: number; answer: Item }> {
+  const headers = {
+    ...ownHeaders(context),
+    accept: "application/json, text/event-stream",
+    "mcp-protocol-version": protocol,
+    "mcp-method": method,
+    ...(typeof params.name === "string" && { "mcp-name": toHeaderText(params.name) }),
+  };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: metadata } });
+  const response = await sendOwn(`/m/${encodeURIComponent(slug)}/mcp`, { headers, body }, context);
+  return { status: response.status, answer: await readAnswer(response) };
+}
+
+/** The message of a JSON-RPC error. */
+function messageOf({ error }: Item): string {
+  return (isObject(error) ? stringOf(error.message) : undefined) ?? "the server gave no answer";
+}
+
+/** Name of the function for a tool, unless another tool has it: in the letters and the length that all providers take. */
+export function toPlainName(server: string, tool: string): string {
+  return `${server}__${tool}`.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, maxName);
+}
+
+/** A name for a function: of the server and the tool, in the letters that all providers take. */
+function toFunctionName(server: string, tool: string, taken: ReadonlySet<string>): string {
+  const plain = toPlainName(server, tool);
+  if (!taken.has(plain)) return plain;
+  for (let count = 2; ; count++) {
+    const end = `_${count}`;
+    const name = plain.slice(0, maxName - end.length) + end;
+    if (!taken.has(name)) return name;
+  }
+}
+
+/** Texts of a result, else its structured content. */
+function textOfResult(result: Item): string {
+  const parts = objectsIn(result.content).map((item) => {
+    if (typeof item.text === "string") return item.text;
+    if (isObject(item.resource) && typeof item.resource.text === "string") return item.resource.text;
+    return JSON.stringify({ ...item, ...(item.data !== undefined && { data: "(omitted)" }) });
+  });
+  if (parts.length > 0) return parts.join("\n");
+  return result.structuredContent === undefined ? "" : JSON.stringify(result.structuredContent);
+}
+
+/** The tools of MCP servers that a request may use. */
+export class ServerTools {
+  readonly #context: CallerContext;
+  readonly #byFunction = new Map<string, ServerTool>();
+
+  constructor(context: CallerContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Lists the tools of a server that a request may use.
+   *
+   * @param isAllowed Whether the request allows a tool.
+   * @throws {GatewayError} 404 for servers that the caller cannot use; 502 if one gives no list.
+   */
+  async list(slug: string, isAllowed: (name: string) => boolean): Promise<ServerTool[]> {
+    const found: ServerTool[] = [];
+    const seen = new Set<string>();
+    const { clock } = this.#context.services;
+    const until = clock.monotonic() + bounds.totalMs;
+    let cursor: string | undefined;
+    for (let page = 0; page < bounds.pages && found.length < bounds.tools && clock.monotonic() < until; page++) {
+      const result = await this.#listPage(slug, cursor);
+      for (const tool of objectsIn(result.tools)) {
+        const name = stringOf(tool.name);
+        if (name !== undefined && isAllowed(name) && found.length < bounds.tools)
+          found.push(this.#add(slug, name, tool));
+      }
+      cursor = stringOf(result.nextCursor);
+      if (cursor === undefined || seen.has(cursor)) break;
+      seen.add(cursor);
+    }
+    return found;
+  }
+
+  async #listPage(slug: string, cursor: string | undefined): Promise<Item> {
+    const params = cursor === undefined ? {} : { cursor };
+    const { status, answer } = await callServer(slug, { method: "tools/list", params }, this.#context);
+    if (isObject(answer.result)) return answer.result;
+    if (status === 404) {
+      throw new NotFoundError(`Cannot find the MCP server "${slug}"`, { param: "tools", code: "mcp_server_not_found" });
+    }
+    throw new UpstreamError(502, `Cannot list the tools of the MCP server "${slug}": ${messageOf(answer)}`, {
+      code: "mcp_list_failed",
+    });
+  }
+
+  #add(server: string, name: string, tool: Item): ServerTool {
+    const { description, inputSchema, annotations } = tool;
+    const functionName = toFunctionName(server, name, new Set(this.#byFunction.keys()));
+    const added: ServerTool = {
+      server,
+      name,
+      functionName,
+      description: stringOf(description),
+      inputSchema: isObject(inputSchema) ? inputSchema : { type: "object" },
+      annotations,
+    };
+    this.#byFunction.set(functionName, added);
+    return added;
+  }
+
+  /** The tool that a function stands for. */
+  find(functionName: unknown): ServerTool | undefined {
+    return typeof functionName === "string" ? this.#byFunction.get(functionName) : undefined;
+  }
+
+  /** Calls a tool. What refuses or fails becomes text for the model. */
+  async #call({ server, name }: ServerTool, given: unknown): Promise<ToolOutcome> {
+    if (!isObject(given)) return { text: "Cannot call the tool: its arguments are not a JSON object", isError: true };
+    const params = { name, arguments: given };
+    const { answer } = await callServer(server, { method: "tools/call", params }, this.#context);
+    const { result } = answer;
+    if (!isObject(result)) return { text: messageOf(answer), isError: true };
+    if (result.resultType === "input_required") {
+      return { text: "Cannot finish the call: the tool asks for input, which nobody can give here", isError: true };
+    }
+    return { text: textOfResult(result), isError: result.isError === true };
+  }
+
+  /** Calls several tools, a few at once; in the order of the calls. */
+  callAll(calls: readonly { tool: ServerTool; given: unknown }[]): Promise<ToolOutcome[]> {
+    return mapParallel(calls, maxParallel, ({ tool, given }) => this.#call(tool, given));
+  }
+}
