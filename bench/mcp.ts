@@ -22,20 +22,16 @@ function createServer(): McpServer {
   for (let index = 0; index < toolCount; index++) {
     const name = index === 0 ? "echo" : `tool_${index}`;
     const description = `Tool number ${index} says what it is given, for a list of the usual length`;
-    server.registerTool(name, { description, inputSchema }, async ({ text }) => ({ content: [{ type: "text", text }] }));
+    server.registerTool(name, { description, inputSchema }, async ({ text }) => ({
+      content: [{ type: "text", text }],
+    }));
   }
   return server;
 }
 
-if (process.argv[2] === "serve") {
-  const handler = createMcpHandler(() => createServer(), { legacy: "reject" });
-  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", idleTimeout: 0, fetch: (request) => handler.fetch(request) });
-  console.log(server.port);
-} else await measure();
-
-/** Starts the server in a process of its own. */
+/** Starts the server in a separate process. */
 async function startServer(): Promise<{ url: string; stop(): void }> {
-  const child = Bun.spawn([process.execPath, import.meta.path, "serve"], { stdout: "pipe" });
+  const child = Bun.spawn([process.execPath, import.meta.filename, "serve"], { stdout: "pipe" });
   const { value } = await child.stdout.getReader().read();
   return { url: `http://127.0.0.1:${new TextDecoder().decode(value).trim()}/mcp`, stop: () => child.kill() };
 }
@@ -67,7 +63,8 @@ async function load(url: string, method: keyof typeof requests, more: Record<str
     while (performance.now() < until) {
       const response = await fetch(url, { method: "POST", headers, body });
       const text = await response.text();
-      if (response.status !== 200 || !text.includes('"result"')) throw new Error(`${response.status} ${text.slice(0, 200)}`);
+      if (response.status !== 200 || !text.includes('"result"'))
+        throw new Error(`${response.status} ${text.slice(0, 200)}`);
       answered++;
     }
   };
@@ -112,3 +109,14 @@ async function measure(): Promise<void> {
     cleanUp();
   }
 }
+
+if (process.argv[2] === "serve") {
+  const handler = createMcpHandler(() => createServer(), { legacy: "reject" });
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    idleTimeout: 0,
+    fetch: (request: Request) => handler.fetch(request),
+  });
+  console.log(server.port);
+} else await measure();

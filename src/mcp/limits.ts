@@ -115,9 +115,11 @@ export async function admitTool(call: McpCall): Promise<void> {
   await settle(call, outcome, { applied, claims, name });
 }
 
-/** Adds the result of a tool call to what it used of limits on tokens. */
+/** Notes the size of an answer. That of a tool call adds to what it used of limits on tokens. */
 export function countResult({ context, message }: McpCall, length: number): void {
+  const { log } = context;
+  if (log.mcp) log.mcp.result_bytes = length;
   if (message.method !== "tools/call") return;
-  context.log.spentTokens += estimateTokens(length);
-  if (context.log.mcp) context.log.mcp.tokens = context.log.spentTokens;
+  log.spentTokens += estimateTokens(length);
+  if (log.mcp) log.mcp.tokens = log.spentTokens;
 }

@@ -3,6 +3,8 @@ import type { McpMember, McpServer } from "../control/mcp/mcp-server.ts";
 import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { readJsonBody } from "../endpoint.ts";
 import { NotFoundError, RpcError, UnsupportedMediaError } from "../errors.ts";
+import { sha256Hex } from "../lib/hash.ts";
+import { isObject, stringOf } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { checkArguments } from "./arguments.ts";
 import { deliver } from "./bridge/deliver.ts";
@@ -11,13 +13,13 @@ import { guardCall } from "./guard.ts";
 import { admitTool } from "./limits.ts";
 import { serveLocally, withMemberAnswers } from "./local-server.ts";
 import { answering, callerOf, type McpCall } from "./mcp-call.ts";
-import { idIn, type Message, readMessage, readRevision } from "./message.ts";
+import { idIn, type Message, metaOf, readMessage, readRevision } from "./message.ts";
 import { nameOf, requireMirrored } from "./mirrored-headers.ts";
 import { askToConnect } from "./oauth/connect-answers.ts";
 import { requireExternalToken } from "./oauth/external-caller.ts";
 import { requireGrantedScope, requireGrantedServer } from "./oauth/grant.ts";
 import { requirePinned } from "./pins.ts";
-import { codes } from "./protocol.ts";
+import { codes, meta } from "./protocol.ts";
 
 /** The same for unknown servers, for those of others, and for those the caller may not use. */
 function refuseServer(): never {
@@ -73,7 +75,10 @@ async function openSession(context: CallerContext, server: McpServer): Promise<s
   if (sealed === undefined) return undefined;
   const holder = { serverId: server.id, configDigest: await configDigestOf(server), caller: callerOf(context) };
   const opened = await context.services.mcp.sessions.open(sealed, holder);
-  if (opened !== undefined) return opened;
+  if (opened !== undefined) {
+    if (context.log.mcp) context.log.mcp.session = (await sha256Hex(opened)).slice(0, 16);
+    return opened;
+  }
   throw new RpcError(404, "Cannot find the session: initialize again", {
     rpcCode: codes.sessionNotFound,
     code: "session_not_found",
@@ -106,9 +111,16 @@ const stages: readonly Stage[] = [
   admitTool,
 ];
 
+/** Name of the client, as it says itself. */
+function clientNameOf({ method, params }: Message): string | undefined {
+  const info = method === "initialize" ? params.clientInfo : metaOf(params)[meta.clientInfo];
+  return isObject(info) ? stringOf(info.name) : undefined;
+}
+
 /** Notes what is called, for the log row. */
 function noteMessage(message: Message, server: McpServer, { log, principal }: CallerContext): void {
   const name = nameOf(message);
+  const clientName = clientNameOf(message);
   log.mcp = {
     server_id: server.id,
     server: server.slug,
@@ -116,6 +128,9 @@ function noteMessage(message: Message, server: McpServer, { log, principal }: Ca
     ...(name !== undefined && { name: name.slice(0, 256) }),
     ...(message.id !== undefined && { request_id: message.id }),
     ...(principal.grant?.clientId && { client_id: principal.grant.clientId }),
+    ...(clientName !== undefined && { client_name: clientName.slice(0, 128) }),
+    auth_type: principal.grant ? "oauth" : principal.person === undefined ? "api_key" : "jwt",
+    transport: server.transport,
   };
 }
 

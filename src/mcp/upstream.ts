@@ -1,6 +1,7 @@
 import type { UpstreamCall } from "../context/call-record.ts";
 import { ClientClosedError, type GatewayError, GatewayError as KnownError, RpcError } from "../errors.ts";
 import { BodyError } from "../lib/body.ts";
+import { isObject } from "../lib/json.ts";
 import { OutboundError, toOutboundError } from "../lib/outbound.ts";
 import { EventTooLongError } from "../lib/sse.ts";
 import type { Admission } from "../routing/breaker.ts";
@@ -86,6 +87,7 @@ function admit({ context, server }: McpCall): Admission {
   const key = JSON.stringify(["mcp", server.organisationId, server.workspaceId, server.id]);
   const admission = context.services.routing.breakers.admit(key, breakerSettings);
   if (admission) return admission;
+  if (context.log.mcp) context.log.mcp.circuit_open = true;
   throw new RpcError(200, `Cannot call the server "${server.slug}": too many of its calls failed; repeat it later`, {
     rpcCode: codes.unavailable,
     code: "circuit_open",
@@ -125,6 +127,16 @@ async function sendOnce(call: McpCall, request: UpstreamRequest, deadline: Deadl
 
 const worthRepeating = new Set([502, 503, 504]);
 
+/** Whether a request changes nothing, so that it may be sent again. Of a tool, its approved definition says so. */
+function isRepeatable({ message, server }: McpCall): boolean {
+  const { method, params } = message;
+  if (method !== "tools/call") return repeatable.has(method);
+  if (!server.settings.retry_calls) return false;
+  const tool = server.capabilities.tool.get(String(params.name));
+  const annotations = (tool?.approved ?? tool?.definition)?.annotations;
+  return isObject(annotations) && (annotations.readOnlyHint === true || annotations.idempotentHint === true);
+}
+
 /**
  * Sends a request to the upstream of a call. What changes nothing is sent again, once, after a failed connection or a
  * status that says the server is away.
@@ -132,7 +144,7 @@ const worthRepeating = new Set([502, 503, 504]);
  * @throws {GatewayError} If there is no answer.
  */
 export async function sendUpstream(call: McpCall, request: UpstreamRequest, deadline: Deadline): Promise<Response> {
-  const mayRepeat = request.method === "POST" && repeatable.has(call.message.method);
+  const mayRepeat = request.method === "POST" && isRepeatable(call);
   try {
     const response = await sendOnce(call, request, deadline);
     if (!mayRepeat || !worthRepeating.has(response.status)) return response;

@@ -2,6 +2,7 @@ import type { LogDetails } from "../schemas/logs.ts";
 import { Histogram, toFamily, toLabels, toSample, toSingle } from "./exposition.ts";
 import { isOfProvider, type ObservedRow } from "./rows.ts";
 import type { RequestMetricsSettings } from "./settings.ts";
+import { ToolMetrics } from "./tool-metrics.ts";
 
 const noValue = "N/A";
 /** Value of every label of the series that counts what exceeds the limit of series. */
@@ -133,6 +134,7 @@ export class RequestMetrics {
   readonly #fixed: string;
   readonly #namesTenants: boolean;
   readonly #refusals = new Map<string, number>();
+  readonly #tools: ToolMetrics;
   #denials = 0;
   /** Requests that counted in the series for what exceeds the limit. */
   #exceeding = 0;
@@ -142,6 +144,7 @@ export class RequestMetrics {
     this.#settings = settings;
     this.#endpointOf = endpointOf;
     this.#fixed = toLabels(settings.fixedLabels);
+    this.#tools = new ToolMetrics(settings);
     const { hasModel, hasConfigName, hasApiKeyName, metadataKeys } = settings;
     this.#namesTenants = hasModel || hasConfigName || hasApiKeyName || metadataKeys.length > 0;
   }
@@ -149,6 +152,7 @@ export class RequestMetrics {
   /** Adds stored rows. */
   add(rows: readonly ObservedRow[]): void {
     for (const row of rows) {
+      if (row.details.mcp) this.#tools.add(row.details);
       const endpoint = this.#endpointOf(row.details.operation);
       const series = this.#find(row, endpoint);
       // a part of a session: the session is counted at its end
@@ -163,7 +167,7 @@ export class RequestMetrics {
   /** Counts what limits and guardrails refused. */
   #addRefusal(row: ObservedRow): void {
     const { status, error } = row.details;
-    if (status === 446) this.#denials++;
+    if (status === 446 || row.details.mcp?.rpc_code === 446) this.#denials++;
     if ((status !== 412 && status !== 429) || isOfProvider(row)) return;
     const reason = error?.code ?? error?.type ?? noValue;
     // codes of the gateway are few; this bounds them whatever they are
@@ -260,6 +264,7 @@ export class RequestMetrics {
         samples(tokens.name, (one) => one.tokens),
       ),
       this.#refusalsToText(),
+      this.#tools.toText(),
       toSingle(
         {
           name: "gateway_metric_series_exceeded_total",

@@ -20,7 +20,11 @@ before(async () => {
     if (method === "initialize") {
       const session = crypto.randomUUID();
       sessions.set(session, []);
-      const about = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } };
+      const about = {
+        protocolVersion: "2025-11-25",
+        capabilities: { tools: {} },
+        serverInfo: { name: "s", version: "1" },
+      };
       return answer(about, { "mcp-session-id": session });
     }
     const asked = sessions.get(String(headers["mcp-session-id"]));
@@ -81,7 +85,9 @@ test("two processes behind a round-robin serve one session of a client: 500 call
   const found: unknown[] = [];
   for (let start = 0; start < wanted.length; start += 25) {
     const batch = wanted.slice(start, start + 25).map(async (text) => {
-      const { content } = (await client.callTool({ name: "say", arguments: { text } })) as { content: { text: string }[] };
+      const { content } = (await client.callTool({ name: "say", arguments: { text } })) as {
+        content: { text: string }[];
+      };
       return content[0]?.text;
     });
     found.push(...(await Promise.all(batch)));

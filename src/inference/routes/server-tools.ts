@@ -171,7 +171,7 @@ function toFunctionName(server: string, tool: string, taken: ReadonlySet<string>
   }
 }
 
-/** Texts of a result, else its structured content. */
+/** The text of a result, else its structured content. */
 function textOfResult(result: Item): string {
   const parts = objectsIn(result.content).map((item) => {
     if (typeof item.text === "string") return item.text;

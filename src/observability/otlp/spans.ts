@@ -77,12 +77,34 @@ function usageAttributes({ usage }: LogDetails): Attributes {
   return attributes;
 }
 
+/** What spans say of a message to an MCP server (https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/). */
+function mcpAttributes({ mcp }: LogDetails): Attributes {
+  if (!mcp) return {};
+  const attributes: Attributes = { "mcp.method.name": mcp.method, "gateway.mcp.server": mcp.server };
+  const isCall = mcp.method === "tools/call";
+  if (isCall) attributes["gen_ai.operation.name"] = "execute_tool";
+  set(attributes, isCall ? "gen_ai.tool.name" : "gateway.mcp.name", mcp.name);
+  set(attributes, "mcp.protocol.version", mcp.protocol_version);
+  set(attributes, "mcp.session.id", mcp.session);
+  set(attributes, "jsonrpc.request.id", mcp.request_id === undefined ? undefined : String(mcp.request_id));
+  set(attributes, "rpc.response.status_code", mcp.rpc_code === undefined ? undefined : String(mcp.rpc_code));
+  if (mcp.is_error) attributes["error.type"] = "tool_error";
+  return attributes;
+}
+
+/** Name of the spans of a message to an MCP server: its method and what it is for. */
+function mcpName({ mcp }: LogDetails): string | undefined {
+  if (!mcp) return undefined;
+  return mcp.name === undefined ? mcp.method : `${mcp.method} ${mcp.name}`;
+}
+
 /** The calls of a row: a single one is described by the row itself. */
 function callsOf({ details, measures }: ObservedRow): CallLog[] {
   if (details.calls) return details.calls;
-  if (details.upstream_calls === 0 || details.provider === null) return [];
+  const provider = details.provider ?? details.mcp?.server;
+  if (details.upstream_calls === 0 || provider === undefined) return [];
   const call = {
-    provider: details.provider,
+    provider,
     model: details.model,
     url: details.upstream_url ?? "",
     status: measures?.[3] ?? null,
@@ -97,12 +119,15 @@ function callsOf({ details, measures }: ObservedRow): CallLog[] {
 function callAttributes(call: CallLog, details: LogDetails, names: ProviderNames): Attributes {
   const operation = operationNames[details.operation] ?? details.operation;
   const provider = names[call.provider] ?? call.provider;
-  const attributes: Attributes = {
-    ...tenantAttributes(details),
+  const ofModel: Attributes = {
     "gen_ai.operation.name": operation,
     "gen_ai.provider.name": provider,
     // the name before version 1.37 of the conventions, which many backends still read
     "gen_ai.system": provider,
+  };
+  const attributes: Attributes = {
+    ...tenantAttributes(details),
+    ...(details.mcp ? mcpAttributes(details) : ofModel),
   };
   set(attributes, "gen_ai.request.model", call.model);
   set(attributes, "http.response.status_code", call.status);
@@ -132,7 +157,7 @@ function toCallSpan(
     traceId: ids.traceId,
     spanId: ids.child(index),
     parentSpanId: ids.root,
-    name: call.model === null ? operation : `${operation} ${call.model}`,
+    name: mcpName(details) ?? (call.model === null ? operation : `${operation} ${call.model}`),
     kind: "client",
     start,
     end: start + (call.duration_ms ?? 0),
@@ -191,11 +216,11 @@ export async function toSpans(row: TracedRow, names: ProviderNames): Promise<Spa
     traceId: ids.traceId,
     spanId: ids.root,
     parentSpanId: ids.parent,
-    name: details.span_name ?? `${details.method} ${details.path}`,
+    name: details.span_name ?? mcpName(details) ?? `${details.method} ${details.path}`,
     kind: isPart ? "internal" : "server",
     start,
     end: start + details.duration_ms,
-    attributes: rootAttributes(details),
+    attributes: { ...rootAttributes(details), ...mcpAttributes(details) },
     events: [],
     status: toStatus(details.status),
   };
