@@ -1,5 +1,6 @@
 import { InvalidRequestError } from "../errors.ts";
 import { firstIdOf } from "../lib/ids.ts";
+import { startsWithDay } from "../lib/periods.ts";
 import { maxText, minText } from "../lib/text-order.ts";
 import type { Condition } from "../log-index/conditions.ts";
 import { metadataField, type StringFieldName } from "../log-index/fields.ts";
@@ -31,7 +32,7 @@ const timeForm = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z
 export function readTime(query: URLSearchParams, name: string): number | undefined {
   const text = readParameter(query, name);
   if (text === null) return undefined;
-  const time = timeForm.test(text) ? Date.parse(text) : Number.NaN;
+  const time = timeForm.test(text) && startsWithDay(text) ? Date.parse(text) : Number.NaN;
   if (!(time >= 0)) refuse(name, "a time as ISO 8601, for example 2026-01-31T12:00:00Z");
   return time;
 }

@@ -6,6 +6,14 @@ export function startOfDay(time: number): number {
   return Math.floor(time / dayMs) * dayMs;
 }
 
+/** Whether a text begins with a day of the calendar, `YYYY-MM-DD`. Runtimes take 30 February for a day in March. */
+export function startsWithDay(text: string): boolean {
+  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})/.exec(text) ?? [];
+  const date = new Date(0);
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
+}
+
 /** A repeating period: weeks from Monday, calendar months, or a number of days. */
 export type Period = "weekly" | "monthly" | number;
 

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { startsWithDay } from "../lib/periods.ts";
 
 /** Text of a record: 1 to `maximum` characters, without NUL. */
 export const Text = (maximum: number, minimum = 1) =>
@@ -29,6 +30,7 @@ export const Time = v.pipe(
     /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/,
     "must be a time as ISO 8601, for example 2026-01-31T12:00:00Z",
   ),
+  v.check(startsWithDay, "must be a time that exists"),
   v.transform((text) =>
     Date.parse(/(?:Z|[+-]\d{2}:?\d{2}|^\d{4}-\d{2}-\d{2})$/.test(text) ? text : `${text.replace(" ", "T")}Z`),
   ),

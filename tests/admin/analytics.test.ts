@@ -396,6 +396,7 @@ for (const [name, changes, param] of [
   ["no end", { time_of_generation_max: "" }, "time_of_generation_max"],
   ["no time", { time_of_generation_min: "yesterday" }, "time_of_generation_min"],
   ["a day that does not exist", { time_of_generation_max: "2026-13-01" }, "time_of_generation_max"],
+  ["30 February", { time_of_generation_min: "2025-02-30T00:00:00Z" }, "time_of_generation_min"],
   ["an inverted period", { time_of_generation_max: "2025-12-31" }, "time_of_generation_max"],
   ["a period of ages", { time_of_generation_max: "2999-01-01" }, "time_of_generation_max"],
   ["an infinite number", { cost_max: "Infinity" }, "cost_max"],
