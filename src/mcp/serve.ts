@@ -7,7 +7,7 @@ import { sha256Hex } from "../lib/hash.ts";
 import { isObject, stringOf } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
 import { checkArguments } from "./arguments.ts";
-import { deliver } from "./bridge/deliver.ts";
+import { deliver, deliverWithoutSession } from "./bridge/deliver.ts";
 import { requireEnabled, withoutDisabledResources } from "./capabilities.ts";
 import { guardCall } from "./guard.ts";
 import { admitTool } from "./limits.ts";
@@ -167,7 +167,7 @@ async function serveCall(call: McpCall, member?: McpMember): Promise<Reply> {
   if (guarded.kind === "answer") return answerReply({ ...guarded.answer, id: message.id }, context);
   const asked = await askToConnect(guarded.call);
   if (asked) return answerReply(asked, context);
-  return deliver(member ? withMemberAnswers(guarded.call, member) : guarded.call);
+  return member ? deliverWithoutSession(withMemberAnswers(guarded.call, member)) : deliver(guarded.call);
 }
 
 /** Serves a POST to an MCP server. */

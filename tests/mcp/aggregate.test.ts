@@ -4,6 +4,8 @@ import { call, done, refusal } from "../support/control.ts";
 import { createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { addPerson } from "../support/people.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
+import { serveFetch } from "./conformance.ts";
+import { createFixture } from "./fixture.ts";
 import { legacyHeaders, modernMeta, postLegacy, rpc } from "./support.ts";
 
 // Servers that join others, and tools that stand for others.
@@ -252,6 +254,37 @@ for (const kind of ["one server", "a joined server"] as const) {
     assert.equal((await use("call_tool", { arguments: {} })).error.code, -32602);
   });
 }
+
+test("members of all revisions answer clients of all revisions, without a session of their client", async () => {
+  const fixtures = [await serveFetch(createFixture("legacy")), await serveFetch(createFixture("modern"))];
+  const joined: object[] = [];
+  for (const [index, { port }] of fixtures.entries()) {
+    const url = `http://127.0.0.1:${port}/mcp`;
+    const slug = `fixture-${index}`;
+    const upstream = { name: slug, slug, url, auth_type: "none", transport: "http" };
+    await done(call(gateway, "POST /mcp-integrations", { key, body: upstream }));
+    await done(call(gateway, "POST /mcp-servers", { key, body: { name: slug, slug, mcp_integration_id: slug } }));
+    joined.push({ mcp_server_id: slug, prefix: `f${index}` });
+  }
+  const slug = await join({ members: joined });
+  for (const prefix of ["f0", "f1"]) {
+    const params = { name: `${prefix}__test_simple_text`, arguments: {} };
+    const said = [{ type: "text", text: "This is a simple text response for testing." }];
+    for (let round = 0; round < 2; round++) {
+      const response = await postLegacy(gateway, rpc("tools/call", params), {}, `/m/${slug}/mcp`);
+      const text = await response.text();
+      const answer = JSON.parse(/^data: (.*"result".*)$/m.exec(text)?.[1] ?? text);
+      assert.deepEqual([answer.id, answer.result?.content, answer.result?.resultType], [1, said, undefined], text);
+    }
+    const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": params.name };
+    const body = rpc("tools/call", { ...params, _meta: modernMeta });
+    const init = { method: "POST", headers: { ...legacyHeaders, ...headers }, body };
+    const text = await (await gateway.fetch(`/m/${slug}/mcp`, init)).text();
+    const { result } = JSON.parse(/^data: (.*"result".*)$/m.exec(text)?.[1] ?? text);
+    assert.deepEqual([result.content, result.resultType], [said, "complete"]);
+  }
+  for (const fixture of fixtures) await fixture.close();
+});
 
 test("a tool that is switched off is not found by a search, nor called through it", async () => {
   const off = (enabled: boolean) => ({ capabilities: [{ type: "tool", name: "search", enabled }] });

@@ -7,7 +7,7 @@ import { NoLegacyServerError } from "./legacy-session.ts";
 import { toListeningRoute } from "./listening.ts";
 import { isLegacyMisfit, isModernMisfit } from "./misfit.ts";
 import { toSseRoute } from "./sse-upstream.ts";
-import { toLegacyRoute } from "./to-legacy.ts";
+import { toLegacyRoute, toPooledRoute } from "./to-legacy.ts";
 import { toModernRoute } from "./to-modern.ts";
 
 /** How a call reaches a server that speaks the other revisions only. */
@@ -63,4 +63,22 @@ export async function deliver(call: McpCall): Promise<Reply> {
     unspoken.add(server, other);
     return (await deliverDirectly(call)) ?? refuse();
   }
+}
+
+/**
+ * As `deliver`, for callers that cannot have a session at the server: those of a server that joins it.
+ *
+ * @throws {GatewayError} 502 or 504 if the server gives no answer.
+ */
+export async function deliverWithoutSession(call: McpCall): Promise<Reply> {
+  const { server, era, context } = call;
+  if (era === "modern" || server.transport === "sse") return deliver(call);
+  const { unspoken } = context.services.mcp;
+  if (!unspoken.has(server, "modern")) {
+    const bridge = toModernRoute(call);
+    const reply = await relay(bridge.call, { ...bridge.route, isMisfit: isModernMisfit });
+    if (reply) return reply;
+    unspoken.add(server, "modern");
+  }
+  return deliverBridged(toPooledRoute(call), "legacy");
 }

@@ -193,3 +193,16 @@ export function toLegacyRoute(call: McpCall): { call: McpCall; route: Route } {
   const send = async (_: McpCall, deadline: Deadline) => madeResponse(upstreamId, await route.discover(deadline));
   return { call: bridged, route: { send, onOver: route.onOver } };
 }
+
+/** A legacy call in a session of the gateway, in place of one of its client. */
+export function toPooledRoute(call: McpCall): { call: McpCall; route: Route } {
+  const route = new LegacyRoute(call);
+  const { upstreamId, send, resume, onRequest, onLeave, onOver } = route;
+  const convert: Route["convert"] = (value) => {
+    // it notes that the call is answered
+    route.convert(value);
+    return value;
+  };
+  const parts = { send, resume, onRequest, onLeave, onOver, convert };
+  return { call: { ...call, upstreamId }, route: { ...parts, toNotification: (value) => value } };
+}
