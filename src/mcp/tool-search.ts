@@ -46,24 +46,39 @@ function refuse(problem: string): never {
 
 /** Longest query, and most words of it. */
 const maxQuery = 1_000;
-const maxWords = 20;
+const maxWords = 10;
 
 function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
+/** What is searched of a definition, in small letters, by how much a word in it counts: its description, title and name. */
+type Searched = readonly [string, string, string];
+
+/** Most characters of a description that are searched: a search looks at all tools at once. */
+const maxSearched = 1_000;
+const searchedOf = new WeakMap<Definition, Searched>();
+
+function toSearched(definition: Definition): Searched {
+  const known = searchedOf.get(definition);
+  if (known) return known;
+  const { name, title, description } = definition;
+  const plain = (value: unknown) => {
+    const text = String(value ?? "").slice(0, maxSearched);
+    return text.toLowerCase();
+  };
+  const searched: Searched = [plain(description), plain(title), plain(name)];
+  searchedOf.set(definition, searched);
+  return searched;
+}
+
 /** How well a tool fits words: a word in its name counts most. */
-function scoreOf({ name, title, description }: Definition, words: readonly string[]): number {
-  const plainName = String(name).toLowerCase();
-  const label = String(title ?? "").toLowerCase();
-  const about = String(description ?? "")
-    .slice(0, 4_096)
-    .toLowerCase();
-  return words.reduce((sum, word) => {
-    const ofName = plainName.includes(word) ? 3 : 0;
-    const ofTitle = label.includes(word) ? 2 : 0;
-    return sum + ofName + ofTitle + (about.includes(word) ? 1 : 0);
-  }, 0);
+function scoreOf(definition: Definition, words: readonly string[]): number {
+  let score = 0;
+  for (const [index, text] of toSearched(definition).entries()) {
+    for (const word of words) if (text.includes(word)) score += index + 1;
+  }
+  return score;
 }
 
 /**

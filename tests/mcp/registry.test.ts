@@ -67,6 +67,22 @@ test("a server that is deleted, and one of another workspace, is not found", asy
   assert.equal((await ping(slug)).status, 404);
 });
 
+test("the accounts of users at a server go with it, their tokens too", async () => {
+  const slug = await createServer({ auth_type: "external", configurations: { external_auth_config: {} } });
+  const { id, workspace_id } = await done<{ id: string; workspace_id: string }>(
+    call(gateway, `GET /mcp-servers/${slug}`, { key }),
+  );
+  const person = await addPerson(gateway, "leaver@example.com", { workspaces: [{ id: workspace_id, role: "member" }] });
+  const body = { access_token: "fake-upstream-token-000", user_id: person.id };
+  await done(call(gateway, `PUT /mcp-servers/${slug}/tokens`, { key, body }));
+  const database = await gateway.openFile();
+  const count = async (table: string) => (await database.read(`SELECT 1 FROM ${table}`)).rows.length;
+  const sealed = "secrets WHERE kind = 'mcp_connections'";
+  assert.deepEqual([await count(`mcp_connections WHERE server_id = '${id}'`), await count(sealed)], [1, 1]);
+  await done(call(gateway, `DELETE /mcp-servers/${slug}`, { key }));
+  assert.deepEqual([await count(`mcp_connections WHERE server_id = '${id}'`), await count(sealed)], [0, 0]);
+});
+
 test("a workspace without access to an integration cannot make a server of it", async () => {
   const url = `${upstream.url}/mcp`;
   const body = { name: "Shared", slug: "shared", url, auth_type: "none", transport: "http" };

@@ -175,8 +175,17 @@ async function updateMcpServer(call: AdminCall<UpdateMcpServer>) {
 
 async function deleteMcpServer(call: AdminCall<undefined>) {
   const found = await findMcpServer(call);
-  const statement = call.stores.mcpServers.remove(ofServer(found), { id: found.id });
-  return { answer: {}, recordId: found.id, statements: [statement] };
+  const tenant = ofServer(found);
+  const { mcpConnections, mcpServers, secrets } = call.stores;
+  // accounts of users there go with it, their tokens first
+  const accounts = await mcpConnections.all(tenant, { where: { serverId: found.id } });
+  const recordId = accounts.map(({ id }) => id);
+  const statements = [
+    ...(recordId.length > 0 ? [secrets.remove(tenant, { kind: "mcp_connections", recordId })] : []),
+    ...(recordId.length > 0 ? [mcpConnections.remove(tenant, { id: recordId })] : []),
+    mcpServers.remove(tenant, { id: found.id }),
+  ];
+  return { answer: {}, recordId: found.id, statements };
 }
 
 const row = { tag: "MCP servers" };
