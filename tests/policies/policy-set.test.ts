@@ -71,18 +71,46 @@ test("PolicySet.limitsOf() distinguishes requests that differ in anything a poli
     prompt: maybe,
     models: fc.array(fc.uniqueArray(text, { minLength: 1, maxLength: 2 }), { maxLength: 2 }),
     endpointType: text,
-    metadata: fc.record({ a: text, b: text, c: text }, { requiredKeys: [] }),
-    tool: fc.record({ server: fc.tuple(text, text), name: text, userId: maybe }),
+    // a client repeats its metadata, which is then the same object
+    metadata: fc.oneof(fc.constantFrom({ a: "x" }, { a: "y", b: "x" }), fc.record({ a: text, b: text, c: text })),
+    tool: fc.option(fc.record({ server: fc.tuple(text, text), name: text, userId: maybe }), { nil: undefined }),
   });
   fc.assert(
     fc.property(fc.array(members, { minLength: 1, maxLength: 8 }), fc.array(request), (list, requests) => {
       const policies = list.map((one, index) => policyOf(`p${index}`, one));
       const set = new PolicySet(policies);
       for (const one of requests) {
-        const asked = { ...subject, ...one };
+        const { tool, ...others } = one;
+        const asked = { ...subject, ...others, ...(tool && { tool }) };
         assert.deepEqual(set.limitsOf(asked), new PolicySet(policies).limitsOf(asked));
       }
     }),
     { numRuns: 300 },
   );
 });
+
+for (const [key, changes] of [
+  ["api_key", { apiKey: "key-2" }],
+  ["virtual_key", { virtualKey: "other" }],
+  ["provider", { provider: "groq" }],
+  ["config", { config: "other" }],
+  ["prompt", { prompt: "other" }],
+  ["endpoint_type", { endpointType: "embed" }],
+  ["model", { models: [["gpt-4o", "other"]] }],
+  ["model", { models: [["other"]] }],
+  ["model", { models: [["gpt-4o"], ["other"]] }],
+  ["model", { models: undefined }],
+  ["mcp_tool", { tool: { server: ["s", "i"], name: "other", userId: null } }],
+] as const) {
+  test(`PolicySet.limitsOf() distinguishes requests with the same metadata and ${JSON.stringify(changes)}`, () => {
+    const full = { ...subject, virtualKey: "v", config: "c", prompt: "p" };
+    const policies = [
+      policyOf("group", { conditions: [{ key: "provider", value: "*" }], groupBy: [{ key }] }),
+      policyOf("condition", { conditions: [{ key, value: "other" }], groupBy: [{ key: "api_key" }] }),
+    ];
+    const set = new PolicySet(policies);
+    for (const asked of [full, full, { ...full, ...changes } as Subject, full]) {
+      assert.deepEqual(set.limitsOf(asked), new PolicySet(policies).limitsOf(asked));
+    }
+  });
+}

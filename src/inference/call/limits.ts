@@ -253,14 +253,15 @@ function book(call: LimitedCall, applied: readonly AppliedLimit[], context: Call
   const place: BookedPlace = [log.label, call.provider.slug, log.stored?.slug, log.model];
   if (log.booking?.place.every((part, index) => part === place[index])) return;
   settleBooking(log, log.spent);
-  if (applied.length === 0) return;
+  const [first] = applied;
+  if (!first) return;
   const expected = estimate(call, applied, log);
   const claims = applied.map((one) => toClaim(one, expected));
   const note = (outcome: Reservation | Refusal) => {
     if ("claim" in outcome) {
-      const refused = applied[claims.indexOf(outcome.claim)];
+      const refused = applied[claims.indexOf(outcome.claim)] ?? first;
       const noted = noteRates({ applied, states: outcome.states }, context);
-      const end = () => refused && refuse(refused, outcome, services.steadyTime());
+      const end = () => refuse(refused, outcome, services.steadyTime());
       return noted ? noted.then(end) : end();
     }
     // the request ended while it waited
