@@ -1,6 +1,6 @@
 import { isObject } from "../lib/json.ts";
 import type { Body, Phase, Replace } from "./types.ts";
-import { mapItems, onText, walkValues, withMember } from "./walk-values.ts";
+import { mapItems, mapMembers, onText, walkValues, withMember } from "./walk-values.ts";
 
 /** Fields of a call that hold what the caller says to the tool. */
 const requestMembers = ["arguments", "inputResponses"] as const;
@@ -22,12 +22,10 @@ function walkContent(item: unknown, replace: Replace): unknown {
   if (typeof item === "string") return replace(item);
   if (Array.isArray(item)) return mapItems(item, (one) => walkContent(one, replace));
   if (!isObject(item)) return item;
-  let changed: Body = item;
-  for (const name of Object.keys(item)) {
+  return mapMembers(item, (value, name) => {
     const isFile = name === "data" && files.has(item.type);
-    if (!noText.has(name) && !isFile) changed = withMember(changed, name, (value) => walkContent(value, replace));
-  }
-  return changed;
+    return noText.has(name) || isFile ? value : walkContent(value, replace);
+  });
 }
 
 /** A message of a prompt. */
@@ -39,13 +37,9 @@ const onMessage =
 /** What a server asks of the client: all but the method. */
 function walkInputRequests(requests: unknown, replace: Replace): unknown {
   if (!isObject(requests)) return requests;
-  let changed: Body = requests;
-  for (const key of Object.keys(requests)) {
-    changed = withMember(changed, key, (one) =>
-      isObject(one) ? withMember(one, "params", (params) => walkValues(params, replace)) : one,
-    );
-  }
-  return changed;
+  return mapMembers(requests, (one) =>
+    isObject(one) ? withMember(one, "params", (params) => walkValues(params, replace)) : one,
+  );
 }
 
 /** The strings of a result beside its structured content. */

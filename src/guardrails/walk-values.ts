@@ -19,6 +19,17 @@ export function mapItems(value: unknown, change: (item: unknown, index: number) 
   return changed.some((item, index) => item !== value[index]) ? changed : value;
 }
 
+/** An object with its members changed, or the same object. */
+export function mapMembers(value: Body, change: (member: unknown, name: string) => unknown): Body {
+  let isChanged = false;
+  const members = Object.entries(value).map(([name, member]): [string, unknown] => {
+    const after = change(member, name);
+    isChanged ||= after !== member;
+    return [name, after];
+  });
+  return isChanged ? Object.fromEntries(members) : value;
+}
+
 /** Replaces a value that is a string. */
 export const onText =
   (replace: Replace) =>
@@ -30,7 +41,5 @@ export function walkValues(value: unknown, replace: Replace): unknown {
   if (typeof value === "string") return replace(value);
   if (Array.isArray(value)) return mapItems(value, (item) => walkValues(item, replace));
   if (!isObject(value)) return value;
-  let changed = value;
-  for (const name of Object.keys(value)) changed = withMember(changed, name, (inner) => walkValues(inner, replace));
-  return changed;
+  return mapMembers(value, (inner) => walkValues(inner, replace));
 }

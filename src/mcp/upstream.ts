@@ -21,7 +21,7 @@ const breakerSettings: BreakerSettings = {
 
 /** A request for an upstream server. */
 interface UpstreamRequest {
-  readonly method: "POST" | "GET" | "DELETE";
+  readonly method: "POST" | "GET";
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
 }

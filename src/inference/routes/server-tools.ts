@@ -19,6 +19,8 @@ export const maxRounds = 10;
 const maxParallel = 8;
 /** Bounds of a list of tools: pages, tools, bytes of a page, milliseconds in all. */
 const bounds = { pages: 50, tools: 1_000, bytes: 5 * 1024 * 1024, totalMs: 60_000 };
+/** Most characters of all results of a request. */
+const maxResults = 8 * 1024 * 1024;
 /** Longest name of a function that all providers take. */
 const maxName = 64;
 
@@ -186,6 +188,7 @@ function textOfResult(result: Item): string {
 export class ServerTools {
   readonly #context: CallerContext;
   readonly #byFunction = new Map<string, ServerTool>();
+  #length = 0;
 
   constructor(context: CallerContext) {
     this.#context = context;
@@ -259,7 +262,11 @@ export class ServerTools {
     if (result.resultType === "input_required") {
       return { text: "Cannot finish the call: the tool asks for input, which nobody can give here", isError: true };
     }
-    return { text: textOfResult(result), isError: result.isError === true };
+    const text = textOfResult(result);
+    this.#length += text.length;
+    if (this.#length > maxResults)
+      return { text: "Cannot return the result: this request has too many", isError: true };
+    return { text, isError: result.isError === true };
   }
 
   /** Calls several tools, a few at once; in the order of the calls. */

@@ -1,3 +1,4 @@
+import type { Services } from "../../context.ts";
 import { configDigestOf } from "../../control/mcp/mcp-state.ts";
 import type { PooledSession } from "../../control/mcp/session-pool.ts";
 import { RpcError } from "../../errors.ts";
@@ -5,13 +6,13 @@ import { toBase64Url } from "../../lib/base64.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
 import { productName } from "../../providers/core/call.ts";
 import { version as gatewayVersion } from "../../version.ts";
-import { Deadline } from "../deadline.ts";
+import type { Deadline } from "../deadline.ts";
 import { postMessage } from "../exchange.ts";
 import { callerOf, type McpCall } from "../mcp-call.ts";
 import type { Message, RpcId } from "../message.ts";
 import { codes, eraOf, newestLegacy } from "../protocol.ts";
 import { toUpstreamId } from "../request-ids.ts";
-import { sendUpstream, upstreamError } from "../upstream.ts";
+import { upstreamError } from "../upstream.ts";
 import { callerHeaders, upstreamHeaders } from "../upstream-headers.ts";
 import { readWholeAnswer, resultIn } from "./read-answer.ts";
 
@@ -63,19 +64,36 @@ function requireStarted(answer: Readonly<Record<string, unknown>>): Record<strin
   throw new NoLegacyServerError(502, problem, { rpcCode: codes.internal, code: "upstream_error" });
 }
 
-/** Ends a session at its server. */
-async function endSession(call: McpCall): Promise<void> {
-  if (call.sessionId === undefined) return;
-  const deadline = new Deadline(new Request("http://gateway.invalid/"), endTimeoutMs, call.context.services.timers);
-  try {
-    const { "content-type": _, ...headers } = await upstreamHeaders(call);
-    const response = await sendUpstream(call, { method: "DELETE", headers }, deadline);
-    response.body?.cancel().catch(() => {});
-  } catch {
-    // it ends there by itself
-  } finally {
-    deadline.release();
-  }
+/** What ends a session at its server. It holds nothing of the request that began it. */
+function createEnd(url: string, headers: Readonly<Record<string, string>>, { outbound, timers }: Services) {
+  return async (): Promise<void> => {
+    const controller = new AbortController();
+    const stop = timers.start(endTimeoutMs, () => controller.abort());
+    try {
+      const init = {
+        method: "DELETE",
+        headers: { ...headers },
+        signal: controller.signal,
+        origin: "influenced",
+      } as const;
+      const response = await outbound(url, init);
+      response.body?.cancel().catch(() => {});
+    } catch {
+      // it ends there by itself
+    } finally {
+      stop();
+    }
+  };
+}
+
+const nothingToEnd = async (): Promise<void> => {};
+
+/** The id of a session, as its server names it. @throws {RpcError} 502 for one that no header can carry. */
+function readSessionId({ headers }: Response): string | undefined {
+  const id = headers.get("mcp-session-id");
+  if (id === null) return undefined;
+  if (/^[\x21-\x7e]{1,1024}$/.test(id)) return id;
+  throw upstreamError(502, "Cannot begin a session: its id is not short visible ASCII");
 }
 
 /**
@@ -94,10 +112,13 @@ export async function beginSession(call: McpCall, deadline: Deadline): Promise<P
   if (eraOf(version) !== "legacy" && version !== "2024-11-05") {
     throw upstreamError(502, "Cannot begin a session: the server chose a protocol version that the gateway lacks");
   }
-  const id = response.headers.get("mcp-session-id") ?? undefined;
+  const id = readSessionId(response);
   const session = { id, version };
-  await notify(toLegacyCall(call, ownMessage("notifications/initialized", {}), session), deadline);
-  return { ...session, about, end: () => endSession(toLegacyCall(call, ownMessage("end", {}), session)) };
+  const greeting = toLegacyCall(call, ownMessage("notifications/initialized", {}), session);
+  await notify(greeting, deadline);
+  if (id === undefined) return { ...session, about, end: nothingToEnd };
+  const { "content-type": __, ...headers } = await upstreamHeaders(greeting);
+  return { ...session, about, end: createEnd(call.server.url, headers, call.context.services) };
 }
 
 /** What a session depends on: its server, the credential, the caller, and the headers that the caller adds. */

@@ -10,6 +10,8 @@ import { describeFailure, upstreamError } from "../upstream.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** Most events without a message at the beginning of a stream. */
+const maxBefore = 16;
 /** Room of an event around its result. */
 const eventOverhead = 4_096;
 
@@ -33,7 +35,7 @@ export class EventReader {
       const { done, value } = await this.#reader.read();
       if (done) return undefined;
       const block = this.#blocks.push(value);
-      if (block) this.#waiting.push(...readStreamEvents(decoder.decode(block)));
+      for (const event of block ? readStreamEvents(decoder.decode(block)) : []) this.#waiting.push(event);
     }
   }
 
@@ -126,7 +128,7 @@ export async function errorBeforeStream(call: McpCall, response: Response): Prom
   const before: StreamEvent[] = [];
   let first = await events.next();
   // a stream may begin with an event that only has an id
-  for (; first && !first.data?.trim(); first = await events.next()) before.push(first);
+  for (; first && !first.data?.trim() && before.length < maxBefore; first = await events.next()) before.push(first);
   const read = first?.data === undefined ? undefined : readAnswerMessage(encoder.encode(first.data));
   if (read && isAnswerTo(call, read.value) && isObject(read.value.error)) {
     events.close();

@@ -1,4 +1,5 @@
 import type { PooledSession } from "../../control/mcp/session-pool.ts";
+import { ClientClosedError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
 import { Deadline } from "../deadline.ts";
@@ -106,11 +107,22 @@ class LegacyRoute implements Route {
     return idInSession(this.#message);
   }
 
+  /** A session of the pool; another one if the caller that began it left before it was there. */
+  async #share(key: string, begin: () => Promise<PooledSession>, deadline: Deadline): Promise<PooledSession> {
+    const { pool } = this.#call.context.services.mcp;
+    try {
+      return await pool.get(key, begin);
+    } catch (error) {
+      if (!(error instanceof ClientClosedError) || deadline.reason !== undefined) throw error;
+      return pool.get(key, begin);
+    }
+  }
+
   async #openSession(deadline: Deadline): Promise<PooledSession> {
     const { pool } = this.#call.context.services.mcp;
     const begin = () => beginSession(this.#call, deadline);
     const key = pool.isEnabled ? await sessionKey(this.#call) : "";
-    const session = await (pool.isEnabled ? pool.get(key, begin) : begin());
+    const session = await (pool.isEnabled ? this.#share(key, begin, deadline) : begin());
     this.#used = { key, session };
     return session;
   }

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { walkToolAnswer, walkToolRequest } from "../../src/guardrails/tool-texts.ts";
+import { readJson } from "../support/gateway.ts";
+import { eventually } from "../support/upstream.ts";
+import { type Answer, json, type Message, type RpcAnswer, type Scripted, startScripted } from "./scripted.ts";
+import { mcpServer, postModern } from "./support.ts";
+
+let parts: Scripted;
+before(async () => {
+  parts = await startScripted({ mcp: { requestTimeoutMs: 1_500 } });
+});
+after(() => parts.close());
+
+let count = 0;
+
+/** A server of the older revisions, whose beginning of a session a test decides. */
+function legacyServer(begin: (message: Message) => Answer): void {
+  const id = `${String(++count).padStart(8, "0")}-2222-4222-8222-222222222222`;
+  parts.servers.set(mcpServer(`${parts.upstream.url}/mcp`, { id }));
+  parts.script = (message, { headers, method }) => {
+    if (method === "DELETE") return { status: 200 };
+    if (String(headers["mcp-protocol-version"]).startsWith("2026")) {
+      return { ...json({ jsonrpc: "2.0", id: message.id, error: { code: -32000, message: "no" } }), status: 400 };
+    }
+    if (message.method === "initialize") return begin(message);
+    return message.id === undefined ? { status: 202 } : json({ jsonrpc: "2.0", id: message.id, result: { tools: [] } });
+  };
+}
+
+const about = { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: {} };
+
+for (const [what, begin] of [
+  [
+    "a version that nobody knows",
+    ({ id }: Message) => json({ jsonrpc: "2.0", id, result: { ...about, protocolVersion: "1999" } }),
+  ],
+  [
+    "a session id without end",
+    ({ id }: Message) => json({ jsonrpc: "2.0", id, result: about }, { "mcp-session-id": "x".repeat(2_000) }),
+  ],
+  ["the answer to another request", () => json({ jsonrpc: "2.0", id: "gw:1", result: about })],
+  ["no result", ({ id }: Message) => json({ jsonrpc: "2.0", id, error: { code: -32603, message: "broken" } })],
+  ["nothing that is JSON", () => ({ headers: { "content-type": "application/json" }, body: "{" })],
+  ["a redirect", () => ({ status: 307, headers: { location: "http://169.254.169.254/" } })],
+  ["a stream that ends at once", () => ({ headers: { "content-type": "text/event-stream" }, body: ": hello\n\n" })],
+] as const) {
+  test(`a session that begins with ${what} ends in 502`, async () => {
+    legacyServer(begin);
+    const response = await postModern(parts.gateway, "tools/list");
+    assert.equal(response.status, 502);
+    assert.equal((await readJson<RpcAnswer>(response)).error.code, -32603);
+  });
+}
+
+test("a server that never begins a session is given up in time", async () => {
+  legacyServer(() => ({ headers: { "content-type": "text/event-stream" }, body: ": hello\n\n", open: true }));
+  const response = await postModern(parts.gateway, "tools/list");
+  assert.equal(response.status, 504);
+  assert.equal((await readJson<RpcAnswer>(response)).error.data?.type, "timeout");
+});
+
+test("a caller that leaves while a session begins costs others nothing", async () => {
+  let begun = 0;
+  legacyServer(({ id }) => {
+    if (++begun > 1) return json({ jsonrpc: "2.0", id, result: about }, { "mcp-session-id": "s" });
+    return { headers: { "content-type": "text/event-stream" }, body: ": wait\n\n", open: true };
+  });
+  const controller = new AbortController();
+  const meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const init = {
+    method: "POST",
+    headers: {
+      "x-gateway-api-key": "test-workspace-key-000000",
+      "content-type": "application/json",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/list",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: { _meta: meta } }),
+    signal: controller.signal,
+  };
+  const leaving = parts.gateway.fetch("/m/everything/mcp", init);
+  await eventually(() => begun === 1, "the session begins");
+  const staying = postModern(parts.gateway, "tools/list");
+  controller.abort();
+  await leaving.catch(() => {});
+  assert.equal((await staying).status, 200);
+});
+
+test("names of members are never those of prototypes", () => {
+  const given = JSON.parse('{"arguments":{"__proto__":"secret","constructor":{"prototype":"secret"}}}');
+  const changed = walkToolRequest(given, () => "hidden");
+  assert.equal(JSON.stringify(changed), '{"arguments":{"__proto__":"hidden","constructor":{"prototype":"hidden"}}}');
+  assert.equal(Reflect.get({}, "prototype"), undefined);
+  const answer = JSON.parse('{"content":[{"type":"text","__proto__":"secret"}]}');
+  assert.equal(
+    JSON.stringify(walkToolAnswer(answer, () => "hidden")),
+    '{"content":[{"type":"text","__proto__":"hidden"}]}',
+  );
+});
