@@ -14,7 +14,7 @@ import { type CacheOptions, type GatewayOptions, warnOf } from "./options.ts";
 
 const megabyte = 1024 * 1024;
 const defaults: CacheOptions = {
-  memoryBytes: 64 * megabyte,
+  memoryBytes: 128 * megabyte,
   databaseBytes: 1024 * megabyte,
   vectorBytes: 256 * megabyte,
 };

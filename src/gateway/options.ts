@@ -159,7 +159,7 @@ export interface LogPlaces {
 
 /** Settings of the cache of responses. */
 export interface CacheOptions {
-  /** Bytes of responses in the memory of a process. Default 64 MiB. */
+  /** Bytes of responses in the memory of a process. Default 128 MiB. */
   memoryBytes: number;
   /** Bytes of responses in the database, where there is no Redis. Default 1 GiB. */
   databaseBytes: number;

@@ -353,3 +353,20 @@ test("keys of one workspace share responses of a stored provider, and its new cr
     await done(call(stage.gateway, `PUT /integrations/${id}`, { body: { key: "sk-second-credential" } }));
     assert.equal((await askChat(stage, headers)).cache, "MISS");
   }));
+
+test("a request that is too long for the cache runs without it", () =>
+  withCache(async (stage) => {
+    const messages = [{ role: "user", content: "x".repeat(4 * 1024 * 1024) }];
+    const { status, cache } = await askChat(stage, undefined, { ...question, messages });
+    assert.deepEqual([status, cache], [200, "DISABLED"]);
+    assert.deepEqual((await newestRow(stage, 1)).cache, { problem: "the request is too long" });
+  }));
+
+test("a response that is too long is not stored", () =>
+  withCache(
+    async (stage) => {
+      await askChat(stage);
+      assert.equal((await askChat(stage)).cache, "MISS");
+    },
+    { respond: () => toJsonResponse(chatAnswer("x".repeat(4 * 1024 * 1024))) },
+  ));

@@ -1,0 +1,182 @@
+// Measures the cache: CPU time of a request that is served from it, relative to the same request without it; the search
+// among vectors; and memory under a million keys. Prints figures and ratios.
+// Usage: node scripts/run.mjs bun bench/cache.ts [--rounds 3] [--seconds 3] [--only hits,vectors,memory]
+
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { ResponseCache } from "../src/cache/response-cache.ts";
+import { VectorIndex } from "../src/cache/vector-index.ts";
+import { PackedVectors, toUnit } from "../src/cache/vector-scan.ts";
+import { openDatabase } from "../src/db/client.ts";
+import { createCacheStore } from "../src/db/stores/cache.ts";
+import { nodeMac } from "../src/serve/environment.ts";
+import { cpuMicroseconds, median, rssMegabytes } from "./measure.ts";
+import { cleanUp, createFolder, keys, startGateway, startUpstream, wait } from "./processes.ts";
+import { scenarios } from "./scenarios.ts";
+import { countFailures, ensureWrk, runWrk, type WrkTarget, writeWrkScript } from "./wrk.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "3" },
+    only: { type: "string", default: "hits,vectors,memory" },
+  },
+});
+const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
+const parts = values.only.split(",");
+
+/** Time a gateway gets after a run to write its last rows. */
+const settleMs = 500;
+
+/** CPU time of the small chat: without a config, with one that has no cache, and served from the cache. */
+async function measureHits(): Promise<void> {
+  ensureWrk();
+  const small = scenarios.find(({ name }) => name === "small-32");
+  if (!small) throw new Error("Cannot measure: the scenario is not there");
+  const upstream = await startUpstream();
+  const gateway = await startGateway("bun", { CACHE_MEMORY_MB: "64" });
+  const folder = createFolder("cache");
+  const targetOf = (more: Readonly<Record<string, string>>): WrkTarget => ({
+    url: `http://127.0.0.1:${gateway.port}/v1${small.path}`,
+    connections: small.connections,
+    headers: {
+      "content-type": "application/json",
+      "x-gateway-api-key": keys.workspace,
+      authorization: `Bearer ${keys.provider}`,
+      "x-gateway-provider": "openai",
+      "x-gateway-custom-host": `http://127.0.0.1:${upstream.port}${small.base}`,
+      ...more,
+    },
+    body: small.body,
+  });
+  const sides = {
+    uncached: targetOf({}),
+    hit: targetOf({ "x-gateway-cache": "simple" }),
+    "hit by config": targetOf({ "x-gateway-config": '{"cache":{"mode":"simple","max_age":3600}}' }),
+  };
+  const found: Record<string, number[]> = {};
+  let failures = 0;
+  for (let round = -1; round < rounds; round++) {
+    for (const [name, target] of Object.entries(sides)) {
+      const before = cpuMicroseconds(gateway.pid);
+      const result = await runWrk(
+        target,
+        writeWrkScript(folder, name.replaceAll(" ", "-"), target),
+        round < 0 ? 2 : seconds,
+      );
+      await wait(settleMs);
+      failures += countFailures(result);
+      // the first round warms up
+      if (round < 0) continue;
+      const microseconds = (cpuMicroseconds(gateway.pid) - before) / Math.max(1, result.requests);
+      found[name] = [...(found[name] ?? []), microseconds];
+    }
+  }
+  const plain = median(found.uncached ?? []);
+  for (const [name, times] of Object.entries(found)) {
+    console.log(
+      `${name}: ${median(times).toFixed(1)} us CPU a request, ${(median(times) / plain).toFixed(2)} of uncached`,
+    );
+  }
+  console.log(`failures: ${failures}`);
+  await gateway.stop();
+  await upstream.stop();
+}
+
+/** A vector of length 1, near others by a share that all have in common. */
+function createVector(dimensions: number, common: Float32Array, share: number): Float32Array<ArrayBuffer> {
+  const vector = Float32Array.from({ length: dimensions }, (_, index) => {
+    return share * (common[index] ?? 0) + ((1 - share) * (Math.random() - 0.5) * 3.46) / Math.sqrt(dimensions);
+  });
+  return toUnit(vector) ?? vector;
+}
+
+/** Milliseconds of CPU time of this process. */
+function cpuMilliseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** Times of the work on the clock and of the processor, and the longest time during which nothing else ran. */
+async function timeOf(count: number, work: (round: number) => Promise<unknown>) {
+  let gap = 0;
+  const cpu: number[] = [];
+  let last = performance.now();
+  const beat = setInterval(() => {
+    gap = Math.max(gap, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  const times: number[] = [];
+  for (let round = 0; round < count; round++) {
+    await wait(2);
+    const [startedAt, cpuBefore] = [performance.now(), cpuMilliseconds()];
+    await work(round);
+    times.push(performance.now() - startedAt);
+    cpu.push(cpuMilliseconds() - cpuBefore);
+  }
+  clearInterval(beat);
+  return `median ${median(times).toFixed(2)} ms, ${median(cpu).toFixed(2)} ms of CPU, longest gap ${gap.toFixed(1)} ms`;
+}
+
+/** Search among the questions of one partition, and of 50. */
+async function measureVectors(): Promise<void> {
+  const dimensions = 1_536;
+  const common = createVector(dimensions, new Float32Array(dimensions), 0);
+  for (const share of [0, 0.6]) {
+    const what = share === 0 ? "unrelated" : "related";
+    const whole = new PackedVectors(dimensions);
+    for (let count = 0; count < 10_000; count++) whole.add(createVector(dimensions, common, share));
+    const search = (packed: PackedVectors) => packed.nearest(createVector(dimensions, common, share), 0.95, () => true);
+    const one = await timeOf(60, () => search(whole));
+    console.log(`10,000 ${what} vectors of ${dimensions}: ${one}`);
+    const partitions = Array.from({ length: 50 }, () => new PackedVectors(dimensions));
+    for (const packed of partitions) {
+      for (let count = 0; count < 2_000; count++) packed.add(createVector(dimensions, common, share));
+    }
+    const many = await timeOf(100, (round) => search(partitions[round % 50] ?? whole));
+    console.log(`100,000 ${what} vectors over 50 partitions: ${many}`);
+  }
+}
+
+/** Memory of the process while a million different responses pass through the memory tier. */
+async function measureMemory(): Promise<void> {
+  const memoryBytes = 64 * 1024 * 1024;
+  const store = createCacheStore(await openDatabase({ url: ":memory:" }), 1);
+  const cache = new ResponseCache({
+    mac: nodeMac(new Uint8Array(32)),
+    now: () => 0,
+    monotonic: () => 0,
+    memoryBytes,
+    questions: new VectorIndex({ store, now: () => 0, bytes: 1 }),
+    warn() {},
+  });
+  const place = { organisationId: "o", workspaceId: "w", namespace: "" };
+  let most = 0;
+  /** Makes a million responses; what is not stored shows what making them leaves to be collected. */
+  const run = async (isStored: boolean) => {
+    const encoder = new TextEncoder();
+    for (let count = 0; count < 1_000_000; count++) {
+      const key = (await cache.keyOf(place, { target: ["chat"], request: { count } })) ?? "";
+      const body = encoder.encode(`{"content":"${"x".repeat(500 + (count % 1_000))}"}`);
+      const entry = { key, body, dropped: null, cost: 1, tokens: 1, storedAt: 0, expiresAt: 1 };
+      if (isStored) cache.store(place, entry, cache.epoch);
+      if (count % 1_000 !== 0) continue;
+      most = Math.max(most, cache.bytes);
+      await wait(0);
+    }
+    return rssMegabytes(process.pid);
+  };
+  const [plain, stored] = [await run(false), await run(true)];
+  console.log(
+    `1,000,000 keys: at most ${(most / 1e6).toFixed(1)} MB counted of a limit of ${(memoryBytes / 1e6).toFixed(1)} MB; ` +
+      `RSS ${plain.toFixed(0)} MB without storing them, ${stored.toFixed(0)} MB with`,
+  );
+}
+
+try {
+  if (parts.includes("hits")) await measureHits();
+  if (parts.includes("memory")) await measureMemory();
+  if (parts.includes("vectors")) await measureVectors();
+} finally {
+  cleanUp();
+}
