@@ -36,6 +36,17 @@ function send({ gateway }: CacheStage, signal: AbortSignal, body: object = quest
   });
 }
 
+/** The beginning of a stream that does not go on. */
+function endlessStream(): Response {
+  const begin = 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n';
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(new TextEncoder().encode(begin));
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
 const statuses = (all: readonly Came[]) => {
   const counts: Record<string, number> = {};
   for (const { status, cache } of all) counts[`${status} ${cache}`] = (counts[`${status} ${cache}`] ?? 0) + 1;
@@ -103,7 +114,7 @@ test("when the first client of a stream hangs up, another one calls", () =>
       assert.deepEqual(statuses(came), { "200 MISS": 1, "200 HIT": 19 });
       assert.equal(stage.sent.length, 2);
     },
-    { respond: () => chatStream() },
+    { respond: (_, number) => (number === 1 ? endlessStream() : chatStream()) },
   ));
 
 test("those who wait for a stream get it as JSON or as a stream", () =>

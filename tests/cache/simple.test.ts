@@ -309,7 +309,7 @@ test("a hit counts in limits on requests and uses no budget", () =>
     },
   ));
 
-test("a fallback stops at a hit, and an attempt without a call says nothing to the circuit breaker", () =>
+test("a fallback stops at a hit", () =>
   withCache(
     async (stage) => {
       const target = { provider: "openai", api_key: "one", cache: "simple" };
@@ -369,4 +369,34 @@ test("a response that is too long is not stored", () =>
       assert.equal((await askChat(stage)).cache, "MISS");
     },
     { respond: () => toJsonResponse(chatAnswer("x".repeat(4 * 1024 * 1024))) },
+  ));
+
+test("a response from the cache says nothing to the circuit breaker", () =>
+  withCache(
+    async (stage) => {
+      const target = { provider: "openai", api_key: "one", cache: "simple" };
+      const config = {
+        strategy: { mode: "fallback", cb_config: { failure_threshold_percentage: 50, minimum_requests: 4 } },
+        targets: [target, { ...target, api_key: "two", cache: null }],
+      };
+      const headers = cachedHeaders(config, { authorization: null });
+      const used = async (seed: number) => {
+        const came = await askChat(stage, headers, { ...question, seed });
+        return came.headers.get("x-gateway-last-used-option-index");
+      };
+      const [first, second] = ["config.targets[0]", "config.targets[1]"];
+      // one success, and hits that would be more of them
+      for (let count = 0; count < 10; count++) assert.equal(await used(0), first);
+      for (let seed = 1; seed <= 6; seed++) assert.equal(await used(seed), second);
+      const before = stage.sent.length;
+      assert.equal(await used(7), second);
+      // most calls failed: the first target is not called any more
+      assert.equal(stage.sent.length, before + 1);
+    },
+    {
+      respond: ({ headers, body }, number) =>
+        headers.authorization === "Bearer one" && body.seed !== 0
+          ? toJsonResponse({ error: { message: "no" } }, 500)
+          : toJsonResponse(chatAnswer(`Answer ${number}`)),
+    },
   ));

@@ -149,7 +149,9 @@ class Execution<Value> {
     let admission = first;
     for (let retries = 0; ; retries++) {
       const ended = await this.#tryOnce(attempt, timing);
-      const isVerdict = !(ended.error instanceof ClientClosedError) && !isOwnRefusal(ended.error);
+      // a response from the cache says nothing about the provider
+      const isCached = this.#context.log.cacheHit !== null;
+      const isVerdict = !isCached && !(ended.error instanceof ClientClosedError) && !isOwnRefusal(ended.error);
       report(admission, isVerdict ? { status: ended.status } : "abandoned");
       if (retries === 0) routing.budget.noteCall(this.#host());
       if (ended.kind === "final" || !this.#caller.canRepeat || isOwnRefusal(ended.error)) return ended;
