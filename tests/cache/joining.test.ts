@@ -38,7 +38,8 @@ function send({ gateway }: CacheStage, signal: AbortSignal, body: object = quest
 
 /** The beginning of a stream that does not go on. */
 function endlessStream(): Response {
-  const begin = 'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n';
+  const begin =
+    'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n';
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(new TextEncoder().encode(begin));
