@@ -12,7 +12,7 @@ import {
   withCache,
 } from "../support/cache.ts";
 import { requestHeaders, waitForLogs } from "../support/gateway.ts";
-import { chatStream, spoken } from "../support/stored-streams.ts";
+import { chatStream, endlessStream, spoken } from "../support/stored-streams.ts";
 import { eventually } from "../support/upstream.ts";
 
 const joined = { cache: { mode: "simple", join: true } };
@@ -36,16 +36,15 @@ function send({ gateway }: CacheStage, signal: AbortSignal, body: object = quest
   });
 }
 
-/** The beginning of a stream that does not go on. */
-function endlessStream(): Response {
-  const begin =
-    'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n';
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(new TextEncoder().encode(begin));
-    },
-  });
-  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+/** Resolves when the requests that were sent before it wait: another one has come and gone since. */
+async function othersWait(stage: CacheStage): Promise<void> {
+  for (let count = 0; count < 3; count++) {
+    await stage.gateway.fetch("/v1/chat/completions", {
+      method: "POST",
+      headers: requestHeaders(),
+      body: JSON.stringify({ ...question, model: "echo-1" }),
+    });
+  }
 }
 
 const statuses = (all: readonly Came[]) => {
@@ -142,6 +141,7 @@ test("an error of the provider reaches all who waited, after one call", () => {
     async (stage) => {
       const all = Array.from({ length: 30 }, () => askChat(stage, cachedHeaders(joined)));
       await eventually(() => stage.sent.length === 1, "the call");
+      await othersWait(stage);
       gate.open();
       const came = await Promise.all(all);
       assert.ok(came.every(({ status }) => status === 503));
@@ -165,6 +165,7 @@ test("a response that must not be stored reaches those who waited, and nobody la
     async (stage) => {
       const all = Array.from({ length: 10 }, () => askChat(stage, cachedHeaders(joined)));
       await eventually(() => stage.sent.length === 1, "the call");
+      await othersWait(stage);
       gate.open();
       assert.ok((await Promise.all(all)).every(({ status }) => status === 200));
       assert.equal(stage.sent.length, 1);

@@ -19,6 +19,7 @@ import {
   chatWhole,
   completionStream,
   contentStream,
+  endlessStream,
   messageStream,
   responseStream,
   spoken,
@@ -260,7 +261,7 @@ test("a stream whose client leaves is not stored", () =>
       await waitForLogs(stage.gateway, "limit=1");
       assert.equal((await askChat(stage, undefined, { ...question, stream: true })).cache, "MISS");
     },
-    { respond: () => chatStream() },
+    { respond: (_, number) => (number === 1 ? endlessStream() : chatStream()) },
   ));
 
 test("a stream of images is not cached", () =>

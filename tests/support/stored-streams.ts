@@ -157,3 +157,15 @@ export function contentStream(): Response {
   const chunks = [...words.map((word) => chunk(word)), chunk("", { finishReason: "STOP" })];
   return toStream(chunks.map((one) => [one]));
 }
+
+/** The beginning of a stream of a chat that does not go on. */
+export function endlessStream(): Response {
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const choices = [{ index: 0, delta: { content: "Hi" } }];
+      const chunk = { id: "c", object: "chat.completion.chunk", choices };
+      controller.enqueue(new TextEncoder().encode(encodeEvent(chunk)));
+    },
+  });
+  return new Response(body, { headers: eventStream });
+}
