@@ -177,6 +177,8 @@ export interface CheckWindow {
   readonly characters: number;
   /** Only the first finding of a text counts. */
   readonly onlyFirst?: boolean;
+  /** Whether nothing can be found at or after `from`; false where that takes longer to tell. Absent: always false. */
+  lacks?(text: string, from: number): boolean;
   /**
    * The first finding that begins at or after `from`. The character before `from` belongs to the text; what follows its
    * end may not have come yet. The runner asks again where more text could change a finding.

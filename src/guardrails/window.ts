@@ -203,6 +203,7 @@ export class WindowChecks {
    */
   look(text: StreamText, isEnd: boolean, isRepeat = false): Promise<void> | undefined {
     if (text.seen === text.end && (!isEnd || text.settled === text.end)) return undefined;
+    if (this.#lacksAll(text, isEnd)) return undefined;
     const steps = this.#look(text, isEnd, isRepeat);
     if (this.#came > this.#workUntil) {
       this.#work = createWork(this.#clock);
@@ -219,6 +220,24 @@ export class WindowChecks {
       return this.#fail(text, error);
     }
     return this.#work.run(steps).catch((error: unknown) => this.#fail(text, error));
+  }
+
+  /** Whether no check can find anything in what came of a text, as far as that can be told at once. */
+  #lacksAll(text: StreamText, isEnd: boolean): boolean {
+    const { kept, base, end, cursors } = text;
+    for (const { window, index } of this.plan.stages) {
+      const from = cursors[index] ?? 0;
+      if (from < end && window.lacks?.(kept, from - base) !== true) return false;
+    }
+    let settled = end;
+    for (const { window, index } of this.plan.stages) {
+      const from = Math.max(cursors[index] ?? 0, end - window.characters);
+      cursors[index] = from;
+      if (from < settled) settled = from;
+    }
+    text.seen = end;
+    text.settled = isEnd ? end : settled;
+    return true;
   }
 
   /** A check that cannot decide: it no longer runs, and its hook says what that means. */

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Steps } from "../../lib/steps.ts";
 import { includesWord, indexOfWord } from "../../lib/text-search.ts";
 import { WordList } from "../lists.ts";
-import { bothPhases, type Check, type WindowFinding } from "../types.ts";
+import { bothPhases, type Check, type CheckWindow, type WindowFinding } from "../types.ts";
 
 const Contains = v.object({
   words: WordList,
@@ -34,6 +34,17 @@ function* findFirst(text: string, words: readonly string[], from: number): Steps
   return first;
 }
 
+/** Most words, and characters of each, that are looked for at once in a part of a text. */
+const fewWords = 32;
+const shortWord = 32;
+const shortPart = 4_096;
+
+/** Tells at once whether a part of a text has none of a few words; undefined for many words, or long ones. */
+function createQuickTest(words: readonly string[]): CheckWindow["lacks"] {
+  if (words.length > fewWords || words.some(({ length }) => length > shortWord)) return undefined;
+  return (text, from) => text.length <= shortPart && !words.some((word) => text.includes(word, from));
+}
+
 /** Words that occur in a text, compared exactly. */
 export const contains: Check<v.InferOutput<typeof Contains>> = {
   id: "default.contains",
@@ -43,7 +54,8 @@ export const contains: Check<v.InferOutput<typeof Contains>> = {
   window({ words, operator }) {
     if (operator !== "none") return undefined;
     const characters = words.reduce((longest, { length }) => Math.max(longest, length), 0);
-    return { characters, find: (text, from) => findFirst(text, words, from) };
+    const lacks = createQuickTest(words);
+    return { characters, find: (text, from) => findFirst(text, words, from), ...(lacks && { lacks }) };
   },
   async run({ text, work }, { words, operator }) {
     const found = await work.run(findWords(text, words));

@@ -18,7 +18,11 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
   patterns: ({ rule }) => rule,
   window({ rule, not }) {
     if (!not) return undefined;
-    return { characters: charactersOf(rule), find: (text, from) => findIn(rule, text, { from, fails: true }) };
+    return {
+      characters: charactersOf(rule),
+      lacks: (text) => !rule.mayMatch(text),
+      find: (text, from) => findIn(rule, text, { from, fails: true }),
+    };
   },
   async run({ text, mustSeeAll, work }, { rule, not }) {
     if (text === "") {

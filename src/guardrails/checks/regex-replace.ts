@@ -71,6 +71,7 @@ export const regexReplace: Check<RegexReplace> = {
     return {
       characters: charactersOf(pattern),
       onlyFirst: !isGlobal,
+      lacks: (text) => !pattern.mayMatch(text),
       find: (text, from) => findIn(pattern, text, { from, fails, replacement }),
     };
   },

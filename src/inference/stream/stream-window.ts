@@ -99,6 +99,43 @@ function rewriteJson(text: string, { start, json = jsonStart }: Segment, spans: 
 
 const isOpen = ({ text, end }: Segment): boolean => !text.isEnded && end > text.settled;
 
+/** An event with text alone, of which the next one often differs in nothing but the text. */
+class EventForm {
+  readonly text: StreamText;
+  readonly #before: string;
+  readonly #after: string;
+
+  constructor(text: StreamText, before: string, after: string) {
+    this.text = text;
+    this.#before = before;
+    this.#after = after;
+  }
+
+  /** The form of an event; undefined where it holds more than one piece of plain text, or does not show which it is. */
+  static of(data: string, places: readonly TextPlace[], segments: readonly Segment[]): EventForm | undefined {
+    const [place, other] = places;
+    const [segment] = segments;
+    if (!place || !segment || other || place.name === undefined || place.isJson || place.isRepeat) return undefined;
+    // the same text may be written in several ways
+    if (data.includes("\\")) return undefined;
+    const piece = JSON.stringify(place.holder[place.key]);
+    const start = data.indexOf(piece);
+    if (start < 0 || data.indexOf(piece, start + 1) >= 0) return undefined;
+    return new EventForm(segment.text, data.slice(0, start + 1), data.slice(start + piece.length - 1));
+  }
+
+  /** The text of an event of this form; undefined for another one, and for text with escapes. */
+  read(data: string): string | undefined {
+    if (!data.endsWith(this.#after) || !data.startsWith(this.#before)) return undefined;
+    const piece = data.slice(this.#before.length, -this.#after.length);
+    return piece === "" || special.test(piece) ? undefined : piece;
+  }
+}
+
+/** Characters that end a JSON string or are escaped in it (RFC 8259, section 7). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they must not stand in a JSON string
+const special = /["\\\u0000-\u001f]/;
+
 /** Writes an event with other data. */
 type WriteEvent = (written: string, data: string) => string;
 
@@ -109,6 +146,8 @@ export class EventWindow {
   readonly #writeEvent: WriteEvent;
   /** Where pieces of JSON text stand, by text. */
   readonly #places = new Map<StreamText, JsonPlace>();
+  /** The form of the last event, which the next one often has. */
+  #form: EventForm | undefined;
   #waiting: WaitingEvent[] = [];
   #waitingLength = 0;
   /** What is to be looked at, and whether it ended. */
@@ -136,6 +175,12 @@ export class EventWindow {
   /** Adds an event: as it is written, and its data. */
   add(written: string, data: string): void {
     this.#waitingLength += written.length;
+    const like = this.#form?.read(data);
+    if (this.#form && like !== undefined) {
+      const segment = this.#grow(this.#form.text, like);
+      this.#waiting.push({ written, data, segments: [segment] });
+      return;
+    }
     const event = data === "[DONE]" ? undefined : parseJson(data);
     if (data === "[DONE]") this.#endTexts("");
     if (!isObject(event)) {
@@ -143,7 +188,9 @@ export class EventWindow {
       return;
     }
     const { places, ends } = readEventTexts(this.#requestType, event);
-    this.#waiting.push({ written, data, segments: places.map((place) => this.#addText(place)) });
+    const segments = places.map((place) => this.#addText(place));
+    this.#waiting.push({ written, data, segments });
+    this.#form = ends.length === 0 ? EventForm.of(data, places, segments) : undefined;
     for (const name of ends) this.#endTexts(name);
   }
 
@@ -156,6 +203,7 @@ export class EventWindow {
       return { text, start: 0, end: text.end, json: isJson ? jsonStart : undefined };
     }
     const text = this.#checks.textOf(name);
+    if (!isJson) return this.#grow(text, written, isRepeat);
     const start = text.end;
     const json = isJson ? (this.#places.get(text) ?? jsonStart) : undefined;
     const decoded = json ? decodeJsonText(written, json) : undefined;
@@ -165,6 +213,14 @@ export class EventWindow {
     // the beginning of an escape sequence waits for its character
     const end = decoded && decoded.place.escape !== "" ? text.end + 1 : text.end;
     return { text, start, end, json };
+  }
+
+  /** Adds a piece of plain text. */
+  #grow(text: StreamText, piece: string, isRepeat = false): Segment {
+    const start = text.end;
+    this.#checks.grow(text, piece);
+    if (this.#checks.isDue(text)) this.#due.set(text, { isEnd: false, isRepeat });
+    return { text, start, end: text.end, json: undefined };
   }
 
   #endTexts(name: string): void {
@@ -270,6 +326,9 @@ export class StreamWindow {
   }
 
   #add(block: Uint8Array): void {
-    for (const written of splitEvents(decoder.decode(block))) this.#events.add(written, dataOf(written));
+    const text = decoder.decode(block);
+    const isOne = text.indexOf("\n\n") === text.length - 2 && !text.includes("\r");
+    if (isOne) this.#events.add(text, dataOf(text));
+    else for (const written of splitEvents(text)) this.#events.add(written, dataOf(written));
   }
 }
