@@ -245,3 +245,92 @@ test("a value in two pieces with another part between them is denied before its 
   assert.equal(joinTexts("chat", eventsOf(text)).get("answer 0"), "kum");
   assert.match(text, /guardrail denied it/);
 });
+
+/** Chunks of a text completion. */
+const completion = (text: string, index = 0) =>
+  `data: ${JSON.stringify({ id: "x", object: "text_completion", choices: [{ index, text, finish_reason: null }] })}\n\n`;
+
+async function complete(config: object, chunks: readonly string[]): Promise<string> {
+  serve = (response) => void response.end([...chunks, "data: [DONE]\n\n"].join(""));
+  const headers = requestHeaders({
+    "x-gateway-provider": "openai",
+    "x-gateway-custom-host": `${upstream.url}/v1`,
+    authorization: "Bearer upstream-credential",
+    "x-gateway-config": toAscii(JSON.stringify(config)),
+  });
+  const body = JSON.stringify({ model: "m", prompt: "hi", stream: true, n: 2 });
+  const response = await gateway.gateway.fetch(
+    new Request("http://gateway.test/v1/completions", { method: "POST", headers, body }),
+  );
+  return response.text();
+}
+
+test("text completions are denied and changed for each choice, and stay as they are without a match", async () => {
+  const chunks = ["A k", "umq", "uat pie", " and some more words to end with"].flatMap((text) => [
+    completion(text, 1),
+    completion("fig ", 0),
+  ]);
+  const changed = await complete({ output_guardrails: redact }, chunks);
+  assert.doesNotMatch(changed, /umq|uat/);
+  assert.match(changed, /\[\\"cut\\"\]/);
+  const refused = await complete({ output_guardrails: [deny] }, chunks);
+  assert.match(refused, /guardrail denied it/);
+  assert.doesNotMatch(refused, /uat|\[DONE\]/);
+  const plain = chunks.map((chunk) => chunk.replace("umq", "omp"));
+  assert.equal(await complete({ output_guardrails: [deny, ...redact] }, plain), `${plain.join("")}data: [DONE]\n\n`);
+});
+
+test("a character whose halves come in two events is found and changed", async () => {
+  // each half is written as an escape sequence (RFC 8259, section 7)
+  const chunk = (escaped: string) => `data: {"id":"x","choices":[{"index":0,"delta":{"content":"${escaped}"}}]}\n\n`;
+  const sent = ["so ", "密码é\\ud83d", "\\ude00№", "7 and", " that is all"].map(chunk);
+  serve = (response) => void response.end(`${sent.join("")}data: [DONE]\n\n`);
+  const changed = await (await open("chat", { output_guardrails: redact })).response.text();
+  assert.equal(joinTexts("chat", eventsOf(changed)).get("answer 0"), 'so ["cut"] and that is all');
+  const refused = await (await open("chat", { output_guardrails: [deny] })).response.text();
+  assert.match(refused, /guardrail denied it/);
+  assert.doesNotMatch(refused, /密码/);
+});
+
+test("a long word is found wherever it is split, and nothing of it is sent", async () => {
+  const word = Array.from({ length: 900 }, (_, index) => String.fromCharCode(97 + ((index * 7) % 26))).join("");
+  const config = { output_guardrails: [{ "default.contains": { words: [word], operator: "none" }, deny: true }] };
+  const text = `A lead of ten words. ${word} and an end`;
+  for (const size of [1, 7, 64, 5_000]) {
+    const events = text.match(new RegExp(`.{1,${size}}`, "gs")) ?? [];
+    const chunks = events.map(
+      (content) => `data: ${JSON.stringify({ id: "x", choices: [{ index: 0, delta: { content } }] })}\n\n`,
+    );
+    serve = (response) => void response.end(`${chunks.join("")}data: [DONE]\n\n`);
+    const sent = await (await open("chat", config)).response.text();
+    assert.match(sent, /guardrail denied it/);
+    assert.ok("A lead of ten words. ".startsWith(joinTexts("chat", eventsOf(sent)).get("answer 0") ?? ""), sent);
+  }
+});
+
+test("events that differ from the one before in more than their text are read anew", async () => {
+  const chunk = (delta: object, more: object = {}) =>
+    `data: ${JSON.stringify({ id: "x", choices: [{ index: 0, delta, ...more }] })}\n\n`;
+  const sent = [
+    chunk({ content: "x" }),
+    chunk({ content: "a kum" }),
+    chunk({ content: "quat", refusal: "no" }),
+    chunk({ content: " x" }),
+    chunk({ content: 'a \\" kumquat' }),
+    chunk({ content: " end" }, { finish_reason: "stop" }),
+  ];
+  serve = (response) => void response.end(`${sent.join("")}data: [DONE]\n\n`);
+  const changed = await (await open("chat", { output_guardrails: redact })).response.text();
+  const texts = joinTexts("chat", eventsOf(changed));
+  assert.equal(texts.get("answer 0"), 'xa ["cut"] xa \\" ["cut"] end');
+  assert.equal(texts.get("thought 0"), "no");
+});
+
+test("events with other line ends are held back and read like others", async () => {
+  const chunk = (content: string) =>
+    `data: ${JSON.stringify({ id: "x", choices: [{ index: 0, delta: { content } }] })}`;
+  const sent = `${chunk("a kum")}\r\n\r\n${chunk("qu")}\n\n${chunk("at pie")}\r\r${chunk(" and more of it")}\n\ndata: [DONE]\n\n`;
+  serve = (response) => void response.end(sent);
+  const changed = await (await open("chat", { output_guardrails: redact })).response.text();
+  assert.equal(joinTexts("chat", eventsOf(changed)).get("answer 0"), 'a ["cut"] pie and more of it');
+});
