@@ -177,7 +177,7 @@ export interface CheckWindow {
   readonly characters: number;
   /** Only the first finding of a text counts. */
   readonly onlyFirst?: boolean;
-  /** Whether nothing can be found at or after `from`; false where that takes longer to tell. Absent: always false. */
+  /** Whether nothing can be found at or after `from`; false where finding out takes longer. Absent: always false. */
   lacks?(text: string, from: number): boolean;
   /**
    * The first finding that begins at or after `from`. The character before `from` belongs to the text; what follows its

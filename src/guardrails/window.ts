@@ -222,7 +222,7 @@ export class WindowChecks {
     return this.#work.run(steps).catch((error: unknown) => this.#fail(text, error));
   }
 
-  /** Whether no check can find anything in what came of a text, as far as that can be told at once. */
+  /** Whether no check can find anything in what came of a text, as far as that can be seen at once. */
   #lacksAll(text: StreamText, isEnd: boolean): boolean {
     const { kept, base, end, cursors } = text;
     for (const { window, index } of this.plan.stages) {

@@ -39,7 +39,7 @@ const fewWords = 32;
 const shortWord = 32;
 const shortPart = 4_096;
 
-/** Tells at once whether a part of a text has none of a few words; undefined for many words, or long ones. */
+/** Shows at once that a part of a text has none of a few words; undefined for many words, or long ones. */
 function createQuickTest(words: readonly string[]): CheckWindow["lacks"] {
   if (words.length > fewWords || words.some(({ length }) => length > shortWord)) return undefined;
   return (text, from) => text.length <= shortPart && !words.some((word) => text.includes(word, from));
