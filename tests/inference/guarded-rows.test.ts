@@ -11,6 +11,7 @@ import {
   pathOf,
   providerRows as rows,
   toRequest,
+  withFormBytes,
 } from "../support/endpoint-requests.ts";
 import {
   adminKey,
@@ -71,7 +72,9 @@ async function ask(row: Endpoint, changes: HeaderChanges = {}, path = pathOf(row
   // the provider's response does not matter
   wire.answer = () => new Response("nobody is here", { status: 503 });
   const response =
-    row.path === "/v1/realtime" ? await askSession() : await gateway.fetch(path, toRequest(row, changes));
+    row.path === "/v1/realtime"
+      ? await askSession()
+      : await gateway.fetch(path, await withFormBytes(toRequest(row, changes)));
   const text = await response.text();
   return { status: response.status, text, headers: response.headers, isCalled: wire.url !== "" };
 }

@@ -4,7 +4,15 @@ import type { Endpoint } from "../../src/endpoint.ts";
 import { isObject } from "../../src/lib/json.ts";
 import type { Transport } from "../../src/lib/outbound.ts";
 import { call, done } from "../support/control.ts";
-import { createPrompt, nameOf, ownRows, pathOf, providerRows, toRequest } from "../support/endpoint-requests.ts";
+import {
+  createPrompt,
+  nameOf,
+  ownRows,
+  pathOf,
+  providerRows,
+  toRequest,
+  withFormBytes,
+} from "../support/endpoint-requests.ts";
 import { adminKey, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { createWire } from "../support/wire.ts";
 
@@ -74,7 +82,7 @@ function plantedRequests(row: Endpoint): RequestInit[] {
 
 async function ask(row: Endpoint, init: RequestInit) {
   wire.url = "";
-  const response = await gateway.fetch(pathOf(row, promptSlug), init);
+  const response = await gateway.fetch(pathOf(row, promptSlug), await withFormBytes(init));
   return { status: response.status, text: await response.text(), isCalled: wire.url !== "" };
 }
 

@@ -94,6 +94,15 @@ export function pathOf({ path }: Pick<Endpoint, "path">, promptSlug = "m-1"): st
   return path.replace("/prompts/:id", `/prompts/${promptSlug}`).replace(/\/:(\w+)\+?/g, "/m-1");
 }
 
+/** A request whose form is sent as bytes: Node fails when a stream made of a form is not read to its end. */
+export async function withFormBytes({ body, headers, ...init }: RequestInit): Promise<RequestInit> {
+  if (!(body instanceof FormData)) return { ...init, headers: headers ?? {}, ...(body !== undefined && { body }) };
+  const encoded = new Response(body);
+  const sent = new Headers(headers);
+  sent.set("content-type", encoded.headers.get("content-type") ?? "");
+  return { ...init, headers: sent, body: await encoded.arrayBuffer() };
+}
+
 /** A minimal valid request for an endpoint, by the workspace key to a provider that has it. */
 export function toRequest(row: Endpoint, changes: HeaderChanges = {}): RequestInit {
   const { provider = "openai", body, headers } = sampleOf(row);
