@@ -70,6 +70,8 @@ export function pageReply(title: string, content: Html, options: PageOptions = {
   const policy = [
     "default-src 'none'",
     `style-src 'nonce-${nonce}'`,
+    // the empty icon
+    "img-src data:",
     `form-action ${["'self'", ...formTargets].join(" ")}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
