@@ -46,7 +46,9 @@ async function connect(
   const { discovery, clients, connections } = context.services.oauth.upstream;
   const { server, workspaceId } = target;
   const settings = await readUpstreamSettings(server);
-  const authorization = await discovery.find(server, settings);
+  const known = await discovery.find(server, settings);
+  // another process may have sent the browser, after the upstream changed its authorization server
+  const authorization = known.issuer === state.issuer ? known : await discovery.find(server, settings, true);
   const gateway = gatewayClientOf(context);
   const client = await clients.identify(server, { settings, authorization, gateway });
   // a code for another issuer or client must not reach this one

@@ -91,7 +91,7 @@ export async function upstreamHop(context: RequestContext, flow: Flow, parts: Ho
   if (await connections.isConnected(server, place)) return undefined;
   try {
     const settings = await readUpstreamSettings(server);
-    const authorization = await discovery.find(server, settings);
+    const authorization = await discovery.find(server, settings, true);
     if (authorization.authorizationEndpoint === undefined) throw new DiscoveryError("it has no authorization endpoint");
     const client = await clients.identify(server, { settings, authorization, gateway: gatewayClientOf(context) });
     return hopPage(

@@ -38,7 +38,7 @@ export function readOauthSettings(json: string): OauthSettings {
 }
 
 /** A string encoded as `application/x-www-form-urlencoded` (RFC 6749, appendix B). */
-function formEncode(value: string): string {
+export function formEncode(value: string): string {
   return new URLSearchParams({ "": value }).toString().slice(1);
 }
 

@@ -7,6 +7,7 @@ import type { McpRegistrationRow } from "../../../db/tables/oauth.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { sha256Hex } from "../../../lib/hash.ts";
 import { isObject, parseJson } from "../../../lib/json.ts";
+import { formEncode } from "../../../providers/core/oauth-client.ts";
 import type { Vault } from "../../vault.ts";
 import type { McpServer } from "../mcp-server.ts";
 import type { GuardedFetch } from "./guarded-fetch.ts";
@@ -98,6 +99,16 @@ async function importPrivateKey(text: string): Promise<oauth.PrivateKey> {
   return { key: await importPKCS8(text, "RS256").catch(() => importPKCS8(text, "ES256")) };
 }
 
+/**
+ * Authenticates by a header (RFC 6749, section 2.3.1). The library escapes more letters than forms do, such as hyphens, and
+ * many servers do not decode what they need not.
+ */
+function basicAuth(secret: string): oauth.ClientAuth {
+  return (_server, client, _body, headers) => {
+    headers.set("authorization", `Basic ${btoa(`${formEncode(client.client_id)}:${formEncode(secret)}`)}`);
+  };
+}
+
 /** How a client authenticates. */
 async function clientAuth({ client, settings }: Pick<TokenPlace, "client" | "settings">): Promise<oauth.ClientAuth> {
   if (client.method === "private_key_jwt" && settings.privateKey !== undefined) {
@@ -105,7 +116,7 @@ async function clientAuth({ client, settings }: Pick<TokenPlace, "client" | "set
   }
   const secret = settings.clientId === client.id ? (settings.clientSecret ?? client.secret) : client.secret;
   if (secret === undefined || client.method === "none") return oauth.None();
-  return client.method === "client_secret_post" ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret);
+  return client.method === "client_secret_post" ? oauth.ClientSecretPost(secret) : basicAuth(secret);
 }
 
 /** How a client with a secret sends it, where nothing says so. */
@@ -239,6 +250,15 @@ class GatewayAsClient implements UpstreamClients {
     return registering;
   }
 
+  /** Registers (RFC 7591, section 3). The library refuses answers without members that many servers leave out. */
+  async #post(endpoint: string, metadata: object): Promise<Readonly<Record<string, unknown>>> {
+    const headers = { "content-type": "application/json", accept: "application/json" };
+    const response = await this.#options.fetch(endpoint, { method: "POST", headers, body: JSON.stringify(metadata) });
+    const given = response.status === 200 || response.status === 201 ? parseJson(await response.text()) : undefined;
+    if (isObject(given) && typeof given.client_id === "string" && given.client_id !== "") return given;
+    throw new DiscoveryError("its authorization server does not register the gateway");
+  }
+
   async #read(id: string, organisationId: string): Promise<UpstreamClient | undefined> {
     const { stores, vault, clock } = this.#options;
     const tenant = { organisationId, workspaceId: null };
@@ -256,17 +276,16 @@ class GatewayAsClient implements UpstreamClients {
     const { clock, stores, vault, write } = this.#options;
     const methods = authorization.authMethods;
     const isPublic = methods.length === 0 || methods.includes("none");
-    const server = { issuer: authorization.issuer, registration_endpoint: authorization.registrationEndpoint ?? "" };
     const metadata = {
       client_name: gateway.name,
       redirect_uris: [gateway.redirectUri],
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
+      // only those may return to a machine of the user
+      application_type: gateway.redirectUri.startsWith("https:") ? "web" : "native",
       token_endpoint_auth_method: isPublic ? "none" : secretMethod(methods),
     };
-    const { additionalParameters: _, ...options } = this.#callOptions({ resource: undefined });
-    const response = await oauth.dynamicClientRegistrationRequest(server, metadata, options);
-    const given = await oauth.processDynamicClientRegistrationResponse(response);
+    const given = await this.#post(authorization.registrationEndpoint ?? "", metadata);
     const secret = typeof given.client_secret === "string" ? given.client_secret : undefined;
     const wanted = secret === undefined ? "none" : secretMethod(methods);
     const ends = Number(given.client_secret_expires_at ?? 0);
@@ -276,7 +295,7 @@ class GatewayAsClient implements UpstreamClients {
       organisationId,
       integrationId,
       issuer: authorization.issuer,
-      clientId: given.client_id,
+      clientId: String(given.client_id),
       authMethod: String(given.token_endpoint_auth_method ?? wanted),
       expiresAt: ends > 0 ? ends * 1_000 : null,
       createdAt: now,

@@ -43,8 +43,11 @@ interface DiscoveryOptions {
 
 /** Finds the authorization server of an upstream. */
 export interface UpstreamDiscovery {
-  /** @throws {DiscoveryError} */
-  find(server: McpServer, settings: UpstreamSettings): Promise<UpstreamAuthorization>;
+  /**
+   * @param isFresh Documents are read again: they may name another authorization server by now.
+   * @throws {DiscoveryError}
+   */
+  find(server: McpServer, settings: UpstreamSettings, isFresh?: boolean): Promise<UpstreamAuthorization>;
 }
 
 function strings(value: unknown): string[] {
@@ -73,12 +76,12 @@ class CachedDiscovery implements UpstreamDiscovery {
     this.#options = options;
   }
 
-  find(server: McpServer, settings: UpstreamSettings): Promise<UpstreamAuthorization> {
+  find(server: McpServer, settings: UpstreamSettings, isFresh = false): Promise<UpstreamAuthorization> {
     const { clientSecret: _secret, privateKey: _key, ...plain } = settings;
     const key = JSON.stringify([server.organisationId, server.integrationId, server.url, plain]);
     const now = this.#options.clock.monotonic();
     const known = this.#known.get(key);
-    if (known && now - known.at < freshMs) return known.value;
+    if (known && !isFresh && now - known.at < freshMs) return known.value;
     const entry = { value: this.#discover(server, settings), at: now };
     this.#known.set(key, entry);
     entry.value.catch(() => {
