@@ -17,6 +17,7 @@ import type { McpState } from "./control/mcp/mcp-state.ts";
 import type { McpOauth } from "./control/mcp/oauth/mcp-oauth.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
+import type { VerdictFeedback } from "./control/verdict-feedback.ts";
 import type { FeedbackStore } from "./db/stores/feedback.ts";
 import type { LimitCounterStore } from "./db/stores/limit-counters.ts";
 import type { LogSegmentStore } from "./db/stores/log-segments.ts";
@@ -100,6 +101,8 @@ export interface ConnectionInfo {
   readonly models?: readonly string[];
   /** Called with the outcome of the request; for internal requests only. */
   onSettled?(settled: SettledRequest): void;
+  /** A guardrail asks: no guardrail runs on the request, and no default config applies. For internal requests only. */
+  readonly isOfGuardrail?: boolean;
   /** Id of the log row whose request this is, once more; for internal requests only. */
   readonly replayOf?: string;
   /** Called with the log row of the request; for internal requests only. */
@@ -175,6 +178,8 @@ export interface Services {
   /** Those who follow the log. */
   readonly logTail: LogTail;
   readonly feedback: FeedbackStore;
+  /** Stores the feedback of guardrails. */
+  readonly verdictFeedback: VerdictFeedback;
   readonly control: ControlPlane;
   readonly providerRules: ProviderRules;
   /** Which fields of saved contents are secret. */

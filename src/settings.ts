@@ -341,12 +341,13 @@ function keyPrefix(environment: Environment): string | undefined {
   throw new TypeError("Cannot use API_KEY_PREFIX: it must be 1 to 16 letters, digits or hyphens");
 }
 
-/** Options that are on or off. */
+/** Options that are on or off, and the model of guardrails. */
 function switches(environment: Environment) {
   return {
     serverTiming: flag(environment, "SERVER_TIMING"),
     strictLimits: flag(environment, "LIMITS_STRICT"),
     savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
+    guardrailModel: { provider: text(environment, "GUARDRAIL_PROVIDER"), model: text(environment, "GUARDRAIL_MODEL") },
   };
 }
 

@@ -5,9 +5,11 @@ import { auditLogEndpoints } from "./audit-logs.ts";
 import { cacheEndpoints } from "./cache.ts";
 import { configEndpoints } from "./configs.ts";
 import { feedbackEndpoints } from "./feedback.ts";
+import { checkCatalogEndpoint } from "./guardrails/catalog.ts";
 import { exclusionEndpoints } from "./guardrails/exclusions.ts";
 import { guardrailServerEndpoints } from "./guardrails/guardrail-servers.ts";
 import { guardrailEndpoints } from "./guardrails/guardrails.ts";
+import { testGuardrailEndpoint } from "./guardrails/test-guardrail.ts";
 import { integrationEndpoints } from "./integrations/integrations.ts";
 import { pricingEndpoints } from "./integrations/pricing.ts";
 import { providerEndpoints } from "./integrations/providers.ts";
@@ -54,7 +56,9 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...feedbackEndpoints,
   ...cacheEndpoints,
   ...configEndpoints,
+  checkCatalogEndpoint,
   ...guardrailEndpoints,
+  testGuardrailEndpoint,
   ...guardrailServerEndpoints,
   ...collectionEndpoints,
   ...labelEndpoints,

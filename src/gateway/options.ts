@@ -132,6 +132,8 @@ export interface GatewayOptions {
   readFile?: (path: string) => Promise<string>;
   /** Requests may only name saved configs and stored providers. */
   savedOnly?: boolean;
+  /** The model that checks of guardrails ask unless they name one: the slug of a stored provider, and its model. */
+  guardrailModel?: { provider?: string | undefined; model?: string | undefined };
   /** Which parts it serves. Default `unified`. */
   serverMode?: ServerMode;
   /** Settings of the MCP gateway. */

@@ -9,5 +9,8 @@ export function createOwnGuardrails(
   options: GatewayOptions,
   { outbound, clock, services }: Pick<Services, "outbound" | "clock"> & { services(): Services },
 ): Guardrails {
-  return createGuardrails(createChecks({ outbound, clock, ...createPartnerTools(services) }), warnOf(options));
+  return createGuardrails(
+    createChecks({ outbound, clock, model: options.guardrailModel ?? {}, ...createPartnerTools(services) }),
+    warnOf(options),
+  );
 }

@@ -8,6 +8,7 @@ import { createFileStorage } from "../control/files/storage.ts";
 import { createLogExportWork } from "../control/log-exports.ts";
 import { createObjectStore } from "../control/object-store.ts";
 import { sealStored } from "../control/seal-stored.ts";
+import { createVerdictFeedback } from "../control/verdict-feedback.ts";
 import { isRefusedStatement } from "../db/client.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
@@ -264,7 +265,7 @@ function createCalls(options: GatewayOptions) {
 /** Starts to push metrics, if the operator asked for it. The result stores waiting rows and pushes a last time. */
 function startLog(
   options: GatewayOptions,
-  { outbound, metrics, responses, cache }: Services,
+  { outbound, metrics, responses, cache, verdictFeedback }: Services,
   { queue, lateHooks }: { queue: LogQueue; lateHooks: LateHookQueue },
 ): () => Promise<void> {
   const { push: settings } = options.metrics || {};
@@ -274,10 +275,17 @@ function startLog(
   return async () => {
     await responses.close();
     await cache.close();
+    await verdictFeedback.close();
     await queue.close();
     await lateHooks.close();
     await push?.close();
   };
+}
+
+/** Ratings of traces: those that callers send, and those of guardrails. */
+function createFeedback(options: GatewayOptions, { database, clock }: ServiceParts) {
+  const feedback = createFeedbackStore(database);
+  return { feedback, verdictFeedback: createVerdictFeedback(feedback, { clock, warn: warnOf(options) }) };
 }
 
 /** Wires the parts that live as long as the gateway. */
@@ -319,7 +327,7 @@ export async function createServices(
     openSocket: createSocketOutbound({ transport, guard }),
     realtimeOrigins: new Set(options.realtimeOrigins),
     ...log,
-    feedback: createFeedbackStore(parts.database),
+    ...createFeedback(options, parts),
     redactor,
     record: (row) => queue.add(row),
     sinks: [settleLimits, reportToConnection, logCall],

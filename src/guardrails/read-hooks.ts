@@ -22,6 +22,7 @@ const maxChecks = 20;
 /** The checks a gateway offers. */
 export interface KnownChecks {
   get(id: string): AnyCheck | undefined;
+  values(): Iterable<AnyCheck>;
 }
 
 /** A problem with a hook, and where: `input_guardrails[0].default.contains.words`. */

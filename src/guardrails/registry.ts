@@ -4,6 +4,7 @@ import { characterCount } from "./checks/character-count.ts";
 import { contains } from "./checks/contains.ts";
 import { containsCode } from "./checks/contains-code.ts";
 import { endsWith } from "./checks/ends-with.ts";
+import { createGibberishCheck } from "./checks/gibberish.ts";
 import { createInlineImageUrlsCheck } from "./checks/inline-image-urls.ts";
 import { jsonKeys } from "./checks/json-keys.ts";
 import { jsonSchema } from "./checks/json-schema.ts";
@@ -13,8 +14,9 @@ import { allLowercase, allUppercase } from "./checks/letter-case.ts";
 import { createLogCheck } from "./checks/log.ts";
 import { modelRules } from "./checks/model-rules.ts";
 import { modelWhitelist } from "./checks/model-whitelist.ts";
+import { createModerateContentCheck } from "./checks/moderate-content.ts";
 import { notNull } from "./checks/not-null.ts";
-import { pii } from "./checks/pii.ts";
+import { createPiiCheck } from "./checks/pii.ts";
 import { regexMatch } from "./checks/regex-match.ts";
 import { regexReplace } from "./checks/regex-replace.ts";
 import { requestParametersCheck } from "./checks/request-parameters-check.ts";
@@ -49,7 +51,6 @@ const plainChecks: readonly AnyCheck[] = [
   hide(jsonSchema),
   hide(jsonKeys),
   hide(notNull),
-  hide(pii),
   hide(language),
   hide(secrets),
   hide(addPrefix),
@@ -69,6 +70,9 @@ function createToolChecks(tools: CheckTools): AnyCheck[] {
     hide(createWebhookCheck(tools)),
     hide(createLogCheck(tools)),
     hide(createInlineImageUrlsCheck(tools)),
+    hide(createPiiCheck(tools)),
+    hide(createModerateContentCheck(tools)),
+    hide(createGibberishCheck(tools)),
     ...createPartnerChecks(tools),
   ];
 }

@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { CheckResult, HookResult } from "../schemas/hooks.ts";
 import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
 import type { Leaves } from "./leaves.ts";
+import { toShown } from "./shown-result.ts";
 import { holdsTokens, readRest, readText, toWholeText, writeText } from "./texts.ts";
 import {
   type Body,
@@ -416,7 +417,7 @@ async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined
     deny: hook.deny && !hook.async && !verdict && run.subject.isSent !== true,
     async: hook.async,
     type: hook.type,
-    checks: checked.map((one) => one.result),
+    checks: checked.map((one) => toShown(hook, one.result)),
     feedback: toFeedback(hook, verdict, checked),
     execution_time: roundMs(clock.monotonic() - startedAt),
     created_at,

@@ -9,7 +9,7 @@ import {
   type SavedGuardrail,
 } from "./read-hooks.ts";
 import { listReferences, type ResolvedHooks, resolveHooks, type SavedGuardrails } from "./resolve.ts";
-import type { Hook, Phase, Visibility } from "./types.ts";
+import type { AnyCheck, Hook, Phase, Visibility } from "./types.ts";
 import { allVisible, toVisibleHooks } from "./visible-hooks.ts";
 import { planWindow, type WindowPlan } from "./window.ts";
 
@@ -28,6 +28,8 @@ export interface TargetHooks extends Hooks {
 
 /** Guardrails of a gateway. */
 export interface Guardrails {
+  /** Every check, each once. */
+  readonly checks: readonly AnyCheck[];
   /**
    * The hooks of a target's settings and its workspace, cached; undefined where there are no hooks.
    *
@@ -181,6 +183,7 @@ export function createGuardrails(checks: KnownChecks, warn: Warn): Guardrails {
     return hooks.get(key);
   };
   return {
+    checks: [...new Set(checks.values())],
     of: (written, saved, visibility = allVisible) => findVisible(find(written, saved), visibility),
     findUnknown: (written, saved) => find(written, saved).resolved,
     listReferences: (written) => listReferences(readHooks(written, checks)),

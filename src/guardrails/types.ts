@@ -114,6 +114,12 @@ export interface CheckInput {
     readonly isBare?: boolean;
     /** Models it names beside the body's `model`, and whether a field held something else than a name. */
     otherModels?(body: Body): { readonly names: readonly string[]; readonly isUnclear: boolean };
+    /** Sends a request through the gateway, on behalf of the caller; absent where there is no caller to charge. */
+    askModel?(question: {
+      readonly path: string;
+      readonly body: object;
+      readonly timeoutMs: number;
+    }): Promise<{ readonly status: number; readonly json: unknown }>;
     /** The gateway's own headers for services that receive the request. */
     readonly ownHeaders?: Readonly<Record<string, string>>;
   };
@@ -254,6 +260,8 @@ interface CheckRequest {
 export interface CheckTools {
   readonly outbound: Outbound;
   readonly clock: Clock;
+  /** The model that checks ask unless they name one: the slug of a stored provider, and its model. */
+  readonly model?: { readonly provider?: string | undefined; readonly model?: string | undefined };
   /** Credentials in an integration, by the names partners have for them; undefined where there is no such integration. */
   findCredentials?(query: CredentialQuery): Promise<Readonly<Record<string, string>> | undefined>;
   /** Headers that sign a request with the identity that credentials describe. */

@@ -2,6 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import { failsOnError, toFeedback } from "./run.ts";
+import { toShown } from "./shown-result.ts";
 import { type BoundCheck, CheckError, type CheckWindow, type Hook, type WindowFinding } from "./types.ts";
 import { Placeholders } from "./values/placeholders.ts";
 import { createWork, type RunWork, roundMs } from "./work.ts";
@@ -366,7 +367,7 @@ export class WindowChecks {
       deny: hook.deny && !verdict,
       async: false,
       type: hook.type,
-      checks: checked.map(({ result }) => result),
+      checks: checked.map(({ result }) => toShown(hook, result)),
       feedback: toFeedback(hook, verdict, checked),
       execution_time,
       created_at,

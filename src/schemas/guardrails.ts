@@ -90,3 +90,25 @@ export const UpdateGuardrail = v.object({
   organisation_id: v.nullish(v.string()),
 });
 export type UpdateGuardrail = v.InferOutput<typeof UpdateGuardrail>;
+
+/** Body of `POST /guardrails/{id}/test`. */
+export const TestGuardrail = v.pipe(
+  v.object({
+    /** In place of a request and a response. */
+    text: v.optional(v.string()),
+    request: v.optional(JsonObject),
+    response: v.optional(JsonObject),
+    /** Default: by the members of the request. */
+    request_type: v.optional(
+      v.picklist(["chatComplete", "complete", "messages", "createModelResponse", "generateContent", "embed"]),
+    ),
+    workspace_id: v.nullish(Reference),
+    organisation_id: v.nullish(v.string()),
+  }),
+  v.check(
+    ({ text, request }) => (text === undefined) !== (request === undefined),
+    "must have text, or request and perhaps response",
+  ),
+  v.check(({ text, response }) => text === undefined || response === undefined, "cannot have text and response"),
+);
+export type TestGuardrail = v.InferOutput<typeof TestGuardrail>;

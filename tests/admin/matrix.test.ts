@@ -98,6 +98,8 @@ const rules: readonly Rule[] = [
   ["GET /mcp-oauth-clients/{id}", "any", "mcp_servers.read"],
   ["DELETE /mcp-oauth-clients/{id}", "any", "mcp_servers.delete"],
   ["GET /mcp-servers/{slug}/user-access/check", "any", "mcp_servers.read"],
+  ["GET /guardrails/checks", "any", "guardrails.list", "organisation_guardrails.list"],
+  ["POST /guardrails/{id}/test", "any", "guardrails.read", "organisation_guardrails.read"],
   ["GET /guardrails/{id}/mcp-servers", "any", "guardrails.read", "organisation_guardrails.read"],
   ...["PUT /guardrails/{id}/mcp-servers", "PUT /guardrails/{id}/mcp-servers/{id}"].map(
     (route): Rule => [route, "any", "guardrails.update", "organisation_guardrails.update"],

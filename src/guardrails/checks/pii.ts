@@ -1,31 +1,86 @@
 import * as v from "valibot";
-import { bothPhases, type Check } from "../types.ts";
-import { ValueFinder } from "../values/finder.ts";
+import { isObject } from "../../lib/json.ts";
+import { askChat, findModelProblem, modelEntries } from "../model-questions.ts";
+import { bothPhases, type Check, CheckError, type CheckInput, type CheckTools } from "../types.ts";
+import { isWordCode, ValueFinder, type ValueKind } from "../values/finder.ts";
 import { personalKinds } from "../values/personal-values.ts";
 import { searchValues, type ValueSearch, windowOf } from "../values/value-check.ts";
 
-const names = personalKinds.map(({ name }) => name);
+/** What has no form: a model finds it. */
+const askedNames = ["NAME", "LOCATION_ADDRESS"] as const;
+const names = [...personalKinds.map(({ name }) => name), ...askedNames];
+const isAsked = (name: string) => askedNames.some((asked) => asked === name);
 
 const Pii = v.pipe(
   v.object({
+    ...modelEntries,
     categories: v.optional(v.pipe(v.array(v.picklist(names, `must be one of ${names.join(", ")}`)), v.minLength(1))),
     redact: v.optional(v.boolean(), false),
     not: v.optional(v.boolean(), false),
   }),
   v.check(({ redact, not }) => !redact || !not, "cannot have both redact and not"),
-  v.transform(({ categories, ...others }): ValueSearch => {
-    const chosen = personalKinds.filter(({ name }) => categories === undefined || categories.includes(name));
-    return { ...others, finder: new ValueFinder(chosen), noun: "personal data" };
+  v.transform(({ categories, redact, not, ...chosen }) => {
+    const kinds = personalKinds.filter(({ name }) => categories === undefined || categories.includes(name));
+    const search: ValueSearch = { redact, not, finder: new ValueFinder(kinds), noun: "personal data" };
+    return { search, kinds, chosen, asked: categories?.filter(isAsked) ?? [] };
   }),
 );
+type Pii = v.InferOutput<typeof Pii>;
 
-/** Personal data in text, by the forms of its values. */
-export const pii: Check<ValueSearch> = {
-  id: "gateway.pii",
-  phases: bothPhases,
-  parameters: Pii,
-  readsAll: () => true,
-  changes: ({ redact }) => redact,
-  window: (search) => windowOf(search),
-  run: searchValues,
-};
+/** Most values of a model that are looked for. */
+const mostValues = 500;
+const longestValue = 500;
+
+/** A value that a model found, wherever the text has it. */
+function toKind(name: string, value: string): ValueKind {
+  const isAscii = value.charCodeAt(0) < 128;
+  return {
+    name,
+    longest: value.length,
+    starts: isAscii ? value.charAt(0) : "",
+    startsBeyondAscii: !isAscii,
+    end(text, at) {
+      const end = at + value.length;
+      const isWhole = !isWordCode(value.charCodeAt(value.length - 1)) || !isWordCode(text.charCodeAt(end));
+      return isWhole && text.startsWith(value, at) ? end : undefined;
+    },
+  };
+}
+
+/** Values of the kinds that have no form. */
+async function askForValues(input: CheckInput, { asked, chosen }: Pii, tools: CheckTools): Promise<ValueKind[]> {
+  const meanings = { NAME: "names of persons", LOCATION_ADDRESS: "postal addresses" };
+  const wanted = askedNames.filter((name) => asked.includes(name)).map((name) => `${name} (${meanings[name]})`);
+  const instructions =
+    `You find personal data in text: ${wanted.join(" and ")}. The form of the answer is ` +
+    '{"entities": [{"kind": "NAME", "text": "exactly as in the text"}]}, with an empty list if there are no such data.';
+  const { entities } = await askChat(input, instructions, { chosen, tools });
+  if (!Array.isArray(entities)) throw new CheckError("Cannot use the answer of the model: a list is missing");
+  const values = entities.flatMap((one): [string, string][] => {
+    if (!isObject(one) || typeof one.kind !== "string" || typeof one.text !== "string") return [];
+    const value = one.text.trim();
+    return asked.includes(one.kind as (typeof askedNames)[number]) && value !== "" && value.length <= longestValue
+      ? [[value, one.kind]]
+      : [];
+  });
+  return [...new Map(values)].slice(0, mostValues).map(([value, kind]) => toKind(kind, value));
+}
+
+/** Personal data in text: by the forms of values and, for names and addresses, as a model sees them. */
+export function createPiiCheck(tools: CheckTools): Check<Pii> {
+  return {
+    id: "gateway.pii",
+    phases: bothPhases,
+    parameters: Pii,
+    readsAll: () => true,
+    changes: ({ search }) => search.redact,
+    problem: ({ asked, chosen }) => (asked.length === 0 ? undefined : findModelProblem(chosen, tools)),
+    window: ({ asked, search }) => (asked.length === 0 ? windowOf(search) : undefined),
+    async run(input, parameters) {
+      const { asked, search, kinds } = parameters;
+      if (asked.length === 0) return searchValues(input, search);
+      const found = await askForValues(input, parameters, tools);
+      return searchValues(input, { ...search, finder: new ValueFinder([...kinds, ...found]) });
+    },
+  };
+}

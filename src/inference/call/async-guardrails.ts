@@ -6,6 +6,13 @@ import { masked } from "../../logs/secret-members.ts";
 import type { HookResult, HookResults } from "../../schemas/hooks.ts";
 import { withoutQuotes } from "../facts/log-privacy.ts";
 
+/** Stores what the verdicts of guardrails say about the trace. */
+export function addFeedback(results: readonly HookResult[], { principal, traceId, services }: CallerContext): void {
+  const { organisationId, workspaceId, keyId: apiKeyId } = principal;
+  if (results.length === 0 || workspaceId === null) return;
+  services.verdictFeedback.add({ organisationId, workspaceId, apiKeyId, traceId }, results);
+}
+
 /**
  * Runs guardrails the request does not wait for, and stores their results beside the log row.
  *
@@ -15,6 +22,10 @@ export function runAsyncGuardrails(hooks: HookLog["later"], storesContents: bool
   const { principal, id, connection } = context;
   const run = async () => {
     const said = await Promise.all(hooks.map((hook) => hook()));
+    addFeedback(
+      said.flatMap(({ before, after }) => [...before, ...after]),
+      context,
+    );
     const shown = (results: readonly HookResult[]) => (storesContents ? results : withoutQuotes(results));
     const results: HookResults = {
       before_request_hooks: said.flatMap(({ before }) => shown(before)),

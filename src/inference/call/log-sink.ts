@@ -8,7 +8,7 @@ import { toCents } from "../../pricing/cost.ts";
 import type { CallLog, LogDetails, RowMeasures } from "../../schemas/logs.ts";
 import { depthOf, type LogDepth, withoutQuotes } from "../facts/log-privacy.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
-import { runAsyncGuardrails } from "./async-guardrails.ts";
+import { addFeedback, runAsyncGuardrails } from "./async-guardrails.ts";
 import { phasesOf } from "./log-phases.ts";
 import { moneyCountersOf } from "./money-counters.ts";
 
@@ -251,5 +251,6 @@ function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
   const counts = log.counted.length > 0 || charged.length > 0;
   context.services.record(counts ? { ...row, counted: log.counted, charged } : row);
   context.connection.onLogged?.(row);
+  if (log.hooks) addFeedback([...log.hooks.before, ...log.hooks.after], context);
   if (log.hooks && log.hooks.later.length > 0) runAsyncGuardrails(log.hooks.later, storesContents, context);
 }

@@ -1,3 +1,4 @@
+import { askGateway } from "../../context/ask-gateway.ts";
 import type { HookLog } from "../../context/call-record.ts";
 import { readVisibleHeader } from "../../context/visible-header.ts";
 import type { CallerContext, Services } from "../../context.ts";
@@ -328,7 +329,10 @@ export class RequestGuard {
   enter(attempt: GuardedTarget, request: Body, facts: EnteredFacts = {}): Promise<TargetGuard> | undefined {
     const known = this.#entered?.get(attempt);
     if (known) return known;
-    const hooks = this.#services.guardrails.of(attempt.settings.hooks, this.#saved, this.#kind.visibility);
+    // what a guardrail asks must not lead to guardrails again
+    const hooks = this.#context.connection.isOfGuardrail
+      ? undefined
+      : this.#services.guardrails.of(attempt.settings.hooks, this.#saved, this.#kind.visibility);
     if (!hooks) {
       if (this.#store) this.#context.storeResponse = this.#store;
       return undefined;
@@ -371,6 +375,7 @@ export class RequestGuard {
           const { names, isUnclear } = modelsInBody(body);
           return { names: [...(facts.listModels?.() ?? []), ...names], isUnclear };
         },
+        askModel: (question) => askGateway(context, question),
         ownHeaders: { [hopHeader]: services.hops.next(context.headers) },
       },
       response: undefined,

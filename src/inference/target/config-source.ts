@@ -184,6 +184,7 @@ export async function readConfigText(text: string, context: CallerContext): Prom
 }
 
 function find(context: CallerContext, view: WorkspaceView): RequestConfig {
+  if (context.connection.isOfGuardrail) return impliedConfig(view, context.services);
   requireSavedOnly(context, view);
   if (context.connection.ignoresConfig) return impliedConfig(view, context.services);
   const text = context.header("config");

@@ -1,0 +1,61 @@
+import type { CallerContext } from "../context.ts";
+import { BodyError, readBytes } from "../lib/body.ts";
+import { startTimer } from "../lib/clock.ts";
+import { parseJson } from "../lib/json.ts";
+
+/** A request of the gateway to itself, on behalf of a caller. */
+interface OwnRequest {
+  /** Such as `/v1/chat/completions`. */
+  readonly path: string;
+  readonly body: object;
+  readonly timeoutMs: number;
+}
+
+/** Its response; the status is 408 where it took too long. */
+interface OwnAnswer {
+  readonly status: number;
+  /** Undefined where the response is not JSON. */
+  readonly json: unknown;
+}
+
+/** Largest response that is read. */
+const maxAnswerBytes = 1024 * 1024;
+
+/**
+ * Sends a request of a guardrail through the gateway: limits, budgets and the log of the caller apply. No guardrail runs
+ * on it and no default config applies, so it never leads to another one.
+ */
+export async function askGateway(
+  { principal, connection, metadata, traceId, services }: CallerContext,
+  { path, body, timeoutMs }: OwnRequest,
+): Promise<OwnAnswer> {
+  const abort = new AbortController();
+  const cancel = startTimer(timeoutMs, () => abort.abort());
+  const headers = {
+    "content-type": "application/json",
+    "x-gateway-trace-id": traceId,
+    "x-gateway-span-name": "guardrail",
+    "x-gateway-metadata": encodeHeader(metadata),
+  };
+  const request = { method: "POST", headers, body: JSON.stringify(body), signal: abort.signal };
+  try {
+    const response = await services.handle(new Request(`http://gateway.internal${path}`, request), {
+      actingFor: principal,
+      isOfGuardrail: true,
+      ...(connection.remoteAddress !== undefined && { remoteAddress: connection.remoteAddress }),
+    });
+    const bounds = { bytes: maxAnswerBytes, totalMs: timeoutMs, silenceMs: timeoutMs };
+    const bytes = await readBytes(response, bounds);
+    return { status: abort.signal.aborted ? 408 : response.status, json: parseJson(new TextDecoder().decode(bytes)) };
+  } catch (error) {
+    if (abort.signal.aborted || error instanceof BodyError) return { status: 408, json: undefined };
+    throw error;
+  } finally {
+    cancel();
+  }
+}
+
+/** JSON as a header may hold it. */
+function encodeHeader(value: unknown): string {
+  return JSON.stringify(value).replace(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
