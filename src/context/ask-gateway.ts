@@ -1,6 +1,7 @@
 import type { CallerContext } from "../context.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import { startTimer } from "../lib/clock.ts";
+import { hopHeader } from "../lib/headers.ts";
 import { parseJson } from "../lib/json.ts";
 
 /** A request of the gateway to itself, on behalf of a caller. */
@@ -26,7 +27,7 @@ const maxAnswerBytes = 1024 * 1024;
  * on it and no default config applies, so it never leads to another one.
  */
 export async function askGateway(
-  { principal, connection, metadata, traceId, services }: CallerContext,
+  { principal, connection, headers: given, metadata, traceId, services }: CallerContext,
   { path, body, timeoutMs }: OwnRequest,
 ): Promise<OwnAnswer> {
   const abort = new AbortController();
@@ -36,6 +37,8 @@ export async function askGateway(
     "x-gateway-trace-id": traceId,
     "x-gateway-span-name": "guardrail",
     "x-gateway-metadata": encodeHeader(metadata),
+    // a stored provider may be this gateway again
+    [hopHeader]: services.hops.next(given),
   };
   const request = { method: "POST", headers, body: JSON.stringify(body), signal: abort.signal };
   try {

@@ -1,3 +1,4 @@
+import { askGateway } from "../context/ask-gateway.ts";
 import { readVisibleHeader } from "../context/visible-header.ts";
 import type { WorkspaceView } from "../control/resources.ts";
 import { RpcError } from "../errors.ts";
@@ -110,6 +111,7 @@ function toSubject(call: McpCall): Subject {
       isStreaming: false,
       isTransformed: false,
       isBare: true,
+      askModel: (question) => askGateway(context, question),
       ownHeaders: { [hopHeader]: services.hops.next(context.headers) },
     },
     response: undefined,

@@ -165,6 +165,41 @@ test("a check without a model is refused, unless the operator chose one", async 
   await own.close();
 });
 
+test("a provider that is this gateway again leads to no endless chain of checks", async () => {
+  const host = await startRecordingUpstream(async (request, response) => {
+    // the request arrives at the gateway as one of its clients
+    const headers = new Headers({
+      "content-type": "application/json",
+      "x-gateway-api-key": workspaceKey,
+      "x-gateway-provider": "echo",
+    });
+    const hops = request.headers["gateway-hops"];
+    if (typeof hops === "string") headers.set("gateway-hops", hops);
+    headers.set(
+      "x-gateway-config",
+      JSON.stringify({ input_guardrails: [{ "gateway.gibberish": { provider: loop, model: "judge" }, deny: true }] }),
+    );
+    const again = await gateway.fetch("/v1/chat/completions", { method: "POST", headers, body: request.text });
+    response.writeHead(again.status, { "content-type": "application/json" });
+    response.end(await again.text());
+  });
+  const { provider_slug: loop } = await done(
+    call<{ provider_slug: string }>(gateway, "POST /integrations", {
+      key: workspaceKey,
+      body: {
+        name: "L",
+        ai_provider_id: "openai",
+        key: "sk-loop-key-0000000",
+        configurations: { custom_host: `${host.url}/v1` },
+      },
+    }),
+  );
+  const { status } = await ask({ "gateway.gibberish": judge({ provider: loop }) });
+  assert.equal(status, 446);
+  assert.ok(host.requests.length <= 3, String(host.requests.length));
+  await host.close();
+});
+
 test("a model that fails or is unknown leaves the check undecided", async () => {
   said = { status: 500, body: { error: { message: "down" } } };
   const failed = await ask({ "gateway.gibberish": judge() });

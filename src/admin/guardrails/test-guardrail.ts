@@ -7,6 +7,7 @@ import type { SavedGuardrails } from "../../guardrails/resolve.ts";
 import { runHooks, type Subject } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
+import { hopHeader } from "../../lib/headers.ts";
 import { jsonReply } from "../../lib/reply.ts";
 import { TestGuardrail } from "../../schemas/guardrails.ts";
 import { type AdminCall, toCall } from "../core/endpoint.ts";
@@ -63,6 +64,7 @@ function toSubject({ context }: AdminCall<unknown>, row: GuardrailRow, tested: T
       isStreaming: false,
       isTransformed: false,
       askModel: (question) => askGateway(context, question),
+      ownHeaders: { [hopHeader]: context.services.hops.next(context.headers) },
     },
     response: isOutput ? { body: tested.response ?? {}, status: 200, isTransformed: false } : undefined,
     metadata: {},
@@ -76,6 +78,8 @@ function toSubject({ context }: AdminCall<unknown>, row: GuardrailRow, tested: T
  * @throws {InvalidRequestError} AB01 if none of its checks has the phase that is asked for.
  */
 async function testGuardrail(call: AdminCall<TestGuardrail>) {
+  // a webhook may lead back to this route
+  call.context.services.hops.requireOpenEnd(call.context.headers);
   const row = await findGuardrail(call, "any", "read");
   const tested = toTested(call.body);
   const hooks = await readHooks(call, row);
