@@ -2,6 +2,7 @@ import { isSamePinned } from "../control/mcp/definitions.ts";
 import type { CapabilityKind, McpServer } from "../control/mcp/mcp-server.ts";
 import { isSameJson } from "../control/mcp/same-json.ts";
 import { RpcError } from "../errors.ts";
+import { BoundedMap } from "../lib/bounded-map.ts";
 import { isObject } from "../lib/json.ts";
 import { coversUri, lists } from "./capabilities.ts";
 import type { McpCall } from "./mcp-call.ts";
@@ -9,20 +10,6 @@ import type { Message } from "./message.ts";
 import { codes } from "./protocol.ts";
 
 type Definition = Readonly<Record<string, unknown>>;
-
-/** How a listed definition compares with what is known of it. */
-type State = "approved" | "changed" | "new";
-
-function stateOf(
-  { capabilities }: McpServer,
-  kind: CapabilityKind,
-  { name, item }: { name: string; item: Definition },
-) {
-  const known = capabilities[kind].get(name);
-  if (!known?.approved) return { state: "new" as State, known };
-  const isSame = isSamePinned(kind, known.approved, item);
-  return { state: (isSame ? "approved" : "changed") as State, known };
-}
 
 /** What callers see of a list, and what is new in it. */
 class PinnedList {
@@ -39,14 +26,17 @@ class PinnedList {
 
   /** An item as callers see it; undefined for one that they do not see. */
   show(name: string, item: Definition): Definition | undefined {
-    const { state, known } = stateOf(this.#server, this.#kind, { name, item });
-    if (!known?.definition || !isSameJson(known.definition, item)) this.#news.push(item);
+    const { definition = null, approved = null } = this.#server.capabilities[this.#kind].get(name) ?? {};
+    const isKnown = definition !== null && isSameJson(definition, item);
+    if (!isKnown) this.#news.push(item);
     const isPinned = this.#kind === "tool" || this.#kind === "prompt";
-    if (!isPinned || state === "approved") return item;
+    // the usual case is compared once
+    if (!isPinned || (isKnown && approved === definition)) return item;
+    if (approved && isSamePinned(this.#kind, approved, item)) return item;
     this.unapproved.push(name);
     const { pinning } = this.#server.settings;
     if (pinning === "log") return item;
-    return pinning === "hold" && state === "changed" ? (known?.approved ?? undefined) : undefined;
+    return pinning === "hold" ? (approved ?? undefined) : undefined;
   }
 
   /** Lets the control plane take up what is new, and notes what nobody approved. */
@@ -58,6 +48,23 @@ class PinnedList {
     const list = { kind: this.#kind, items: this.#news, isComplete: false };
     context.services.control.mcpSync.observe({ organisationId, integrationId }, list);
   }
+}
+
+/** When pages of lists that pass in any case were last compared, by method and cursor. A change makes new servers. */
+const compared = new WeakMap<McpServer, BoundedMap<string, number>>();
+/** Least time between two comparisons of such a page: a busy server is not compared with each request. */
+const compareEveryMs = 1_000;
+
+function wasJustCompared({ server, message, context }: McpCall): boolean {
+  const pages = compared.get(server) ?? new BoundedMap<string, number>(100);
+  compared.set(server, pages);
+  const { cursor } = message.params;
+  const key = `${message.method} ${typeof cursor === "string" ? cursor.slice(0, 1_024) : ""}`;
+  const now = context.services.clock.monotonic();
+  const last = pages.get(key);
+  if (last !== undefined && now - last < compareEveryMs) return true;
+  pages.set(key, now);
+  return false;
 }
 
 /** Most names that a log row has. */
@@ -75,8 +82,9 @@ export function pinList(call: McpCall, result: Record<string, unknown>): Record<
   const [member, nameMember, kind] = list;
   const items = result[member];
   if (!Array.isArray(items)) return result;
-  const pinned = new PinnedList(server, kind);
   const passes = server.settings.pinning === "log" || (kind !== "tool" && kind !== "prompt");
+  if (passes && wasJustCompared(call)) return result;
+  const pinned = new PinnedList(server, kind);
   const shown = items.flatMap((item: unknown) => {
     const name = isObject(item) ? item[nameMember] : undefined;
     if (!isObject(item) || typeof name !== "string") return passes ? [item] : [];

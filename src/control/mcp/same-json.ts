@@ -9,10 +9,16 @@ export function isSameJson(a: unknown, b: unknown, depth = 0): boolean {
   if (depth > maxDepth) return false;
   if (Array.isArray(a)) {
     if (!Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((one, index) => isSameJson(one, b[index], depth + 1));
+    for (let index = 0; index < a.length; index++) if (!isSameJson(a[index], b[index], depth + 1)) return false;
+    return true;
   }
   if (!isObject(a) || !isObject(b)) return false;
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
-  return names.every((name) => Object.hasOwn(b, name) && isSameJson(a[name], b[name], depth + 1));
+  for (const name of names) {
+    const one = a[name];
+    const other = b[name];
+    if (one === other ? !Object.hasOwn(b, name) : !isSameJson(one, other, depth + 1)) return false;
+  }
+  return true;
 }
