@@ -8,6 +8,7 @@ import type { TracedRow } from "../../src/observability/otlp/spans.ts";
 import { createLogThread } from "../../src/serve/log-thread.ts";
 import { readSettings } from "../../src/settings.ts";
 import { type CollectedSpan, type Collector, startCollector } from "../support/collector.ts";
+import { eventually as waitUntil } from "../support/eventually.ts";
 import { readExposition, sumOf } from "../support/exposition.ts";
 import { createTestGateway, type TestGateway, type TestGatewayOptions, workspaceKey } from "../support/gateway.ts";
 import { eventually, startServer } from "../support/upstream.ts";
@@ -222,6 +223,27 @@ test("each call of a request is a span, and each guardrail", async () => {
   assert.equal(hooks[0]?.events[0]?.attributes["gateway.guardrail.check.id"], "default.contains");
   assert.ok(spans.slice(1).every(({ parentSpanId }) => parentSpanId === root?.spanId));
   assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
+});
+
+test("spans and metrics say how the cache served a request", async () => {
+  const provider = await startProvider();
+  const config = JSON.stringify({ cache: { mode: "simple", max_age: 60 } });
+  const seen = new Map<unknown, number>();
+  let metrics = "";
+  const { spans } = await trace({ metrics: { isOpen: true } }, {}, async (gateway) => {
+    const sent = { ...provider.headers, "x-gateway-config": config };
+    for (let count = 0; count < 2; count++) await (await chat(gateway, sent)).text();
+    await waitUntil("both requests are counted", async () => {
+      metrics = await (await gateway.fetch("/metrics")).text();
+      return metrics.includes('cacheStatus="HIT"');
+    });
+  });
+  for (const { attributes } of spans) {
+    const status = attributes["gateway.cache_status"];
+    if (status !== undefined) seen.set(status, (seen.get(status) ?? 0) + 1);
+  }
+  assert.deepEqual(Object.fromEntries(seen), { MISS: 1, HIT: 1 });
+  assert.match(metrics, /request_count\{[^}]*cacheStatus="MISS"[^}]*\} 1/);
 });
 
 test("a trace id that is a UUID is used without hyphens, any other one as its digest; failures have the status error", async () => {

@@ -57,6 +57,7 @@ function rootAttributes(details: LogDetails): Attributes {
   set(attributes, "gateway.api_key.id", details.api_key_id);
   set(attributes, "user.id", details.user_id);
   set(attributes, "gateway.config", details.config);
+  set(attributes, "gateway.cache_status", details.cache_status);
   set(attributes, "gateway.prompt.id", details.prompt_id);
   set(attributes, "gateway.cost.usd", details.cost === null ? null : Number((details.cost / 100).toPrecision(15)));
   if (details.error) attributes["error.type"] = details.error.code ?? details.error.type;
