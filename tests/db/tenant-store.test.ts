@@ -50,7 +50,11 @@ for (const [name, store] of tenantStores(stores)) {
       await store.all(tenant);
       await store.count(tenant);
       await store.find(tenant, {});
-      if (!/members|exclusions|integrationModels|integrationWorkspaces|promptLabels|secrets|audit/i.test(name)) {
+      if (
+        !/members|exclusions|integrationModels|integrationWorkspaces|promptLabels|secrets|audit|mcpServerCapabilities|mcpServerUsers|oauthConsents/i.test(
+          name,
+        )
+      ) {
         await store.get(tenant, "anything");
       }
       const written = [store.update(tenant, {}, { organisationId: tenant.organisationId }), store.remove(tenant, {})];
