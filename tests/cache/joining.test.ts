@@ -36,14 +36,14 @@ function send({ gateway }: CacheStage, signal: AbortSignal, body: object = quest
   });
 }
 
-/** Resolves when the requests that were sent before it wait: another one has come and gone since. */
+/** The seed of a request whose response is not held back. */
+const otherSeed = 99;
+
+/** Resolves when the requests that were sent before it wait: others have come the same way and gone since. */
 async function othersWait(stage: CacheStage): Promise<void> {
   for (let count = 0; count < 3; count++) {
-    await stage.gateway.fetch("/v1/chat/completions", {
-      method: "POST",
-      headers: requestHeaders(),
-      body: JSON.stringify({ ...question, model: "echo-1" }),
-    });
+    const headers = cachedHeaders(joined, { "x-gateway-cache-namespace": `other ${count}` });
+    await askChat(stage, headers, { ...question, seed: otherSeed });
   }
 }
 
@@ -145,13 +145,14 @@ test("an error of the provider reaches all who waited, after one call", () => {
       gate.open();
       const came = await Promise.all(all);
       assert.ok(came.every(({ status }) => status === 503));
-      assert.equal(stage.sent.length, 1);
+      assert.equal(stage.sent.length, 1 + 3);
       // nothing is remembered of it
       assert.equal((await askChat(stage, cachedHeaders(joined))).status, 503);
-      assert.equal(stage.sent.length, 2);
+      assert.equal(stage.sent.length, 2 + 3);
     },
     {
-      respond: async () => {
+      respond: async ({ body }) => {
+        if (body.seed === otherSeed) return toJsonResponse(chatAnswer("Other"));
         await gate.opened;
         return toJsonResponse({ error: { message: "busy" } }, 503);
       },
@@ -168,11 +169,12 @@ test("a response that must not be stored reaches those who waited, and nobody la
       await othersWait(stage);
       gate.open();
       assert.ok((await Promise.all(all)).every(({ status }) => status === 200));
-      assert.equal(stage.sent.length, 1);
+      assert.equal(stage.sent.length, 1 + 3);
       assert.equal((await askChat(stage, cachedHeaders(joined))).cache, "MISS");
     },
     {
-      respond: async () => {
+      respond: async ({ body }) => {
+        if (body.seed === otherSeed) return toJsonResponse(chatAnswer("Other"));
         await gate.opened;
         return toJsonResponse(chatAnswer("", { finish_reason: "content_filter" }));
       },
