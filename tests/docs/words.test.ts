@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { wordsInPage } from "../support/words.ts";
 import { readPages } from "./pages.ts";
 
-const paths = ["CONTRIBUTING.md", ...readPages().map(({ path }) => path)];
+const paths = ["CHANGELOG.md", "CONTRIBUTING.md", ...readPages().map(({ path }) => path)];
 
 for (const path of paths) {
   test(`${path} uses the terms of the field`, () => {
