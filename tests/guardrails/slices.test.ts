@@ -137,8 +137,10 @@ before(() => guard([{ "gateway.language": { language: "en" } }], input("the word
 
 test("each check there is has something that takes it long", () => {
   assert.ok(checks instanceof Map);
-  // checks of partners wait for their services
-  const ids = new Set([...checks.values()].flatMap(({ id, partner }) => (partner === undefined ? [id] : [])));
+  // checks of partners wait for their services, these two for a model
+  const asking = new Set(["gateway.gibberish", "gateway.moderateContent"]);
+  const own = [...checks.values()].filter(({ id, partner }) => partner === undefined && !asking.has(id));
+  const ids = new Set(own.map(({ id }) => id));
   assert.deepEqual([...ids].toSorted(), Object.keys(cases).toSorted());
 });
 

@@ -115,7 +115,7 @@ export function expectedSettings(nodes: readonly Json[]): Json {
       onStatusCodes: retry.on_status_codes,
       useRetryAfter: retry.use_retry_after_headers,
     },
-    cache: cache && { mode: cache.mode, maxAgeSeconds: cache.max_age },
+    cache: cache && { mode: cache.mode, maxAgeSeconds: cache.max_age, join: false, problem: undefined },
     ...Object.fromEntries(Object.entries(scalars).map(([name, written]) => [name, nearest(written)[written]])),
     hooks,
     overrideParams: merged("override_params"),

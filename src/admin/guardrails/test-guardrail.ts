@@ -10,6 +10,7 @@ import type { Body, RequestType } from "../../guardrails/types.ts";
 import { hopHeader } from "../../lib/headers.ts";
 import { jsonReply } from "../../lib/reply.ts";
 import { TestGuardrail } from "../../schemas/guardrails.ts";
+import { commitAudited } from "../core/audit-values.ts";
 import { type AdminCall, toCall } from "../core/endpoint.ts";
 import { requireFound } from "../core/request.ts";
 import { openVersion } from "../core/sealed-versions.ts";
@@ -71,9 +72,11 @@ function toSubject({ context }: AdminCall<unknown>, row: GuardrailRow, tested: T
   };
 }
 
+const audit = { resource: "guardrails", action: "test" };
+
 /**
  * `POST /guardrails/{id}/test`: runs a guardrail without a request, and changes nothing. Services and models that its
- * checks ask are called.
+ * checks ask are called, so the run leaves an audit row.
  *
  * @throws {InvalidRequestError} AB01 if none of its checks has the phase that is asked for.
  */
@@ -94,6 +97,7 @@ async function testGuardrail(call: AdminCall<TestGuardrail>) {
   }
   const subject = toSubject(call, row, tested, isOutput);
   const outcome = await runHooks(chosen, subject, call.context.services.clock);
+  await commitAudited(audit, call.context, async () => ({ statements: [], recordId: row.id }));
   return {
     object: "guardrail_test",
     phase: isOutput ? "output" : "input",
@@ -110,6 +114,7 @@ export const testGuardrailEndpoint: AdminEndpoint = {
   path: "/v1/guardrails/:id/test",
   summary: "Run a guardrail on a text, or on a request and a response",
   access: { keys: "any", scopes: ["guardrails.read", "organisation_guardrails.read"] },
+  audit,
   body: TestGuardrail,
   // the endpoint's schema made the value
   handleAdmin: async (body, context) => jsonReply(await testGuardrail(toCall(body as TestGuardrail, context))),
