@@ -37,6 +37,7 @@ const substitutions = (gateway: string, upstream: string): readonly [string, str
   ["http://127.0.0.1:8787", gateway],
   ["http://127.0.0.1:11434", upstream],
   ["http://vllm.internal:8000", upstream],
+  ["https://crm.example.com", upstream],
   // a resource's address is made from its name, so the gateway checks it and does not send it by `fetch`
   [
     '-H "x-gateway-azure-resource-name: my-resource"',

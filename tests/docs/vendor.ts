@@ -34,6 +34,31 @@ const gemini = {
   responseId: "docs",
 };
 
+function answerResponse({ text }: ReceivedRequest): object {
+  const content = [{ type: "output_text", text: "Hello", annotations: [] }];
+  return {
+    id: "resp_docs",
+    object: "response",
+    created_at: now,
+    status: "completed",
+    model: JSON.parse(text).model,
+    output: [{ id: "msg_docs", type: "message", role: "assistant", status: "completed", content }],
+    usage: { input_tokens: 12, output_tokens: 7, total_tokens: 19 },
+  };
+}
+
+/** What an MCP server answers, by method. */
+const mcpResults: Readonly<Record<string, object>> = {
+  "server/discover": { supportedVersions: ["2026-07-28"], capabilities: { tools: {} } },
+  "tools/list": { tools: [{ name: "open_orders", inputSchema: { type: "object" } }] },
+};
+
+function answerMcp({ text }: ReceivedRequest): object {
+  const { id, method } = JSON.parse(text);
+  const result = { ...mcpResults[method], resultType: "complete", ttlMs: 0, cacheScope: "private" };
+  return { jsonrpc: "2.0", id, result };
+}
+
 const embedding = { object: "embedding", index: 0, embedding: [0.1, 0.2] };
 const file = { id: "file-docs", object: "file", bytes: 1, created_at: now, filename: "x.jsonl", purpose: "batch" };
 const batch = { id: "batch_docs", object: "batch", status: "validating", created_at: now, endpoint: "/v1/x" };
@@ -42,6 +67,8 @@ const batch = { id: "batch_docs", object: "batch", status: "validating", created
 const answers: readonly [RegExp, (request: ReceivedRequest) => unknown][] = [
   [/^POST .*\/chat\/completions$/, answerChat],
   [/^POST .*\/messages$/, answerMessage],
+  [/^POST .*\/responses$/, answerResponse],
+  [/^POST \/mcp$/, answerMcp],
   [/^POST .*:generateContent$/, () => gemini],
   [
     /^POST .*\/embeddings$/,
