@@ -1,7 +1,7 @@
 // Which test files run on which runtime, and which of them share a process.
 //
-// A file belongs to the first tier that names it. What a host can change runs on all three runtimes; the longest files run on
-// one of them, by the seed. Code without a host runs on Bun and a sixth of it on Node, another sixth with each seed. What only
+// A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Of the longest files
+// half run, each on one runtime, by the seed. Code without a host runs on Bun and a sixth of it on Node, another sixth with each seed. What only
 // drives our own API runs on Bun, with one file of each folder on the others.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -13,10 +13,10 @@ export const runtimes = ["bun", "node", "deno"];
 /** Names are those of folders or files below tests/, without `.test.ts`. */
 const tiers = [
   {
-    // they start many processes or wait for real time: each on one runtime, another one with each seed
+    // they start many processes or wait for real time: half of them, each on one runtime, others with each seed
     name: "long",
     runtimes: [],
-    sampledOn: { bun: oneInThree(0), node: oneInThree(1), deno: oneInThree(2) },
+    sampledOn: { bun: oneInSix(0), node: oneInSix(2), deno: oneInSix(4) },
     names: [
       "runtimes/cli",
       "runtimes/lifecycle",
@@ -32,6 +32,9 @@ const tiers = [
       "runtimes/export-kills",
       "runtimes/log-outage",
       "runtimes/limit-alerts",
+      "runtimes/cache-kills",
+      "runtimes/openai-sdk",
+      "runtimes/realtime",
       "mcp/conformance",
       "libsql-server",
       "control/limit-alerts",
@@ -49,7 +52,7 @@ const tiers = [
       "serve",
       "handler",
       "handler-fuzz",
-      ...["outbound", "realtime", "embed", "openai-sdk", "nodes"].map((name) => `runtimes/${name}`),
+      ...["outbound", "embed", "nodes"].map((name) => `runtimes/${name}`),
       ...["streams", "faults", "hardening", "multipart", "audio", "realtime"].map((name) => `inference/${name}`),
       "policies/redis-outage",
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
@@ -60,7 +63,7 @@ const tiers = [
   {
     name: "engine",
     runtimes: ["bun"],
-    sampledOn: { node: oneInSix },
+    sampledOn: { node: oneInSix(0) },
     names: [
       "auth",
       "dialects",
@@ -102,14 +105,9 @@ function tierOf(file) {
   return tiers.find(({ names }) => names.some((one) => one === "" || name === one || name.startsWith(`${one}/`)));
 }
 
-/** A third of the files, another one with each seed; the thirds of the three places together are all files. */
-function oneInThree(place) {
-  return (files, seed) => files.filter((_, index) => (index + seed) % 3 === place);
-}
-
-/** A sixth of the files: another one with each seed. */
-function oneInSix(files, seed) {
-  return files.filter((_, index) => index % 6 === seed % 6);
+/** A sixth of the files, another one with each seed; the sixths of different places have no file in common. */
+function oneInSix(place) {
+  return (files, seed) => files.filter((_, index) => (index + seed) % 6 === place);
 }
 
 /** One file of each folder: another one with each seed. */
