@@ -1,8 +1,8 @@
 // Which test files run on which runtime, and which of them share a process.
 //
-// A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Of the longest files
-// half run, each on one runtime, by the seed. Code without a host runs on Bun and a sixth of it on Node, another sixth with each seed. What only
-// drives our own API runs on Bun, with one file of each folder on the others.
+// A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Of the longest files half
+// run, each on one runtime, by the seed. Code without a host runs on Bun and a sixth of it on Node, another sixth with each seed.
+// What only drives our own API runs on Bun, with one file of each folder on the others.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
