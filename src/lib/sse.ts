@@ -168,7 +168,7 @@ export function readFirstEventOf(given: Uint8Array): SseEvent | undefined {
 }
 
 /** Index after the first blank line of plain line feeds; the length without one. */
-function endOfFirstBlock(bytes: Uint8Array): number {
+export function endOfFirstBlock(bytes: Uint8Array): number {
   for (let end = bytes.indexOf(lineFeed); end >= 0; end = bytes.indexOf(lineFeed, end + 1)) {
     if (bytes[end + 1] === lineFeed) return end + 2;
   }

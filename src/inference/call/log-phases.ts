@@ -1,5 +1,6 @@
 import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
+import { endOfFirstBlock } from "../../lib/sse.ts";
 import { BodyPieces, beginningOf, type HeldBody } from "../../logs/body.ts";
 import type { RecordPhases } from "../../logs/record.ts";
 import { depthOf } from "../facts/log-privacy.ts";
@@ -59,22 +60,26 @@ export function noteOriginalEvents(observer: BlockObserver, context: CallerConte
   let received: BodyPieces | undefined;
   let isFirst = true;
   observer.observe = (block) => {
-    // whoever cut the block may use its memory again
-    const copy = received || isFirst ? block.slice() : block;
     const sent = observe(block);
-    if (isFirst && !isUnchanged(copy, sent)) {
+    if (isFirst && !startsTheSame(block, sent)) {
       received = new BodyPieces();
       context.log.phases ??= { final: null, sent: null, original: null };
       context.log.phases.original = received;
     }
     isFirst = false;
-    received?.add(copy);
+    // whoever cut the block may use its memory again
+    received?.add(block.slice());
     return sent;
   };
 }
 
-function isUnchanged(came: Uint8Array, sent: Uint8Array | undefined): boolean {
-  return sent !== undefined && sent.length === came.length && sent.every((byte, index) => byte === came[index]);
+/** Whether what is sent begins with the first event that came. */
+function startsTheSame(came: Uint8Array, sent: Uint8Array | undefined): boolean {
+  if (sent === came) return true;
+  if (sent === undefined) return false;
+  const end = endOfFirstBlock(came);
+  for (let index = 0; index < end; index++) if (came[index] !== sent[index]) return false;
+  return true;
 }
 
 function keepsNothing(context: CallerContext): boolean {

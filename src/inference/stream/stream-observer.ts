@@ -186,7 +186,10 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
         events.done || (corrector !== undefined && ((isEnding && !corrector.isLocal) || corrector.concerns(block)));
       if (at < 0 && !isWhole) return block;
       const start = isWhole ? 0 : startOfEvent(block, at);
-      const output = join(block.subarray(0, start), rewrite(decoder.decode(block.subarray(start))));
+      const came = decoder.decode(block.subarray(start));
+      const sent = rewrite(came);
+      if (sent === came) return block;
+      const output = join(block.subarray(0, start), sent);
       if (events.failure !== undefined && output === undefined) throw events.failure;
       return output;
     },
