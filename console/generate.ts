@@ -1,0 +1,71 @@
+// Makes what the console's sources import from the gateway's own OpenAPI document:
+//   src/api/schema.gen.ts  the types of every route (openapi-typescript)
+//   src/api/scopes.gen.ts  the scopes of every route: any one of them admits a caller
+//   src/api/bodies.gen.ts  the JSON schemas of the request bodies that the console edits
+// Run by `npm run build` of this folder; the files are not in git.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import openapiTS, { astToString } from "openapi-typescript";
+import { createGateway } from "../mod.ts";
+
+interface Operation {
+  readonly "x-gateway-scopes"?: readonly string[];
+  readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: unknown }>> };
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+/** Routes whose types the console does not use: other protocols, and what is only passed on to a provider. */
+const left =
+  /^\/(v1\/)?(scim\/v2|assistants|threads|vector_stores|videos|fine_tuning|m\/|\.well-known)|^\/v1beta|^\/m\//;
+
+const methods = ["get", "post", "put", "patch", "delete"];
+
+const folder = join(import.meta.dirname, "src/api");
+const note = "// Made by generate.ts from the gateway's OpenAPI document. Not in git.\n";
+
+async function readDocument(): Promise<Document> {
+  const gateway = createGateway({ database: ":memory:" });
+  const response = await gateway.fetch(new Request("http://gateway.invalid/openapi.json"));
+  const document: Document = await response.json();
+  await gateway.close();
+  return document;
+}
+
+// Both the types and the scopes come from the document of the sources beside this folder.
+const document = await readDocument();
+const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => !left.test(path)));
+
+const scopes: Record<string, readonly string[]> = {};
+const bodies: Record<string, unknown> = {};
+for (const [path, operations] of Object.entries(paths)) {
+  for (const method of methods) {
+    const operation = operations[method];
+    if (operation === undefined) continue;
+    const row = `${method.toUpperCase()} ${path}`;
+    scopes[row] = operation["x-gateway-scopes"] ?? [];
+    const schema = operation.requestBody?.content?.["application/json"]?.schema;
+    if (schema !== undefined && method !== "get") bodies[row] = schema;
+  }
+}
+/** Bodies of inference are far larger than all others together, and no page edits them by their schema. */
+const edited = Object.fromEntries(
+  Object.entries(bodies).filter(
+    ([row]) => !/ \/v1\/(chat|completions|messages|responses|models|v2|rerank|images|audio)/.test(row),
+  ),
+);
+
+const types = astToString(await openapiTS(JSON.stringify({ ...document, paths }), { alphabetize: false }));
+writeFileSync(join(folder, "schema.gen.ts"), `${note}${types}`);
+writeFileSync(
+  join(folder, "scopes.gen.ts"),
+  `${note}\n/** Scopes by method and path. */\nexport const scopes: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(scopes, undefined, 2)};\n`,
+);
+writeFileSync(
+  join(folder, "bodies.gen.ts"),
+  `${note}\n/** JSON schemas by method and path. */\nexport const bodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(edited)};\n`,
+);
+process.exit(0);

@@ -1,0 +1,177 @@
+import { useHotkeys } from "@mantine/hooks";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
+import { text } from "@/text/text.ts";
+import classes from "./data-table.module.css";
+
+export interface Column<T> {
+  readonly key: string;
+  readonly label: string;
+  readonly render: (row: T) => ReactNode;
+  /** CSS grid track, for example `8rem` or `minmax(6rem, 1fr)`. Default: `minmax(6rem, 1fr)`. */
+  readonly track?: string;
+  /** Figures stand flush right. */
+  readonly figure?: boolean;
+  /** Left out below 720 px. */
+  readonly wide?: boolean;
+}
+
+interface DataTableProps<T> {
+  /** What the table lists, for screen readers. */
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly idOf: (row: T) => string;
+  readonly onOpen?: ((row: T) => void) | undefined;
+  /** Called when the last rows come into view and there are more. */
+  readonly onEnd?: (() => void) | undefined;
+  readonly hasMore?: boolean;
+  /** Height of the scrolled area; default: what the window leaves. */
+  readonly height?: string;
+}
+
+const rowHeight = 36;
+
+/**
+ * A table of any length: only rows in view are in the document. `j`/`k` and the arrows move, `Enter` opens,
+ * `Home` and `End` jump.
+ */
+export function DataTable<T>(props: DataTableProps<T>): ReactNode {
+  const { label, columns, rows, idOf, onOpen, onEnd, hasMore = false, height } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: 12,
+  });
+  const { active, setActive, onKeyDown } = useRowKeys(props, scroller, (index) => virtual.scrollToIndex(index));
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (hasMore && last >= rows.length - 10) onEnd?.();
+  }, [hasMore, last, rows.length, onEnd]);
+  const tracks = { "--tracks": toTracks(columns), "--tracks-narrow": toTracks(columns.filter(({ wide }) => !wide)) };
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: rows are placed by their offset, which a table element does not do
+    <div
+      ref={scroller}
+      role="table"
+      aria-label={label}
+      aria-rowcount={hasMore ? -1 : rows.length + 1}
+      className={classes.scroller}
+      style={{ ...tracks, height }}
+      onKeyDown={onKeyDown}
+    >
+      <Head columns={columns} />
+      {/* biome-ignore lint/a11y/useSemanticElements: as above */}
+      <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: "relative" }}>
+        {items.map(({ index, start }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          const place = { index, start, active: index === active, onFocus: () => setActive(index) };
+          return <BodyRow key={idOf(row)} columns={columns} row={row} place={place} onOpen={onOpen} />;
+        })}
+      </div>
+      {hasMore && <div className={classes.more}>{text.common.loading}</div>}
+    </div>
+  );
+}
+
+/** Which row takes the keys, and what the keys do. */
+function useRowKeys<T>(
+  { rows, onOpen }: DataTableProps<T>,
+  scroller: RefObject<HTMLDivElement | null>,
+  scrollTo: (index: number) => void,
+) {
+  const [active, setActive] = useState(0);
+  const move = (to: number) => {
+    const next = Math.max(0, Math.min(rows.length - 1, to));
+    setActive(next);
+    scrollTo(next);
+    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus());
+  };
+  useHotkeys([
+    ["j", () => move(active + (scroller.current?.contains(document.activeElement) ? 1 : 0))],
+    ["k", () => move(active - 1)],
+  ]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const steps: Readonly<Record<string, number>> = {
+      ArrowDown: active + 1,
+      ArrowUp: active - 1,
+      Home: 0,
+      End: rows.length - 1,
+      PageDown: active + 15,
+      PageUp: active - 15,
+    };
+    const row = rows[active];
+    const onRow = event.target instanceof HTMLElement && event.target.dataset.index !== undefined;
+    if (event.key === "Enter" && onRow && row !== undefined) onOpen?.(row);
+    const to = steps[event.key];
+    if (to === undefined || !onRow) return;
+    event.preventDefault();
+    move(to);
+  };
+  return { active, setActive, onKeyDown };
+}
+
+interface BodyRowProps<T> {
+  readonly columns: readonly Column<T>[];
+  readonly row: T;
+  readonly place: {
+    readonly index: number;
+    readonly start: number;
+    readonly active: boolean;
+    readonly onFocus: () => void;
+  };
+  readonly onOpen: ((row: T) => void) | undefined;
+}
+
+function BodyRow<T>({ columns, row, place, onOpen }: BodyRowProps<T>): ReactNode {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: as in DataTable
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the table takes the keys of its rows
+    <div
+      role="row"
+      aria-rowindex={place.index + 2}
+      data-index={place.index}
+      data-opens={onOpen !== undefined || undefined}
+      className={classes.row}
+      style={{ transform: `translateY(${place.start}px)` }}
+      tabIndex={place.active ? 0 : -1}
+      onFocus={place.onFocus}
+      onClick={() => onOpen?.(row)}
+    >
+      <Cells columns={columns} row={row} />
+    </div>
+  );
+}
+
+function toTracks<T>(columns: readonly Column<T>[]): string {
+  return columns.map(({ track }) => track ?? "minmax(6rem, 1fr)").join(" ");
+}
+
+function Head<T>({ columns }: { readonly columns: readonly Column<T>[] }): ReactNode {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: as in DataTable
+    // biome-ignore lint/a11y/useFocusableInteractive: the head takes no keys
+    <div role="row" className={classes.head}>
+      {columns.map(({ key, label, figure, wide }) => (
+        // biome-ignore lint/a11y/useSemanticElements: as in DataTable
+        // biome-ignore lint/a11y/useFocusableInteractive: as above
+        <div key={key} role="columnheader" data-figure={figure} data-wide={wide}>
+          {label}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Cells<T>({ columns, row }: { readonly columns: readonly Column<T>[]; readonly row: T }): ReactNode {
+  return columns.map(({ key, render, figure, wide }) => (
+    // biome-ignore lint/a11y/useSemanticElements: as in DataTable
+    <div key={key} role="cell" data-figure={figure} data-wide={wide} className={classes.cell}>
+      {render(row)}
+    </div>
+  ));
+}

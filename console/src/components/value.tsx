@@ -1,0 +1,98 @@
+import { Badge, Group, Text, Tooltip } from "@mantine/core";
+import type { ReactNode } from "react";
+import { formatAgo, formatDollars, formatDuration, formatNumber, formatShare, formatTime } from "@/lib/format.ts";
+
+export type ValueKind =
+  | "text"
+  | "code"
+  | "number"
+  | "dollars"
+  | "duration"
+  | "share"
+  | "time"
+  | "ago"
+  | "status"
+  | "boolean"
+  | "tags"
+  | "json";
+
+/** Kinds whose figures stand flush right in tables. */
+export const figureKinds: ReadonlySet<ValueKind> = new Set(["number", "dollars", "duration", "share"]);
+
+const figures = { number: formatNumber, dollars: formatDollars, duration: formatDuration, share: formatShare } as const;
+
+function isFigure(kind: ValueKind): kind is keyof typeof figures {
+  return figureKinds.has(kind);
+}
+
+const tones: Readonly<Record<string, string>> = {
+  active: "green",
+  success: "green",
+  completed: "green",
+  passed: "green",
+  exhausted: "orange",
+  pending: "yellow",
+  in_progress: "yellow",
+  archived: "gray",
+  cancelled: "gray",
+  expired: "red",
+  failed: "red",
+  denied: "red",
+};
+
+/** A state as a badge: HTTP statuses by their class, words by their meaning, anything else grey. */
+export function StatusBadge({ value }: { readonly value: string | number }): ReactNode {
+  const word = String(value);
+  const code = Number(word);
+  const tone = code >= 500 ? "red" : code >= 400 ? "orange" : code >= 200 ? "green" : (tones[word] ?? "gray");
+  return (
+    <Badge variant="light" color={tone} radius="sm" className={`tone-${tone}`}>
+      {word}
+    </Badge>
+  );
+}
+
+/** A value of a record the way its kind is read. Missing values are a dash. */
+export function Value({ value, kind = "text" }: { readonly value: unknown; readonly kind?: ValueKind }): ReactNode {
+  if (value === undefined || value === null || value === "")
+    return (
+      <Text span c="dimmed" inherit>
+        —
+      </Text>
+    );
+  if (isFigure(kind)) {
+    const figure = Number(value);
+    return <span className="number">{Number.isNaN(figure) ? String(value) : figures[kind](figure)}</span>;
+  }
+  if (kind === "time") return formatTime(String(value));
+  if (kind === "ago") {
+    return (
+      <Tooltip label={formatTime(String(value))}>
+        <span>{formatAgo(String(value))}</span>
+      </Tooltip>
+    );
+  }
+  if (kind === "status") return <StatusBadge value={String(value)} />;
+  if (kind === "tags" && Array.isArray(value)) return <Tags values={value.map(String)} />;
+  if (kind === "boolean") return value === true || value === 1 ? "Yes" : "No";
+  if (kind === "code") return <span className="code">{String(value)}</span>;
+  return typeof value === "object" ? <span className="code">{JSON.stringify(value)}</span> : String(value);
+}
+
+function Tags({ values }: { readonly values: readonly string[] }): ReactNode {
+  const shown = values.slice(0, 4);
+  return (
+    <Group gap={4} wrap="nowrap">
+      {shown.map((value) => (
+        <Badge key={value} variant="default" radius="sm" tt="none" fw={400}>
+          {value}
+        </Badge>
+      ))}
+      {values.length > shown.length && (
+        <Text span size="xs" c="dimmed">
+          +{values.length - shown.length}
+        </Text>
+      )}
+    </Group>
+  );
+}

@@ -1,0 +1,26 @@
+import type { IconName } from "@/components/icons.tsx";
+import { type NavGroup, navGroups, pages } from "@/pages/pages.ts";
+import { resources } from "@/resources/all.ts";
+
+export interface NavEntry {
+  readonly to: string;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly group: NavGroup;
+}
+
+/** What the navigation and the command palette offer to a viewer, grouped and in order. */
+export function navEntries(can: (row: string) => boolean): readonly (readonly [string, readonly NavEntry[]])[] {
+  const all: NavEntry[] = [];
+  for (const { path, nav, rows } of pages) {
+    if (nav !== undefined && (rows[0] === undefined || can(rows[0]))) all.push({ to: path, ...nav });
+  }
+  for (const resource of resources) {
+    if (resource.nav !== false && can(`GET ${resource.list.path}`)) {
+      all.push({ to: `/${resource.name}`, label: resource.text.title, icon: resource.icon, group: resource.group });
+    }
+  }
+  return navGroups
+    .map(([group, label]) => [label, all.filter((entry) => entry.group === group)] as const)
+    .filter(([, entries]) => entries.length > 0);
+}

@@ -1,0 +1,178 @@
+import {
+  ActionIcon,
+  Button,
+  Drawer,
+  Kbd,
+  Menu,
+  Select,
+  Text,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { Icon } from "@/components/icons.tsx";
+import { Waiting } from "@/components/states.tsx";
+import { formatAgo } from "@/lib/format.ts";
+import { useSession } from "@/session/context.tsx";
+import { useWorkspace } from "@/session/workspace.tsx";
+import { text } from "@/text/text.ts";
+import { navEntries } from "./entries.ts";
+import classes from "./layout.module.css";
+
+const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
+
+/** The frame around every page: header, navigation, content. */
+export function Shell(): ReactNode {
+  const [menu, { open, close }] = useDisclosure();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new address closes the menu
+  useEffect(close, [path]);
+  return (
+    <div className={classes.frame}>
+      <a href="#content" className={classes.skip}>
+        {text.common.skip}
+      </a>
+      <header className={classes.header}>
+        <ActionIcon hiddenFrom="sm" variant="subtle" color="gray" aria-label={text.nav.open} onClick={open}>
+          <Icon name="menu" />
+        </ActionIcon>
+        <Link to="/" className={classes.brand}>
+          <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={22} height={22} />
+          <span>{text.common.product}</span>
+        </Link>
+        <HeaderTools />
+      </header>
+      <nav className={classes.nav} aria-label={text.nav.label}>
+        <Navigation />
+      </nav>
+      <main id="content" className={classes.content} tabIndex={-1}>
+        <Suspense fallback={<Waiting />}>
+          <Outlet />
+        </Suspense>
+      </main>
+      <Drawer
+        opened={menu}
+        onClose={close}
+        size="16rem"
+        title={text.nav.label}
+        closeButtonProps={{ "aria-label": text.common.close }}
+      >
+        <nav aria-label={text.nav.label}>
+          <Navigation />
+        </nav>
+      </Drawer>
+    </div>
+  );
+}
+
+function Navigation(): ReactNode {
+  const { can } = useSession();
+  return navEntries(can).map(([label, entries]) => (
+    <div key={label}>
+      <div className={classes.group}>{label}</div>
+      {entries.map(({ to, label, icon }) => (
+        <Link key={to} to={to} className={classes.entry} activeOptions={{ exact: to === "/" }}>
+          <Icon name={icon} />
+          {label}
+        </Link>
+      ))}
+    </div>
+  ));
+}
+
+function HeaderTools(): ReactNode {
+  const [palette, setPalette] = useState(false);
+  useEffect(() => {
+    const listen = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return;
+      event.preventDefault();
+      setPalette(true);
+    };
+    document.addEventListener("keydown", listen);
+    return () => document.removeEventListener("keydown", listen);
+  }, []);
+  return (
+    <>
+      <div style={{ flex: 1 }} />
+      <WorkspaceSelect />
+      <Button
+        variant="default"
+        leftSection={<Icon name="search" size={14} />}
+        onClick={() => setPalette(true)}
+        aria-label={text.nav.palette}
+        visibleFrom="sm"
+        rightSection={<Kbd size="xs">Ctrl K</Kbd>}
+      >
+        {text.common.search}
+      </Button>
+      <SchemeButton />
+      <AccountMenu />
+      {palette && (
+        <Suspense fallback={null}>
+          <Palette onClose={() => setPalette(false)} />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+function WorkspaceSelect(): ReactNode {
+  const { all, current, choosable, choose } = useWorkspace();
+  if (!choosable || all.length === 0) return null;
+  return (
+    <Select
+      aria-label={text.common.workspace}
+      placeholder={text.common.allWorkspaces}
+      data={all.map(({ id, name }) => ({ value: id, label: name }))}
+      value={current?.id ?? null}
+      onChange={(id) => choose(id ?? undefined)}
+      clearable
+      searchable
+      w="11rem"
+    />
+  );
+}
+
+function SchemeButton(): ReactNode {
+  const { setColorScheme } = useMantineColorScheme();
+  const scheme = useComputedColorScheme("light");
+  return (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      aria-label={text.nav.scheme}
+      onClick={() => setColorScheme(scheme === "dark" ? "light" : "dark")}
+    >
+      <Icon name={scheme === "dark" ? "sun" : "moon"} />
+    </ActionIcon>
+  );
+}
+
+function AccountMenu(): ReactNode {
+  const { principal, expiresAt, leave } = useSession();
+  return (
+    <Menu position="bottom-end" width="16rem">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={text.nav.account}>
+          <Icon name="users" />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          <Text size="sm" truncate>
+            {principal.user?.email ?? principal.key?.name ?? principal.type}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {principal.type}
+            {principal.role ? ` · ${principal.role}` : ""} · {text.signIn.expires(formatAgo(expiresAt))}
+          </Text>
+        </Menu.Label>
+        <Menu.Item leftSection={<Icon name="leave" size={14} />} onClick={() => void leave()}>
+          {text.signIn.out}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,67 @@
+// Numbers, money and times as people read them, in the viewer's locale and zone.
+
+const whole = new Intl.NumberFormat();
+const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
+const share = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
+
+export const formatNumber = (value: number): string => whole.format(value);
+
+/** 12,345,678 as `12.3M`. */
+export const formatShort = (value: number): string =>
+  Math.abs(value) < 10_000 ? whole.format(value) : short.format(value);
+
+/** A share of one, for example 0.031 as `3.1%`. */
+export const formatShare = (value: number): string => share.format(value);
+
+/** US dollars: cents above one dollar, four significant digits below. */
+export function formatDollars(value: number): string {
+  const digits =
+    Math.abs(value) >= 1 || value === 0
+      ? { minimumFractionDigits: 2, maximumFractionDigits: 2 }
+      : { maximumSignificantDigits: 4 };
+  return new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", ...digits }).format(value);
+}
+
+/** Milliseconds below one second, else seconds, else minutes. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1) return `${milliseconds.toFixed(2)} ms`;
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(2)} s`;
+  return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
+}
+
+/** A point in time in the viewer's zone; the input as it is where it is no time. */
+export function formatTime(value: string | number): string {
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? String(value) : moment.format(date);
+}
+
+export function formatDay(value: string | number): string {
+  const date = new Date(value);
+  return Number.isNaN(date.getTime()) ? String(value) : day.format(date);
+}
+
+const units: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1000],
+];
+
+/** `5 min ago`, `in 2 days`. */
+export function formatAgo(value: string | number, now = Date.now()): string {
+  const distance = new Date(value).getTime() - now;
+  if (Number.isNaN(distance)) return String(value);
+  const [unit, size] = units.find(([, size]) => Math.abs(distance) >= size) ?? ["second", 1000];
+  return relative.format(Math.round(distance / size), unit);
+}
+
+/** Bytes as `1.2 MB`. */
+export function formatBytes(value: number): string {
+  if (value < 1000) return `${value} B`;
+  if (value < 1_000_000) return `${(value / 1000).toFixed(1)} kB`;
+  return `${(value / 1_000_000).toFixed(1)} MB`;
+}

@@ -1,0 +1,28 @@
+import type { ComponentType } from "react";
+import type { IconName } from "@/components/icons.tsx";
+import { text } from "@/text/text.ts";
+
+/** A page that is not one of the resources of `resources/all.ts`. */
+export interface PageEntry {
+  /** Address below `/console`; `$name` is a parameter. */
+  readonly path: string;
+  /** Rows of the API the page needs: it is shown where the viewer may call the first. */
+  readonly rows: readonly string[];
+  readonly load: () => Promise<{ readonly default: ComponentType }>;
+  /** Place in the navigation; left out for pages that are reached from others. */
+  readonly nav?: { readonly group: NavGroup; readonly label: string; readonly icon: IconName };
+}
+
+export type NavGroup = "observe" | "build" | "connect" | "govern" | "organisation";
+
+/** Every page with code of its own. Adding one: its file with a default export, and a row here. */
+export const pages: readonly PageEntry[] = [];
+
+/** Groups of the navigation in their order. */
+export const navGroups: readonly (readonly [NavGroup, string])[] = [
+  ["observe", text.nav.observe],
+  ["build", text.nav.build],
+  ["connect", text.nav.connect],
+  ["govern", text.nav.govern],
+  ["organisation", text.nav.organisation],
+];

@@ -1,0 +1,65 @@
+import { isRow, type Row, readPath } from "@/lib/read.ts";
+import type { Field } from "./types.ts";
+
+/** The values a form starts with: those of a record, else each field's initial value. */
+export function toValues(fields: readonly Field[], record: Row | undefined): Row {
+  const values: Record<string, unknown> = {};
+  for (const field of fields) {
+    const stored = record === undefined ? undefined : readPath(record, field.from ?? field.name);
+    const value = stored ?? (record === undefined ? field.initial : undefined);
+    if (value === undefined || value === null) continue;
+    values[field.name] =
+      field.kind === "json" && typeof value !== "string" ? JSON.stringify(value, undefined, 2) : value;
+  }
+  return values;
+}
+
+/** A value of the form as the API takes it; undefined: leave it out. */
+function toMember(field: Field, value: unknown): unknown {
+  if (value === undefined || value === "") return undefined;
+  if (field.kind === "json" && typeof value === "string") return JSON.parse(value);
+  if (field.kind === "number") return Number(value);
+  if (field.kind === "time" && typeof value === "string") return new Date(value).toISOString();
+  return value;
+}
+
+function setPath(body: Record<string, unknown>, path: string, value: unknown): void {
+  const [name = "", ...rest] = path.split(".");
+  if (rest.length === 0) {
+    body[name] = value;
+    return;
+  }
+  const below = body[name];
+  const inner: Record<string, unknown> = isRow(below) ? { ...below } : {};
+  setPath(inner, rest.join("."), value);
+  body[name] = inner;
+}
+
+/**
+ * The body of a form: what was filled in; for a record that exists only what changed, where a cleared field is null.
+ *
+ * @throws {SyntaxError} A JSON field does not parse.
+ */
+export function toBody(fields: readonly Field[], values: Row, record?: Row): Row {
+  const before = record === undefined ? {} : toValues(fields, record);
+  const body: Record<string, unknown> = {};
+  for (const field of fields) {
+    if (field.when !== undefined && !field.when(values)) continue;
+    const member = toMember(field, values[field.name]);
+    if (record !== undefined && JSON.stringify(values[field.name]) === JSON.stringify(before[field.name])) continue;
+    if (member !== undefined) setPath(body, field.name, member);
+    else if (record !== undefined && before[field.name] !== undefined) setPath(body, field.name, null);
+  }
+  return body;
+}
+
+/** Labels of required fields that are empty. */
+export function missingFields(fields: readonly Field[], values: Row): readonly string[] {
+  return fields
+    .filter((field) => field.required === true && (field.when === undefined || field.when(values)))
+    .filter(
+      ({ name }) =>
+        values[name] === undefined || values[name] === "" || (Array.isArray(values[name]) && values[name].length === 0),
+    )
+    .map(({ label }) => label);
+}

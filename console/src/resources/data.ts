@@ -1,0 +1,84 @@
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback } from "react";
+import { call } from "@/api/client.ts";
+import { isRow, type Row, readList, readPath, readRecord, readText, readTotal } from "@/lib/read.ts";
+import { useWorkspace } from "@/session/workspace.tsx";
+import type { Resource } from "./types.ts";
+
+const pageSize = 50;
+
+/** The query parameter that names the workspace in view, for routes that take one. */
+export function useWorkspaceQuery(resource: Pick<Resource, "workspace">): Readonly<Record<string, string>> {
+  const { current, choosable } = useWorkspace();
+  if (resource.workspace === "none" || current === undefined || !choosable) return {};
+  return { workspace_id: current.id };
+}
+
+/** Pages of a resource's list, as the API pages it. */
+export function useResourceList(resource: Resource, filters: Readonly<Record<string, string>> = {}) {
+  const workspace = useWorkspaceQuery(resource);
+  const { choosable, current } = useWorkspace();
+  const { path, paging, query } = resource.list;
+  return useInfiniteQuery({
+    queryKey: [resource.name, "list", workspace, filters],
+    enabled: resource.workspace !== "required" || !choosable || current !== undefined,
+    initialPageParam: paging?.first ?? 0,
+    queryFn: ({ pageParam, signal }) => {
+      const page = paging === undefined ? {} : { [paging.page]: pageParam, [paging.size]: pageSize };
+      return call("GET", path, { query: { ...query, ...workspace, ...filters, ...page }, signal });
+    },
+    getNextPageParam(last, pages, param) {
+      const seen = pages.reduce<number>((sum, page) => sum + readList(page).length, 0);
+      return paging === undefined || readList(last).length === 0 || seen >= readTotal(last) ? undefined : param + 1;
+    },
+  });
+}
+
+/** One record of a resource. */
+export function useRecord(resource: Resource, id: string) {
+  const workspace = useWorkspaceQuery(resource);
+  return useQuery({
+    queryKey: [resource.name, "record", id, workspace],
+    queryFn: async ({ signal }): Promise<Row> => {
+      if (resource.read !== undefined) {
+        return readRecord(await call("GET", fillPath(resource.read, id), { query: workspace, signal }));
+      }
+      const answer = await call("GET", resource.list.path, { query: { ...resource.list.query, ...workspace }, signal });
+      return readList(answer).find((row) => readText(row, resource.id) === id) ?? {};
+    },
+  });
+}
+
+/** Drops what is cached of a resource, so that lists and records are read again. */
+export function useForget(resource: Resource): () => Promise<void> {
+  const queries = useQueryClient();
+  return useCallback(() => queries.invalidateQueries({ queryKey: [resource.name] }), [queries, resource.name]);
+}
+
+/** A route's path with its only parameter filled in. */
+export function fillPath(path: string, id: string): string {
+  return path.replace(/\{\w+\}/, encodeURIComponent(id));
+}
+
+/** Splits a row of the OpenAPI document: `POST /v1/configs`. */
+export function splitRow(row: string): { readonly method: string; readonly path: string } {
+  const [method = "GET", path = ""] = row.split(" ");
+  return { method, path };
+}
+
+/** The first of some members of an answer, or of its `data`, that holds a text. */
+export function findSecret(answer: unknown, members: readonly string[] = []): string | undefined {
+  for (const member of members) {
+    for (const value of [readPath(answer, member), readPath(answer, `data.${member}`)]) {
+      if (typeof value === "string" && value !== "") return value;
+    }
+  }
+  return undefined;
+}
+
+/** A record without the members that are null, for showing as JSON. */
+export function withoutNulls(record: Row): Row {
+  return Object.fromEntries(
+    Object.entries(record).filter(([, value]) => value !== null && !(isRow(value) && Object.keys(value).length === 0)),
+  );
+}

@@ -1,0 +1,209 @@
+import { Button, Modal, Tabs } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
+import { call } from "@/api/client.ts";
+import { CodeEditor } from "@/components/code-editor.tsx";
+import { ConfirmName } from "@/components/confirm-name.tsx";
+import { Icon } from "@/components/icons.tsx";
+import { ShowSecret } from "@/components/show-secret.tsx";
+import { Failure, Waiting } from "@/components/states.tsx";
+import { Value } from "@/components/value.tsx";
+import { Facts } from "@/layout/facts.tsx";
+import { DetailPage, Section } from "@/layout/page.tsx";
+import { type Row, readPath, readText } from "@/lib/read.ts";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+import { fillPath, findSecret, splitRow, useForget, useRecord, useWorkspaceQuery, withoutNulls } from "./data.ts";
+import type { Action, Resource, ResourceSection } from "./types.ts";
+
+/** The page of one record: facts, sections, JSON, and what can be done with it. */
+export function ResourceDetail({ resource }: { readonly resource: Resource }): ReactNode {
+  const { id = "" } = useParams({ strict: false });
+  const { can } = useSession();
+  const { data, error, refetch } = useRecord(resource, id);
+  const back = { to: `/${resource.name}`, label: resource.text.title };
+  if (error !== null) {
+    return (
+      <DetailPage title={id} back={back}>
+        <Failure error={error} onRetry={() => void refetch()} />
+      </DetailPage>
+    );
+  }
+  if (data === undefined) return <Waiting />;
+  const facts = (resource.facts ?? resource.columns).map(
+    ({ label, path, kind, render }) =>
+      [label, render?.(data) ?? <Value key={path} value={readPath(data, path)} kind={kind ?? "text"} />] as const,
+  );
+  return (
+    <DetailPage
+      title={readText(data, resource.title) || id}
+      back={back}
+      actions={<RecordActions resource={resource} record={data} id={id} />}
+    >
+      <Tabs defaultValue="details" keepMounted={false}>
+        <Tabs.List mb="md">
+          <Tabs.Tab value="details">{text.common.details}</Tabs.Tab>
+          <Tabs.Tab value="json">{text.common.json}</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="details">
+          <Section title={text.common.details}>
+            <Facts rows={facts} />
+          </Section>
+          {(resource.sections ?? [])
+            .filter(({ row }) => can(row))
+            .map((section) => (
+              <Part key={section.title} section={section} record={data} id={id} />
+            ))}
+        </Tabs.Panel>
+        <Tabs.Panel value="json">
+          <CodeEditor label={text.common.json} value={JSON.stringify(withoutNulls(data), undefined, 2)} />
+        </Tabs.Panel>
+      </Tabs>
+    </DetailPage>
+  );
+}
+
+function Part({
+  section,
+  record,
+  id,
+}: {
+  readonly section: ResourceSection;
+  readonly record: Row;
+  readonly id: string;
+}): ReactNode {
+  const View = useMemo(() => lazy(section.load), [section]);
+  return (
+    <div style={{ marginBlockStart: "var(--space-4)" }}>
+      <Section title={section.title}>
+        <Suspense fallback={<Waiting />}>
+          <View record={record} id={id} />
+        </Suspense>
+      </Section>
+    </div>
+  );
+}
+
+interface RecordActionsProps {
+  readonly resource: Resource;
+  readonly record: Row;
+  readonly id: string;
+}
+
+function RecordActions({ resource, record, id }: RecordActionsProps): ReactNode {
+  const { can } = useSession();
+  const navigate = useNavigate();
+  const forget = useForget(resource);
+  const workspace = useWorkspaceQuery(resource);
+  const [removing, setRemoving] = useState(false);
+  const { update, remove } = resource;
+  const shown = (resource.actions ?? []).filter(({ row, when }) => can(row) && (when === undefined || when(record)));
+  const confirmRemove = async () => {
+    if (remove === undefined) return;
+    const { method, path } = splitRow(remove.row);
+    await call(method, fillPath(path, id), {
+      query: workspace,
+      ...(remove.body !== undefined && { body: remove.body(record) }),
+    });
+    await forget();
+    notifications.show({ message: text.common.deleted(resource.text.one) });
+    await navigate({ to: `/${resource.name}` });
+  };
+  return (
+    <>
+      {shown.map((action) => (
+        <ActionButton key={action.label} action={action} record={record} id={id} query={workspace} onDone={forget} />
+      ))}
+      {update !== undefined && can(update.rows[0]) && (
+        <Button
+          component={Link}
+          to={`/${resource.name}/${encodeURIComponent(id)}/edit`}
+          variant="default"
+          leftSection={<Icon name="edit" size={14} />}
+        >
+          {text.common.edit}
+        </Button>
+      )}
+      {remove !== undefined && can(remove.row) && (
+        <Button
+          variant="default"
+          color="red"
+          onClick={() => setRemoving(true)}
+          leftSection={<Icon name="trash" size={14} />}
+        >
+          {text.common.delete}
+        </Button>
+      )}
+      {removing && (
+        <ConfirmName
+          what={resource.text.one}
+          name={readText(record, resource.title) || id}
+          onConfirm={confirmRemove}
+          onClose={() => setRemoving(false)}
+        />
+      )}
+    </>
+  );
+}
+
+interface ActionButtonProps {
+  readonly action: Action;
+  readonly record: Row;
+  readonly id: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly onDone: () => Promise<void>;
+}
+
+function ActionButton({ action, record, id, query, onDone }: ActionButtonProps): ReactNode {
+  const [busy, setBusy] = useState(false);
+  const [result, setResult] = useState<{ error?: unknown; secret?: string; answer?: unknown }>({});
+  const run = async () => {
+    if (action.confirm !== undefined && !confirm(action.confirm)) return;
+    setBusy(true);
+    try {
+      const { method, path } = splitRow(action.row);
+      const answer = await call(method, fillPath(path, id), {
+        query: { ...query, ...action.query?.(record) },
+        body: action.body?.(record),
+      });
+      const secret = findSecret(answer, action.secret);
+      setResult({ ...(secret !== undefined && { secret }), ...(action.showAnswer === true && { answer }) });
+      notifications.show({ message: `${action.label}: ${text.common.saved}` });
+      await onDone();
+    } catch (error) {
+      setResult({ error });
+    } finally {
+      setBusy(false);
+    }
+  };
+  const close = () => setResult({});
+  return (
+    <>
+      <Button
+        variant="default"
+        loading={busy}
+        onClick={() => void run()}
+        leftSection={<Icon name={action.icon} size={14} />}
+      >
+        {action.label}
+      </Button>
+      {result.secret !== undefined && <ShowSecret value={result.secret} onClose={close} />}
+      {(result.error !== undefined || result.answer !== undefined) && (
+        <Modal
+          opened
+          onClose={close}
+          title={action.label}
+          size="lg"
+          closeButtonProps={{ "aria-label": text.common.close }}
+        >
+          {result.error !== undefined ? (
+            <Failure error={result.error} />
+          ) : (
+            <CodeEditor label={action.label} value={JSON.stringify(result.answer, undefined, 2)} />
+          )}
+        </Modal>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,221 @@
+import { Button, SegmentedControl } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useQuery } from "@tanstack/react-query";
+import { useBlocker, useNavigate, useParams } from "@tanstack/react-router";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { ApiError, call } from "@/api/client.ts";
+import { CodeEditor } from "@/components/code-editor.tsx";
+import { ShowSecret } from "@/components/show-secret.tsx";
+import { Failure, Waiting } from "@/components/states.tsx";
+import { EditorPage } from "@/layout/page.tsx";
+import { type Row, readRecord, readText } from "@/lib/read.ts";
+import { useWorkspace } from "@/session/workspace.tsx";
+import { text } from "@/text/text.ts";
+import { missingFields, toBody, toValues } from "./body.ts";
+import { fillPath, findSecret, splitRow, useForget, useRecord } from "./data.ts";
+import { FieldInput } from "./field-input.tsx";
+import type { Resource, Write } from "./types.ts";
+
+/** The page that makes a record. */
+export function ResourceCreate({ resource }: { readonly resource: Resource }): ReactNode {
+  return resource.create === undefined ? null : (
+    <Editor
+      resource={resource}
+      write={resource.create}
+      title={resource.text.create}
+      back={{ to: `/${resource.name}`, label: resource.text.title }}
+    />
+  );
+}
+
+/** The page that changes a record. */
+export function ResourceEdit({ resource }: { readonly resource: Resource }): ReactNode {
+  const { id = "" } = useParams({ strict: false });
+  const { data, error } = useRecord(resource, id);
+  if (error !== null) return <Failure error={error} />;
+  if (data === undefined || resource.update === undefined) return <Waiting />;
+  const name = readText(data, resource.title) || id;
+  return (
+    <Editor
+      resource={resource}
+      write={resource.update}
+      title={name}
+      record={data}
+      id={id}
+      back={{ to: `/${resource.name}/${encodeURIComponent(id)}`, label: name }}
+    />
+  );
+}
+
+interface EditorProps {
+  readonly resource: Resource;
+  readonly write: Write;
+  readonly title: string;
+  readonly back: { readonly to: string; readonly label: string };
+  readonly record?: Row;
+  readonly id?: string;
+}
+
+/** Sends the body of an editor and returns the answer. */
+function useSave({ resource, write, record, id = "" }: EditorProps): (values: Row, body: Row) => Promise<unknown> {
+  const forget = useForget(resource);
+  const { current, choosable } = useWorkspace();
+  return async (values, body) => {
+    const { method, path } = splitRow(write.rows[0]);
+    const inWorkspace = resource.workspace !== "none" && choosable && current !== undefined;
+    const placed = inWorkspace && record === undefined ? { workspace_id: current.id, ...body } : body;
+    const sent = write.toBody?.(placed, record) ?? placed;
+    const query = inWorkspace && record !== undefined ? { workspace_id: current.id } : {};
+    const answer = await call(write.method ?? method, write.path?.(values, id) ?? fillPath(path, id), {
+      body: sent,
+      query,
+    });
+    await forget();
+    return answer;
+  };
+}
+
+function Editor(props: EditorProps): ReactNode {
+  const { resource, write, title, back, record } = props;
+  const navigate = useNavigate();
+  const save = useSave(props);
+  const [values, setValues] = useState<Row>(() => toValues(write.fields, record));
+  const [code, setCode] = useState<string>();
+  const [state, setState] = useState<{
+    busy: boolean;
+    error?: unknown;
+    dirty: boolean;
+    secret?: string;
+    next?: string;
+  }>({ busy: false, dirty: false });
+  useBlocker({
+    shouldBlockFn: () => state.dirty && !confirm(text.common.unsaved),
+    enableBeforeUnload: () => state.dirty,
+  });
+
+  const finish = async (answer: unknown) => {
+    const id = readText(readRecord(answer), resource.id) || readText(answer, resource.id) || props.id || "";
+    const next =
+      id === "" || (record === undefined && resource.read === undefined)
+        ? `/${resource.name}`
+        : `/${resource.name}/${encodeURIComponent(id)}`;
+    const secret = findSecret(answer, write.secret);
+    setState({ busy: false, dirty: false, ...(secret !== undefined && { secret, next }) });
+    notifications.show({ message: record === undefined ? text.common.created(resource.text.one) : text.common.saved });
+    // The blocker must see the clean state first.
+    if (secret === undefined) setTimeout(() => void navigate({ to: next }), 0);
+  };
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setState({ busy: true, dirty: state.dirty });
+    try {
+      const missing = code === undefined ? missingFields(write.fields, values) : [];
+      if (missing.length > 0) throw new Error(`${text.common.required}: ${missing.join(", ")}`);
+      await finish(await save(values, code === undefined ? toBody(write.fields, values, record) : JSON.parse(code)));
+    } catch (error) {
+      setState({ busy: false, dirty: true, error });
+    }
+  };
+  const change = (name: string, value: unknown) => {
+    setValues((before) => ({ ...before, [name]: value }));
+    setState((before) => ({ ...before, dirty: true }));
+  };
+  return (
+    <form onSubmit={submit} noValidate>
+      <EditorPage
+        title={title}
+        back={back}
+        actions={
+          <Mode
+            code={code}
+            toCode={() => setCode(JSON.stringify(toBody(write.fields, values, record), undefined, 2))}
+            toForm={() => setCode(undefined)}
+          />
+        }
+        footer={
+          <>
+            <Button type="submit" loading={state.busy}>
+              {record === undefined ? text.common.create : text.common.save}
+            </Button>
+            <Button variant="default" onClick={() => void navigate({ to: back.to })}>
+              {text.common.cancel}
+            </Button>
+          </>
+        }
+      >
+        {state.error !== undefined && <Failure error={state.error} />}
+        {code === undefined ? (
+          <Fields write={write} values={values} onChange={change} error={state.error} />
+        ) : (
+          <BodyEditor row={write.rows[0]} value={code} onChange={setCode} />
+        )}
+      </EditorPage>
+      {state.secret !== undefined && (
+        <ShowSecret value={state.secret} onClose={() => void navigate({ to: state.next ?? back.to })} />
+      )}
+    </form>
+  );
+}
+
+function Mode({
+  code,
+  toCode,
+  toForm,
+}: {
+  readonly code: string | undefined;
+  readonly toCode: () => void;
+  readonly toForm: () => void;
+}): ReactNode {
+  return (
+    <SegmentedControl
+      aria-label={text.common.form}
+      data={[
+        { value: "form", label: text.common.form },
+        { value: "json", label: text.common.json },
+      ]}
+      value={code === undefined ? "form" : "json"}
+      onChange={(mode) => (mode === "json" ? toCode() : toForm())}
+    />
+  );
+}
+
+interface FieldsProps {
+  readonly write: Write;
+  readonly values: Row;
+  readonly onChange: (name: string, value: unknown) => void;
+  readonly error: unknown;
+}
+
+function Fields({ write, values, onChange, error }: FieldsProps): ReactNode {
+  const param = error instanceof ApiError ? error.param : undefined;
+  return write.fields
+    .filter(({ when }) => when === undefined || when(values))
+    .map((field) => (
+      <FieldInput
+        key={field.name}
+        field={field}
+        value={values[field.name]}
+        onChange={(value) => onChange(field.name, value)}
+        error={param === field.name && error instanceof ApiError ? error.message : undefined}
+      />
+    ));
+}
+
+/** The whole request body as JSON, with the schema of its row. */
+function BodyEditor({
+  row,
+  value,
+  onChange,
+}: {
+  readonly row: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}): ReactNode {
+  const { data } = useQuery({
+    queryKey: ["schema", row],
+    queryFn: async () => (await import("@/api/bodies.gen.ts")).bodies[row] ?? {},
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (data === undefined) return <Waiting />;
+  return <CodeEditor label={text.common.json} value={value} onChange={onChange} schema={data} minHeight="20rem" />;
+}

@@ -1,0 +1,146 @@
+import {
+  Input,
+  MultiSelect,
+  NumberInput,
+  PasswordInput,
+  Select,
+  Switch,
+  TagsInput,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ChangeEvent, ReactNode } from "react";
+import { call } from "@/api/client.ts";
+import { CodeEditor } from "@/components/code-editor.tsx";
+import { readList, readText } from "@/lib/read.ts";
+import { useWorkspace } from "@/session/workspace.tsx";
+import type { Field, Option, OptionSource } from "./types.ts";
+
+interface FieldInputProps {
+  readonly field: Field;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+  readonly error?: string | undefined;
+}
+
+function isSource(options: Field["options"]): options is OptionSource {
+  return options !== undefined && "path" in options;
+}
+
+/** The choices of a field: given ones, or rows of the API. */
+function useOptions(options: Field["options"]): readonly Option[] {
+  const source = isSource(options) ? options : undefined;
+  const { current, choosable } = useWorkspace();
+  const workspace = choosable && current !== undefined ? { workspace_id: current.id } : {};
+  const { data } = useQuery({
+    queryKey: ["options", source?.path, source?.query, workspace],
+    enabled: source !== undefined,
+    queryFn: ({ signal }) =>
+      call("GET", source?.path ?? "", { query: { page_size: 100, ...source?.query, ...workspace }, signal }),
+    staleTime: 30_000,
+  });
+  if (source === undefined) return isSource(options) ? [] : (options ?? []);
+  const found = readList(data).map((row) => ({
+    value: readText(row, source.value),
+    label: readText(row, source.label) || readText(row, source.value),
+  }));
+  return [...new Map(found.map((option) => [option.value, option])).values()];
+}
+
+const asText = (value: unknown): string =>
+  value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+const asList = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+/** The input of one field, by its kind. */
+export function FieldInput(props: FieldInputProps): ReactNode {
+  const { field, value, onChange, error } = props;
+  switch (field.kind) {
+    case "select":
+    case "multi":
+      return <ChoiceInput {...props} />;
+    case "json":
+    case "template":
+      return <CodeInput {...props} />;
+    case "number":
+      return (
+        <NumberInput
+          {...shared(props)}
+          value={typeof value === "number" || typeof value === "string" ? value : ""}
+          onChange={onChange}
+        />
+      );
+    case "switch":
+      return (
+        <Switch
+          label={field.label}
+          description={field.help}
+          error={error}
+          checked={value === true || value === 1}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+      );
+    case "tags":
+      return <TagsInput {...shared(props)} clearable value={asList(value)} onChange={onChange} />;
+    default:
+      return <WordsInput {...props} />;
+  }
+}
+
+/** What every input of Mantine takes. */
+function shared({ field, error }: FieldInputProps) {
+  const { label, help, required, placeholder } = field;
+  return { label, description: help, withAsterisk: required === true, error, placeholder };
+}
+
+function WordsInput(props: FieldInputProps): ReactNode {
+  const { field, value, onChange } = props;
+  const input = {
+    ...shared(props),
+    onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onChange(event.currentTarget.value),
+  };
+  if (field.kind === "long") return <Textarea {...input} autosize minRows={2} maxRows={8} value={asText(value)} />;
+  if (field.kind === "secret") return <PasswordInput {...input} autoComplete="off" value={asText(value)} />;
+  if (field.kind === "time") return <TextInput {...input} type="datetime-local" value={asText(value).slice(0, 16)} />;
+  return <TextInput {...input} value={asText(value)} />;
+}
+
+function ChoiceInput(props: FieldInputProps): ReactNode {
+  const { field, value, onChange } = props;
+  const data = [...useOptions(field.options)];
+  if (field.kind === "multi") {
+    const input = { ...shared(props), data, value: asList(value), onChange };
+    return <MultiSelect {...input} searchable hidePickedOptions clearable />;
+  }
+  return (
+    <Select
+      {...shared(props)}
+      data={data}
+      searchable={data.length > 8}
+      clearable={field.required !== true}
+      value={value === undefined ? null : asText(value)}
+      onChange={(next) => onChange(next ?? undefined)}
+    />
+  );
+}
+
+function CodeInput({ field, value, onChange, error }: FieldInputProps): ReactNode {
+  return (
+    <Input.Wrapper
+      label={field.label}
+      description={field.help}
+      withAsterisk={field.required === true}
+      error={error}
+      labelElement="div"
+    >
+      <CodeEditor
+        label={field.label}
+        language={field.kind === "json" ? "json" : "text"}
+        value={asText(value)}
+        onChange={onChange}
+        minHeight="7rem"
+        maxHeight="24rem"
+      />
+    </Input.Wrapper>
+  );
+}

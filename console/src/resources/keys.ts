@@ -1,0 +1,121 @@
+import { scopes } from "@/api/scopes.gen.ts";
+import { text } from "@/text/text.ts";
+import type { Field, Resource } from "./types.ts";
+
+const words = text.resources.keys;
+
+const kinds = Object.entries(words.kinds).map(([value, label]) => ({ value, label }));
+
+/** Every scope that some row asks for. */
+const allScopes = [...new Set(Object.values(scopes).flat())].sort().map((value) => ({ value, label: value }));
+
+const shared: readonly Field[] = [
+  { name: "name", label: words.name, kind: "text", required: true },
+  { name: "description", label: words.description, kind: "long" },
+  { name: "scopes", label: words.scopes, help: words.scopesHelp, kind: "multi", options: allScopes, required: true },
+  { name: "expires_at", label: words.expires, kind: "time" },
+  { name: "usage_limits.credit_limit", label: words.creditLimit, help: words.creditLimitHelp, kind: "number" },
+  {
+    name: "usage_limits.type",
+    label: words.limitType,
+    kind: "select",
+    options: [
+      { value: "cost", label: "cost" },
+      { value: "tokens", label: "tokens" },
+    ],
+    when: (values) => values["usage_limits.credit_limit"] !== undefined && values["usage_limits.credit_limit"] !== "",
+  },
+  {
+    name: "usage_limits.periodic_reset",
+    label: words.reset,
+    kind: "select",
+    options: [
+      { value: "monthly", label: "monthly" },
+      { value: "weekly", label: "weekly" },
+    ],
+    when: (values) => values["usage_limits.credit_limit"] !== undefined && values["usage_limits.credit_limit"] !== "",
+  },
+  { name: "rate_limits", label: words.rateLimits, help: words.rateLimitsHelp, kind: "json" },
+  {
+    name: "defaults.config_id",
+    label: words.config,
+    kind: "select",
+    options: { path: "/v1/configs", value: "slug", label: "name" },
+  },
+  { name: "defaults.metadata", label: words.metadata, kind: "json" },
+  { name: "alert_emails", label: words.alertEmails, kind: "tags" },
+];
+
+/** API keys: `/v1/api-keys`. */
+export const keys: Resource = {
+  name: "api-keys",
+  group: "govern",
+  icon: "keys",
+  text: { ...words, emptyHint: words.empty },
+  workspace: "optional",
+  list: {
+    path: "/v1/api-keys",
+    paging: { page: "current_page", size: "page_size", first: 0 },
+    filters: [
+      {
+        name: "status",
+        label: text.common.status,
+        options: ["active", "exhausted", "expired"].map((value) => ({ value, label: value })),
+      },
+    ],
+  },
+  id: "id",
+  title: "name",
+  columns: [
+    { label: words.name, path: "name", track: "minmax(10rem, 2fr)" },
+    { label: words.key, path: "key", kind: "code", track: "9rem" },
+    { label: words.kind, path: "type", track: "11rem", wide: true },
+    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    { label: words.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
+    { label: words.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  facts: [
+    { label: words.name, path: "name" },
+    { label: words.description, path: "description" },
+    { label: words.key, path: "key", kind: "code" },
+    { label: words.kind, path: "type" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: words.workspace, path: "workspace_id", kind: "code" },
+    { label: words.user, path: "user_id", kind: "code" },
+    { label: words.creditLimit, path: "usage_limits", kind: "json" },
+    { label: words.rateLimits, path: "rate_limits", kind: "json" },
+    { label: words.expires, path: "expires_at", kind: "time" },
+    { label: words.created, path: "created_at", kind: "time" },
+    { label: words.scopes, path: "scopes", kind: "json" },
+  ],
+  read: "/v1/api-keys/{id}",
+  create: {
+    rows: [
+      "POST /v1/api-keys/workspace/service",
+      "POST /v1/api-keys/organisation/service",
+      "POST /v1/api-keys/workspace/user",
+    ],
+    path: (values) => `/v1/api-keys/${String(values.kind)}`,
+    fields: [
+      { name: "kind", label: words.kind, kind: "select", options: kinds, initial: "workspace/service", required: true },
+      ...shared,
+    ],
+    // `kind` only chose the path; an organisation key belongs to no workspace.
+    toBody({ kind, workspace_id, ...body }) {
+      return kind === "organisation/service" || workspace_id === undefined ? body : { ...body, workspace_id };
+    },
+    secret: ["key"],
+  },
+  update: { rows: ["PUT /v1/api-keys/{id}"], fields: shared },
+  remove: { row: "DELETE /v1/api-keys/{id}" },
+  actions: [
+    {
+      label: words.rotate,
+      icon: "refresh",
+      row: "POST /v1/api-keys/{id}/rotate",
+      body: () => ({}),
+      confirm: words.rotateConfirm,
+      secret: ["key"],
+    },
+  ],
+};

@@ -1,0 +1,130 @@
+import { Button, Select, TextInput } from "@mantine/core";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useCallback, useMemo } from "react";
+import { type Column, DataTable } from "@/components/data-table.tsx";
+import { Icon } from "@/components/icons.tsx";
+import { Empty, Failure, Waiting } from "@/components/states.tsx";
+import { figureKinds, Value } from "@/components/value.tsx";
+import { ListPage } from "@/layout/page.tsx";
+import { isRow, type Row, readList, readPath, readText } from "@/lib/read.ts";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+import { useResourceList } from "./data.ts";
+import type { Attribute, ListFilter, Resource } from "./types.ts";
+
+export function toColumn({ label, path, kind, track, wide, render }: Attribute): Column<Row> {
+  return {
+    key: `${path}:${label}`,
+    label,
+    ...(track !== undefined && { track }),
+    ...(wide !== undefined && { wide }),
+    figure: kind !== undefined && figureKinds.has(kind),
+    render: render ?? ((row) => <Value value={readPath(row, path)} kind={kind ?? "text"} />),
+  };
+}
+
+/** The list page of a resource. */
+export function ResourceList({ resource }: { readonly resource: Resource }): ReactNode {
+  const { can } = useSession();
+  const navigate = useNavigate();
+  const search = useFilters();
+  const find = search.q?.toLowerCase() ?? "";
+  const filters = Object.fromEntries((resource.list.filters ?? []).map(({ name }) => [name, search[name] ?? ""]));
+  const { data, error, isPending, isEnabled, refetch, fetchNextPage, hasNextPage } = useResourceList(resource, filters);
+  const columns = useMemo(() => resource.columns.map(toColumn), [resource]);
+  const rows = useMemo(() => {
+    const all = (data?.pages ?? []).flatMap(readList);
+    return find === ""
+      ? all
+      : all.filter((row) => resource.columns.some(({ path }) => readText(row, path).toLowerCase().includes(find)));
+  }, [data, find, resource]);
+  const onEnd = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  const creatable = resource.create !== undefined && can(resource.create.rows[0]);
+  const create = creatable && (
+    <Button component={Link} to={`/${resource.name}/new`} leftSection={<Icon name="plus" size={14} />}>
+      {resource.text.create}
+    </Button>
+  );
+  return (
+    <ListPage
+      title={resource.text.title}
+      about={resource.text.about}
+      actions={create}
+      filters={<Filters filters={resource.list.filters ?? []} />}
+    >
+      {!isEnabled && <Empty title={text.common.chooseWorkspace} hint={text.common.chooseWorkspaceHint} />}
+      {isEnabled && isPending && <Waiting />}
+      {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
+      {data !== undefined && rows.length === 0 && (
+        <Empty
+          title={find === "" ? text.common.emptyList : text.common.nothingMatches}
+          hint={resource.text.emptyHint}
+          command={resource.text.emptyCommand}
+          action={create}
+        />
+      )}
+      {rows.length > 0 && (
+        <DataTable
+          label={resource.text.title}
+          columns={columns}
+          rows={rows}
+          idOf={(row) => readText(row, resource.id)}
+          onOpen={(row) => void navigate({ to: `/${resource.name}/${encodeURIComponent(readText(row, resource.id))}` })}
+          onEnd={onEnd}
+          hasMore={hasNextPage}
+        />
+      )}
+    </ListPage>
+  );
+}
+
+/** The search parameters of the address as plain strings. */
+export function useFilters(): Readonly<Record<string, string>> {
+  const search: unknown = useSearch({ strict: false });
+  return useMemo(
+    () => Object.fromEntries(Object.entries(isRow(search) ? search : {}).map(([name, value]) => [name, String(value)])),
+    [search],
+  );
+}
+
+function Filters({ filters }: { readonly filters: readonly ListFilter[] }): ReactNode {
+  const search = useFilters();
+  const navigate = useNavigate();
+  const set = (name: string, value: string | null) =>
+    void navigate({ to: ".", search: { ...search, [name]: value ?? undefined }, replace: true });
+  return (
+    <>
+      <TextInput
+        data-search
+        aria-label={text.common.search}
+        placeholder={text.common.search}
+        leftSection={<Icon name="search" size={14} />}
+        value={search.q ?? ""}
+        onChange={(event) => set("q", event.currentTarget.value)}
+        w="16rem"
+      />
+      {filters.map(({ name, label, options }) =>
+        options === undefined ? (
+          <TextInput
+            key={name}
+            aria-label={label}
+            placeholder={label}
+            value={search[name] ?? ""}
+            onChange={(event) => set(name, event.currentTarget.value)}
+          />
+        ) : (
+          <Select
+            key={name}
+            aria-label={label}
+            placeholder={label}
+            data={[...options]}
+            clearable
+            value={search[name] ?? null}
+            onChange={(value) => set(name, value)}
+            w="11rem"
+          />
+        ),
+      )}
+    </>
+  );
+}

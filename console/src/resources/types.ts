@@ -1,0 +1,145 @@
+import type { ComponentType, ReactNode } from "react";
+import type { IconName } from "@/components/icons.tsx";
+import type { ValueKind } from "@/components/value.tsx";
+import type { Row } from "@/lib/read.ts";
+import type { NavGroup } from "@/pages/pages.ts";
+
+/** One column of a list or one fact of a detail page. */
+export interface Attribute {
+  readonly label: string;
+  /** Dotted path in the record. */
+  readonly path: string;
+  readonly kind?: ValueKind;
+  readonly track?: string;
+  readonly wide?: boolean;
+  readonly render?: (row: Row) => ReactNode;
+}
+
+export interface Option {
+  readonly value: string;
+  readonly label: string;
+}
+
+/** Choices read from the API: the rows of a list route. */
+export interface OptionSource {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number>>;
+  readonly value: string;
+  readonly label: string;
+}
+
+export type FieldKind =
+  | "text"
+  | "long"
+  | "secret"
+  | "number"
+  | "switch"
+  | "select"
+  | "multi"
+  | "tags"
+  | "json"
+  | "template"
+  | "time";
+
+/** One member of a request body and how it is asked for. */
+export interface Field {
+  /** Dotted path in the body, for example `usage_limits.credit_limit`. */
+  readonly name: string;
+  /** Dotted path in the record when the API answers under another name. Default: `name`. */
+  readonly from?: string;
+  readonly label: string;
+  readonly kind: FieldKind;
+  readonly help?: string;
+  readonly required?: boolean;
+  readonly placeholder?: string;
+  readonly initial?: unknown;
+  readonly options?: readonly Option[] | OptionSource;
+  /** Shown only while this holds. */
+  readonly when?: (values: Row) => boolean;
+}
+
+/** How a record is made or changed. */
+export interface Write {
+  /** Rows of the OpenAPI document this may call: the first decides whether the button is shown. */
+  readonly rows: readonly [string, ...string[]];
+  readonly method?: "POST" | "PUT";
+  /** Path of the call; default: that of the first row. */
+  readonly path?: (values: Row, id: string) => string;
+  readonly fields: readonly Field[];
+  /** Changes the body before it is sent, for example to drop a member that only chose the path. */
+  readonly toBody?: (body: Row, record: Row | undefined) => Row;
+  /** Members of the answer that hold a secret to be shown once, first found first. */
+  readonly secret?: readonly string[];
+}
+
+/** A button of the detail page. */
+export interface Action {
+  readonly label: string;
+  readonly icon: IconName;
+  readonly row: string;
+  readonly body?: (record: Row) => unknown;
+  readonly query?: (record: Row) => Readonly<Record<string, string>>;
+  /** Asked before the call is made. */
+  readonly confirm?: string;
+  readonly secret?: readonly string[];
+  /** Shows the answer instead of only saying that it worked. */
+  readonly showAnswer?: boolean;
+  readonly when?: (record: Row) => boolean;
+}
+
+/** A further part of the detail page. */
+export interface ResourceSection {
+  readonly title: string;
+  /** Row the section needs. */
+  readonly row: string;
+  readonly load: () => Promise<{ readonly default: ComponentType<{ readonly record: Row; readonly id: string }> }>;
+}
+
+/** A filter of the list, as a query parameter of its route. */
+export interface ListFilter {
+  readonly name: string;
+  readonly label: string;
+  readonly options?: readonly Option[];
+}
+
+/** A kind of record of the control plane: list, detail and forms follow from this. */
+export interface Resource {
+  /** Address: `/console/<name>`. */
+  readonly name: string;
+  readonly group: NavGroup;
+  readonly icon: IconName;
+  /** false: not in the navigation. */
+  readonly nav?: boolean;
+  readonly text: {
+    readonly title: string;
+    /** Singular, as in `API key created`. */
+    readonly one: string;
+    readonly create: string;
+    readonly about: string;
+    readonly emptyHint: string;
+    /** A command that makes the first record. */
+    readonly emptyCommand?: string;
+  };
+  /** Whether records belong to a workspace: `required` lists nothing until an admin chose one. */
+  readonly workspace: "required" | "optional" | "none";
+  readonly list: {
+    readonly path: string;
+    readonly query?: Readonly<Record<string, string | number>>;
+    /** Names of the paging parameters; none: the route answers with everything. */
+    readonly paging?: { readonly page: string; readonly size: string; readonly first: number };
+    readonly filters?: readonly ListFilter[];
+  };
+  /** Member that addresses a record in its routes. */
+  readonly id: string;
+  /** Member a person knows the record by. */
+  readonly title: string;
+  readonly columns: readonly Attribute[];
+  readonly facts?: readonly Attribute[];
+  /** Path of one record, with one parameter. Left out: the detail page reads the list. */
+  readonly read?: string;
+  readonly create?: Write;
+  readonly update?: Write;
+  readonly remove?: { readonly row: string; readonly body?: (record: Row) => unknown };
+  readonly actions?: readonly Action[];
+  readonly sections?: readonly ResourceSection[];
+}

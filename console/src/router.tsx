@@ -1,0 +1,53 @@
+import { type AnyRoute, createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Empty, Failure, Waiting } from "./components/states.tsx";
+import { Shell } from "./layout/shell.tsx";
+import { pages } from "./pages/pages.ts";
+import { resources } from "./resources/all.ts";
+import { text } from "./text/text.ts";
+
+const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });
+
+function NotFound(): ReactNode {
+  return <Empty title={text.common.notFound} />;
+}
+
+const pageRoutes = pages.map(({ path, load }) =>
+  createRoute({ getParentRoute: () => rootRoute, path, component: lazyRouteComponent(load) }),
+);
+
+const resourceRoutes = resources.flatMap((resource): AnyRoute[] => {
+  const route = (path: string, exported: "ResourceList" | "ResourceCreate" | "ResourceDetail" | "ResourceEdit") =>
+    createRoute({
+      getParentRoute: () => rootRoute,
+      path,
+      component: lazyRouteComponent(async () => {
+        const { [exported]: View } = await import("./resources/views.ts");
+        return { default: () => <View key={resource.name} resource={resource} /> };
+      }),
+    });
+  const routes = [route(`/${resource.name}`, "ResourceList"), route(`/${resource.name}/$id`, "ResourceDetail")];
+  if (resource.create !== undefined) routes.push(route(`/${resource.name}/new`, "ResourceCreate"));
+  if (resource.update !== undefined) routes.push(route(`/${resource.name}/$id/edit`, "ResourceEdit"));
+  return routes;
+});
+
+// The routes come from tables, so an address is a string here and not a union of literals.
+const children: AnyRoute[] = [...pageRoutes, ...resourceRoutes];
+
+/** The addresses of the console. Search parameters are plain strings, so that a link can be read and written by hand. */
+export const router = createRouter({
+  routeTree: rootRoute.addChildren(children),
+  basepath: "/console",
+  defaultPreload: "intent",
+  defaultPendingComponent: Waiting,
+  defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
+  parseSearch: (search) => Object.fromEntries(new URLSearchParams(search)),
+  stringifySearch(search) {
+    const query = new URLSearchParams();
+    for (const [name, value] of Object.entries(search)) {
+      if (value !== undefined && value !== null && value !== "") query.set(name, String(value));
+    }
+    return query.size === 0 ? "" : `?${query}`;
+  },
+});

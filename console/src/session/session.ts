@@ -1,0 +1,64 @@
+import { call, setCsrfToken } from "@/api/client.ts";
+import { scopes as scopesOfRows } from "@/api/scopes.gen.ts";
+
+type Role = "owner" | "admin" | "manager" | "member" | null;
+
+export interface Workspace {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  /** Role of the user there; null for keys of services. */
+  readonly role: Role;
+}
+
+/** Who signed in, as `GET /console/session` says it (docs/console.md). */
+export interface Principal {
+  readonly type: "admin_key" | "workspace_key" | "user_key" | "user";
+  readonly organisation_id: string;
+  readonly organisation: { readonly id: string; readonly slug: string; readonly name: string };
+  /** Null for callers of the whole organisation. */
+  readonly workspace_id: string | null;
+  readonly role: Role;
+  readonly scopes: readonly string[];
+  readonly user: { readonly id: string; readonly email: string } | null;
+  readonly key: { readonly id: string; readonly name: string } | null;
+  readonly workspaces: readonly Workspace[];
+}
+
+export interface Session {
+  readonly csrf_token: string;
+  readonly expires_at: string;
+  readonly principal: Principal;
+}
+
+/** Reads the session this browser has; throws an `ApiError` with status 401 where it has none. */
+export async function readSession(): Promise<Session> {
+  // The shape is that of `GET /console/session` (docs/console.md).
+  const session = (await call("GET", "/console/session")) as Session;
+  setCsrfToken(session.csrf_token);
+  return session;
+}
+
+/** Exchanges a gateway key for a session. The key is not stored. */
+export async function signIn(key: string): Promise<Session> {
+  const session = (await call("POST", "/console/session", { body: { key } })) as Session;
+  setCsrfToken(session.csrf_token);
+  return session;
+}
+
+/** Ends the session on the gateway and forgets its token. */
+export async function signOut(): Promise<void> {
+  await call("DELETE", "/console/session");
+  setCsrfToken(undefined);
+}
+
+/**
+ * Whether a principal may call a row. The gateway decides again on each call: this only chooses what to show.
+ *
+ * @param row Method and path as in the OpenAPI document, for example `POST /v1/configs`.
+ */
+export function mayCall(principal: Principal, row: string): boolean {
+  const wanted = scopesOfRows[row];
+  if (wanted === undefined) return false;
+  return wanted.length === 0 || wanted.some((scope) => principal.scopes.includes(scope));
+}

@@ -1,0 +1,121 @@
+import { Button, Divider, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { call } from "@/api/client.ts";
+import { Command, Failure } from "@/components/states.tsx";
+import classes from "@/layout/layout.module.css";
+import { readPath } from "@/lib/read.ts";
+import { text } from "@/text/text.ts";
+import { type Session, signIn } from "./session.ts";
+
+interface SignInProps {
+  readonly onSignIn: (session: Session) => void;
+  /** The form covers a page whose session ran out. */
+  readonly ended: boolean;
+}
+
+/** Exchanges a gateway key, or the organisation's identity provider, for a session. */
+export function SignIn({ onSignIn, ended }: SignInProps): ReactNode {
+  const [key, setKey] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(undefined);
+    try {
+      onSignIn(await signIn(key.trim()));
+    } catch (failure) {
+      setError(failure);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <div
+      className={classes.signIn}
+      data-ended={ended || undefined}
+      role="dialog"
+      aria-modal="true"
+      aria-label={text.signIn.title}
+    >
+      <main className={classes.card}>
+        <form onSubmit={submit}>
+          <Stack>
+            <div>
+              <Title order={1}>{ended ? text.signIn.ended : text.signIn.title}</Title>
+              {ended && (
+                <Text size="sm" c="dimmed">
+                  {text.signIn.endedHint}
+                </Text>
+              )}
+            </div>
+            <PasswordInput
+              label={text.signIn.key}
+              description={text.signIn.keyHint}
+              value={key}
+              onChange={(event) => setKey(event.currentTarget.value)}
+              autoComplete="off"
+              autoFocus
+              required
+              size="sm"
+            />
+            {error !== undefined && <Failure error={error} />}
+            <Button type="submit" size="sm" loading={busy}>
+              {text.signIn.submit}
+            </Button>
+            <Provider />
+            {!ended && (
+              <div>
+                <Text size="xs" c="dimmed" mb={4}>
+                  {text.signIn.findKey}
+                </Text>
+                <Command value={text.signIn.findKeyCommand} />
+              </div>
+            )}
+          </Stack>
+        </form>
+      </main>
+    </div>
+  );
+}
+
+interface Offer {
+  readonly oidc: boolean;
+  readonly asksOrganisation: boolean;
+}
+
+/** The way to the organisation's identity provider, where one is set up. It comes back to the page that is open. */
+function Provider(): ReactNode {
+  const [offer, setOffer] = useState<Offer>({ oidc: false, asksOrganisation: false });
+  const [organisation, setOrganisation] = useState("");
+  useEffect(() => {
+    const read = async () => {
+      const options = await call("GET", "/console/sign-in/options");
+      const methods = readPath(options, "methods");
+      setOffer({
+        oidc: Array.isArray(methods) && methods.includes("oidc"),
+        asksOrganisation: readPath(options, "asks_organisation") === true,
+      });
+    };
+    // Without the list, the key still signs in.
+    read().catch(() => setOffer({ oidc: false, asksOrganisation: false }));
+  }, []);
+  if (!offer.oidc) return null;
+  const query = new URLSearchParams({ return_to: `${location.pathname}${location.search}` });
+  if (organisation !== "") query.set("organisation", organisation);
+  return (
+    <>
+      <Divider />
+      {offer.asksOrganisation && (
+        <TextInput
+          label={text.signIn.organisation}
+          value={organisation}
+          onChange={(event) => setOrganisation(event.currentTarget.value)}
+        />
+      )}
+      <Button component="a" variant="default" size="sm" href={`/console/sign-in/oidc?${query}`}>
+        {text.signIn.provider}
+      </Button>
+    </>
+  );
+}

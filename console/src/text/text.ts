@@ -1,0 +1,4 @@
+import { en } from "./en.ts";
+
+/** The words of the language in use. */
+export const text = en;

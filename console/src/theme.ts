@@ -1,0 +1,65 @@
+import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from "@mantine/core";
+
+const accent: MantineColorsTuple = [
+  "#e3f3f6",
+  "#c5e6ec",
+  "#99d3de",
+  "#66bfce",
+  "#3bc9db",
+  "#1a94a8",
+  "#0b7285",
+  "#0b6577",
+  "#09545f",
+  "#063c45",
+];
+
+/** Mantine's theme: what `tokens.css` says, in Mantine's terms. */
+export const theme = createTheme({
+  primaryColor: "accent",
+  primaryShade: { light: 6, dark: 4 },
+  autoContrast: true,
+  colors: { accent },
+  fontFamily: "var(--font-text)",
+  fontFamilyMonospace: "var(--font-code)",
+  defaultRadius: "sm",
+  radius: { sm: "var(--radius)" },
+  fontSizes: { xs: "0.75rem", sm: "0.8125rem", md: "0.875rem", lg: "1rem", xl: "1.25rem" },
+  headings: {
+    fontWeight: "600",
+    sizes: { h1: { fontSize: "1.25rem" }, h2: { fontSize: "1rem" }, h3: { fontSize: "0.875rem" } },
+  },
+  respectReducedMotion: true,
+  cursorType: "pointer",
+  components: {
+    Button: { defaultProps: { size: "xs" } },
+    TextInput: { defaultProps: { size: "xs" } },
+    NumberInput: { defaultProps: { size: "xs" } },
+    Select: { defaultProps: { size: "xs", checkIconPosition: "right" } },
+    MultiSelect: { defaultProps: { size: "xs" } },
+    TagsInput: { defaultProps: { size: "xs" } },
+    Textarea: { defaultProps: { size: "xs" } },
+    PasswordInput: { defaultProps: { size: "xs" } },
+    Switch: { defaultProps: { size: "xs" } },
+    Checkbox: { defaultProps: { size: "xs" } },
+    SegmentedControl: { defaultProps: { size: "xs" } },
+    Modal: { defaultProps: { centered: true } },
+  },
+});
+
+/** Mantine's colours of grounds, lines and words come from the tokens, in both colour schemes. */
+export const cssVariables: CSSVariablesResolver = () => {
+  const variables = {
+    "--mantine-color-body": "var(--surface)",
+    "--mantine-color-text": "var(--ink)",
+    "--mantine-color-dimmed": "var(--ink-faint)",
+    "--mantine-color-placeholder": "var(--ink-faint)",
+    "--mantine-color-default-border": "var(--line)",
+    "--mantine-color-error": "var(--bad)",
+    "--mantine-color-anchor": "var(--accent-ink)",
+  };
+  return {
+    variables: {},
+    light: variables,
+    dark: { ...variables, "--mantine-color-default": "var(--surface-raised)" },
+  };
+};
