@@ -36,6 +36,7 @@ const tiers = [
       "runtimes/openai-sdk",
       "runtimes/realtime",
       "mcp/conformance",
+      "mcp/conformance-client",
       "libsql-server",
       "control/limit-alerts",
       "policies/redis-store",

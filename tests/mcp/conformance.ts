@@ -62,9 +62,9 @@ export interface SuiteResult {
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Runs the suite on the pinned Node. */
-export function runSuite(url: string, args: readonly string[]): Promise<SuiteResult> {
+export function runSuite(args: readonly string[]): Promise<SuiteResult> {
   const suite = "node_modules/@modelcontextprotocol/conformance/dist/index.js";
-  const command = ["scripts/run.mjs", "node", suite, "server", "--url", url, ...args];
+  const command = ["scripts/run.mjs", "node", suite, ...args];
   // the runner's own settings are not for the suite
   const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
   return new Promise((resolve) => {
@@ -73,4 +73,18 @@ export function runSuite(url: string, args: readonly string[]): Promise<SuiteRes
       resolve({ exitCode, output: stdout + stderr });
     });
   });
+}
+
+/**
+ * Scored scenarios of a summary, those that passed and those that failed.
+ *
+ * @param known Unscored scenarios that the summary does not name as such.
+ */
+export function scored(output: string, known: ReadonlySet<string> = new Set()): { passed: string[]; failed: string[] } {
+  const [summary = "", unscored = ""] = output.slice(output.search(/=== (?:SUITE )?SUMMARY ===/)).split(/^Not scored/m);
+  const names = (text: string, mark: string) =>
+    [...text.matchAll(new RegExp(`^\\s*${mark} ([a-z0-9/-]+)`, "gm"))].map(([, name = ""]) => name);
+  const ignored = new Set([...known, ...names(unscored, "✓"), ...names(unscored, "✗")]);
+  const of = (mark: string) => names(summary, mark).filter((name) => !ignored.has(name));
+  return { passed: of("✓"), failed: of("✗") };
 }
