@@ -9,6 +9,7 @@ import type { Hops } from "./context/hops.ts";
 import type { ProviderRules } from "./context/provider-rules.ts";
 import type { LimitAlerts } from "./control/alerts/alerts.ts";
 import type { BatchWork } from "./control/batches.ts";
+import type { ConsoleState } from "./control/console/console-state.ts";
 import type { ControlPlane } from "./control/control-plane.ts";
 import type { FileStorage } from "./control/files/storage.ts";
 import type { LogExportWork } from "./control/log-exports.ts";
@@ -16,6 +17,7 @@ import type { McpServers } from "./control/mcp/mcp-server.ts";
 import type { McpState } from "./control/mcp/mcp-state.ts";
 import type { McpOauth } from "./control/mcp/oauth/mcp-oauth.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
+import type { SingleSignOn } from "./control/single-sign-on.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { VerdictFeedback } from "./control/verdict-feedback.ts";
 import type { FeedbackStore } from "./db/stores/feedback.ts";
@@ -191,6 +193,10 @@ export interface Services {
   readonly mcp: McpState;
   /** The authorization server for MCP servers. */
   readonly oauth: McpOauth;
+  /** Sign-in at identity providers of organisations. */
+  readonly singleSignOn: SingleSignOn;
+  /** The console in browsers; undefined without one. */
+  readonly console: ConsoleState | undefined;
   readonly responses: StoredResponses;
   /** Responses that are used again. */
   readonly cache: ResponseCache;
@@ -274,6 +280,8 @@ export interface CallerContext extends RequestContext {
   readonly providerAuthorization: string | undefined;
   /** The gateway key as sent: nothing that contains it may be sent to a provider. */
   readonly gatewayKey: string;
+  /** Finds the caller again, where the credential is not a key or a token. */
+  authenticateAgain?: () => Promise<Principal>;
   metadata: Metadata;
   /** Whether it counts as a concurrent request. */
   isCounted: boolean;

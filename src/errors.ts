@@ -337,8 +337,12 @@ const adminCodes: Readonly<Record<number, string>> = {
   500: "AB04",
 };
 
+/** Codes by which pages of the console know that a session is over, or was used by others: the same on every route. */
+const sessionCodes: ReadonlySet<string | null> = new Set(["session_ended", "foreign_request"]);
+
 function codeOf({ code, status }: GatewayError, form: ErrorForm): string | null {
-  return form === "admin" && !code?.startsWith("AB") ? (adminCodes[status] ?? code) : code;
+  if (form !== "admin" || code?.startsWith("AB") || sessionCodes.has(code)) return code;
+  return adminCodes[status] ?? code;
 }
 
 /** SCIM error types (RFC 7644, section 3.12) by error code; codes that are SCIM types map to themselves. */

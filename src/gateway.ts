@@ -2,6 +2,7 @@ import { adminEndpoints } from "./admin/endpoints.ts";
 import { createLogExportRunner, type LogExportRunner } from "./admin/log-exports/runner.ts";
 import { metricsPath } from "./admin/metrics.ts";
 import type { FirstKeys } from "./auth/first-start.ts";
+import { consoleEndpoints } from "./console/endpoints.ts";
 import type { ConnectionInfo, RunningStream, Services } from "./context.ts";
 import type { Database } from "./db/client.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
@@ -50,8 +51,8 @@ interface RunningGateway {
 }
 
 /** All endpoints, in the order of matching. */
-function listEndpoints({ metrics }: GatewayOptions): EndpointList {
-  const all = [...inferenceEndpoints, ...adminEndpoints, ...mcpEndpoints];
+function listEndpoints({ metrics, console }: GatewayOptions): EndpointList {
+  const all = [...inferenceEndpoints, ...adminEndpoints, ...mcpEndpoints, ...(console ? consoleEndpoints : [])];
   const own = metrics === false ? all.filter(({ path }) => path !== metricsPath) : all;
   return { own, forwarding: passthroughEndpoints };
 }

@@ -37,6 +37,8 @@ export interface Settings {
   masterKeysFileGiven: boolean;
   /** Absent: no mail is sent. */
   mail?: MailSettings;
+  /** Whether the console for browsers is served. */
+  hasConsole: boolean;
   /** The file in which log rows wait; beside the database without a path. */
   logSpill: { path: string | undefined; bytes: number };
   gateway: GatewayOptions;
@@ -380,6 +382,7 @@ export function readSettings(environment: Environment): Settings {
     masterKeysFile: file ?? "data/master.keys",
     masterKeysFileGiven: file !== undefined,
     ...(mailed && { mail: mailed }),
+    hasConsole: flagOn(environment, "CONSOLE"),
     logSpill: logSpill(environment),
     gateway: {
       database,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { adminEndpoints } from "../src/admin/endpoints.ts";
+import { consoleEndpoints } from "../src/console/endpoints.ts";
 import type { Endpoint } from "../src/endpoint.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "../src/inference/routes/endpoints.ts";
 import { mcpEndpoints } from "../src/mcp/endpoints.ts";
@@ -34,6 +35,7 @@ const endpoints: readonly Endpoint[] = [
   ...adminEndpoints,
   ...inferenceEndpoints,
   ...mcpEndpoints,
+  ...consoleEndpoints,
   ...passthroughEndpoints,
 ];
 const pathOf = ({ path }: Endpoint) => path.replace(/\/:(\w+)\+?/g, "/{$1}").replace(/\*$/, "{path}");

@@ -1,5 +1,6 @@
 import { requireAccess } from "../auth/access.ts";
-import { type CallerContext, clientAddressOf, withCaller } from "../context.ts";
+import { findCallerNow } from "../context/caller-now.ts";
+import { type CallerContext, withCaller } from "../context.ts";
 import type { LogScope } from "../db/stores/log-scope.ts";
 import { listAccess, requireLogAccess, requireSeenFields, scopeOf } from "../endpoint/log-access.ts";
 import { requireRole } from "../endpoint/role.ts";
@@ -31,11 +32,9 @@ async function toTailFilter(filter: Chosen, context: CallerContext): Promise<Tai
 
 /** Authenticates the caller again, as its key, its scopes and its role are now. */
 async function checkAgain(filter: Chosen, context: CallerContext): Promise<TailFilter> {
-  const { authenticator } = context.services;
   const { organisationId, workspaceId } = context.principal;
   if (!context.connection.actingFor) {
-    const address = () => clientAddressOf(context, context.services);
-    const principal = await authenticator.authenticate(context.gatewayKey, address, () => context.header("workspace"));
+    const principal = await findCallerNow(context);
     if (principal.organisationId !== organisationId || principal.workspaceId !== workspaceId) {
       throw new PermissionError("Forbidden! This credential is one of another workspace now", { code: "AB03" });
     }

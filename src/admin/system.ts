@@ -1,7 +1,15 @@
+import type { RequestContext } from "../context.ts";
 import { definePublicEndpoint, type Endpoint } from "../endpoint.ts";
 import { UnavailableError } from "../errors.ts";
+import { redirectReply } from "../lib/page.ts";
 import { jsonReply } from "../lib/reply.ts";
 import { version } from "../version.ts";
+
+/** Whether a browser asks for a page, where the gateway has a console. */
+function isForConsole({ services, connection, headers }: RequestContext): boolean {
+  if (!services.console || connection.isMcpPort) return false;
+  return /(?:^|[\s,])text\/html(?:$|[\s,;])/i.test(headers.get("accept") ?? "");
+}
 
 /** Endpoints for hosts and load balancers that report the state of the process, and nothing else. */
 export const systemEndpoints: readonly Endpoint[] = [
@@ -11,11 +19,14 @@ export const systemEndpoints: readonly Endpoint[] = [
     tag: "System",
     summary: "Greeting",
     access: "public",
-    handle: () => ({
-      status: 200,
-      headers: { "content-type": "text/plain; charset=utf-8" },
-      body: "AI gateway. See /openapi.json\n",
-    }),
+    handle(context) {
+      if (isForConsole(context)) return redirectReply("/console");
+      return {
+        status: 200,
+        headers: { "content-type": "text/plain; charset=utf-8" },
+        body: "AI gateway. See /openapi.json\n",
+      };
+    },
   }),
   ...["/health", "/v1/health"].map((path) =>
     definePublicEndpoint({

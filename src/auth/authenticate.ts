@@ -59,6 +59,13 @@ export interface Authenticator {
   /** The caller of a stored key that is usable now, by id; undefined for any other. */
   ofKey(keyId: string): Promise<Principal | undefined>;
   /**
+   * The caller of a stored key that was verified before, by its id and the digest of the secret that was sent then;
+   * undefined if that secret cannot be used now.
+   *
+   * @throws {UnavailableError} If the key is not cached and the database does not respond.
+   */
+  ofDigest(keyId: string, digest: string): Promise<Principal | undefined>;
+  /**
    * Rejects a wrong credential of another kind, and counts it like a wrong key.
    *
    * @throws {AuthenticationError}
@@ -177,6 +184,26 @@ class KeyAuthenticator implements Authenticator {
     const { store, clock } = this.#options;
     const row = await store.findById(keyId);
     return row && row.status !== "revoked" && !hasExpired(row, clock.now()) ? toPrincipal(row) : undefined;
+  }
+
+  async ofDigest(keyId: string, digest: string): Promise<Principal | undefined> {
+    const held = this.#known.get(digest);
+    const age = held ? this.#options.clock.monotonic() - held.readAt : 0;
+    const entry = held && age < knownForMs ? held : await this.#findDigest(keyId, digest, held);
+    return entry?.row.id === keyId && this.#isUsable(entry) ? entry.principal : undefined;
+  }
+
+  /** A key from the store, cached; undefined if it has no such digest. */
+  async #findDigest(keyId: string, digest: string, held: KnownKey | undefined): Promise<KnownKey | undefined> {
+    if (held) return this.#refresh(digest, held);
+    const readIn = this.#generation;
+    const row = await this.#readStore(({ findById }) => findById(keyId));
+    return row && hasDigest(row, digest, this.#options.clock.now()) ? this.#remember(digest, row, readIn) : undefined;
+  }
+
+  #isUsable({ row, digest }: KnownKey): boolean {
+    const now = this.#options.clock.now();
+    return row.status !== "revoked" && hasDigest(row, digest, now) && !hasExpired(row, now);
   }
 
   refuse(address: () => string, message: string = invalidKey): never {
@@ -305,9 +332,13 @@ class KeyAuthenticator implements Authenticator {
     return matches || matchesFormer ? row : undefined;
   }
 
-  async #findStored(key: string): Promise<ApiKeyRow | undefined> {
+  #findStored(key: string): Promise<ApiKeyRow | undefined> {
+    return this.#readStore(() => this.#findRow(key));
+  }
+
+  async #readStore(read: (store: ApiKeyStore) => Promise<ApiKeyRow | undefined>): Promise<ApiKeyRow | undefined> {
     try {
-      return await this.#findRow(key);
+      return await read(this.#options.store);
     } catch (cause) {
       throw new UnavailableError("Cannot check this API key: the database does not respond", {
         cause,

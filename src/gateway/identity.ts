@@ -3,9 +3,12 @@ import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
 import { createScimAuthenticator } from "../auth/scim-token.ts";
 import type { Services } from "../context.ts";
+import { createConsoleState } from "../control/console/console-state.ts";
 import { createControlPlane } from "../control/control-plane.ts";
+import { createIdentityLookUps, type IdentityLookUps } from "../control/identity-look-ups.ts";
 import { defaultMcpSettings } from "../control/mcp/mcp-state.ts";
 import { createMcpOauth } from "../control/mcp/oauth/mcp-oauth.ts";
+import { createSingleSignOn } from "../control/single-sign-on.ts";
 import { createTokens } from "../control/tokens.ts";
 import { createVault } from "../control/vault.ts";
 import { createApiKeyStore } from "../db/stores/api-keys.ts";
@@ -20,10 +23,20 @@ import { type GatewayOptions, warnOf } from "./options.ts";
 /** Kinds of record on which it depends whom a token stands for. Keys depend on their own rows alone. */
 const tokenResources = new Set(["organisations", "workspaces", "users", "workspace_members", "invites", "deployments"]);
 
-/** Drops the keys and tokens a change concerns; without changes, all of them. */
-function forgetKeys(authenticator: Authenticator, changes: readonly Change[] | undefined): void {
-  if (!changes) authenticator.forget({});
+/** What keys, tokens and sessions stand for, in memory. */
+interface Callers {
+  readonly authenticator: Authenticator;
+  readonly lookUps: IdentityLookUps;
+}
+
+/** Drops the callers a change concerns; without changes, all of them. */
+function forgetCallers({ authenticator, lookUps }: Callers, changes: readonly Change[] | undefined): void {
+  if (!changes) {
+    authenticator.forget({});
+    lookUps.forget(undefined);
+  }
   for (const { organisationId, resource, recordId } of changes ?? []) {
+    if (resource === anyResource || tokenResources.has(resource)) lookUps.forget(organisationId);
     if (resource === "api_keys" && recordId !== "") authenticator.forget({ organisationId, keyId: recordId });
     else if (resource === "api_keys" || resource === anyResource) authenticator.forget({ organisationId });
     else if (tokenResources.has(resource)) authenticator.forget({ organisationId, tokensOnly: true });
@@ -35,12 +48,47 @@ function mayEndBatches(changes: readonly Change[] | undefined): boolean {
   return !changes || changes.some(({ resource }) => resource === "workspaces" || resource === anyResource);
 }
 
+/** Makes what depends on records follow their changes. */
+function noteChanges(
+  changes: readonly Change[] | undefined,
+  { batches, followCorrections, oauth, console, cache }: Services,
+): void {
+  if (mayEndBatches(changes)) batches.wake();
+  if (!changes || changes.some(({ resource }) => resource === counterResource)) followCorrections();
+  oauth.note(changes);
+  console?.sessions.note(changes);
+  followPurges(cache, changes);
+}
+
+/** What lets users sign in by a browser. */
+async function createSignIn(
+  options: GatewayOptions,
+  {
+    installation,
+    guard,
+    ...parts
+  }: Callers &
+    Pick<Services, "control" | "clock" | "oauth"> &
+    Pick<OpenData, "installation"> & { guard: Services["addressGuard"] },
+): Promise<Pick<Services, "singleSignOn" | "console">> {
+  const { control, oauth } = parts;
+  const stateKey = installation.keys.state;
+  const warn = warnOf(options);
+  return {
+    singleSignOn: createSingleSignOn({ control, guard, oauth }),
+    console: options.console
+      ? await createConsoleState(options.console, options.trustedProxies, { ...parts, stateKey, warn })
+      : undefined,
+  };
+}
+
 /** Creates the control plane and the authenticators; changes in the former drop what the latter cached. */
 export async function createIdentity(
   options: GatewayOptions,
   { clock, database, installation, masterKeys }: OpenData & Pick<Services, "clock">,
   { outbound, guard, services }: Pick<Services, "outbound"> & { guard: Services["addressGuard"]; services(): Services },
 ) {
+  const acceptInvite = (organisationId: string, email: string) => acceptByEmail(organisationId, email, services());
   const createMac = options.createMac ?? webMac;
   const { pepper } = installation.keys;
   const keyMac = createMac(pepper);
@@ -53,11 +101,8 @@ export async function createIdentity(
     vault: createVault(masterKeys, readerOf(options)),
     auditMac: createMac(installation.keys.audit),
     changed(changes) {
-      forgetKeys(authenticator, changes);
-      if (mayEndBatches(changes)) services().batches.wake();
-      if (!changes || changes.some(({ resource }) => resource === counterResource)) services().followCorrections();
-      services().oauth.note(changes);
-      followPurges(services().cache, changes);
+      forgetCallers({ authenticator, lookUps }, changes);
+      noteChanges(changes, services());
     },
     repeated(changes) {
       for (const { resource, recordId } of changes) {
@@ -65,14 +110,19 @@ export async function createIdentity(
       }
     },
   });
+  const lookUps = createIdentityLookUps({
+    control,
+    clock,
+    ...(options.clientAuth !== undefined && { clientAuthDigest: keyMac(options.clientAuth) }),
+  });
   const tokens = createTokens({
     control,
     outbound,
     guard,
     clock,
     settings: options.tokens ?? {},
-    ...(options.clientAuth !== undefined && { clientAuthDigest: keyMac(options.clientAuth) }),
-    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
+    lookUps,
+    acceptInvite,
   });
   const authenticator = createAuthenticator({
     clock,
@@ -101,7 +151,8 @@ export async function createIdentity(
     identityKey: options.mcp?.identityKey,
     expiryBufferMs: (options.mcp?.pool ?? defaultMcpSettings.pool).tokenExpiryBufferMs,
     warn: warnOf(options),
-    acceptInvite: (organisationId, email) => acceptByEmail(organisationId, email, services()),
+    acceptInvite,
   });
-  return { control, keyMac, keyPrefix, authenticator, scimAuthenticator, oauth };
+  const signIn = await createSignIn(options, { control, clock, guard, oauth, lookUps, authenticator, installation });
+  return { control, keyMac, keyPrefix, authenticator, scimAuthenticator, oauth, ...signIn };
 }

@@ -2,6 +2,7 @@ import type { SemanticSettings } from "../cache/semantic-settings.ts";
 import type { ConcurrencyLimits } from "../context/concurrency.ts";
 import type { Limits } from "../context.ts";
 import type { AlertSettings } from "../control/alerts/parts.ts";
+import type { ConsoleAssets } from "../control/console/assets.ts";
 import type { FileLimits } from "../control/files/storage.ts";
 import type { McpServers } from "../control/mcp/mcp-server.ts";
 import type { McpSettings } from "../control/mcp/mcp-state.ts";
@@ -134,6 +135,8 @@ export interface GatewayOptions {
   savedOnly?: boolean;
   /** The model that checks of guardrails ask unless they name one: the slug of a stored provider, and its model. */
   guardrailModel?: { provider?: string | undefined; model?: string | undefined };
+  /** Files of the console for browsers, at `/console`. Absent or false: there is no console, and no sign-in to it. */
+  console?: ConsoleAssets | false;
   /** Which parts it serves. Default `unified`. */
   serverMode?: ServerMode;
   /** Settings of the MCP gateway. */

@@ -1,4 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
+import { authenticateSession, hasSessionToken } from "../console/session.ts";
 import { type CallerContext, clientAddressOf, type RequestContext, withCaller } from "../context.ts";
 import type { KeyEndpoint } from "../endpoint.ts";
 import { AuthenticationError } from "../errors.ts";
@@ -41,8 +42,8 @@ function readSubprotocolKey({ method, headers }: RequestContext): string | undef
   return readProtocolKey(headers.get("sec-websocket-protocol"));
 }
 
-/** The key a request carries; what else `authorization` holds is for the provider. */
-function readCredentials(context: RequestContext, rules: Rules): Credentials {
+/** The key a request carries, if there is one; what else `authorization` holds is for the provider. */
+function readCredentials(context: RequestContext, rules: Rules): Credentials | undefined {
   const own = context.header("api-key");
   const { headers } = context;
   const authorization = headers.get("authorization");
@@ -57,7 +58,10 @@ function readCredentials(context: RequestContext, rules: Rules): Credentials {
   if (own !== null) {
     return { gatewayKey: own, providerCredential: key === own ? undefined : key, providerAuthorization };
   }
-  if (key !== undefined) return { gatewayKey: key, providerCredential: undefined, providerAuthorization };
+  return key === undefined ? undefined : { gatewayKey: key, providerCredential: undefined, providerAuthorization };
+}
+
+function refuseMissing(): never {
   throw new AuthenticationError("Cannot authenticate: send your gateway key in x-gateway-api-key", {
     code: "missing_api_key",
   });
@@ -77,6 +81,7 @@ export function authenticateKey(context: RequestContext, rules: Rules): CallerCo
   const { actingFor } = context.connection;
   if (actingFor) return actAs(actingFor, context);
   const credentials = readCredentials(context, rules);
+  if (!credentials) return hasSessionToken(context) ? authenticateSession(context) : refuseMissing();
   const address = () => clientAddressOf(context, context.services);
   const found = context.services.authenticator.authenticate(credentials.gatewayKey, address, () =>
     context.header("workspace"),

@@ -38,6 +38,25 @@ function readProxies(proxies: readonly string[]): Range[] {
   });
 }
 
+/** Whether an address is one of the operator's proxies. */
+function createRangeTest(proxies: readonly string[]): (address: Address) => boolean {
+  const ranges = readProxies(proxies);
+  return (address) => ranges.some(([range, length]) => range.kind() === address.kind() && address.match(range, length));
+}
+
+/**
+ * Creates the function that finds whether a peer is one of the operator's proxies, whose `x-forwarded-proto` counts.
+ *
+ * @throws {TypeError} If one cannot be used.
+ */
+export function createProxyTest(proxies: readonly string[]): (peer: string | undefined) => boolean {
+  const isTrusted = createRangeTest(proxies);
+  return (peer = "unknown") => {
+    const address = readAddress(peer);
+    return address !== undefined && isTrusted(address);
+  };
+}
+
 /** The client address of a request: the peer, or the client a trusted proxy reports. */
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string;
 
@@ -49,9 +68,7 @@ export type ClientAddress = (peer: string | undefined, forwardedFor: string | un
  * @throws {TypeError} If one cannot be used.
  */
 export function createClientAddress(proxies: readonly string[]): ClientAddress {
-  const ranges = readProxies(proxies);
-  const isTrusted = (address: Address) =>
-    ranges.some(([range, length]) => range.kind() === address.kind() && address.match(range, length));
+  const isTrusted = createRangeTest(proxies);
   return (peer = "unknown", forwardedFor) => {
     let address = readAddress(peer);
     if (!address) return peer;

@@ -8,7 +8,22 @@ export function readCookie(header: string | undefined, name: string): string | u
   return values.length === 1 ? values[0] : undefined;
 }
 
+/** How a cookie is sent. */
+interface CookieRules {
+  readonly maxAgeSeconds: number;
+  /** Only over TLS. */
+  readonly isSecure: boolean;
+  /** `Strict`: with no request that another site starts; `Lax`: with those that open a page. */
+  readonly sameSite: "Strict" | "Lax";
+}
+
+/** A cookie for this host and all of its paths, which scripts cannot read. */
+export function cookieOf(name: string, value: string, { maxAgeSeconds, isSecure, sameSite }: CookieRules): string {
+  const secure = isSecure ? "; Secure" : "";
+  return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}${secure}; HttpOnly; SameSite=${sameSite}`;
+}
+
 /** A cookie for this host alone, which scripts cannot read and other sites' requests do not carry. */
 export function hostCookie(name: string, value: string, maxAgeSeconds: number): string {
-  return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=Lax`;
+  return cookieOf(name, value, { maxAgeSeconds, isSecure: true, sameSite: "Lax" });
 }

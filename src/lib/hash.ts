@@ -21,6 +21,13 @@ export async function verifyMac(key: Uint8Array<ArrayBuffer>, digest: string, te
   return crypto.subtle.verify("HMAC", imported, fromBase64Url(digest), encoder.encode(text));
 }
 
+/** Whether two strings are equal, compared in a time that depends on their lengths alone. */
+export function isSameText(one: string, other: string): boolean {
+  let difference = one.length ^ other.length;
+  for (let index = 0; index < one.length; index++) difference |= one.charCodeAt(index) ^ other.charCodeAt(index);
+  return difference === 0;
+}
+
 /** HKDF-SHA-256: derives a 32-byte key for one purpose from a secret. */
 export async function deriveKey(secret: Uint8Array<ArrayBuffer>, purpose: string): Promise<Uint8Array<ArrayBuffer>> {
   const imported = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);

@@ -18,6 +18,7 @@ const alwaysSensitive = [
   "x-gateway-api-key",
   "x-gateway-virtual-key",
   "x-gateway-oauth",
+  "x-gateway-csrf",
   "x-amz-security-token",
 ];
 

@@ -125,9 +125,10 @@ function showFirstKeys(keys: FirstKeys): string {
   return keys.workspaceKey === null ? "$BOOTSTRAP_WORKSPACE_KEY" : `$(sed -n 's/^workspace key: //p' ${firstKeysFile})`;
 }
 
-/** Prints the gateway's address and, at the first start, an example. */
-export function printBanner(address: string, firstKeys: FirstKeys | undefined): void {
+/** Prints the addresses of the gateway and of its console and, at the first start, an example. */
+export function printBanner(address: string, firstKeys: FirstKeys | undefined, hasConsole: boolean): void {
   console.log(`AI gateway serving on ${address}`);
+  if (hasConsole) console.log(`Console: ${address}/console`);
   if (!firstKeys) return;
   const key = showFirstKeys(firstKeys);
   const body = '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}';

@@ -5,6 +5,7 @@ import type { Settings } from "../settings.ts";
 import { withOwnFailure } from "./broken-body.ts";
 import { bunIdleTimeout, listenOnBun } from "./bun.ts";
 import { describeFailure, runCommand } from "./cli.ts";
+import { createConsoleAssets } from "./console-assets.ts";
 import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogThread } from "./log-thread.ts";
@@ -35,9 +36,15 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
     logCodec: zstdCodec,
     processStats: readProcessStats,
     readFile: readCloudFile,
+    ...(settings.hasConsole && { console: createConsoleAssets() }),
   };
   const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };
   return createGateway({ ...settings.gateway, ...host, alerts });
+}
+
+/** Whether the common port has the console. */
+function servesConsole({ hasConsole, gateway }: Settings): boolean {
+  return hasConsole && gateway.serverMode !== "mcp";
 }
 
 /** Time between "not ready" and "no new connections", so that load balancers notice. */
@@ -110,7 +117,7 @@ async function serve(): Promise<void> {
   const listeners = await listenByMode(gateway, settings);
   handleProcessEvents(createShutdown(gateway, listeners, settings.drainSeconds));
   const [first, second] = listeners;
-  printBanner(urlOf(settings.hostname, first.port), firstKeys);
+  printBanner(urlOf(settings.hostname, first.port), firstKeys, servesConsole(settings));
   if (second) console.log(`MCP servers are at ${urlOf(settings.hostname, second.port)}`);
 }
 
@@ -142,7 +149,7 @@ function prepare(): Promise<Gateway> {
     const port = { hostname, port: mcpPort, maxBodyBytes: largestBodyBytes(settings.gateway) };
     const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
     handleProcessEvents(createShutdown(gateway, listeners, settings.drainSeconds));
-    hostBanner = (address) => printBanner(address, firstKeys);
+    hostBanner = (address) => printBanner(address, firstKeys, servesConsole(settings));
     return gateway;
   })();
   return prepared;

@@ -12,6 +12,7 @@ import type { Clock } from "../../src/lib/clock.ts";
 import { deriveKey, webMac } from "../../src/lib/hash.ts";
 import type { Transport } from "../../src/lib/outbound.ts";
 import type { CallLog } from "../../src/schemas/logs.ts";
+import { createFolderAssets } from "../../src/serve/console-assets.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { createBunTransport, createDenoTransport, createNodeTransport } from "../../src/serve/transport.ts";
 import { type AnswerCheck, createAnswerCheck } from "./openapi-check.ts";
@@ -28,6 +29,9 @@ export function createRuntimeTransport(): Transport {
   if ("Bun" in globalThis) return createBunTransport();
   return "Deno" in globalThis ? createDenoTransport() : createNodeTransport();
 }
+
+/** A console of one page that names a nonce, and one script in both forms. */
+export const testConsole = createFolderAssets(join(import.meta.dirname, "../fixtures/console"));
 
 /** A clock that only moves on demand. */
 export interface TestClock extends Clock {
@@ -116,6 +120,7 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     trustedHosts: ["127.0.0.1"],
     transport: options.transport ?? createRuntimeTransport(),
     createMac: nodeMac,
+    console: testConsole,
     // tests wait for their rows
     logFlushMs: 10,
     warn: (message) => (message.startsWith("Cannot price calls") ? priceWarnings : warnings).push(message),

@@ -44,7 +44,8 @@ export interface OauthStore {
   familiesOf(clientId: string, now: number): Promise<OauthFamilyRow[]>;
   /** Statements that end a family. */
   revokeFamily(id: string, now: number): Statement;
-  revoke(revocation: Revocation): Statement;
+  /** @param resource Kind of record by which processes learn of it. Default: that of tokens. */
+  revoke(revocation: Revocation, resource?: string): Statement;
   /** Revocations that still matter. */
   revocations(now: number): Promise<Revocation[]>;
   /** Uses a value once; false if it was used before. */
@@ -158,9 +159,9 @@ export function createOauthStore(database: Database): OauthStore {
   return {
     ...createClientRows(database, write),
     ...createGrantRows(database, write),
-    revoke: (revocation) => ({
+    revoke: (revocation, resource = revocationResource) => ({
       ...toStatement(orm.insert(oauthRevocations).values(revocation).onConflictDoNothing()),
-      written: { resource: revocationResource, workspaceId: null, recordIds: [revocation.id] },
+      written: { resource, workspaceId: null, recordIds: [revocation.id] },
     }),
     revocations: (now) => orm.select().from(oauthRevocations).where(gt(oauthRevocations.expiresAt, now)),
     async useNonce(digest, expiresAt) {

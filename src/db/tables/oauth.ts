@@ -120,7 +120,7 @@ export const oauthConsents = sqliteTable(
 );
 export type OauthConsentRow = typeof oauthConsents.$inferSelect;
 
-/** Revoked tokens, until they expire anyway: ids of tokens, of families, and of clients. */
+/** Revoked tokens, until they expire anyway: ids of tokens, of families, of clients, and of sessions of the console. */
 export const oauthRevocations = sqliteTable(
   "oauth_revocations",
   {

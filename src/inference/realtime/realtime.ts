@@ -1,5 +1,6 @@
 import { type KeyAccess, requireAccess } from "../../auth/access.ts";
-import { type CallerContext, clientAddressOf } from "../../context.ts";
+import { findCallerNow } from "../../context/caller-now.ts";
+import type { CallerContext } from "../../context.ts";
 import { requireRole } from "../../endpoint/role.ts";
 import {
   ClientClosedError,
@@ -261,9 +262,7 @@ const revoked: RelayStop = { close: { code: 1008, reason: "the credential is no 
  * workspace, or the stored provider with its model.
  */
 async function findCaller({ findAgain }: OpenSession, access: KeyAccess, context: CallerContext) {
-  const address = () => clientAddressOf(context, context.services);
-  const wanted = () => context.header("workspace");
-  const principal = await context.services.authenticator.authenticate(context.gatewayKey, address, wanted);
+  const principal = await findCallerNow(context);
   requireAccess(principal, access);
   await requireRole({ principal, services: context.services }, access.scopes);
   // the check must not change the session's log row

@@ -1,15 +1,16 @@
 import { clientAddressOf, type RequestContext } from "../../context.ts";
 import { ClientProblem, type OauthClient } from "../../control/mcp/oauth/clients.ts";
+import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { GatewayError, OauthError } from "../../errors.ts";
+import { problemPage } from "../../lib/page.ts";
 import { isRegisteredRedirect } from "../../lib/redirects.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { readResource, requireOrigin } from "./addresses.ts";
+import { readResource } from "./addresses.ts";
 import { browserOf, withCookie } from "./browser.ts";
 import { clientReply } from "./client-reply.ts";
 import { continueFlow } from "./consent.ts";
 import type { ClientFlow } from "./flow.ts";
 import { type Parameters, readParameters } from "./form.ts";
-import { problemPage } from "./page.ts";
 import { requireScope } from "./scope.ts";
 
 const unusable = "Cannot authorize this client";

@@ -1,10 +1,10 @@
 import type { RequestContext } from "../../context.ts";
+import { originOf } from "../../endpoint/public-origin.ts";
 import { PermissionError } from "../../errors.ts";
 import { hostCookie, readCookie } from "../../lib/cookies.ts";
 import { randomBase62, sha256Hex } from "../../lib/hash.ts";
 import { stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { originOf } from "./addresses.ts";
 
 /** Ties forms and states to the browser that got them. */
 const browserCookie = "__Host-gateway-mcp-browser";

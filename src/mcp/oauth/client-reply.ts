@@ -1,12 +1,12 @@
 import type { RequestContext } from "../../context.ts";
 import { toBase64Url } from "../../lib/base64.ts";
 import { randomBytes, sha256Hex } from "../../lib/hash.ts";
+import { redirectReply } from "../../lib/page.ts";
 import { withParameters } from "../../lib/redirects.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { issuerOf } from "./addresses.ts";
 import type { Session } from "./browser.ts";
 import type { ClientFlow } from "./flow.ts";
-import { redirectReply } from "./page.ts";
 import type { FoundServer } from "./servers.ts";
 
 /** Life of a code. */

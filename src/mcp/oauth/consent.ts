@@ -1,9 +1,11 @@
 import { clientAddressOf, type RequestContext } from "../../context.ts";
 import { ClientProblem, type OauthClient } from "../../control/mcp/oauth/clients.ts";
+import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
+import { formTargetOf, type Html, hidden, html, pageReply, problemPage } from "../../lib/page.ts";
 import { describeRedirect, isLocalRedirect } from "../../lib/redirects.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { oauthPath, readResource, requireOrigin } from "./addresses.ts";
+import { oauthPath, readResource } from "./addresses.ts";
 import {
   type Browser,
   browserOf,
@@ -16,7 +18,6 @@ import {
 import { clientReply, codeReply } from "./client-reply.ts";
 import { type ClientFlow, type Flow, flowMs, openTicket, readFlow, sealFlow } from "./flow.ts";
 import { readForm } from "./form.ts";
-import { formTargetOf, type Html, hidden, html, pageReply, problemPage } from "./page.ts";
 import { includesScopes, scopeDescriptions } from "./scope.ts";
 import { type FoundServer, findUserServer } from "./servers.ts";
 import { signInPage } from "./sign-in-page.ts";

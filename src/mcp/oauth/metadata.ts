@@ -1,8 +1,9 @@
 import type { RequestContext } from "../../context.ts";
+import { originOf, requireOrigin } from "../../endpoint/public-origin.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { tokenAlgorithms } from "../../schemas/auth-settings.ts";
 import { clientAuthMethods, mcpScopes } from "../../schemas/oauth.ts";
-import { issuerOf, oauthAddress, originOf, requireOrigin } from "./addresses.ts";
+import { issuerOf, oauthAddress } from "./addresses.ts";
 
 /** Metadata of the authorization server (RFC 8414, section 2). */
 export function serveServerMetadata(context: RequestContext): Reply {

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { clientAddressOf, type RequestContext } from "../../context.ts";
+import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { readJsonBody } from "../../endpoint.ts";
 import { OauthError } from "../../errors.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { ClientMetadata, isGrantType } from "../../schemas/oauth.ts";
-import { requireOrigin } from "./addresses.ts";
 import { readScope } from "./scope.ts";
 
 /** Largest registration, in bytes. */

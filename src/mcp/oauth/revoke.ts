@@ -1,7 +1,7 @@
 import type { RequestContext } from "../../context.ts";
 import type { OauthClient } from "../../control/mcp/oauth/clients.ts";
+import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
-import { requireOrigin } from "./addresses.ts";
 import { authenticateClient } from "./client-authentication.ts";
 import { readForm, requireParameter } from "./form.ts";
 

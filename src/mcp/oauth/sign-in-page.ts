@@ -1,10 +1,9 @@
 import type { RequestContext } from "../../context.ts";
+import { hidden, html, pageReply } from "../../lib/page.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { oauthPath } from "./addresses.ts";
 import type { Browser } from "./browser.ts";
 import { type Flow, sealFlow } from "./flow.ts";
-import { hidden, html, pageReply } from "./page.ts";
-import { offersSingleSignOn } from "./single-sign-on.ts";
 
 /** The page on which a user signs in: with a personal key, or at the identity provider of the organisation. */
 export async function signInPage(
@@ -14,7 +13,7 @@ export async function signInPage(
 ): Promise<Reply> {
   const sealed = await sealFlow(flow, browser.id, context);
   const alert = problem === undefined ? undefined : html`<p role="alert" id="problem"><strong>${problem}</strong></p>`;
-  const offer = await offersSingleSignOn(context);
+  const offer = await context.services.singleSignOn.offer();
   const singleSignOn = offer.isOffered
     ? html`<h2>Single sign-on</h2>
 <form method="post" action="${oauthPath(context, "sign-in")}">${hidden("flow", sealed)}${hidden("method", "sso")}

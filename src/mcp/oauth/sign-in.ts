@@ -1,7 +1,7 @@
 import { clientAddressOf, type RequestContext } from "../../context.ts";
+import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { AuthenticationError, PermissionError, RateLimitError } from "../../errors.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { requireOrigin } from "./addresses.ts";
 import { type Browser, browserOf, requireOwnForm, type Session, sessionCookieOf, withCookie } from "./browser.ts";
 import { clientOf, continueFlow, stalePage } from "./consent.ts";
 import { type Flow, openFlow } from "./flow.ts";

@@ -1,12 +1,12 @@
 import type { RequestContext } from "../../context.ts";
 import { readUpstreamSettings } from "../../control/mcp/oauth/upstream-settings.ts";
+import { requireOrigin } from "../../endpoint/public-origin.ts";
+import { problemPage } from "../../lib/page.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { requireOrigin } from "./addresses.ts";
 import { type Browser, browserOf, readSession, type Session } from "./browser.ts";
 import { clientReply } from "./client-reply.ts";
 import { clientOf, findTarget, proceed, stalePage } from "./consent.ts";
 import { type Flow, readFlow } from "./flow.ts";
-import { problemPage } from "./page.ts";
 import type { FoundServer } from "./servers.ts";
 import { gatewayClientOf, resourceFor } from "./upstream-hop.ts";
 

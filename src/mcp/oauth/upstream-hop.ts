@@ -5,12 +5,12 @@ import type { UpstreamClient } from "../../control/mcp/oauth/upstream-client.ts"
 import { DiscoveryError, type UpstreamAuthorization } from "../../control/mcp/oauth/upstream-discovery.ts";
 import { readUpstreamSettings, type UpstreamSettings } from "../../control/mcp/oauth/upstream-settings.ts";
 import { randomBase62 } from "../../lib/hash.ts";
+import { hopPage, problemPage } from "../../lib/page.ts";
 import { withParameters } from "../../lib/redirects.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { Browser, Session } from "./browser.ts";
 import { type Flow, flowMs } from "./flow.ts";
 import { clientDocumentOf } from "./metadata.ts";
-import { hopPage, problemPage } from "./page.ts";
 import type { FoundServer } from "./servers.ts";
 
 /** Whether each user has an own account at a server. */

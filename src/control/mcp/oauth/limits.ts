@@ -4,7 +4,7 @@ import { toSource } from "../../../lib/client-address.ts";
 import type { Clock } from "../../../lib/clock.ts";
 
 /** Requests of one address per minute, by what they do. */
-const perMinute = { registration: 20, document: 30, page: 300 } as const;
+const perMinute = { registration: 20, document: 30, page: 300, signIn: 30 } as const;
 
 type Counted = keyof typeof perMinute;
 
@@ -16,6 +16,8 @@ export interface OauthLimits {
   requireDocument(address: string): void;
   /** @throws {RateLimitError} If an address asked for too many pages and tokens. */
   requirePage(address: string): void;
+  /** @throws {RateLimitError} If an address signed in to the console, or failed to, too often. */
+  requireSignIn(address: string): void;
 }
 
 /** Creates the limits, counted in windows of a minute. */
@@ -39,5 +41,6 @@ export function createOauthLimits(clock: Clock): OauthLimits {
     requireRegistration: (address) => count("registration", address),
     requireDocument: (address) => count("document", address),
     requirePage: (address) => count("page", address),
+    requireSignIn: (address) => count("signIn", address),
   };
 }

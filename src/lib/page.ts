@@ -1,7 +1,7 @@
-import { toBase64Url } from "../../lib/base64.ts";
-import { randomBytes } from "../../lib/hash.ts";
-import { escapeHtml } from "../../lib/html.ts";
-import type { Reply } from "../../lib/reply.ts";
+import { toBase64Url } from "./base64.ts";
+import { randomBytes } from "./hash.ts";
+import { escapeHtml } from "./html.ts";
+import type { Reply } from "./reply.ts";
 
 /** HTML that is safe to send: made by `html` alone. */
 export interface Html {

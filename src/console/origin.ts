@@ -1,0 +1,38 @@
+import type { RequestContext } from "../context.ts";
+import { originOf } from "../endpoint/public-origin.ts";
+import { PermissionError } from "../errors.ts";
+
+/** The part of a request that says how the browser reached the gateway. */
+type Asked = Pick<RequestContext, "services" | "url" | "headers" | "connection">;
+
+/** Whether the browser's connection is encrypted: to the gateway, or to one of the operator's proxies. */
+export function isSecure(context: Asked): boolean {
+  const { services, headers, connection } = context;
+  if (originOf(context).startsWith("https:")) return true;
+  if (!services.console?.isTrustedPeer(connection.remoteAddress)) return false;
+  // each proxy appends what it saw
+  return headers.get("x-forwarded-proto")?.split(",").at(-1)?.trim().toLowerCase() === "https";
+}
+
+/** The origin of the gateway as the browser sees it. */
+export function browserOriginOf(context: Asked): string {
+  const origin = originOf(context);
+  return isSecure(context) ? origin.replace(/^http:/, "https:") : origin;
+}
+
+/**
+ * Refuses what a page of another site sent. Browsers leave out `sec-fetch-site` on plain HTTP: there the origin of the
+ * page must be the host that was asked.
+ *
+ * @throws {PermissionError}
+ */
+export function requireSameOrigin({ headers, url }: Asked): void {
+  const site = headers.get("sec-fetch-site");
+  const origin = headers.get("origin");
+  const host = (headers.get("host") ?? url.host).toLowerCase();
+  const isSame = site === undefined ? origin === undefined || URL.parse(origin)?.host === host : site === "same-origin";
+  if (isSame) return;
+  throw new PermissionError("Cannot use the console's session here: the request came from a page of another site", {
+    code: "foreign_request",
+  });
+}
