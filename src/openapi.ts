@@ -5,6 +5,7 @@ import { isOperation } from "./inference/facts/operation-facts.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { toPathTemplate } from "./lib/route-path.ts";
 import { parameterComponents, parametersOf } from "./openapi/parameters.ts";
+import { toRoutingConfigSchema } from "./openapi/routing-config.ts";
 import { type JsonSchemaOf, loadConverter } from "./openapi/schema.ts";
 import { apiVersion } from "./version.ts";
 
@@ -173,7 +174,12 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
     security: [{ gatewayKey: [] }, { bearer: [] }],
     paths,
     components: {
-      schemas: { Error: errorSchema, RpcError: rpcErrorSchema, OauthError: oauthErrorSchema },
+      schemas: {
+        Error: errorSchema,
+        RpcError: rpcErrorSchema,
+        OauthError: oauthErrorSchema,
+        RoutingConfig: toRoutingConfigSchema(convert),
+      },
       parameters: parameterComponents,
       securitySchemes: {
         gatewayKey: { type: "apiKey", in: "header", name: "x-gateway-api-key" },

@@ -73,6 +73,25 @@ test("GET /openapi.json describes what bodies hold, of every row with one", () =
   assert.deepEqual(bare, []);
 });
 
+test("GET /openapi.json describes routing configs where a body holds one, groups within groups", () => {
+  const reference = "#/components/schemas/RoutingConfig";
+  for (const [path, method] of [
+    ["/v1/configs", "post"],
+    ["/v1/configs/{slug}", "put"],
+    ["/v1/configs/explain", "post"],
+  ] as const) {
+    const schema = document.paths[path]?.[method]?.requestBody?.content["application/json"]?.schema;
+    assert.ok(JSON.stringify(Reflect.get(schema?.properties ?? {}, "config")).includes(reference), path);
+  }
+  const { properties } = document.components.schemas.RoutingConfig as { properties: Record<string, object> };
+  assert.deepEqual(Reflect.get(properties.targets ?? {}, "items"), { $ref: reference });
+  const members = ["provider", "override_params", "weight", "retry", "cache", "strategy", "cb_config"];
+  for (const name of members) assert.ok(Reflect.get(properties[name] ?? {}, "description"), name);
+  const strategy = Reflect.get(properties.strategy ?? {}, "properties");
+  assert.deepEqual(strategy.mode.enum, ["single", "fallback", "loadbalance", "conditional"]);
+  assert.deepEqual(strategy.conditions.items.required, ["query", "then"]);
+});
+
 test("GET /openapi.json says where responses stream, and which headers trace a request", () => {
   for (const path of ["chat/completions", "completions", "messages", "responses"]) {
     const { responses, parameters = [] } = document.paths[`/v1/${path}`]?.post ?? {};
@@ -103,7 +122,7 @@ test("GET /openapi.json describes the body of a chat", () => {
 });
 
 test("GET /openapi.json has components and every reference leads to one", () => {
-  assert.deepEqual(Object.keys(document.components.schemas), ["Error", "RpcError", "OauthError"]);
+  assert.deepEqual(Object.keys(document.components.schemas), ["Error", "RpcError", "OauthError", "RoutingConfig"]);
   assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ["bearer", "gatewayKey"]);
   for (const requirement of document.security) {
     for (const name of Object.keys(requirement)) assert.ok(document.components.securitySchemes[name], name);

@@ -1,8 +1,12 @@
 import * as v from "valibot";
 import { JsonObject } from "../schemas/objects.ts";
+import { ConfigObject } from "../schemas/routing.ts";
 
 /** Converts a valibot schema to JSON Schema: bodies as sent (`input`), responses as received (`output`). */
 export type JsonSchemaOf = (schema: v.GenericSchema, mode: "input" | "output") => object;
+
+/** Where the document describes routing configs. */
+export const routingConfigReference = "#/components/schemas/RoutingConfig";
 
 /** Loaded on first use, so that servers do not load it unless the document is requested. */
 export async function loadConverter(): Promise<JsonSchemaOf> {
@@ -15,6 +19,7 @@ export async function loadConverter(): Promise<JsonSchemaOf> {
       overrideSchema({ valibotSchema, jsonSchema }) {
         // files are the only class among the schemas
         if (valibotSchema.type === "instance") return { type: "string", format: "binary" };
+        if (valibotSchema === ConfigObject) return { $ref: routingConfigReference };
         const described = behindObject(valibotSchema);
         if (described) return withoutDialect(convert(described, typeMode));
         // stated explicitly: type generators take its absence for "no other fields"

@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { Flag, Name, Reference } from "./control.ts";
+import { ConfigObject } from "./routing.ts";
 
 /** A config object, or its JSON text. */
 const ConfigContent = v.union(
-  [v.record(v.string(), v.unknown()), v.pipe(v.string(), v.maxLength(1024 * 1024))],
+  [ConfigObject, v.pipe(v.string(), v.maxLength(1024 * 1024))],
   "must be an object, or its JSON text",
 );
 

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { JsonObject } from "./objects.ts";
+import { ConfigObject } from "./routing.ts";
 
 const object = v.record(v.string(), v.unknown());
 
@@ -8,7 +9,7 @@ const HeaderValue = v.pipe(v.string(), v.regex(/^[\t\x20-\x7e]*$/, "must be the 
 
 /** Body of `POST /configs/explain`. */
 export const ExplainRequest = v.object({
-  config: v.union([v.string(), object], "must be a config or the slug of a saved one"),
+  config: v.union([v.string(), ConfigObject], "must be a config or the slug of a saved one"),
   request: v.pipe(
     JsonObject,
     v.object({

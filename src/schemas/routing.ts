@@ -27,6 +27,9 @@ const StatusCodes = v.pipe(
   v.maxLength(500, "must have at most 500 entries"),
 );
 
+/** A routing config in a body. The router reads it; `/openapi.json` describes its members. */
+export const ConfigObject = v.record(v.string(), v.unknown());
+
 /** Fields of a routing config's node except strategy and targets, which are read separately. */
 export const nodeMembers = {
   name: Text(256),

@@ -1,0 +1,93 @@
+import * as v from "valibot";
+import {
+  breakerMembers,
+  cacheMembers,
+  nodeMembers,
+  retryMembers,
+  stickyMembers,
+  strategyMembers,
+} from "../schemas/routing.ts";
+import { type JsonSchemaOf, routingConfigReference } from "./schema.ts";
+
+/** What members of a config do, in one line each. */
+const descriptions: Readonly<Record<string, string>> = {
+  name: "Name of a target: conditions and logs refer to it",
+  provider: "A provider, or @slug of a stored one; @slug/model also sets the model",
+  virtual_key: "Slug of a stored provider",
+  api_key: "Credential for the provider",
+  weight: "Share of a load balancer's requests; 0 disables the target",
+  on_status_codes: "Statuses after which the next target is called",
+  request_timeout: "Milliseconds of an attempt until its first byte",
+  total_timeout: "Milliseconds of the complete request",
+  stream_idle_timeout: "Milliseconds without data inside a stream",
+  custom_host: "Base URL in place of the provider's",
+  forward_headers: "Names of request headers to forward to the provider",
+  override_params: "Fields of the request body to set in any case",
+  default_params: "Fields of the request body to set if they are absent",
+  drop_params: "Fields of the request body to remove",
+  strict_open_ai_compliance: "Limits responses to OpenAI's fields",
+  fetch_integrated_models: "Lists the models of the workspace; at the root only",
+  before_request_hooks: "Guardrails and mutators before the call",
+  after_request_hooks: "Guardrails and mutators after the call",
+  input_guardrails: "Guardrails of the request, by slug or inline",
+  output_guardrails: "Guardrails of the response, by slug or inline",
+  input_mutators: "Changes of the request",
+  output_mutators: "Changes of the response",
+  strategy: "How a group chooses among its targets",
+  targets: "Targets, or groups again",
+  retry: "Retries of a failed call",
+  cache: "Reuse of responses",
+  cb_config: "When calls to a failing target stop",
+  mode: "single, fallback, loadbalance or conditional",
+  conditions: "The first query that holds names the target",
+  default: "Name of the target if no condition matches",
+  affinity: "A conversation always goes to the same target",
+  sticky: "Requests with equal fields go to the same target",
+};
+
+function described(schema: object): object {
+  const { properties, $schema: _, ...rest } = schema as { properties?: Record<string, object>; $schema?: string };
+  const named = Object.entries(properties ?? {}).map(([name, member]) => {
+    const description = descriptions[name];
+    return [name, description === undefined ? member : { ...member, description }];
+  });
+  return { ...rest, properties: Object.fromEntries(named) };
+}
+
+/** The JSON schema of a routing config: a target, or a group with a strategy and targets. */
+export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
+  const object = (members: v.ObjectEntries) => described(convert(v.partial(v.object(members)), "input"));
+  const withMembers = (schema: object, members: Record<string, object>) => {
+    const { properties } = schema as { properties: object };
+    return described({ ...schema, properties: { ...properties, ...members } });
+  };
+  const breaker = object(breakerMembers);
+  const condition = { type: "object", required: ["query", "then"], properties: conditionMembers };
+  const strategy = withMembers(object(strategyMembers), {
+    conditions: { type: "array", items: condition, minItems: 1 },
+    sticky: object(stickyMembers),
+    cb_config: breaker,
+  });
+  const cache = { ...object(cacheMembers), required: ["mode"] };
+  return {
+    ...withMembers(object(nodeMembers), {
+      strategy: { ...strategy, required: ["mode"] },
+      targets: { type: "array", minItems: 1, items: { $ref: routingConfigReference } },
+      retry: { ...object(retryMembers), required: ["attempts"] },
+      cache: { anyOf: [{ enum: ["simple", "semantic"], type: "string" }, cache] },
+      cb_config: breaker,
+    }),
+    description: "A routing config. Other members are settings of the provider, such as azure_resource_name",
+    additionalProperties: true,
+  };
+}
+
+const conditionMembers = {
+  query: {
+    type: "object",
+    additionalProperties: true,
+    description: "Values by name: metadata.x, params.x, url.pathname",
+  },
+  // biome-ignore lint/suspicious/noThenProperty: a member of conditions, described here
+  then: { type: "string", description: "Name of the target" },
+};
