@@ -64,6 +64,30 @@ export const CacheSummary = v.object({
   object: v.literal("analytics-summary"),
 });
 
+/** What a period or a point of it comes to: cost in US cents, latencies in milliseconds. Denied figures are absent. */
+const periodFigures = v.partial(
+  v.object({
+    requests: number,
+    error_count: number,
+    cost: number,
+    total_tokens: number,
+    cache_hits: number,
+    avg_latency: number,
+    p50_latency: number,
+    p95_latency: number,
+    p99_latency: number,
+  }),
+);
+
+/** Response of `GET /analytics/summary/requests`. */
+export const PeriodSummary = v.object({
+  summary: periodFigures,
+  /** The period of the same length before. */
+  former: periodFigures,
+  data_points: v.array(v.object({ ...time, ...periodFigures.entries })),
+  object: v.literal("analytics-summary"),
+});
+
 const text = v.string();
 /** Columns of groups that are asked for with `columns`; null where a group has nothing to compute them from. */
 const columns = {

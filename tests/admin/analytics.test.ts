@@ -6,6 +6,7 @@ import { timeOfId } from "../../src/lib/ids.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import {
   graphNames,
+  percentile,
   pick,
   type Rating,
   type RowFilter,
@@ -96,6 +97,10 @@ const filters: Readonly<Record<string, RowFilter>> = {
   },
   cost: { query: { cost_min: "0.25", cost_max: "0.75" }, test: ({ cost }) => within(cost, 0.25, 0.75) },
   status_code: { query: { status_code: "429, 503" }, test: ({ status }) => [429, 503].includes(status) },
+  "status_code class": {
+    query: { status_code: "429,5xx" },
+    test: ({ status }) => status === 429 || (status >= 500 && status <= 599),
+  },
   virtual_keys: { query: { virtual_keys: "main,other" }, test: (row) => row.virtual_key === "main" },
   configs: { query: { configs: "pc-b" }, test: ({ config }) => config === "pc-b" },
   prompt_slug: { query: { prompt_slug: "pp-a,pp-b" }, test: (row) => row.prompt_slug !== undefined },
@@ -191,6 +196,61 @@ test("summary/cache is what a slow computation from the rows gives, for every fi
   }
 });
 
+function periodFigures(all: readonly LogDetails[]): Figures {
+  const requests = whole(all);
+  const durations = requests.map(({ duration_ms }) => duration_ms);
+  const sum = (numbers: readonly (number | null | undefined)[]) => numbers.reduce<number>((a, b) => a + (b ?? 0), 0);
+  return {
+    requests: requests.length,
+    error_count: requests.filter(({ status }) => !within(status, 200, 299) && status !== 101).length,
+    cost: sum(all.map(({ cost }) => cost)),
+    total_tokens: sum(all.map(({ usage }) => usage?.total_tokens)),
+    cache_hits: requests.filter((row) => ["HIT", "SEMANTIC HIT"].includes(row.cache_status ?? "")).length,
+    avg_latency: sum(durations) / Math.max(1, durations.length),
+    ...Object.fromEntries([50, 95, 99].map((part) => [`p${part}_latency`, percentile(durations, part / 100) ?? 0])),
+  };
+}
+
+/** A day with a day before it, and periods with points of other widths. */
+const comparedPeriods = [
+  { from: start + 24 * hour, to: start + 48 * hour },
+  { from: start + 20.5 * hour, to: start + 21.25 * hour },
+  { from: start + 30 * hour, to: start + 80 * hour },
+];
+
+test("summary/requests is what a slow computation from the rows gives, for the period, its points and the period before", async () => {
+  for (const [name, filter] of Object.entries(filters)) {
+    for (const { from, to } of name === "none" ? comparedPeriods : comparedPeriods.slice(0, 1)) {
+      const { summary, former, data_points } = await read<
+        Record<"summary" | "former", Figures> & { data_points: Figures[] }
+      >(`summary/requests?${toQuery({ from, to }, filter.query)}`);
+      assertClose(summary, periodFigures(rowsOf({ from, to }, filter)), `${name} summary`);
+      const before = { from: from - (to - from) - 1, to: from - 1 };
+      assertClose(former, periodFigures(rowsOf(before, filter)), `${name} former`);
+      const times = data_points.map(({ timestamp }) => Date.parse(String(timestamp)));
+      assert.ok(times.length > 1 && (times[0] ?? 0) <= from);
+      for (const [at, { timestamp, ...point }] of data_points.entries()) {
+        const period = { from: Math.max(from, times[at] ?? 0), to: Math.min(to, (times[at + 1] ?? to + 1) - 1) };
+        assertClose(point, periodFigures(rowsOf(period, filter)), `${name} ${timestamp}`);
+      }
+    }
+  }
+});
+
+test("workspace_slug=* shows an admin key all workspaces, and a workspace key its own", async () => {
+  const requests = async (path: string, key: string) => {
+    const { summary } = await read<{ summary: Figures }>(
+      `${path}?${toQuery(periods.days, { workspace_slug: "*" })}`,
+      key,
+    );
+    return summary.requests ?? summary.total;
+  };
+  for (const path of ["summary/requests", "graphs/requests"]) {
+    assert.equal(await requests(path, adminKey), whole(rows).length + whole(siblings).length, path);
+    assert.equal(await requests(path, workspaceKey), whole(rows).length, path);
+  }
+});
+
 test("what an organisation denies is in no figure, group or filter of analytics", async () => {
   const { id } = await done<{ data: { id: string } }>(call(gateway, "GET /organisations/self", { key: adminKey })).then(
     ({ data }) => data,
@@ -223,6 +283,14 @@ test("what an organisation denies is in no figure, group or filter of analytics"
       }
       const { data } = await read<{ data: object[] }>(`groups/config?${toQuery(periods.days)}`);
       assert.ok(data.every((group) => "requests" in group && "cost" in group === (field !== "cost")));
+      const { summary, former } = await read<Record<"summary" | "former", Figures>>(
+        `summary/requests?${toQuery(periods.days)}`,
+      );
+      for (const figures of [summary, former]) {
+        assert.ok("requests" in figures && "cost" in figures === (field !== "cost"));
+        assert.equal("p95_latency" in figures, field !== "response_time");
+        assert.equal("error_count" in figures, field !== "response_status_code");
+      }
     }
   } finally {
     await deny([]);

@@ -36,7 +36,7 @@ const analytics = [
   ...["errors", "errors/rate", "errors/stacks", "errors/status-codes"].map((name) => `graphs/${name}`),
   ...["cache/hit-rate", "cache/latency"].map((name) => `graphs/${name}`),
   ...["feedbacks", "feedbacks/scores", "feedbacks/weighted", "feedbacks/ai-models"].map((name) => `graphs/${name}`),
-  "summary/cache",
+  ...["cache", "requests"].map((name) => `summary/${name}`),
   ...["users", "ai-models", "metadata/{key}", "provider", "ai_service", "model"].map((name) => `groups/${name}`),
   ...["status_code", "api_key", "config", "prompt", "workspace", "workspaces"].map((name) => `groups/${name}`),
 ];

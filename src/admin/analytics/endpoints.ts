@@ -6,14 +6,21 @@ import { type FieldName, metadataField } from "../../log-index/fields.ts";
 import { pointsBetween, startOfPoint, widthOf } from "../../log-index/measures.ts";
 import type { RowBlock } from "../../log-index/row-block.ts";
 import { scanRows } from "../../log-index/scan-rows.ts";
-import { CacheSummary, type GraphName, graphResponses, groupResponse } from "../../schemas/analytics.ts";
+import {
+  CacheSummary,
+  type GraphName,
+  graphResponses,
+  groupResponse,
+  PeriodSummary as PeriodSummaryResponse,
+} from "../../schemas/analytics.ts";
 import { defineRead } from "../core/endpoint.ts";
 import { readPage } from "../core/request.ts";
-import { readScope } from "../core/row-filters.ts";
+import { idsBetween, readScope } from "../core/row-filters.ts";
 import { CacheTotals } from "./cache-graphs.ts";
 import { type AnalyticsCall, commonParameters, readRequestFilter } from "./filters.ts";
 import { graphs } from "./graphs.ts";
 import { type Grouping, GroupRun, groupings, groupParameters, readGroupQuery } from "./groups.ts";
+import { PeriodSummary } from "./period-summary.ts";
 import { visitParts } from "./sums.ts";
 import { type FeedbackIndex, feedbackTest, readFeedback } from "./trace-feedback.ts";
 
@@ -23,6 +30,8 @@ interface Needs {
   readonly readsFeedback?: boolean | undefined;
   /** What the caller may see, where it is known. */
   readonly access?: Awaited<ReturnType<typeof readFigureAccess>>;
+  /** The requests of the period of the same length before are visited too. */
+  readonly withFormer?: boolean;
 }
 
 /** The requests of a call, not yet read. */
@@ -34,6 +43,9 @@ interface Requests {
   scan(fields: readonly FieldName[], visit: (block: RowBlock, isPart: boolean) => void): Promise<void>;
 }
 
+/** Start of the period of the same length before a period. */
+const formerStart = (from: number, to: number): number => Math.max(0, from - (to - from) - 1);
+
 /**
  * Reads which requests a call is about, and which of them the caller may see.
  *
@@ -41,7 +53,8 @@ interface Requests {
  */
 async function readRequests(call: AnalyticsCall, needs: Needs): Promise<Requests> {
   const { query, context } = call;
-  const { tests, terms, conditions, from, to, ...range } = readRequestFilter(query);
+  const { tests, terms, conditions, from, to, ...ids } = readRequestFilter(query);
+  const range = needs.withFormer ? idsBetween({ from: formerStart(from, to), to }) : ids;
   const scope = await readScope(call, needs.widest ?? "workspace");
   const { own, denied } = needs.access ?? (await readFigureAccess(context));
   const filtered = conditions.map(({ field }) => field);
@@ -100,6 +113,27 @@ async function readCacheSummary(call: AnalyticsCall) {
   return { summary: totals.summary(), object: "analytics-summary" };
 }
 
+/** Computes the figures of a period, of its points and of the period before in one pass. */
+async function readPeriodSummary(call: AnalyticsCall) {
+  readPage(call.query);
+  const access = await readFigureAccess(call.context);
+  const requests = await readRequests(call, { access, withFormer: true });
+  const { from, to } = requests;
+  const width = widthOf(from, to);
+  const starts = pointsBetween(from, to, width);
+  const first = starts[0] ?? startOfPoint(from, width);
+  const run = new PeriodSummary(starts.length, access.denied, createPause());
+  await requests.scan(["time", ...run.fields], (block, isPart) => {
+    const places = Uint32Array.from(block.numbers("time"), (time) =>
+      time < from ? starts.length : Math.floor((time - first) / width),
+    );
+    run.add(block, places, isPart);
+  });
+  const { summary, former, points } = await run.finish();
+  const data_points = starts.map((start, at) => ({ timestamp: new Date(start).toISOString(), ...points[at] }));
+  return { summary, former, data_points, object: "analytics-summary" };
+}
+
 /** Slugs of workspaces by their ids, deleted ones included. */
 async function workspaceNames({ stores, tenant }: AnalyticsCall): Promise<(id: string) => string> {
   const rows = await stores.workspaces.all(tenant);
@@ -152,6 +186,14 @@ export const analyticsEndpoints: readonly AdminEndpoint[] = [
     query: commonParameters,
     response: CacheSummary,
     handle: readCacheSummary,
+  }),
+  defineRead({
+    ...row,
+    path: "/v1/analytics/summary/requests",
+    summary: "Figures of a period, over time and beside those of the period before",
+    query: commonParameters,
+    response: PeriodSummaryResponse,
+    handle: readPeriodSummary,
   }),
   ...Object.entries(groupings).map(([name, grouping]) =>
     defineRead({

@@ -34,7 +34,7 @@ export function readRequestFilter(query: URLSearchParams): RequestFilter {
 }
 
 const describe = {
-  workspace_slug: "A workspace, for keys of the organisation; without it the default workspace",
+  workspace_slug: "A workspace, for keys of the organisation; `*`: all of them; without it the default workspace",
   time_of_generation_min: "Start of the period, ISO 8601, inclusive; required",
   time_of_generation_max: "End of the period, ISO 8601, inclusive; required",
   ...sharedFilters,

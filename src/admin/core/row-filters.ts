@@ -158,12 +158,21 @@ export function findDeniedFilter(
   return undefined;
 }
 
+/** A status, or all of a class: `5xx`. */
+function statusesOf(code: string): number[] {
+  if (!code.endsWith("xx")) return [Number(code)];
+  const first = Number(code[0]) * 100;
+  return Array.from({ length: 100 }, (_, more) => first + more);
+}
+
 function readStatuses(query: URLSearchParams): Condition[] {
   const codes = readItems(query, "status_code");
   if (!codes) return [];
-  const wrong = codes.find((code) => !/^[1-5]\d{2}$/.test(code));
-  if (wrong !== undefined) refuseField("status_code", "must be statuses from 100 to 599, separated by commas");
-  return [{ field: "status", oneOf: new Set(codes.map(Number)) }];
+  const wrong = codes.find((code) => !/^[1-5](?:\d{2}|xx)$/.test(code));
+  if (wrong !== undefined) {
+    refuseField("status_code", "must be statuses from 100 to 599 or classes such as 5xx, separated by commas");
+  }
+  return [{ field: "status", oneOf: new Set(codes.flatMap(statusesOf)) }];
 }
 
 const cacheStatuses: ReadonlySet<string> = new Set(CacheStatus.options);
@@ -260,6 +269,9 @@ export function readRowChoice(query: URLSearchParams): RowChoice {
   return { conditions, tests: models ? [modelTest(models)] : [], terms };
 }
 
+/** In place of the name of a workspace: all of the organisation. */
+const everyWorkspace = "*";
+
 /**
  * Whose rows a call is about. Callers of one workspace stay in it; an admin key may name any of its organisation's,
  * deleted ones included.
@@ -274,7 +286,7 @@ export async function readScope(
   if (tenant.workspaceId !== null) return tenant;
   const name = readText(query, "workspace_slug") === undefined ? "workspace_id" : "workspace_slug";
   const named = readText(query, name);
-  if (named === undefined && widest === "organisation") return tenant;
+  if (named === everyWorkspace || (named === undefined && widest === "organisation")) return tenant;
   const row =
     named === undefined
       ? requireFound(await stores.workspaces.find(tenant, { isDefault: true }), "workspace")
@@ -292,7 +304,7 @@ export const sharedFilters = {
   completion_token_max: "Most output tokens",
   cost_min: "Least cost in US cents",
   cost_max: "Most cost in US cents",
-  status_code: "Statuses of the response, separated by commas",
+  status_code: "Statuses of the response or their classes (`5xx`), separated by commas",
   weighted_feedback_min: "Least mean of value times weight of the trace's feedback, from -10 to 10",
   weighted_feedback_max: "Most mean of value times weight of the trace's feedback, from -10 to 10",
   virtual_keys: "Slugs of stored providers, separated by commas",
