@@ -42,13 +42,23 @@ function walkInputRequests(requests: unknown, replace: Replace): unknown {
   );
 }
 
-/** The strings of a result beside its structured content. */
+/** Fields of messages beside a result that only programs read. */
+const messageMarks: ReadonlySet<string> = new Set(["_meta", "progressToken", "level", "requestId"]);
+
+/** Parameters of a message that comes before the result: progress, a log entry, or a question to the client. */
+function walkNotification(params: unknown, replace: Replace): unknown {
+  if (!isObject(params)) return params;
+  return mapMembers(params, (value, name) => (messageMarks.has(name) ? value : walkContent(value, replace)));
+}
+
+/** The strings of a result beside its structured content, or of a message that comes before it. */
 function walkResult(body: Body, replace: Replace): Body {
   let changed = withMember(body, "content", (content) => walkContent(content, replace));
   changed = withMember(changed, "contents", (contents) => walkContent(contents, replace));
   changed = withMember(changed, "messages", (messages) => mapItems(messages, onMessage(replace)));
   changed = withMember(changed, "description", onText(replace));
   changed = withMember(changed, "inputRequests", (requests) => walkInputRequests(requests, replace));
+  changed = withMember(changed, "notification", (params) => walkNotification(params, replace));
   return withMember(changed, "error", (error) => walkValues(error, replace));
 }
 
@@ -92,5 +102,7 @@ export function readToolRest(phase: Phase, body: Body): string[] {
   const members = phase === "beforeRequestHook" ? requestMembers : (["structuredContent"] as const);
   for (const name of members) collectNames(body[name], found);
   if (phase === "beforeRequestHook" && typeof body.uri === "string") found.push(body.uri);
+  // data of log entries may be anything
+  if (isObject(body.notification)) collectNames(body.notification.data, found);
   return found;
 }

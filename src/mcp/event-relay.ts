@@ -208,6 +208,7 @@ class McpStream implements RunningStream {
     const { value, json } = read;
     if (typeof value.method === "string") {
       const shown = this.#toShown(value.method, value);
+      if (shown && call.judgeMessage) return this.#sendJudged(shown, event, json);
       if (shown) this.#sendMessage(shown, event, json.write);
       return shown !== undefined;
     }
@@ -215,6 +216,14 @@ class McpStream implements RunningStream {
     if (!isAnswerTo(call, value)) return false;
     countResult(call, data.length);
     return this.#sendAnswer(rules.convert?.(value) ?? value, event, json);
+  }
+
+  /** Sends a message before the answer, as the guardrails of the call leave it; false for one that they withhold. */
+  async #sendJudged(shown: Record<string, unknown>, event: StreamEvent, json: ExactValue): Promise<boolean> {
+    const judged = await this.#options.call.judgeMessage?.(shown, json.numbers);
+    if (this.#isOver) return true;
+    if (judged) this.#sendMessage(judged, event, json.write);
+    return judged !== undefined;
   }
 
   /** Sends the answer, once the guardrails of the call have seen it, and ends the stream. */

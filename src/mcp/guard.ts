@@ -9,7 +9,7 @@ import type { ExactNumbers } from "../lib/exact-numbers.ts";
 import { hopHeader } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
 import type { HookResult } from "../schemas/hooks.ts";
-import { guardrailsOf, isGuarded } from "./guardrail-list.ts";
+import { belongsToTools, guardrailsOf, isGuarded } from "./guardrail-list.ts";
 import { readWorkspace } from "./limits.ts";
 import type { McpCall } from "./mcp-call.ts";
 import type { Message } from "./message.ts";
@@ -39,10 +39,9 @@ function describeDenial(
   const slug = denied?.id ?? "";
   const id = view.toolGuardrails.guardrails.get(slug)?.row.id ?? slug;
   const checkId = checks[0]?.id ?? null;
-  const what = phase === "beforeRequestHook" ? "Tool call" : "Tool result";
   const { message, server, context } = call;
   return {
-    message: `${message.method === "tools/call" ? what : "Request"} denied by guardrail '${slug}' (check ${checkId})`,
+    message: `${describeDenied(message, phase)} denied by guardrail '${slug}' (check ${checkId})`,
     data: {
       type: "guardrail_denied",
       phase,
@@ -57,13 +56,19 @@ function describeDenial(
   };
 }
 
+function describeDenied({ kind, method }: Message, phase: Phase): string {
+  if (kind === "response") return "Answer";
+  if (method !== "tools/call") return "Request";
+  return phase === "beforeRequestHook" ? "Tool call" : "Tool result";
+}
+
 function explanationOf({ data, error }: HookResult["checks"][number]): string | null {
   const explanation = isObject(data) ? data.explanation : undefined;
   return typeof explanation === "string" ? explanation : (error?.message ?? null);
 }
 
-function refuse({ message, data }: Denial): never {
-  throw new RpcError(200, message, { rpcCode: codes.guardrailDenied, code: "guardrail_denied", data });
+function toError({ message, data }: Denial): RpcError {
+  return new RpcError(200, message, { rpcCode: codes.guardrailDenied, code: "guardrail_denied", data });
 }
 
 /** A denial as the result of a tool, which models can read. */
@@ -87,9 +92,17 @@ function requireKnown(names: readonly string[]): void {
   });
 }
 
-/** What checks see of a request: its parameters, and what it is for. */
+/** Name under which checks see what a client answers to a question of the server. */
+const answerName = "answer";
+
+/** What the caller says: the parameters of a request, or what it answers to a question. */
+function saidIn({ kind, params, value }: Message): Body {
+  return kind === "response" ? { inputResponses: { [answerName]: value.result ?? value.error } } : params;
+}
+
+/** What checks see of a message: what the caller says, and what it is for. */
 function toBody({ message, server, context }: McpCall): Body {
-  const { _meta, ...params } = message.params;
+  const { _meta, ...params } = saidIn(message);
   const { userId, workspaceId } = context.principal;
   const tool = message.method === "tools/call" ? server.capabilities.tool.get(nameOf(message) ?? "") : undefined;
   const annotations = tool?.definition?.annotations;
@@ -120,8 +133,16 @@ function toSubject(call: McpCall): Subject {
   };
 }
 
-/** What guardrails may change of a request: what the caller says, not what it is for. */
+/** An answer to a question as guardrails changed it. */
+function changedAnswer(message: Message, { inputResponses }: Body): Message {
+  const changed = isObject(inputResponses) ? inputResponses[answerName] : undefined;
+  const member = message.value.result === undefined ? "error" : "result";
+  return { ...message, value: { ...message.value, [member]: changed } };
+}
+
+/** What guardrails may change of a message: what the caller says, not what it is for. */
 function changedMessage(message: Message, body: Body): Message {
+  if (message.kind === "response") return changedAnswer(message, body);
   const params = { ...message.params };
   for (const name of ["arguments", "inputResponses"]) {
     const changed = body[name];
@@ -134,6 +155,9 @@ function changedMessage(message: Message, body: Body): Message {
   return { ...message, params, value: { ...message.value, params } };
 }
 
+/** Most results of messages before an answer that a row has. */
+const maxEarlier = 20;
+
 /** Guardrails of one call: those after it wait for its answer. */
 class CallGuard {
   readonly #call: McpCall;
@@ -141,6 +165,8 @@ class CallGuard {
   readonly #hooks: TargetHooks;
   readonly #subject: Subject;
   readonly #before: readonly HookResult[];
+  /** Results of messages before the answer that were withheld or changed. */
+  readonly #earlier: HookResult[] = [];
 
   constructor(
     call: McpCall,
@@ -176,12 +202,32 @@ class CallGuard {
       after: await run(ofAnswer, answer ?? subject),
     });
     const waiting = before.length + ofAnswer.length;
-    log.hooks = { before: this.#before, after, later: waiting > 0 ? [runLater] : [] };
+    log.hooks = { before: this.#before, after: [...this.#earlier, ...after], later: waiting > 0 ? [runLater] : [] };
   }
 
   /** Whether guardrails look at the answer. */
   get judgesAnswers(): boolean {
     return this.#hooks.after.length + this.#hooks.later.after.length > 0;
+  }
+
+  /**
+   * A message of the server before its answer as its guardrails leave it; undefined for one that the caller does not get.
+   *
+   * @throws {RpcError} 200, code 446, for a denied question: the server would wait for an answer.
+   */
+  async judgeMessage(
+    value: Record<string, unknown>,
+    numbers: ExactNumbers | undefined,
+  ): Promise<Record<string, unknown> | undefined> {
+    if (this.#hooks.after.length === 0 || !isObject(value.params)) return value;
+    const subject = this.#toAfter({ notification: value.params }, numbers);
+    const outcome = await runHooks(this.#hooks.after, subject, this.#call.context.services.clock);
+    if (!outcome.isDenied && !outcome.isTransformed) return value;
+    if (this.#earlier.length < maxEarlier) this.#earlier.push(...outcome.results);
+    this.#note([], undefined);
+    if (!outcome.isDenied) return { ...value, params: outcome.body.notification };
+    if (value.id === undefined) return undefined;
+    throw toError(this.#describe(outcome, "afterRequestHook"));
   }
 
   /**
@@ -202,11 +248,20 @@ class CallGuard {
     return { ...answer, result: requireShape(result, outcome.body) };
   }
 
+  #describe(outcome: PhaseOutcome, phase: Phase): Denial {
+    this.#call.context.log.isDenied = true;
+    return describeDenial(outcome, phase, { call: this.#call, view: this.#view });
+  }
+
+  /** The error of a denied answer to a question. */
+  toDeniedAnswer(outcome: PhaseOutcome): RpcError {
+    return toError(this.#describe(outcome, "beforeRequestHook"));
+  }
+
   /** Ends a denied call: by an error, or softly by a result. */
   deny(outcome: PhaseOutcome, phase: Phase, answer: Record<string, unknown>): Record<string, unknown> {
-    const denial = describeDenial(outcome, phase, { call: this.#call, view: this.#view });
-    this.#call.context.log.isDenied = true;
-    if (!outcome.isSoft || this.#call.message.method !== "tools/call") refuse(denial);
+    const denial = this.#describe(outcome, phase);
+    if (!outcome.isSoft || this.#call.message.method !== "tools/call") throw toError(denial);
     const { error: _, ...rest } = answer;
     return { ...rest, result: toSoftResult(denial, this.#call) };
   }
@@ -224,16 +279,20 @@ function requireShape(before: Body, now: Body): Body {
 
 /** What the guardrails before a call made of it. */
 type Guarded =
-  | { readonly kind: "call"; readonly call: McpCall }
+  | {
+      readonly kind: "call";
+      readonly call: McpCall;
+      /** An answer to a question was denied: the server gets an error in its place, and its sender this one. */
+      readonly error?: RpcError;
+    }
   /** It was denied softly: this is its answer. */
   | { readonly kind: "answer"; readonly answer: Record<string, unknown> };
 
 /** The hooks of a call; undefined without any. */
 function findHooks(call: McpCall, view: WorkspaceView): TargetHooks | undefined {
   const { guardrails } = call.context.services;
-  const isTool = call.message.method === "tools/call";
   // defaults are for tools; what a mapping names runs on prompts and resources too
-  const saved = isTool ? view.toolGuardrails : withoutDefaults(view.toolGuardrails);
+  const saved = belongsToTools(call.message) ? view.toolGuardrails : withoutDefaults(view.toolGuardrails);
   const written = guardrailsOf(call.message, call.server);
   const { unknown, unknownDefaults } = guardrails.findUnknown(written, saved);
   requireKnown([...unknown, ...unknownDefaults]);
@@ -258,8 +317,15 @@ function noteChange({ context }: McpCall, message: Message): void {
 /** Whether a call can have guardrails at all: most workspaces have none for tools. */
 function mayHaveGuardrails({ server, message }: McpCall, { toolGuardrails }: WorkspaceView): boolean {
   const { input, output } = toolGuardrails.defaultGuardrails;
-  const hasDefaults = message.method === "tools/call" && input.length + output.length > 0;
+  const hasDefaults = belongsToTools(message) && input.length + output.length > 0;
   return hasDefaults || server.guardrails.length > 0;
+}
+
+/** A denied answer to a question of the server: the server waits, and gets an error that says nothing else. */
+function refuseAnswer(call: McpCall, error: RpcError): Guarded {
+  const { jsonrpc, id } = call.message.value;
+  const value = { jsonrpc, id, error: { code: error.rpcCode, message: error.message } };
+  return { kind: "call", call: { ...call, message: { ...call.message, value } }, error };
 }
 
 /**
@@ -277,6 +343,7 @@ export async function guardCall(call: McpCall): Promise<Guarded> {
   const subject = toSubject(call);
   const before = await runHooks(hooks.before, subject, context.services.clock);
   const guard = new CallGuard(call, { view, hooks, before }, subject);
+  if (before.isDenied && message.kind === "response") return refuseAnswer(call, guard.toDeniedAnswer(before));
   if (before.isDenied) return { kind: "answer", answer: guard.deny(before, "beforeRequestHook", { jsonrpc: "2.0" }) };
   const changed = before.isTransformed ? changedMessage(message, before.body) : message;
   if (before.isTransformed) noteChange(call, changed);
@@ -284,7 +351,10 @@ export async function guardCall(call: McpCall): Promise<Guarded> {
     ...call,
     message: changed,
     ...(hooks.before.length > 0 && { sent: message, hookHeaders: before.headers }),
-    ...(guard.judgesAnswers && { judge: (answer, numbers) => guard.judge(answer, numbers) }),
+    ...(guard.judgesAnswers && {
+      judge: (answer, numbers) => guard.judge(answer, numbers),
+      judgeMessage: (value, numbers) => guard.judgeMessage(value, numbers),
+    }),
   };
   return { kind: "call", call: guarded };
 }

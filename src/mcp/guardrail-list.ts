@@ -12,9 +12,14 @@ const guarded: Readonly<Record<string, readonly [kinds: readonly CapabilityKind[
   "resources/read": [["resource", "resource_template"], "uri"],
 };
 
-/** Whether guardrails can run on a request. */
+/** Whether guardrails can run on a message: requests, and what a client answers to a question of the server. */
 export function isGuarded({ method, kind }: Pick<Message, "method" | "kind">): boolean {
-  return kind === "request" && Object.hasOwn(guarded, method);
+  return kind === "response" || (kind === "request" && Object.hasOwn(guarded, method));
+}
+
+/** Whether the defaults of the workspace run on a message, and guardrails for the whole server. */
+export function belongsToTools({ method, kind }: Pick<Message, "method" | "kind">): boolean {
+  return kind === "response" || method === "tools/call";
 }
 
 /** Ids of the capabilities that a request is for. */
@@ -38,11 +43,13 @@ const known = new WeakMap<McpServer, Map<string, Written>>();
 
 /** The guardrails of a server that run on a request, in the order of their mappings. */
 export function guardrailsOf(message: Message, server: McpServer): Written {
-  const isTool = message.method === "tools/call";
+  const isTool = belongsToTools(message);
   const ids = server.guardrails.some(({ capabilityIds }) => capabilityIds.size > 0)
     ? capabilityIdsOf(message, server)
     : [];
-  const meant = server.guardrails.filter((one) => runsOn(one, ids, isTool));
+  // an answer to a question does not say which call asked it
+  const isAnswer = message.kind === "response";
+  const meant = server.guardrails.filter((one) => isAnswer || runsOn(one, ids, isTool));
   const listOf = (phase: "input" | "output") =>
     meant.filter(({ runsOn: phases }) => phases.has(phase)).map(({ guardrailId }) => guardrailId);
   const written: Written = { input_guardrails: listOf("input"), output_guardrails: listOf("output") };

@@ -30,7 +30,7 @@ export async function readWorkspace({ principal, services }: CallerContext): Pro
 }
 
 /** What conditions of policies ask of a tool call. */
-function subjectOf({ context, server }: McpCall, name: string, { workspace }: WorkspaceView): Subject {
+function subjectOf({ context, server, through }: McpCall, name: string, { workspace }: WorkspaceView): Subject {
   const { principal, metadata } = context;
   return {
     organisationId: principal.organisationId,
@@ -44,7 +44,11 @@ function subjectOf({ context, server }: McpCall, name: string, { workspace }: Wo
     models: [],
     endpointType: "mcpToolCall",
     metadata,
-    tool: { server: [server.slug, server.id], name, userId: principal.userId },
+    tool: {
+      server: [server.slug, server.id, ...(through ? [through.server.slug, through.server.id] : [])],
+      name: [name, ...(through ? [through.name] : [])],
+      userId: principal.userId,
+    },
   };
 }
 

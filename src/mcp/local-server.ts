@@ -5,6 +5,7 @@ import { isObject, stringOf } from "../lib/json.ts";
 import { findJoinedUri, joinedEntries, joinedInstructions, withJoinedUris } from "./aggregate.ts";
 import { lists } from "./capabilities.ts";
 import { callerOf, type McpCall } from "./mcp-call.ts";
+import { nameOf } from "./mirrored-headers.ts";
 import { findParamHeaderProblem } from "./param-headers.ts";
 import { codes, eraOf, meta, modernVersions } from "./protocol.ts";
 import { findTools, searchesTools, searchTools, toInnerCall, withParams } from "./tool-search.ts";
@@ -99,13 +100,25 @@ function discover(call: McpCall): LocalOutcome {
   return complete(call, result, true);
 }
 
-/** A call at a member; its guardrails are those of both servers. */
+/** Members with the guardrails of the server that joins them, by that server. A change makes new servers. */
+const guarded = new WeakMap<McpServer, Map<McpServer, McpServer>>();
+
+/** A member whose guardrails are its own and those of the server that joins it. */
+function withJoinedGuardrails(joined: McpServer, { server }: McpMember): McpServer {
+  if (joined.guardrails.length === 0) return server;
+  const made = guarded.get(joined) ?? new Map<McpServer, McpServer>();
+  guarded.set(joined, made);
+  const known = made.get(server) ?? { ...server, guardrails: [...server.guardrails, ...joined.guardrails] };
+  made.set(server, known);
+  return known;
+}
+
+/** A call at a member; its guardrails and rate limits are those of both servers. */
 function toMember(call: McpCall, member: McpMember, params: Record<string, unknown>): LocalOutcome {
-  // guardrails of a joined server that are limited to some capabilities name none of a member
-  const own = call.server.guardrails.filter(({ capabilityIds }) => capabilityIds.size === 0);
-  const server: McpServer = { ...member.server, guardrails: [...member.server.guardrails, ...own] };
-  const message = withParams(call.message, params);
-  return { kind: "call", call: { ...call, server, message }, member };
+  const { server: joined, message } = call;
+  const through = { server: joined, name: nameOf(message) ?? "" };
+  const server = withJoinedGuardrails(joined, member);
+  return { kind: "call", call: { ...call, server, message: withParams(message, params), through }, member };
 }
 
 /** Routes a call that names a tool or a prompt. */

@@ -9,6 +9,8 @@ export interface McpCall extends Revision {
   readonly context: CallerContext;
   readonly server: McpServer;
   readonly message: Message;
+  /** The server that joins `server` with others, and the names there, where the caller named that one. */
+  readonly through?: { readonly server: McpServer; readonly name: string };
   /** The upstream's session; undefined without one. */
   readonly sessionId: string | undefined;
   /** Id of the request at the upstream, where it is not made from the caller's. */
@@ -24,6 +26,11 @@ export interface McpCall extends Revision {
     answer: Record<string, unknown>,
     numbers: ExactNumbers | undefined,
   ) => Promise<Record<string, unknown>>;
+  /** The same for messages before the answer; undefined for one that the caller does not get. */
+  readonly judgeMessage?: (
+    value: Record<string, unknown>,
+    numbers: ExactNumbers | undefined,
+  ) => Promise<Record<string, unknown> | undefined>;
 }
 
 /** The caller as the first part of keys in memory. */

@@ -165,9 +165,19 @@ async function serveCall(call: McpCall, member?: McpMember): Promise<Reply> {
   }
   const guarded = await guardCall(call);
   if (guarded.kind === "answer") return answerReply({ ...guarded.answer, id: message.id }, context);
+  if (guarded.error) {
+    // its sender learns of the denial whether the server takes the error or not
+    await deliver(guarded.call).catch(() => {});
+    throw guarded.error;
+  }
   const asked = await askToConnect(guarded.call);
   if (asked) return answerReply(asked, context);
   return member ? deliverWithoutSession(withMemberAnswers(guarded.call, member)) : deliver(guarded.call);
+}
+
+/** Whether a body answers a question: its id is the server's, and no error for it may carry it. */
+function isAnswer(value: unknown): boolean {
+  return isObject(value) && (Object.hasOwn(value, "result") || Object.hasOwn(value, "error"));
 }
 
 /** Serves a POST to an MCP server. */
@@ -180,7 +190,7 @@ export async function serveMcp(context: CallerContext): Promise<Reply> {
     return await serveMessage(message, server, context);
   } catch (error) {
     const { mcp } = context.log;
-    const shown = answering(error, idIn(value));
+    const shown = answering(error, isAnswer(value) ? undefined : idIn(value));
     if (mcp && shown instanceof RpcError) mcp.rpc_code = shown.rpcCode;
     throw shown;
   }

@@ -28,9 +28,10 @@ export interface Subject {
 
 /** A call of an MCP tool, as conditions of policies see it. */
 interface ToolSubject {
-  /** Slug and id of the server. */
-  readonly server: readonly [slug: string, id: string];
-  readonly name: string;
+  /** Slug and id of the server, then those of the server that joins it, where it was called through one. */
+  readonly server: readonly string[];
+  /** The name of the tool, then its name at the server that joins others. */
+  readonly name: readonly string[];
   /** Null for keys of services. */
   readonly userId: string | null;
 }
@@ -77,7 +78,7 @@ const readers: Readonly<Record<string, Reader>> = {
   prompt: ({ prompt }) => one(prompt),
   endpoint_type: ({ endpointType }) => one(endpointType),
   mcp_server: ({ tool }) => (tool ? one(...tool.server) : noValues),
-  mcp_tool: ({ tool }) => (tool ? one(tool.name) : noValues),
+  mcp_tool: ({ tool }) => (tool ? one(...tool.name) : noValues),
   user_id: ({ tool }) => one(tool?.userId ?? null),
   [modelKey]: ({ virtualKey, models = noValues }) =>
     virtualKey === null ? models : models.map((names) => names.flatMap((name) => [name, `@${virtualKey}/${name}`])),

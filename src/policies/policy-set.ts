@@ -40,8 +40,8 @@ const compared: Readonly<Record<string, (subject: Subject) => string>> = {
   config: ({ config }) => describeText(config),
   prompt: ({ prompt }) => describeText(prompt),
   endpoint_type: ({ endpointType }) => describeText(endpointType),
-  mcp_server: ({ tool }) => (tool ? tool.server.map(describeText).join("") : "-"),
-  mcp_tool: ({ tool }) => describeText(tool?.name ?? null),
+  mcp_server: ({ tool }) => (tool ? `${tool.server.map(describeText).join("")}]` : "-"),
+  mcp_tool: ({ tool }) => (tool ? `${tool.name.map(describeText).join("")}]` : "-"),
   user_id: ({ tool }) => describeText(tool?.userId ?? null),
   model: describeModels,
 };

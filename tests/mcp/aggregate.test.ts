@@ -221,6 +221,67 @@ test("members are servers of the workspace with an integration, each once", asyn
   assert.ok((await names(slug)).every((name) => name.startsWith("crm__")));
 });
 
+test("guardrails of a joined server run on calls of its members, also those for some of their capabilities", async () => {
+  const slug = await join();
+  const checks = [{ id: "default.contains", parameters: { words: ["secret"], operator: "none" } }];
+  const body = { name: "joined", checks, actions: { deny: true }, target: "mcp_tools" };
+  const { id } = await done(call<{ id: string }>(gateway, "POST /guardrails", { key, body }));
+  const listed = await done<{ data: { id: string; name: string }[] }>(
+    call(gateway, "GET /mcp-integrations/wiki-up/capabilities?type=tool", { key }),
+  );
+  const capabilityId = listed.data.find(({ name }) => name === "search")?.id;
+  const map = (ids: unknown[]) =>
+    call(gateway, `PUT /guardrails/${id}/mcp-servers/${slug}`, {
+      key,
+      body: { run_on: ["input"], mcp_integration_capability_ids: ids },
+    });
+  const codeOf = async (name: string, server = slug) => {
+    const given = server === slug ? name : name.slice(name.indexOf("__") + 2);
+    const { error } = await ask(server, "tools/call", { name: given, arguments: { a: "secret" } });
+    return error?.code;
+  };
+  await done(map([]));
+  assert.deepEqual([await codeOf("crm__export_all"), await codeOf("wiki__search")], [446, 446]);
+  // the members themselves have no such guardrail
+  assert.deepEqual(
+    [await codeOf("crm__export_all", "crm"), await codeOf("wiki__search", "wiki")],
+    [undefined, undefined],
+  );
+  assert.equal(typeof capabilityId, "string");
+  await done(map([capabilityId]));
+  assert.deepEqual([await codeOf("crm__export_all"), await codeOf("wiki__search")], [undefined, 446]);
+  assert.match(await refusal(map(["00000000-0000-4000-8000-000000000000"])), /^404 /);
+});
+
+test("rate limits that name a joined server or its tools count calls through it, and no others", async () => {
+  const slug = await join();
+  const limit = async (conditions: object[]) => {
+    const body = {
+      conditions,
+      group_by: [{ key: "api_key" }],
+      type: "requests",
+      unit: "rpd",
+      value: 1,
+      target: "mcp_tools",
+    };
+    const made = await done(call<{ id: string }>(gateway, "POST /policies/rate-limits", { key, body }));
+    return () => done(call(gateway, `DELETE /policies/rate-limits/${made.id}`, { key }));
+  };
+  const statusOf = async (name: string, server: string) => {
+    const params = { name, arguments: {} };
+    return (await postLegacy(gateway, rpc("tools/call", params), {}, `/m/${server}/mcp`)).status;
+  };
+  const remove = await limit([{ key: "mcp_server", value: slug }]);
+  assert.equal(await statusOf("export_all", "crm"), 200);
+  assert.deepEqual([await statusOf("crm__export_all", slug), await statusOf("wiki__search", slug)], [200, 429]);
+  assert.equal(await statusOf("export_all", "crm"), 200);
+  await remove();
+  const removeTool = await limit([{ key: "mcp_tool", value: "wiki__*" }]);
+  assert.deepEqual([await statusOf("wiki__search", slug), await statusOf("wiki__search", slug)], [200, 429]);
+  assert.equal(await statusOf("crm__export_all", slug), 200);
+  await removeTool();
+});
+
 test("long lists have pages, whose cursors are sealed for their caller", async () => {
   const many = Array.from({ length: 700 }, (_, index) => `tool-${String(index).padStart(3, "0")}`);
   toolsOf.crm = many;

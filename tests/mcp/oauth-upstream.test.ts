@@ -15,7 +15,13 @@ import {
   type Tokens,
 } from "./oauth-support.ts";
 import { mcpServer, modernMeta, rpc } from "./support.ts";
-import { type Provider, type ProviderBehaviour, startProvider } from "./upstream-support.ts";
+import {
+  connectAccount,
+  type Provider,
+  type ProviderBehaviour,
+  signInAtProvider,
+  startProvider,
+} from "./upstream-support.ts";
 
 interface Setting {
   readonly provider: Provider;
@@ -39,22 +45,6 @@ async function withProvider(
     await stack.close();
     await provider.close();
   }
-}
-
-/** What the provider sends the browser back to. */
-async function signInAtProvider(address: string): Promise<string> {
-  const response = await fetch(address, { redirect: "manual" });
-  await response.body?.cancel();
-  return response.headers.get("location") ?? "";
-}
-
-/** Connects the account of the user by the address of an answer. */
-async function connectAccount({ stack }: Pick<Setting, "stack">, address: string, browser = new TestBrowser(stack)) {
-  let page = await browser.send(address);
-  if (page.text.includes('value="key"')) page = await browser.submit(formOf(page), { key: stack.person.key });
-  page = await browser.submit(formOf(page), { decision: "allow" });
-  const back = await signInAtProvider(linkOf(page.text));
-  return { browser, hop: page, back, page: await browser.send(back) };
 }
 
 interface RpcAnswer {

@@ -3,6 +3,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { startServer } from "../support/upstream.ts";
+import { formOf, linkOf, type OauthStack, TestBrowser } from "./oauth-support.ts";
 
 /** What a test changes of the servers. */
 export interface ProviderBehaviour {
@@ -184,4 +185,24 @@ export async function startProvider(behaviour: ProviderBehaviour = {}): Promise<
   });
   url = server.url;
   return { ...state, url, issuer: url, close: () => server.close() };
+}
+
+/** What the provider sends the browser back to. */
+export async function signInAtProvider(address: string): Promise<string> {
+  const response = await fetch(address, { redirect: "manual" });
+  await response.body?.cancel();
+  return response.headers.get("location") ?? "";
+}
+
+/** Connects the account of the user by the address of an answer. */
+export async function connectAccount(
+  { stack }: { stack: OauthStack },
+  address: string,
+  browser = new TestBrowser(stack),
+) {
+  let page = await browser.send(address);
+  if (page.text.includes('value="key"')) page = await browser.submit(formOf(page), { key: stack.person.key });
+  page = await browser.submit(formOf(page), { decision: "allow" });
+  const back = await signInAtProvider(linkOf(page.text));
+  return { browser, hop: page, back, page: await browser.send(back) };
 }

@@ -73,7 +73,9 @@ test("PolicySet.limitsOf() distinguishes requests that differ in anything a poli
     endpointType: text,
     // a client repeats its metadata, which is then the same object
     metadata: fc.oneof(fc.constantFrom({ a: "x" }, { a: "y", b: "x" }), fc.record({ a: text, b: text, c: text })),
-    tool: fc.option(fc.record({ server: fc.tuple(text, text), name: text, userId: maybe }), { nil: undefined }),
+    tool: fc.option(fc.record({ server: fc.tuple(text, text), name: fc.tuple(text), userId: maybe }), {
+      nil: undefined,
+    }),
   });
   fc.assert(
     fc.property(fc.array(members, { minLength: 1, maxLength: 8 }), fc.array(request), (list, requests) => {
@@ -100,7 +102,7 @@ for (const [key, changes] of [
   ["model", { models: [["other"]] }],
   ["model", { models: [["gpt-4o"], ["other"]] }],
   ["model", { models: undefined }],
-  ["mcp_tool", { tool: { server: ["s", "i"], name: "other", userId: null } }],
+  ["mcp_tool", { tool: { server: ["s", "i"], name: ["other"], userId: null } }],
 ] as const) {
   test(`PolicySet.limitsOf() distinguishes requests with the same metadata and ${JSON.stringify(changes)}`, () => {
     const full = { ...subject, virtualKey: "v", config: "c", prompt: "p" };

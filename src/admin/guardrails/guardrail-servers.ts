@@ -1,10 +1,16 @@
+import * as v from "valibot";
 import { readGuardrailContent } from "../../control/guardrail-library.ts";
 import type { Statement } from "../../db/client.ts";
 import type { GuardrailRow } from "../../db/tables/guardrails.ts";
 import type { McpServerGuardrailRow, McpServerRow } from "../../db/tables/mcp.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { type GuardrailMapping, UpdateGuardrailMapping, UpdateGuardrailMappings } from "../../schemas/mcp.ts";
+import {
+  type GuardrailMapping,
+  StoredAggregate,
+  UpdateGuardrailMapping,
+  UpdateGuardrailMappings,
+} from "../../schemas/mcp.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { phaseOf } from "../core/named-records.ts";
@@ -39,15 +45,26 @@ async function requireFitting(
   }
 }
 
+/** Ids of the integrations whose capabilities a server has: its own, or those of its members. */
+async function integrationsOf({ stores }: AdminCall<unknown>, server: McpServerRow): Promise<string[]> {
+  if (server.integrationId !== null) return [server.integrationId];
+  const read = v.safeParse(StoredAggregate, server.aggregate);
+  const ids = read.success ? read.output.members.map((member) => member.server_id) : [];
+  if (ids.length === 0) return [];
+  const { organisationId, workspaceId } = server;
+  const members = await stores.mcpServers.all({ organisationId, workspaceId }, { where: { id: ids } });
+  return members.flatMap(({ integrationId }) => integrationId ?? []);
+}
+
 /** Ids of capabilities that a mapping names. @throws {NotFoundError} AB02 for those of other servers. */
 async function requireCapabilities(
-  { stores }: AdminCall<unknown>,
+  call: AdminCall<unknown>,
   server: McpServerRow,
   { ids, param }: { ids: readonly string[]; param: string },
 ): Promise<string[]> {
   if (ids.length === 0) return [];
-  const where = { integrationId: server.integrationId ?? "", id: ids };
-  const rows = await stores.mcpCapabilities.all({ ...server, workspaceId: null }, { where });
+  const where = { integrationId: await integrationsOf(call, server), id: ids };
+  const rows = await call.stores.mcpCapabilities.all({ ...server, workspaceId: null }, { where });
   const known = new Set(rows.map(({ id }) => id));
   for (const [index, id] of ids.entries()) requireReferenced(known.has(id) ? id : undefined, `${param}.${index}`);
   return [...new Set(ids)];

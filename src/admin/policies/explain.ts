@@ -97,7 +97,7 @@ async function readTool({ query, context }: AdminCall<undefined>, { tenant, key 
   const name = readText(query, "mcp_tool");
   if (server === undefined && name === undefined) return undefined;
   const found = server === undefined ? undefined : await context.services.mcpServers.find(tenant, server);
-  return { server: [server ?? "", found?.id ?? ""], name: name ?? "", userId: key?.userId ?? null };
+  return { server: [server ?? "", found?.id ?? ""], name: [name ?? ""], userId: key?.userId ?? null };
 }
 
 function toSubject(

@@ -8,7 +8,7 @@ import { clientReply } from "./client-reply.ts";
 import { clientOf, findTarget, proceed, stalePage } from "./consent.ts";
 import { type Flow, readFlow } from "./flow.ts";
 import type { FoundServer } from "./servers.ts";
-import { gatewayClientOf, resourceFor } from "./upstream-hop.ts";
+import { accountServers, gatewayClientOf, resourceFor } from "./upstream-hop.ts";
 
 /** A state that this browser got, used once. */
 interface HopState {
@@ -83,9 +83,10 @@ export async function serveUpstreamCallback(context: RequestContext): Promise<Re
   const { flow } = state;
   const client = await clientOf(context, flow);
   const target = await findTarget(context, flow, session);
-  if (!target || target.server.id !== state.serverId || (flow.kind === "client" && !client)) return stalePage();
+  const server = target && accountServers(target.server, session.userId).find(({ id }) => id === state.serverId);
+  if (!server || (flow.kind === "client" && !client)) return stalePage();
   try {
-    await connect(context, state, { session, target });
+    await connect(context, state, { session, target: { ...target, server } });
   } catch {
     return failedReply(
       context,

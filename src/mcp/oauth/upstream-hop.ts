@@ -18,6 +18,12 @@ export function hasUserAccounts({ authType }: McpServer): boolean {
   return authType === "oauth_auto" || authType === "external";
 }
 
+/** The servers at which a user needs an account to use a server: itself, or members of one that joins others. */
+export function accountServers(server: McpServer, userId: string): McpServer[] {
+  const members = server.aggregate?.members.map((member) => member.server) ?? [];
+  return [server, ...members].filter((one) => hasUserAccounts(one) && one.isActive && one.isOpenTo(userId));
+}
+
 /** The gateway as upstream authorization servers know it. */
 export function gatewayClientOf(context: RequestContext) {
   const { client_id: id, client_name: name, redirect_uris: uris } = clientDocumentOf(context);
@@ -78,28 +84,35 @@ async function addressFor(context: RequestContext, flow: Flow, parts: HopParts &
   });
 }
 
+/** Sends the browser to the authorization server of one server. */
+async function hopTo(context: RequestContext, flow: Flow, parts: HopParts): Promise<Reply> {
+  const { server } = parts.target;
+  const { discovery, clients } = context.services.oauth.upstream;
+  try {
+    const settings = await readUpstreamSettings(server);
+    const authorization = await discovery.find(server, settings, true);
+    if (authorization.authorizationEndpoint === undefined) throw new DiscoveryError("it has no authorization endpoint");
+    const client = await clients.identify(server, { settings, authorization, gateway: gatewayClientOf(context) });
+    const address = await addressFor(context, flow, { ...parts, settings, authorization, client });
+    return hopPage(`Connect your account at ${server.name}`, address);
+  } catch (error) {
+    const reason = error instanceof DiscoveryError ? error.message : "its authorization server does not answer";
+    return problemPage("Cannot connect your account", `${server.name} cannot be connected: ${reason}.`, 502);
+  }
+}
+
 /**
  * Sends the browser to the authorization server of an upstream, if the user has no account there yet. Called after consent
  * only: otherwise a client could use an account that the user has there already.
  */
 export async function upstreamHop(context: RequestContext, flow: Flow, parts: HopParts): Promise<Reply | undefined> {
   const { session, target } = parts;
-  const { server, workspaceId } = target;
-  if (!hasUserAccounts(server)) return undefined;
-  const { discovery, clients, connections } = context.services.oauth.upstream;
-  const place = { organisationId: session.organisationId, workspaceId, userId: session.userId, serverId: server.id };
-  if (await connections.isConnected(server, place)) return undefined;
-  try {
-    const settings = await readUpstreamSettings(server);
-    const authorization = await discovery.find(server, settings, true);
-    if (authorization.authorizationEndpoint === undefined) throw new DiscoveryError("it has no authorization endpoint");
-    const client = await clients.identify(server, { settings, authorization, gateway: gatewayClientOf(context) });
-    return hopPage(
-      "Connect your account",
-      await addressFor(context, flow, { ...parts, settings, authorization, client }),
-    );
-  } catch (error) {
-    const reason = error instanceof DiscoveryError ? error.message : "its authorization server does not answer";
-    return problemPage("Cannot connect your account", `${server.name} cannot be connected: ${reason}.`, 502);
+  const { organisationId, userId } = session;
+  const { connections } = context.services.oauth.upstream;
+  for (const server of accountServers(target.server, userId)) {
+    const place = { organisationId, workspaceId: target.workspaceId, userId, serverId: server.id };
+    if (await connections.isConnected(server, place)) continue;
+    return hopTo(context, flow, { ...parts, target: { ...target, server } });
   }
+  return undefined;
 }
