@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { AuditHead } from "../db/stores/audit.ts";
 import type { AuditLogRow } from "../db/tables/audit.ts";
 import type { Filter } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
@@ -83,6 +84,42 @@ async function listAuditLogs(call: AdminCall<undefined>) {
   return { records: rows.map(toRecord), total, object: "analytics-graph" };
 }
 
+const VerificationReply = v.object({
+  object: v.literal("audit_verification"),
+  intact: v.boolean(),
+  /** The first broken row; null in an intact part. */
+  problem: v.nullable(v.string()),
+  /** Rows that this call checked. */
+  checked: v.number(),
+  /** What the next call sends as `after`. */
+  last: v.string(),
+  has_more: v.boolean(),
+});
+
+/** A row of the chain as `<number>:<MAC>`, the form of the process log. */
+function readHead(query: URLSearchParams): AuditHead {
+  const text = readText(query, "after");
+  if (text === undefined) return { seq: 0, mac: "" };
+  const [, seq, mac] = /^([0-9]{1,15}):([A-Za-z0-9_-]{0,43})$/.exec(text) ?? [];
+  return seq === undefined || mac === undefined
+    ? refuseField("after", "must be the member `last` of the part before")
+    : { seq: Number(seq), mac };
+}
+
+async function verifyAuditLog({ query, tenant, context }: AdminCall<undefined>) {
+  const { control } = context.services;
+  const { problem, checked, last, hasMore } = await control.verifyAudit(tenant.organisationId, readHead(query));
+  const reply: v.InferOutput<typeof VerificationReply> = {
+    object: "audit_verification",
+    intact: problem === undefined,
+    problem: problem ?? null,
+    checked,
+    last: `${last.seq}:${last.mac}`,
+    has_more: hasMore,
+  };
+  return reply;
+}
+
 const audited = { resource_type: "Kind of record", action: "What happened to it" };
 const filters = {
   start_time: "ISO 8601, inclusive; required",
@@ -111,5 +148,15 @@ export const auditLogEndpoints: readonly AdminEndpoint[] = [
     access: { keys: "admin", scopes: ["audit_logs.list"] },
     query: Object.entries(filters).map(([name, description]) => ({ name, description })),
     handle: listAuditLogs,
+  }),
+  defineRead({
+    method: "GET",
+    path: "/v1/audit-logs/verification",
+    tag: "Audit logs",
+    summary: "Verify the chain of the audit log, at most 500 rows a call",
+    access: { keys: "admin", scopes: ["audit_logs.list"] },
+    query: [{ name: "after", description: "`last` of the part before; default: from the first row" }],
+    response: VerificationReply,
+    handle: verifyAuditLog,
   }),
 ];

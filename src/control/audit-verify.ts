@@ -43,6 +43,38 @@ export async function verifyChain(
   return `row ${previous.seq + 1} is missing: row ${head.seq} was written, the log ends before it`;
 }
 
+/** What the verification of a part of a log found. */
+export interface VerifiedPart {
+  /** The first broken row; undefined if the part is intact. */
+  problem: string | undefined;
+  /** Rows that were checked. */
+  checked: number;
+  /** The last checked row: the next part begins after it. */
+  last: AuditHead;
+  /** Whether there may be rows after it. */
+  hasMore: boolean;
+}
+
+/**
+ * Verifies at most 500 rows of an organisation's log, so that a log of any length is verified in short steps.
+ *
+ * @param after The last row of the part before, as it was returned; number 0 for the first part.
+ */
+export async function verifyPart(
+  { walk }: Pick<AuditStore, "walk">,
+  organisationId: string,
+  { mac, after }: { mac: Mac; after: AuditHead },
+): Promise<VerifiedPart> {
+  const rows = await walk(organisationId, after.seq === 0 ? beforeAll : after.seq, pageRows);
+  let last = after;
+  for (const [checked, row] of rows.entries()) {
+    const problem = row ? await findBreak(row, last, mac) : `row ${last.seq + 1} was changed`;
+    if (problem !== undefined || !row) return { problem, checked, last, hasMore: false };
+    last = { seq: row.seq, mac: row.mac };
+  }
+  return { problem: undefined, checked: rows.length, last, hasMore: rows.length === pageRows };
+}
+
 /** A broken log. */
 export interface BrokenLog {
   /** Undefined when a row's organisation is not an id. */

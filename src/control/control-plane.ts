@@ -1,10 +1,11 @@
 import type { Database } from "../db/client.ts";
-import type { Change } from "../db/stores/audit.ts";
+import type { AuditHead, Change } from "../db/stores/audit.ts";
 import { type ControlStores, createControlStores } from "../db/stores/control.ts";
 import type { AddressGuard } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Mac } from "../lib/hash.ts";
 import type { Outbound } from "../lib/outbound.ts";
+import { type VerifiedPart, verifyPart } from "./audit-verify.ts";
 import { type Committer, createCommitter } from "./commit.ts";
 import { type Credentials, createCredentials, createSecretOpener } from "./credentials.ts";
 import { createDirectory, type Directory } from "./directory.ts";
@@ -30,6 +31,8 @@ export interface ControlPlane {
   readonly mcpServers: McpServers;
   readonly mcpSync: McpSync;
   readonly refusals: Refusals;
+  /** Verifies the next part of an organisation's audit log. */
+  verifyAudit(organisationId: string, after: AuditHead): Promise<VerifiedPart>;
   /** Writes rows for counted refusals: of past minutes, or all. */
   writeRefusals(options: { all: boolean }): Promise<void>;
   /** Updates keys and deletes old changes; run it about once a minute. */
@@ -112,6 +115,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     mcpServers,
     mcpSync,
     refusals,
+    verifyAudit: (organisationId, after) => verifyPart(stores.audit, organisationId, { mac: options.auditMac, after }),
     writeRefusals,
     cleanUp,
   };

@@ -155,3 +155,34 @@ test("GET /audit-logs is for admin keys and their own organisation", async () =>
   assert.equal(await refusal(call(gateway, `GET /audit-logs?${always}&workspace_id=${other.workspaceId}`)), "403 AB03");
   assert.equal((await list("", other.adminKey)).total, 0);
 });
+
+interface Verification {
+  intact: boolean;
+  problem: string | null;
+  checked: number;
+  last: string;
+  has_more: boolean;
+}
+
+const verify = (after = "") => done<Verification>(call<Verification>(gateway, `GET /audit-logs/verification${after}`));
+
+test("GET /audit-logs/verification follows the chain in parts", async () => {
+  const whole = await verify();
+  assert.deepEqual([whole.intact, whole.problem, whole.checked, whole.has_more], [true, null, 4, false]);
+  const rest = await verify(`?after=${encodeURIComponent(whole.last)}`);
+  assert.deepEqual([rest.intact, rest.checked, rest.last], [true, 0, whole.last]);
+});
+
+test("GET /audit-logs/verification names the first row that was changed", async () => {
+  const file = await gateway.openFile();
+  await file.write([
+    "DROP TRIGGER audit_logs_no_update",
+    "UPDATE audit_logs SET action = 'read' WHERE seq = 3 AND action = 'create'",
+  ]);
+  const { intact, problem, checked } = await verify();
+  assert.deepEqual([intact, problem, checked], [false, "row 3 was changed", 2]);
+});
+
+test("GET /audit-logs/verification refuses a malformed place", async () => {
+  assert.equal(await refusal(call(gateway, "GET /audit-logs/verification?after=x")), "400 AB01");
+});

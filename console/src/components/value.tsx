@@ -1,6 +1,15 @@
 import { Badge, Group, Text, Tooltip } from "@mantine/core";
 import type { ReactNode } from "react";
-import { formatAgo, formatDollars, formatDuration, formatNumber, formatShare, formatTime } from "@/lib/format.ts";
+import {
+  formatAgo,
+  formatBytes,
+  formatDollars,
+  formatDuration,
+  formatNumber,
+  formatShare,
+  formatTime,
+} from "@/lib/format.ts";
+import { text } from "@/text/text.ts";
 
 export type ValueKind =
   | "text"
@@ -9,17 +18,25 @@ export type ValueKind =
   | "dollars"
   | "duration"
   | "share"
+  | "bytes"
   | "time"
   | "ago"
+  | "seconds"
   | "status"
   | "boolean"
   | "tags"
   | "json";
 
 /** Kinds whose figures stand flush right in tables. */
-export const figureKinds: ReadonlySet<ValueKind> = new Set(["number", "dollars", "duration", "share"]);
+export const figureKinds: ReadonlySet<ValueKind> = new Set(["number", "dollars", "duration", "share", "bytes"]);
 
-const figures = { number: formatNumber, dollars: formatDollars, duration: formatDuration, share: formatShare } as const;
+const figures = {
+  number: formatNumber,
+  dollars: formatDollars,
+  duration: formatDuration,
+  share: formatShare,
+  bytes: formatBytes,
+} as const;
 
 function isFigure(kind: ValueKind): kind is keyof typeof figures {
   return figureKinds.has(kind);
@@ -65,16 +82,17 @@ export function Value({ value, kind = "text" }: { readonly value: unknown; reado
     return <span className="number">{Number.isNaN(figure) ? String(value) : figures[kind](figure)}</span>;
   }
   if (kind === "time") return formatTime(String(value));
-  if (kind === "ago") {
+  if (kind === "ago" || kind === "seconds") {
+    const moment = kind === "seconds" ? Number(value) * 1000 : String(value);
     return (
-      <Tooltip label={formatTime(String(value))}>
-        <span>{formatAgo(String(value))}</span>
+      <Tooltip label={formatTime(moment)}>
+        <span>{formatAgo(moment)}</span>
       </Tooltip>
     );
   }
   if (kind === "status") return <StatusBadge value={String(value)} />;
   if (kind === "tags" && Array.isArray(value)) return <Tags values={value.map(String)} />;
-  if (kind === "boolean") return value === true || value === 1 ? "Yes" : "No";
+  if (kind === "boolean") return value === true || value === 1 ? text.common.yes : text.common.no;
   if (kind === "code") return <span className="code">{String(value)}</span>;
   return typeof value === "object" ? <span className="code">{JSON.stringify(value)}</span> : String(value);
 }

@@ -7,16 +7,24 @@ export function isRow(value: unknown): value is Row {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The rows of a list answer: its `data`, or the answer itself where it is an array. */
+/** Members under which list routes answer with their rows. */
+const listMembers = ["data", "records", "models", "workspaces", "mappings"];
+
+/** The rows of a list answer; the answer itself where it is an array. */
 export function readList(answer: unknown): readonly Row[] {
-  const rows = Array.isArray(answer) ? answer : isRow(answer) ? answer.data : undefined;
-  return Array.isArray(rows) ? rows.filter(isRow) : [];
+  if (Array.isArray(answer)) return answer.filter(isRow);
+  if (!isRow(answer)) return [];
+  const rows = listMembers.map((name) => answer[name]).find(Array.isArray);
+  return rows === undefined ? [] : rows.filter(isRow);
 }
 
-/** How many rows exist in all: `total`, else `count`, else those in the answer. */
+/** How many rows exist in all, where the answer says it; else those in the answer. */
 export function readTotal(answer: unknown): number {
   if (isRow(answer)) {
-    for (const name of ["total", "count", "totalResults"]) if (typeof answer[name] === "number") return answer[name];
+    for (const name of ["total", "total_count", "count"]) {
+      const total = answer[name];
+      if (typeof total === "number") return total;
+    }
   }
   return readList(answer).length;
 }

@@ -16,7 +16,20 @@ export interface PageEntry {
 export type NavGroup = "observe" | "build" | "connect" | "govern" | "organisation";
 
 /** Every page with code of its own. Adding one: its file with a default export, and a row here. */
-export const pages: readonly PageEntry[] = [];
+export const pages: readonly PageEntry[] = [
+  {
+    path: "/settings",
+    rows: ["GET /v1/organisations/{id}"],
+    load: () => import("./organisation/settings.tsx"),
+    nav: { group: "organisation", label: text.settings.title, icon: "settings" },
+  },
+  {
+    path: "/audit",
+    rows: ["GET /v1/audit-logs"],
+    load: () => import("./organisation/audit.tsx"),
+    nav: { group: "organisation", label: text.audit.title, icon: "audit" },
+  },
+];
 
 /** Groups of the navigation in their order. */
 export const navGroups: readonly (readonly [NavGroup, string])[] = [

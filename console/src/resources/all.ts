@@ -1,5 +1,31 @@
+import { guardrails } from "./guardrails.ts";
+import { batches, exportJobs, files } from "./jobs.ts";
 import { keys } from "./keys.ts";
+import { mcpClients, mcpIntegrations, mcpServers } from "./mcp.ts";
+import { invites, scimMappings, scimTokens, users, workspaces } from "./people.ts";
+import { rateLimits, usageLimits } from "./policies.ts";
+import { integrations, providers } from "./providers.ts";
+import { secrets } from "./secrets.ts";
 import type { Resource } from "./types.ts";
 
 /** Every resource of the console in the order of the navigation. Adding one: its file, and a line here. */
-export const resources: readonly Resource[] = [keys];
+export const resources: readonly Resource[] = [
+  exportJobs,
+  files,
+  batches,
+  providers,
+  integrations,
+  mcpServers,
+  mcpIntegrations,
+  mcpClients,
+  keys,
+  guardrails,
+  usageLimits,
+  rateLimits,
+  workspaces,
+  users,
+  invites,
+  scimTokens,
+  scimMappings,
+  secrets,
+];

@@ -3,7 +3,7 @@ import { useCallback } from "react";
 import { call } from "@/api/client.ts";
 import { isRow, type Row, readList, readPath, readRecord, readText, readTotal } from "@/lib/read.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
-import type { Resource } from "./types.ts";
+import type { Paging, Resource } from "./types.ts";
 
 const pageSize = 50;
 
@@ -14,6 +14,30 @@ export function useWorkspaceQuery(resource: Pick<Resource, "workspace">): Readon
   return { workspace_id: current.id };
 }
 
+type PageParam = string | number;
+
+function toPageQuery(paging: Paging | undefined, param: PageParam): Readonly<Record<string, PageParam | undefined>> {
+  if (paging === undefined) return {};
+  const size = { [paging.size]: pageSize };
+  if ("page" in paging) return { ...size, [paging.page]: param };
+  return { ...size, [paging.after]: param === "" ? undefined : param };
+}
+
+function firstPage(paging: Paging | undefined): PageParam {
+  if (paging === undefined) return 0;
+  return "page" in paging ? paging.first : "";
+}
+
+/** What reads the page after the last one; undefined: there is none. */
+function nextPage(paging: Paging | undefined, pages: readonly unknown[], param: PageParam): PageParam | undefined {
+  const last = pages.at(-1);
+  const rows = readList(last);
+  if (paging === undefined || rows.length === 0) return undefined;
+  if (!("page" in paging)) return readPath(last, "has_more") === true ? readText(rows.at(-1), "id") : undefined;
+  const seen = pages.reduce<number>((sum, page) => sum + readList(page).length, 0);
+  return seen >= readTotal(last) ? undefined : Number(param) + 1;
+}
+
 /** Pages of a resource's list, as the API pages it. */
 export function useResourceList(resource: Resource, filters: Readonly<Record<string, string>> = {}) {
   const workspace = useWorkspaceQuery(resource);
@@ -22,15 +46,10 @@ export function useResourceList(resource: Resource, filters: Readonly<Record<str
   return useInfiniteQuery({
     queryKey: [resource.name, "list", workspace, filters],
     enabled: resource.workspace !== "required" || !choosable || current !== undefined,
-    initialPageParam: paging?.first ?? 0,
-    queryFn: ({ pageParam, signal }) => {
-      const page = paging === undefined ? {} : { [paging.page]: pageParam, [paging.size]: pageSize };
-      return call("GET", path, { query: { ...query, ...workspace, ...filters, ...page }, signal });
-    },
-    getNextPageParam(last, pages, param) {
-      const seen = pages.reduce<number>((sum, page) => sum + readList(page).length, 0);
-      return paging === undefined || readList(last).length === 0 || seen >= readTotal(last) ? undefined : param + 1;
-    },
+    initialPageParam: firstPage(paging),
+    queryFn: ({ pageParam, signal }) =>
+      call("GET", path, { query: { ...query, ...workspace, ...filters, ...toPageQuery(paging, pageParam) }, signal }),
+    getNextPageParam: (_last, pages, param) => nextPage(paging, pages, param),
   });
 }
 

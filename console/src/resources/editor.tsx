@@ -47,6 +47,12 @@ export function ResourceEdit({ resource }: { readonly resource: Resource }): Rea
   );
 }
 
+function toFormData(body: Row): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(body)) form.set(name, value instanceof File ? value : String(value));
+  return form;
+}
+
 interface EditorProps {
   readonly resource: Resource;
   readonly write: Write;
@@ -67,7 +73,7 @@ function useSave({ resource, write, record, id = "" }: EditorProps): (values: Ro
     const sent = write.toBody?.(placed, record) ?? placed;
     const query = inWorkspace && record !== undefined ? { workspace_id: current.id } : {};
     const answer = await call(write.method ?? method, write.path?.(values, id) ?? fillPath(path, id), {
-      body: sent,
+      body: write.multipart === true ? toFormData(sent) : sent,
       query,
     });
     await forget();

@@ -1,4 +1,5 @@
 import {
+  FileInput,
   Input,
   MultiSelect,
   NumberInput,
@@ -79,6 +80,10 @@ export function FieldInput(props: FieldInputProps): ReactNode {
           checked={value === true || value === 1}
           onChange={(event) => onChange(event.currentTarget.checked)}
         />
+      );
+    case "file":
+      return (
+        <FileInput {...shared(props)} value={value instanceof File ? value : null} onChange={onChange} clearable />
       );
     case "tags":
       return <TagsInput {...shared(props)} clearable value={asList(value)} onChange={onChange} />;

@@ -39,7 +39,8 @@ export type FieldKind =
   | "tags"
   | "json"
   | "template"
-  | "time";
+  | "time"
+  | "file";
 
 /** One member of a request body and how it is asked for. */
 export interface Field {
@@ -68,6 +69,8 @@ export interface Write {
   readonly fields: readonly Field[];
   /** Changes the body before it is sent, for example to drop a member that only chose the path. */
   readonly toBody?: (body: Row, record: Row | undefined) => Row;
+  /** The body is sent as multipart/form-data. */
+  readonly multipart?: boolean;
   /** Members of the answer that hold a secret to be shown once, first found first. */
   readonly secret?: readonly string[];
 }
@@ -102,6 +105,11 @@ export interface ListFilter {
   readonly options?: readonly Option[];
 }
 
+/** Names of a route's paging parameters: numbered pages, or the id of the last row that was read. */
+export type Paging =
+  | { readonly page: string; readonly size: string; readonly first: number }
+  | { readonly after: string; readonly size: string };
+
 /** A kind of record of the control plane: list, detail and forms follow from this. */
 export interface Resource {
   /** Address: `/console/<name>`. */
@@ -125,8 +133,8 @@ export interface Resource {
   readonly list: {
     readonly path: string;
     readonly query?: Readonly<Record<string, string | number>>;
-    /** Names of the paging parameters; none: the route answers with everything. */
-    readonly paging?: { readonly page: string; readonly size: string; readonly first: number };
+    /** How the route pages; left out: it answers with everything. */
+    readonly paging?: Paging;
     readonly filters?: readonly ListFilter[];
   };
   /** Member that addresses a record in its routes. */

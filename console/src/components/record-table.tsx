@@ -1,0 +1,55 @@
+import { Table, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import { type Row, readPath, readText } from "@/lib/read.ts";
+import type { Attribute } from "@/resources/types.ts";
+import { figureKinds, Value } from "./value.tsx";
+
+interface RecordTableProps {
+  readonly label: string;
+  readonly columns: readonly Attribute[];
+  readonly rows: readonly Row[];
+  readonly empty: string;
+  /** Member that tells rows apart. Default: `id`. */
+  readonly id?: string;
+  /** Buttons at the end of a row. */
+  readonly actions?: (row: Row) => ReactNode;
+}
+
+/** A short table inside a page, all rows at once. */
+export function RecordTable({ label, columns, rows, empty, id = "id", actions }: RecordTableProps): ReactNode {
+  if (rows.length === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        {empty}
+      </Text>
+    );
+  }
+  return (
+    <Table.ScrollContainer minWidth={360} type="native" tabIndex={0} aria-label={label}>
+      <Table aria-label={label} fz="sm" verticalSpacing={6}>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map(({ label: name, path, kind }) => (
+              <Table.Th key={path} ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}>
+                {name}
+              </Table.Th>
+            ))}
+            {actions !== undefined && <Table.Td />}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map((row, index) => (
+            <Table.Tr key={readText(row, id) || index}>
+              {columns.map(({ path, kind, render }) => (
+                <Table.Td key={path} ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}>
+                  {render?.(row) ?? <Value value={readPath(row, path)} kind={kind ?? "text"} />}
+                </Table.Td>
+              ))}
+              {actions !== undefined && <Table.Td ta="end">{actions(row)}</Table.Td>}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

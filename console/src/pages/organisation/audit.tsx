@@ -1,0 +1,187 @@
+import { Alert, Button, Modal, Stack, TextInput } from "@mantine/core";
+import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useCallback, useMemo, useState } from "react";
+import { call, get } from "@/api/client.ts";
+import { CodeEditor } from "@/components/code-editor.tsx";
+import { DataTable } from "@/components/data-table.tsx";
+import { Icon } from "@/components/icons.tsx";
+import { Empty, Failure, Waiting } from "@/components/states.tsx";
+import { Value } from "@/components/value.tsx";
+import { Facts } from "@/layout/facts.tsx";
+import { ListPage } from "@/layout/page.tsx";
+import { formatNumber } from "@/lib/format.ts";
+import { type Row, readList, readPath, readText, readTotal } from "@/lib/read.ts";
+import { toColumn, useFilters } from "@/resources/list.tsx";
+import { text } from "@/text/text.ts";
+
+const words = text.audit;
+const dayMs = 86_400_000;
+
+const columns = [
+  { label: words.time, path: "timestamp", kind: "time", track: "13rem" },
+  { label: words.action, path: "action", track: "6rem" },
+  { label: words.resource, path: "resource_type", track: "minmax(8rem, 1fr)" },
+  { label: words.path, path: "uri", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
+  { label: words.status, path: "response_status_code", kind: "status", track: "5rem" },
+  { label: words.address, path: "client_ip", kind: "code", track: "8rem", wide: true },
+] as const;
+
+const details = [
+  "request_id",
+  "method",
+  "uri",
+  "query_params",
+  "user_id",
+  "user_type",
+  "workspace_id",
+  "resource_id",
+  "client_ip",
+];
+
+/** Who changed what: filters in the address, a record opens with its request body. */
+export default function AuditLog(): ReactNode {
+  const search = useFilters();
+  const [open, setOpen] = useState<Row>();
+  const now = useMemo(() => Date.now(), []);
+  const from = search.from ?? new Date(now - 30 * dayMs).toISOString().slice(0, 10);
+  const to = search.to ?? new Date(now).toISOString().slice(0, 10);
+  const { data, error, isPending, refetch, fetchNextPage, hasNextPage } = useInfiniteQuery({
+    queryKey: ["audit", from, to, search.resource_type, search.action],
+    initialPageParam: 0,
+    queryFn: ({ pageParam, signal }) =>
+      call("GET", "/v1/audit-logs", {
+        query: {
+          start_time: `${from}T00:00:00.000Z`,
+          end_time: `${to}T23:59:59.999Z`,
+          resource_type: search.resource_type,
+          action: search.action,
+          current_page: pageParam,
+          page_size: 100,
+        },
+        signal,
+      }),
+    getNextPageParam: (last, pages, param) =>
+      pages.reduce<number>((sum, page) => sum + readList(page).length, 0) < readTotal(last) ? param + 1 : undefined,
+  });
+  const rows = useMemo(() => (data?.pages ?? []).flatMap(readList), [data]);
+  const onEnd = useCallback(() => void fetchNextPage(), [fetchNextPage]);
+  return (
+    <ListPage
+      title={words.title}
+      about={words.about}
+      actions={<Verification />}
+      filters={<AuditFilters from={from} to={to} />}
+    >
+      {isPending && <Waiting />}
+      {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
+      {data !== undefined && rows.length === 0 && <Empty title={text.common.nothingMatches} hint={words.empty} />}
+      {rows.length > 0 && (
+        <DataTable
+          label={words.title}
+          columns={columns.map(toColumn)}
+          rows={rows}
+          idOf={(row) => readText(row, "request_id") + readText(row, "timestamp")}
+          onOpen={setOpen}
+          onEnd={onEnd}
+          hasMore={hasNextPage}
+        />
+      )}
+      {open !== undefined && <AuditRecord record={open} onClose={() => setOpen(undefined)} />}
+    </ListPage>
+  );
+}
+
+function AuditFilters({ from, to }: { readonly from: string; readonly to: string }): ReactNode {
+  const search = useFilters();
+  const navigate = useNavigate();
+  const set = (name: string, value: string) =>
+    void navigate({ to: ".", search: { ...search, [name]: value }, replace: true });
+  return (
+    <>
+      <TextInput
+        type="date"
+        label={words.from}
+        value={from}
+        onChange={(event) => set("from", event.currentTarget.value)}
+      />
+      <TextInput type="date" label={words.to} value={to} onChange={(event) => set("to", event.currentTarget.value)} />
+      <TextInput
+        data-search
+        label={words.resource}
+        value={search.resource_type ?? ""}
+        onChange={(event) => set("resource_type", event.currentTarget.value)}
+      />
+      <TextInput
+        label={words.action}
+        value={search.action ?? ""}
+        onChange={(event) => set("action", event.currentTarget.value)}
+      />
+    </>
+  );
+}
+
+function AuditRecord({ record, onClose }: { readonly record: Row; readonly onClose: () => void }): ReactNode {
+  const facts = details.map((name) => [name, <Value key={name} value={readPath(record, name)} kind="code" />] as const);
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      size="lg"
+      title={`${readText(record, "action")} ${readText(record, "resource_type")}`}
+      closeButtonProps={{ "aria-label": text.common.close }}
+    >
+      <Stack>
+        <Facts rows={facts} />
+        <CodeEditor label={words.request} value={formatBody(readText(record, "request_body"))} minHeight="6rem" />
+      </Stack>
+    </Modal>
+  );
+}
+
+/** The stored body indented, or as it is where it was cut. */
+function formatBody(body: string): string {
+  try {
+    return JSON.stringify(JSON.parse(body), undefined, 2);
+  } catch {
+    return body;
+  }
+}
+
+interface Verified {
+  readonly problem: string | null;
+  readonly count: number;
+}
+
+/** Follows the chain to its end, part by part. */
+async function verify(): Promise<Verified> {
+  let count = 0;
+  for (let after: string | undefined; ; ) {
+    const part = await get("/v1/audit-logs/verification", { query: { after } });
+    count += part.checked;
+    after = part.last;
+    if (!part.has_more || !part.intact) return { problem: part.problem, count };
+  }
+}
+
+function Verification(): ReactNode {
+  const { mutate, data, error, isPending } = useMutation({ mutationFn: verify });
+  return (
+    <Stack gap="xs" align="end">
+      <Button
+        variant="default"
+        loading={isPending}
+        onClick={() => mutate()}
+        leftSection={<Icon name="check" size={14} />}
+      >
+        {words.verify}
+      </Button>
+      {error !== null && <Failure error={error} />}
+      {data !== undefined && (
+        <Alert color={data.problem === null ? "green" : "red"} variant="light" py={6} role="status">
+          {data.problem === null ? words.verified(formatNumber(data.count)) : `${words.broken}: ${data.problem}`}
+        </Alert>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,198 @@
+import { text } from "@/text/text.ts";
+import { choices, descriptionField, numbered } from "./options.ts";
+import type { Field, Resource } from "./types.ts";
+
+const fields = text.resources.fields;
+const ofExports = text.resources.exports;
+const ofFiles = text.resources.files;
+const ofBatches = text.resources.batches;
+
+/** Members of a row that an export can hold (docs/exports.md). */
+const exportMembers = choices(
+  "id",
+  "trace_id",
+  "created_at",
+  "request",
+  "response",
+  "is_success",
+  "ai_org",
+  "ai_model",
+  "req_units",
+  "res_units",
+  "total_units",
+  "request_url",
+  "cost",
+  "cost_currency",
+  "response_time",
+  "response_status_code",
+  "mode",
+  "config",
+  "prompt_slug",
+  "metadata",
+);
+
+const exportFields: readonly Field[] = [
+  descriptionField,
+  { name: "filters", label: ofExports.filters, help: ofExports.filtersHelp, kind: "json", required: true, initial: {} },
+  {
+    name: "requested_data",
+    label: ofExports.fields,
+    kind: "multi",
+    required: true,
+    options: exportMembers,
+    initial: ["id", "created_at", "ai_model", "cost", "response_status_code"],
+  },
+];
+
+/** Export jobs: `/v1/logs/exports`. */
+export const exportJobs: Resource = {
+  name: "exports",
+  group: "observe",
+  icon: "exports",
+  text: { ...ofExports, emptyHint: ofExports.empty },
+  workspace: "required",
+  list: { path: "/v1/logs/exports", paging: numbered },
+  id: "id",
+  title: "id",
+  columns: [
+    { label: fields.description, path: "description", track: "minmax(10rem, 2fr)" },
+    { label: fields.id, path: "id", kind: "code", wide: true },
+    { label: text.common.status, path: "status", kind: "status", track: "8rem" },
+    { label: ofExports.records, path: "total_records", kind: "number", track: "7rem" },
+    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  read: "/v1/logs/exports/{id}",
+  create: { rows: ["POST /v1/logs/exports"], fields: exportFields },
+  update: { rows: ["PUT /v1/logs/exports/{id}"], fields: exportFields },
+  actions: [
+    {
+      label: ofExports.start,
+      icon: "playground",
+      row: "POST /v1/logs/exports/{id}/start",
+      when: ({ status }) => status === "draft",
+    },
+    {
+      label: ofExports.cancel,
+      icon: "stop",
+      row: "POST /v1/logs/exports/{id}/cancel",
+      when: ({ status }) => status === "in_progress" || status === "queued",
+    },
+  ],
+  sections: [
+    {
+      title: ofExports.download,
+      row: "GET /v1/logs/exports/{id}/content",
+      load: async () => ({ default: (await import("./sections/downloads.tsx")).ExportDownload }),
+    },
+  ],
+};
+
+const byCursor = { after: "after", size: "limit" } as const;
+
+/** Files: `/v1/files`. */
+export const files: Resource = {
+  name: "files",
+  group: "build",
+  icon: "files",
+  text: { ...ofFiles, emptyHint: ofFiles.empty },
+  workspace: "none",
+  list: { path: "/v1/files", paging: byCursor },
+  id: "id",
+  title: "filename",
+  columns: [
+    { label: fields.name, path: "filename", track: "minmax(10rem, 2fr)" },
+    { label: fields.id, path: "id", kind: "code", wide: true },
+    { label: ofFiles.purpose, path: "purpose", track: "8rem" },
+    { label: ofFiles.size, path: "bytes", kind: "bytes", track: "7rem" },
+    { label: text.common.status, path: "status", kind: "status", track: "7rem", wide: true },
+  ],
+  read: "/v1/files/{id}",
+  create: {
+    rows: ["POST /v1/files"],
+    multipart: true,
+    fields: [
+      {
+        name: "purpose",
+        label: ofFiles.purpose,
+        kind: "select",
+        required: true,
+        initial: "batch",
+        options: choices("batch", "fine-tune", "user_data", "vision"),
+      },
+      { name: "file", label: ofFiles.file, kind: "file", required: true },
+    ],
+  },
+  remove: { row: "DELETE /v1/files/{id}" },
+  sections: [
+    {
+      title: ofFiles.download,
+      row: "GET /v1/files/{id}/content",
+      load: async () => ({ default: (await import("./sections/downloads.tsx")).FileDownload }),
+    },
+  ],
+};
+
+/** Batches: `/v1/batches`. */
+export const batches: Resource = {
+  name: "batches",
+  group: "build",
+  icon: "batches",
+  text: { ...ofBatches, emptyHint: ofBatches.empty },
+  workspace: "none",
+  list: { path: "/v1/batches", paging: byCursor },
+  id: "id",
+  title: "id",
+  columns: [
+    { label: fields.id, path: "id", kind: "code", track: "minmax(10rem, 2fr)" },
+    { label: ofBatches.endpoint, path: "endpoint", wide: true },
+    { label: text.common.status, path: "status", kind: "status", track: "8rem" },
+    { label: ofBatches.counts, path: "request_counts", kind: "json", wide: true },
+    { label: fields.created, path: "created_at", kind: "seconds", track: "7rem" },
+  ],
+  read: "/v1/batches/{id}",
+  create: {
+    rows: ["POST /v1/batches"],
+    fields: [
+      {
+        name: "input_file_id",
+        label: ofBatches.input,
+        kind: "select",
+        required: true,
+        options: { path: "/v1/files", query: { purpose: "batch" }, value: "id", label: "filename" },
+      },
+      {
+        name: "endpoint",
+        label: ofBatches.endpoint,
+        kind: "select",
+        required: true,
+        initial: "/v1/chat/completions",
+        options: choices("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses", "/v1/messages"),
+      },
+      {
+        name: "completion_window",
+        label: ofBatches.window,
+        kind: "select",
+        required: true,
+        initial: "24h",
+        options: choices("24h", "immediate"),
+      },
+      { name: "model", label: fields.model, kind: "text" },
+      { name: "gateway_options", label: text.common.more, kind: "json" },
+    ],
+  },
+  actions: [
+    {
+      label: ofBatches.cancel,
+      icon: "stop",
+      row: "POST /v1/batches/{id}/cancel",
+      when: ({ status }) => ["validating", "in_progress"].includes(String(status)),
+    },
+  ],
+  sections: [
+    {
+      title: ofBatches.output,
+      row: "GET /v1/batches/{id}/output",
+      load: async () => ({ default: (await import("./sections/downloads.tsx")).BatchDownload }),
+    },
+  ],
+};

@@ -1,0 +1,178 @@
+import { text } from "@/text/text.ts";
+import { choices, descriptionField, nameField, numbered, secretMappingsField, slugField } from "./options.ts";
+import type { Field, Resource } from "./types.ts";
+
+const fields = text.resources.fields;
+const ofIntegrations = text.resources.mcpIntegrations;
+const ofServers = text.resources.mcpServers;
+const ofClients = text.resources.mcpClients;
+
+const isOpenApi = (values: Readonly<Record<string, unknown>>) => values.transport === "openapi";
+
+const connectionFields: readonly Field[] = [
+  { name: "url", label: fields.url, kind: "text", required: true, placeholder: "https://tools.example/mcp" },
+  {
+    name: "auth_type",
+    label: ofIntegrations.authType,
+    kind: "select",
+    required: true,
+    initial: "none",
+    options: choices("none", "headers", "oauth_auto", "oauth_client_credentials", "external"),
+  },
+  {
+    name: "transport",
+    label: ofIntegrations.transport,
+    kind: "select",
+    required: true,
+    initial: "http",
+    options: choices("http", "sse", "openapi"),
+  },
+  { name: "openapi", label: ofIntegrations.openapi, kind: "json", when: isOpenApi },
+  descriptionField,
+  { name: "configurations", label: ofIntegrations.configurations, kind: "json" },
+  secretMappingsField,
+];
+
+/** Tool servers an organisation knows: `/v1/mcp-integrations`. */
+export const mcpIntegrations: Resource = {
+  name: "mcp-integrations",
+  group: "connect",
+  icon: "integrations",
+  text: { ...ofIntegrations, emptyHint: ofIntegrations.empty },
+  workspace: "optional",
+  list: { path: "/v1/mcp-integrations", paging: numbered },
+  id: "slug",
+  title: "name",
+  columns: [
+    { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
+    { label: fields.slug, path: "slug", kind: "code", wide: true },
+    { label: fields.url, path: "url", track: "minmax(12rem, 2fr)" },
+    { label: ofIntegrations.authType, path: "auth_type", track: "9rem", wide: true },
+    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+  ],
+  read: "/v1/mcp-integrations/{slug}",
+  create: { rows: ["POST /v1/mcp-integrations"], fields: [nameField, slugField, ...connectionFields] },
+  update: { rows: ["PUT /v1/mcp-integrations/{slug}"], fields: [nameField, ...connectionFields] },
+  remove: { row: "DELETE /v1/mcp-integrations/{slug}" },
+  actions: [
+    { label: ofIntegrations.test, icon: "check", row: "POST /v1/mcp-integrations/{slug}/test", showAnswer: true },
+    { label: ofIntegrations.sync, icon: "refresh", row: "POST /v1/mcp-integrations/{slug}/sync", showAnswer: true },
+  ],
+  sections: [
+    {
+      title: ofIntegrations.capabilities,
+      row: "GET /v1/mcp-integrations/{slug}/capabilities",
+      load: async () => ({ default: (await import("./sections/capabilities.tsx")).IntegrationCapabilities }),
+    },
+  ],
+};
+
+const serverFields: readonly Field[] = [
+  { name: "aggregate", label: ofServers.aggregate, kind: "json" },
+  descriptionField,
+  { name: "settings", label: ofServers.settings, kind: "json" },
+];
+
+/** Tool servers as a workspace offers them: `/v1/mcp-servers`. */
+export const mcpServers: Resource = {
+  name: "mcp-servers",
+  group: "connect",
+  icon: "mcp",
+  text: { ...ofServers, emptyHint: ofServers.empty },
+  workspace: "optional",
+  list: { path: "/v1/mcp-servers", paging: numbered },
+  id: "slug",
+  title: "name",
+  columns: [
+    { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
+    { label: ofServers.address, path: "url", kind: "code", track: "minmax(12rem, 2fr)" },
+    { label: fields.integration, path: "mcp_integration_slug", wide: true },
+    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+  ],
+  facts: [
+    { label: ofServers.address, path: "url", kind: "code" },
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.description, path: "description" },
+    { label: fields.integration, path: "mcp_integration_details.slug", kind: "code" },
+    { label: ofServers.aggregate, path: "aggregate", kind: "json" },
+    { label: ofServers.settings, path: "settings", kind: "json" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.created, path: "created_at", kind: "time" },
+  ],
+  read: "/v1/mcp-servers/{slug}",
+  create: {
+    rows: ["POST /v1/mcp-servers"],
+    fields: [
+      nameField,
+      {
+        name: "mcp_integration_id",
+        label: fields.integration,
+        kind: "select",
+        options: { path: "/v1/mcp-integrations", value: "slug", label: "name" },
+      },
+      slugField,
+      ...serverFields,
+    ],
+  },
+  update: { rows: ["PUT /v1/mcp-servers/{slug}"], fields: [nameField, ...serverFields] },
+  remove: { row: "DELETE /v1/mcp-servers/{slug}" },
+  actions: [{ label: ofIntegrations.test, icon: "check", row: "POST /v1/mcp-servers/{slug}/test", showAnswer: true }],
+  sections: [
+    {
+      title: ofIntegrations.capabilities,
+      row: "GET /v1/mcp-servers/{slug}/capabilities",
+      load: async () => ({ default: (await import("./sections/capabilities.tsx")).ServerCapabilities }),
+    },
+    {
+      title: ofServers.access,
+      row: "GET /v1/mcp-servers/{slug}/user-access",
+      load: () => import("./sections/user-access.tsx"),
+    },
+    {
+      title: ofServers.connections,
+      row: "GET /v1/mcp-servers/{slug}/connections",
+      load: () => import("./sections/connections.tsx"),
+    },
+  ],
+};
+
+/** Clients of the gateway's authorization server: `/v1/mcp-oauth-clients`. */
+export const mcpClients: Resource = {
+  name: "mcp-oauth-clients",
+  group: "connect",
+  icon: "keys",
+  text: { ...ofClients, emptyHint: ofClients.empty },
+  workspace: "optional",
+  list: { path: "/v1/mcp-oauth-clients" },
+  id: "id",
+  title: "name",
+  columns: [
+    { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
+    { label: fields.id, path: "client_id", kind: "code" },
+    { label: ofClients.grants, path: "grant_types", kind: "tags", wide: true, track: "minmax(12rem, 1fr)" },
+    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  read: "/v1/mcp-oauth-clients/{id}",
+  create: {
+    rows: ["POST /v1/mcp-oauth-clients"],
+    fields: [
+      nameField,
+      { name: "redirect_uris", label: ofClients.redirects, kind: "tags" },
+      {
+        name: "grant_types",
+        label: ofClients.grants,
+        kind: "multi",
+        initial: ["authorization_code", "refresh_token"],
+        options: choices("authorization_code", "refresh_token", "client_credentials"),
+      },
+      {
+        name: "token_endpoint_auth_method",
+        label: ofClients.method,
+        kind: "select",
+        options: choices("none", "client_secret_basic", "client_secret_post", "private_key_jwt"),
+      },
+    ],
+    secret: ["client_secret"],
+  },
+  remove: { row: "DELETE /v1/mcp-oauth-clients/{id}" },
+};

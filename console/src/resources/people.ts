@@ -1,0 +1,206 @@
+import { text } from "@/text/text.ts";
+import {
+  choices,
+  descriptionField,
+  nameField,
+  numbered,
+  rateLimitsField,
+  usageLimitsField,
+  workspaceRoles,
+  workspaceSource,
+} from "./options.ts";
+import type { Field, Resource } from "./types.ts";
+
+const fields = text.resources.fields;
+const ofWorkspaces = text.resources.workspaces;
+const ofUsers = text.resources.users;
+const ofInvites = text.resources.invites;
+const ofTokens = text.resources.scimTokens;
+const ofMappings = text.resources.scimMappings;
+
+const camelCase = { page: "currentPage", size: "pageSize", first: 0 } as const;
+
+const workspaceFields: readonly Field[] = [
+  nameField,
+  descriptionField,
+  { name: "defaults", label: ofWorkspaces.defaults, kind: "json" },
+  usageLimitsField,
+  rateLimitsField,
+];
+
+/** Teams and projects: `/v1/admin/workspaces`. */
+export const workspaces: Resource = {
+  name: "workspaces",
+  group: "organisation",
+  icon: "workspaces",
+  text: { ...ofWorkspaces, emptyHint: ofWorkspaces.empty },
+  workspace: "none",
+  list: { path: "/v1/admin/workspaces", paging: numbered },
+  id: "id",
+  title: "name",
+  columns: [
+    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.description, path: "description", wide: true, track: "minmax(10rem, 2fr)" },
+    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  read: "/v1/admin/workspaces/{id}",
+  create: { rows: ["POST /v1/admin/workspaces"], fields: workspaceFields },
+  update: {
+    rows: ["PUT /v1/admin/workspaces/{id}"],
+    fields: [
+      ...workspaceFields,
+      { name: "settings", label: ofWorkspaces.settings, kind: "json" },
+      { name: "security_settings", label: ofWorkspaces.security, kind: "json" },
+    ],
+  },
+  remove: { row: "DELETE /v1/admin/workspaces/{id}", body: ({ name }) => ({ name }) },
+  sections: [
+    {
+      title: ofWorkspaces.members,
+      row: "GET /v1/admin/workspaces/{id}/users",
+      load: () => import("./sections/members.tsx"),
+    },
+  ],
+};
+
+/** People: `/v1/admin/users`. */
+export const users: Resource = {
+  name: "users",
+  group: "organisation",
+  icon: "users",
+  text: { ...ofUsers, emptyHint: ofUsers.empty },
+  workspace: "none",
+  list: {
+    path: "/v1/admin/users",
+    paging: camelCase,
+    filters: [{ name: "role", label: fields.role, options: choices("owner", "admin", "member") }],
+  },
+  id: "id",
+  title: "email",
+  columns: [
+    { label: fields.email, path: "email", track: "minmax(12rem, 2fr)" },
+    { label: ofUsers.first, path: "first_name" },
+    { label: ofUsers.last, path: "last_name", wide: true },
+    { label: fields.role, path: "role", track: "6rem" },
+    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  read: "/v1/admin/users/{userId}",
+  update: {
+    rows: ["PUT /v1/admin/users/{userId}"],
+    fields: [{ name: "role", label: fields.role, kind: "select", required: true, options: choices("admin", "member") }],
+  },
+  remove: { row: "DELETE /v1/admin/users/{userId}" },
+};
+
+/** Invitations: `/v1/admin/users/invites`. */
+export const invites: Resource = {
+  name: "invites",
+  group: "organisation",
+  icon: "invites",
+  text: { ...ofInvites, emptyHint: ofInvites.empty },
+  workspace: "none",
+  list: {
+    path: "/v1/admin/users/invites",
+    paging: camelCase,
+    filters: [
+      { name: "status", label: text.common.status, options: choices("pending", "accepted", "expired", "cancelled") },
+    ],
+  },
+  id: "id",
+  title: "email",
+  columns: [
+    { label: fields.email, path: "email", track: "minmax(12rem, 2fr)" },
+    { label: fields.role, path: "role", track: "6rem" },
+    { label: text.common.status, path: "status", kind: "status", track: "7rem" },
+    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  read: "/v1/admin/users/invites/{inviteId}",
+  create: {
+    rows: ["POST /v1/admin/users/invites"],
+    fields: [
+      { name: "email", label: fields.email, kind: "text", required: true },
+      {
+        name: "role",
+        label: fields.role,
+        kind: "select",
+        required: true,
+        initial: "member",
+        options: choices("admin", "member"),
+      },
+      {
+        name: "workspaces",
+        label: ofInvites.workspaces,
+        help: ofInvites.workspacesHelp,
+        kind: "json",
+        required: true,
+        initial: [],
+      },
+      { name: "workspace_api_key_details.scopes", label: ofInvites.keyScopes, kind: "tags" },
+      { name: "first_name", label: ofUsers.first, kind: "text" },
+      { name: "last_name", label: ofUsers.last, kind: "text" },
+    ],
+    secret: ["invite_link"],
+  },
+  remove: { row: "DELETE /v1/admin/users/invites/{inviteId}" },
+  actions: [
+    {
+      label: ofInvites.resend,
+      icon: "invites",
+      row: "POST /v1/admin/users/invites/{inviteId}/resend",
+      secret: ["invite_link"],
+      when: ({ status }) => status === "pending",
+    },
+  ],
+};
+
+/** Bearer tokens of identity providers: `/v1/admin/scim/tokens`. */
+export const scimTokens: Resource = {
+  name: "scim-tokens",
+  group: "organisation",
+  icon: "keys",
+  text: { ...ofTokens, emptyHint: ofTokens.empty },
+  workspace: "none",
+  list: { path: "/v1/admin/scim/tokens" },
+  id: "id",
+  title: "name",
+  columns: [
+    { label: fields.name, path: "name" },
+    { label: ofTokens.token, path: "token", kind: "code" },
+    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem" },
+    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  create: {
+    rows: ["POST /v1/admin/scim/tokens"],
+    fields: [nameField, { name: "expires_at", label: fields.expires, kind: "time" }],
+    secret: ["token"],
+  },
+  remove: { row: "DELETE /v1/admin/scim/tokens/{id}" },
+};
+
+/** Groups of identity providers and what their members may do: `/v1/scim/workspaces`. */
+export const scimMappings: Resource = {
+  name: "scim-groups",
+  group: "organisation",
+  icon: "users",
+  text: { ...ofMappings, emptyHint: ofMappings.empty },
+  workspace: "none",
+  list: { path: "/v1/scim/workspaces", paging: { page: "page", size: "page_size", first: 0 } },
+  id: "id",
+  title: "scim_group_name",
+  columns: [
+    { label: ofMappings.group, path: "scim_group_name" },
+    { label: fields.workspace, path: "workspace_id", kind: "code" },
+    { label: fields.role, path: "role", track: "6rem" },
+  ],
+  create: {
+    rows: ["POST /v1/scim/workspaces"],
+    fields: [
+      { name: "workspace_id", label: fields.workspace, kind: "select", required: true, options: workspaceSource },
+      { name: "role", label: fields.role, kind: "select", required: true, initial: "member", options: workspaceRoles },
+      { name: "scim_group_name", label: ofMappings.group, kind: "text" },
+      { name: "scim_group_id", label: ofMappings.groupId, kind: "text" },
+    ],
+  },
+  remove: { row: "DELETE /v1/scim/workspaces/{id}" },
+};

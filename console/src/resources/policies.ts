@@ -1,0 +1,171 @@
+import { text } from "@/text/text.ts";
+import { choices, descriptionField, numbered } from "./options.ts";
+import type { Attribute, Field, Resource } from "./types.ts";
+
+const fields = text.resources.fields;
+const ofUsage = text.resources.usageLimits;
+const ofRates = text.resources.rateLimits;
+
+const status = { name: "status", label: text.common.status, options: choices("active", "archived") };
+const nameField: Field = { name: "name", label: fields.name, kind: "text" };
+const conditions: Field = {
+  name: "conditions",
+  label: fields.conditions,
+  help: fields.conditionsHelp,
+  kind: "json",
+  required: true,
+};
+const groupBy: Field = {
+  name: "group_by",
+  label: fields.groupBy,
+  help: fields.groupByHelp,
+  kind: "tags",
+  required: true,
+  initial: ["api_key"],
+};
+
+/** `group_by` is written as plain keys and sent as the API takes it. */
+function withGroups({ group_by: groups, ...body }: Readonly<Record<string, unknown>>) {
+  return Array.isArray(groups)
+    ? { ...body, group_by: groups.map((group) => (typeof group === "string" ? { key: group } : group)) }
+    : body;
+}
+
+const sharedColumns: readonly Attribute[] = [
+  { label: fields.conditions, path: "conditions", kind: "json", wide: true, track: "minmax(12rem, 2fr)" },
+  { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+];
+
+/** Budgets: `/v1/policies/usage-limits`. */
+export const usageLimits: Resource = {
+  name: "usage-limits",
+  group: "govern",
+  icon: "policies",
+  text: { ...ofUsage, emptyHint: ofUsage.empty },
+  workspace: "required",
+  list: { path: "/v1/policies/usage-limits", paging: numbered, filters: [status] },
+  id: "id",
+  title: "name",
+  columns: [
+    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
+    { label: fields.type, path: "type", track: "6rem" },
+    { label: ofUsage.credit, path: "credit_limit", kind: "number", track: "8rem" },
+    { label: ofUsage.reset, path: "periodic_reset", track: "7rem", wide: true },
+    ...sharedColumns,
+  ],
+  facts: [
+    { label: fields.description, path: "description" },
+    { label: fields.type, path: "type" },
+    { label: ofUsage.credit, path: "credit_limit", kind: "number" },
+    { label: ofUsage.alert, path: "alert_threshold", kind: "number" },
+    { label: ofUsage.reset, path: "periodic_reset" },
+    { label: ofUsage.nextReset, path: "next_usage_reset_at", kind: "time" },
+    { label: fields.conditions, path: "conditions", kind: "json" },
+    { label: fields.groupBy, path: "group_by", kind: "json" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.created, path: "created_at", kind: "time" },
+  ],
+  read: "/v1/policies/usage-limits/{id}",
+  create: {
+    rows: ["POST /v1/policies/usage-limits"],
+    toBody: withGroups,
+    fields: [
+      nameField,
+      descriptionField,
+      {
+        name: "type",
+        label: fields.type,
+        kind: "select",
+        required: true,
+        initial: "cost",
+        options: choices("cost", "tokens", "requests"),
+      },
+      { name: "credit_limit", label: ofUsage.credit, kind: "number", required: true },
+      { name: "alert_threshold", label: ofUsage.alert, kind: "number" },
+      { name: "periodic_reset", label: ofUsage.reset, kind: "select", options: choices("weekly", "monthly") },
+      conditions,
+      groupBy,
+    ],
+  },
+  update: {
+    rows: ["PUT /v1/policies/usage-limits/{id}"],
+    fields: [
+      nameField,
+      descriptionField,
+      { name: "credit_limit", label: ofUsage.credit, kind: "number" },
+      { name: "alert_threshold", label: ofUsage.alert, kind: "number" },
+      { name: "periodic_reset", label: ofUsage.reset, kind: "select", options: choices("weekly", "monthly") },
+      conditions,
+      { name: "status", label: text.common.status, kind: "select", options: choices("active", "archived") },
+    ],
+  },
+  remove: { row: "DELETE /v1/policies/usage-limits/{id}" },
+  sections: [
+    {
+      title: ofUsage.entities,
+      row: "GET /v1/policies/usage-limits/{id}/entities",
+      load: () => import("./sections/entities.tsx"),
+    },
+  ],
+};
+
+/** Limits of requests and tokens in time: `/v1/policies/rate-limits`. */
+export const rateLimits: Resource = {
+  name: "rate-limits",
+  group: "govern",
+  icon: "clock",
+  text: { ...ofRates, emptyHint: ofRates.empty },
+  workspace: "required",
+  list: { path: "/v1/policies/rate-limits", paging: numbered, filters: [status] },
+  id: "id",
+  title: "name",
+  columns: [
+    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
+    { label: fields.type, path: "type", track: "6rem" },
+    { label: fields.limit, path: "value", kind: "number", track: "8rem" },
+    { label: fields.unit, path: "unit", track: "4rem" },
+    { label: fields.target, path: "target", track: "7rem", wide: true },
+    ...sharedColumns,
+  ],
+  read: "/v1/policies/rate-limits/{id}",
+  create: {
+    rows: ["POST /v1/policies/rate-limits"],
+    toBody: withGroups,
+    fields: [
+      nameField,
+      descriptionField,
+      {
+        name: "type",
+        label: fields.type,
+        kind: "select",
+        required: true,
+        initial: "requests",
+        options: choices("requests", "tokens"),
+      },
+      { name: "value", label: fields.limit, kind: "number", required: true },
+      {
+        name: "unit",
+        label: fields.unit,
+        kind: "select",
+        required: true,
+        initial: "rpm",
+        options: choices("rpm", "rph", "rpd", "rpw"),
+      },
+      { name: "target", label: fields.target, kind: "select", initial: "llm", options: choices("llm", "mcp_tools") },
+      conditions,
+      groupBy,
+    ],
+  },
+  update: {
+    rows: ["PUT /v1/policies/rate-limits/{id}"],
+    fields: [
+      nameField,
+      descriptionField,
+      { name: "value", label: fields.limit, kind: "number" },
+      { name: "unit", label: fields.unit, kind: "select", options: choices("rpm", "rph", "rpd", "rpw") },
+      conditions,
+      { name: "status", label: text.common.status, kind: "select", options: choices("active", "archived") },
+    ],
+  },
+  remove: { row: "DELETE /v1/policies/rate-limits/{id}" },
+};

@@ -1,0 +1,134 @@
+import { text } from "@/text/text.ts";
+import {
+  descriptionField,
+  nameField,
+  numbered,
+  rateLimitsField,
+  secretMappingsField,
+  slugField,
+  usageLimitsField,
+} from "./options.ts";
+import type { Field, Resource } from "./types.ts";
+
+const fields = text.resources.fields;
+const ofIntegrations = text.resources.integrations;
+const ofProviders = text.resources.providers;
+
+const credentialFields: readonly Field[] = [
+  { name: "key", label: ofIntegrations.key, help: ofIntegrations.keyHelp, kind: "secret", from: "none" },
+  {
+    name: "configurations",
+    label: ofIntegrations.configurations,
+    help: ofIntegrations.configurationsHelp,
+    kind: "json",
+  },
+  secretMappingsField,
+  { name: "pricing_adjustments", label: ofIntegrations.pricing, kind: "json" },
+];
+
+/** Accounts at model providers: `/v1/integrations`. */
+export const integrations: Resource = {
+  name: "integrations",
+  group: "connect",
+  icon: "integrations",
+  text: { ...ofIntegrations, emptyHint: ofIntegrations.empty, emptyCommand: ofIntegrations.command },
+  workspace: "optional",
+  list: { path: "/v1/integrations", paging: numbered },
+  id: "slug",
+  title: "name",
+  columns: [
+    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.provider, path: "ai_provider_id", track: "9rem" },
+    { label: fields.type, path: "type", track: "8rem", wide: true },
+    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  facts: [
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.provider, path: "ai_provider_id" },
+    { label: fields.type, path: "type" },
+    { label: ofIntegrations.key, path: "masked_key", kind: "code" },
+    { label: ofIntegrations.configurations, path: "configurations", kind: "json" },
+    { label: fields.secretMappings, path: "secret_mappings", kind: "json" },
+    { label: ofIntegrations.pricing, path: "pricing_adjustments", kind: "json" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.created, path: "created_at", kind: "time" },
+  ],
+  read: "/v1/integrations/{slug}",
+  create: {
+    rows: ["POST /v1/integrations"],
+    fields: [
+      nameField,
+      {
+        name: "ai_provider_id",
+        label: ofIntegrations.provider,
+        help: ofIntegrations.providerHelp,
+        kind: "text",
+        required: true,
+      },
+      slugField,
+      descriptionField,
+      ...credentialFields,
+      { name: "create_default_provider", label: ofIntegrations.createProvider, kind: "switch", initial: true },
+    ],
+  },
+  update: { rows: ["PUT /v1/integrations/{slug}"], fields: [nameField, descriptionField, ...credentialFields] },
+  remove: { row: "DELETE /v1/integrations/{slug}" },
+  sections: [
+    {
+      title: ofIntegrations.models,
+      row: "GET /v1/integrations/{slug}/models",
+      load: () => import("./sections/models.tsx"),
+    },
+    {
+      title: ofIntegrations.access,
+      row: "GET /v1/integrations/{slug}/workspaces",
+      load: () => import("./sections/integration-access.tsx"),
+    },
+  ],
+};
+
+const limits: readonly Field[] = [
+  { name: "note", label: ofProviders.note, kind: "long" },
+  usageLimitsField,
+  rateLimitsField,
+  { name: "expires_at", label: fields.expires, kind: "time" },
+];
+
+/** Integrations as a workspace uses them: `/v1/providers`. */
+export const providers: Resource = {
+  name: "providers",
+  group: "connect",
+  icon: "providers",
+  text: { ...ofProviders, emptyHint: ofProviders.empty },
+  workspace: "optional",
+  list: { path: "/v1/providers", paging: numbered },
+  id: "slug",
+  title: "name",
+  columns: [
+    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.integration, path: "integration_id", kind: "code", wide: true },
+    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  read: "/v1/providers/{slug}",
+  create: {
+    rows: ["POST /v1/providers"],
+    fields: [
+      nameField,
+      {
+        name: "integration_id",
+        label: fields.integration,
+        kind: "select",
+        required: true,
+        options: { path: "/v1/integrations", value: "slug", label: "name" },
+      },
+      slugField,
+      ...limits,
+    ],
+  },
+  update: { rows: ["PUT /v1/providers/{slug}"], fields: [nameField, ...limits] },
+  remove: { row: "DELETE /v1/providers/{slug}" },
+};

@@ -1,0 +1,46 @@
+import { Code, TextInput } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { RecordTable } from "@/components/record-table.tsx";
+import { isRow, type Row, readList, readText } from "@/lib/read.ts";
+import { text } from "@/text/text.ts";
+import { Part } from "./part.tsx";
+import { usePart } from "./use-part.ts";
+
+const words = text.resources.guardrails;
+
+/** Every check with its parameters, to copy ids from. */
+export default function CheckCatalog(): ReactNode {
+  const part = usePart("/v1/guardrails/checks");
+  const [find, setFind] = useState("");
+  const parameters = ({ parameters: schema }: Row) =>
+    Object.keys(isRow(schema) && isRow(schema.properties) ? schema.properties : {}).map((name) => (
+      <Code key={name} mr={4}>
+        {name}
+      </Code>
+    ));
+  const columns = [
+    { label: text.resources.fields.id, path: "id", kind: "code" },
+    { label: text.resources.fields.type, path: "source" },
+    { label: text.common.details, path: "parameters", render: parameters },
+  ] as const;
+  return (
+    <Part part={part}>
+      {(data) => (
+        <>
+          <TextInput
+            aria-label={text.common.search}
+            placeholder={text.common.search}
+            value={find}
+            onChange={(event) => setFind(event.currentTarget.value)}
+          />
+          <RecordTable
+            label={words.catalog}
+            columns={columns}
+            rows={readList(data).filter((row) => readText(row, "id").toLowerCase().includes(find.toLowerCase()))}
+            empty={text.common.nothingMatches}
+          />
+        </>
+      )}
+    </Part>
+  );
+}

@@ -1,0 +1,69 @@
+import { Button, Progress } from "@mantine/core";
+import type { ReactNode } from "react";
+import { RecordTable } from "@/components/record-table.tsx";
+import { formatShare } from "@/lib/format.ts";
+import { type Row, readList, readText } from "@/lib/read.ts";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+import { Part } from "./part.tsx";
+import { usePart } from "./use-part.ts";
+
+const words = text.resources.usageLimits;
+const fields = text.resources.fields;
+
+/** What each counter of a usage limit holds now, drawn against the limit. */
+export default function Entities({ record, id }: { readonly record: Row; readonly id: string }): ReactNode {
+  const path = `/v1/policies/usage-limits/${encodeURIComponent(id)}/entities`;
+  const part = usePart(path, { inWorkspace: true, query: { page_size: 100 } });
+  const { can } = useSession();
+  const limit = Number(record.credit_limit);
+  const used = (row: Row) => {
+    const share = limit > 0 ? Number(row.current_usage) / limit : 0;
+    const colour = share >= 1 ? "red" : share >= 0.8 ? "orange" : "accent";
+    return (
+      <Progress
+        value={Math.min(100, share * 100)}
+        color={colour}
+        aria-label={`${words.entities}: ${formatShare(share)}`}
+      />
+    );
+  };
+  const columns = [
+    {
+      label: fields.value,
+      path: "value_key",
+      render: (row: Row) => readText(row, "value_key") || readText(row, "value") || readText(row, "id"),
+    },
+    { label: fields.used, path: "current_usage", kind: "number" },
+    { label: "", path: "share", render: used },
+    { label: text.common.status, path: "status", kind: "status" },
+  ] as const;
+  return (
+    <Part part={part}>
+      {(data) => (
+        <RecordTable
+          label={words.entities}
+          columns={columns}
+          rows={readList(data)}
+          empty={words.entitiesEmpty}
+          actions={(row) =>
+            can("PUT /v1/policies/usage-limits/{id}/entities/{entityId}/reset") && (
+              <Button
+                variant="default"
+                onClick={() =>
+                  part.write.mutate({
+                    method: "PUT",
+                    at: `${path}/${encodeURIComponent(readText(row, "id"))}/reset`,
+                    body: {},
+                  })
+                }
+              >
+                {words.resetNow}
+              </Button>
+            )
+          }
+        />
+      )}
+    </Part>
+  );
+}

@@ -1,0 +1,76 @@
+import { Button, Group, Stack, Textarea } from "@mantine/core";
+import { useMutation } from "@tanstack/react-query";
+import type { FormEvent, ReactNode } from "react";
+import { useState } from "react";
+import { call } from "@/api/client.ts";
+import { CodeEditor } from "@/components/code-editor.tsx";
+import { RecordTable } from "@/components/record-table.tsx";
+import { Failure } from "@/components/states.tsx";
+import { StatusBadge } from "@/components/value.tsx";
+import { isRow, type Row, readPath } from "@/lib/read.ts";
+import { useWorkspaceQuery } from "@/resources/data.ts";
+import { text } from "@/text/text.ts";
+
+const words = text.resources.guardrails;
+
+/** Runs a guardrail on a text and shows what each check says. */
+export default function GuardrailTest({ id }: { readonly record: Row; readonly id: string }): ReactNode {
+  const [input, setInput] = useState("");
+  const workspace = useWorkspaceQuery({ workspace: "optional" });
+  const { mutate, data, error, isPending } = useMutation({
+    mutationFn: () =>
+      call("POST", `/v1/guardrails/${encodeURIComponent(id)}/test`, { body: { text: input, ...workspace } }),
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    mutate();
+  };
+  const checks = readPath(data, "result.checks");
+  const columns = [
+    { label: text.resources.fields.id, path: "id", kind: "code" },
+    { label: text.common.status, path: "verdict", render: (row: Row) => <Verdict passed={row.verdict === true} /> },
+    { label: text.common.details, path: "data.explanation" },
+    { label: text.resources.fields.error, path: "error", kind: "json" },
+  ] as const;
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <Textarea
+          label={words.testInput}
+          description={words.testHint}
+          autosize
+          minRows={3}
+          maxRows={12}
+          value={input}
+          onChange={(event) => setInput(event.currentTarget.value)}
+        />
+        <Group>
+          <Button type="submit" loading={isPending} disabled={input === ""}>
+            {words.run}
+          </Button>
+          {data !== undefined && <Verdict passed={readPath(data, "result.verdict") === true} />}
+        </Group>
+        {error !== null && <Failure error={error} />}
+        {Array.isArray(checks) && (
+          <RecordTable label={words.checks} columns={columns} rows={checks.filter(isRow)} empty={text.common.none} />
+        )}
+        {isRow(readPath(data, "transformed")) && (
+          <CodeEditor
+            label={text.common.json}
+            value={JSON.stringify(readPath(data, "transformed"), undefined, 2)}
+            minHeight="4rem"
+          />
+        )}
+      </Stack>
+    </form>
+  );
+}
+
+function Verdict({ passed }: { readonly passed: boolean }): ReactNode {
+  return (
+    <Group gap={6} component="output">
+      <StatusBadge value={passed ? "passed" : "failed"} />
+      {passed ? words.passed : words.failed}
+    </Group>
+  );
+}

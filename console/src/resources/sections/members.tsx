@@ -1,0 +1,108 @@
+import { Button, Group, Select } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { call } from "@/api/client.ts";
+import { RecordTable } from "@/components/record-table.tsx";
+import { type Row, readList, readText } from "@/lib/read.ts";
+import { workspaceRoles } from "@/resources/options.ts";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+import { Part } from "./part.tsx";
+import { usePart } from "./use-part.ts";
+
+const words = text.resources.workspaces;
+const fields = text.resources.fields;
+
+/** The people of a workspace and their role there. */
+export default function Members({ id }: { readonly record: Row; readonly id: string }): ReactNode {
+  const path = `/v1/admin/workspaces/${encodeURIComponent(id)}/users`;
+  const part = usePart(path);
+  const { can } = useSession();
+  const at = (row: Row) => `${path}/${encodeURIComponent(readText(row, "id"))}`;
+  const columns = [
+    { label: fields.email, path: "email" },
+    {
+      label: fields.role,
+      path: "role",
+      render: (row: Row) => (
+        <Select
+          aria-label={`${fields.role}: ${readText(row, "email")}`}
+          data={[...workspaceRoles]}
+          value={readText(row, "role")}
+          allowDeselect={false}
+          disabled={!can("PUT /v1/admin/workspaces/{id}/users/{userId}")}
+          onChange={(role) => part.write.mutate({ method: "PUT", at: at(row), body: { role } })}
+          w="8rem"
+        />
+      ),
+    },
+  ] as const;
+  return (
+    <Part part={part}>
+      {(data) => (
+        <>
+          <RecordTable
+            label={words.members}
+            columns={columns}
+            rows={readList(data)}
+            empty={words.membersEmpty}
+            actions={(row) =>
+              can("DELETE /v1/admin/workspaces/{id}/users/{userId}") && (
+                <Button
+                  variant="default"
+                  color="red"
+                  onClick={() => part.write.mutate({ method: "DELETE", at: at(row) })}
+                >
+                  {words.remove}
+                </Button>
+              )
+            }
+          />
+          {can("POST /v1/admin/workspaces/{id}/users") && (
+            <AddMember
+              onAdd={(user, role) => part.write.mutate({ method: "POST", body: { users: [{ id: user, role }] } })}
+            />
+          )}
+        </>
+      )}
+    </Part>
+  );
+}
+
+function AddMember({ onAdd }: { readonly onAdd: (user: string, role: string) => void }): ReactNode {
+  const { data } = useQuery({
+    queryKey: ["options", "/v1/admin/users"],
+    queryFn: ({ signal }) => call("GET", "/v1/admin/users", { query: { pageSize: 100 }, signal }),
+  });
+  const [user, setUser] = useState<string | null>(null);
+  const [role, setRole] = useState("member");
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (user !== null) onAdd(user, role);
+    setUser(null);
+  };
+  return (
+    <form onSubmit={submit}>
+      <Group align="end" gap="xs">
+        <Select
+          label={fields.user}
+          data={readList(data).map((row) => ({ value: readText(row, "id"), label: readText(row, "email") }))}
+          value={user}
+          onChange={setUser}
+          searchable
+        />
+        <Select
+          label={fields.role}
+          data={[...workspaceRoles]}
+          value={role}
+          allowDeselect={false}
+          onChange={(next) => setRole(next ?? "member")}
+          w="8rem"
+        />
+        <Button type="submit" variant="default" disabled={user === null}>
+          {words.add}
+        </Button>
+      </Group>
+    </form>
+  );
+}
