@@ -7,11 +7,12 @@
 //   --no-minify, --no-bytecode
 // undici, which only Node uses, costs the program nothing: Bun answers to that name itself.
 
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { BunPlugin } from "bun";
+import { ensureConsole } from "./lib.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 
@@ -57,6 +58,32 @@ function nativeLibsql(nativePackage: string): BunPlugin {
   };
 }
 
+/** Names of the files below a folder, with slashes; without hidden ones. */
+function listFiles(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith("."));
+  return files.map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replaceAll("\\", "/")).sort();
+}
+
+/** Puts the files of the console into the program, where `src/serve/console-files.ts` names them. */
+function embeddedConsole(folder: string): BunPlugin {
+  return {
+    name: "embedded-console",
+    setup(build) {
+      build.onLoad({ filter: /[\\/]src[\\/]serve[\\/]console-files\.ts$/ }, () => {
+        const files = listFiles(folder);
+        const imports = files.map(
+          (name, index) => `import file${index} from ${JSON.stringify(join(folder, name))} with { type: "file" };\n`,
+        );
+        const entries = files.map((name, index) => `[${JSON.stringify(name)}, file${index}]`);
+        const contents = `${imports.join("")}export const embeddedFiles = new Map([${entries.join(", ")}]);\n`;
+        return { contents, loader: "js" };
+      });
+    },
+  };
+}
+
 const { values } = parseArgs({
   allowNegative: true,
   options: {
@@ -85,6 +112,7 @@ const name = target === hostTarget() ? "gateway" : `gateway-${target.replace(/^b
 const outfile = resolve(values.outfile ?? join(root, "dist", name + (target.includes("windows") ? ".exe" : "")));
 mkdirSync(dirname(outfile), { recursive: true });
 
+await ensureConsole();
 const startedAt = performance.now();
 const result = await Bun.build({
   // threads are started by the names of their files, which nothing else would bring along
@@ -101,7 +129,7 @@ const result = await Bun.build({
   bytecode: values.bytecode,
   format: "esm",
   sourcemap: "none",
-  plugins: [nativeLibsql(nativePackage)],
+  plugins: [nativeLibsql(nativePackage), embeddedConsole(join(root, "dist/console"))],
   throw: false,
 });
 if (!result.success) fail(result.logs.map(String).join("\n"));

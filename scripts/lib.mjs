@@ -2,10 +2,12 @@
 // Plain JavaScript for Node 20, because it runs before anything is installed.
 
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 
 /** Folder of the repository. */
 export const root = resolve(fileURLToPath(import.meta.url), "../..");
@@ -151,9 +153,7 @@ export function ensureInstalled() {
 const clientFolders = ["tests/agents", "tests/openapi-client", "tests/libsql-server"];
 
 /** @returns {Promise<string | undefined>} What npm printed where it failed. */
-function installIn(folder) {
-  if (holdsLocked(folder)) return Promise.resolve(undefined);
-  const args = ["ci", "--ignore-scripts", "--no-fund", "--no-audit"];
+function runNpm(args, folder) {
   return new Promise((done) => {
     const child = spawn(...npmCommand(args, folder));
     let printed = "";
@@ -164,6 +164,12 @@ function installIn(folder) {
     child.on("error", (error) => done(String(error)));
     child.on("close", (code) => done(code === 0 ? undefined : printed.trim() || `npm ended with ${code}`));
   });
+}
+
+/** @returns {Promise<string | undefined>} What npm printed where it failed. */
+function installIn(folder) {
+  if (holdsLocked(folder)) return Promise.resolve(undefined);
+  return runNpm(["ci", "--ignore-scripts", "--no-fund", "--no-audit"], folder);
 }
 
 /**
@@ -177,6 +183,88 @@ export async function installClients() {
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** The package of the console, and where its build goes. */
+const consoleFolder = join(root, "console");
+const consoleBuild = join(root, "dist/console");
+/** Holds the digest of what the build was made from. The gateway serves no file whose name begins with a dot. */
+const consoleStamp = join(consoleBuild, ".stamp");
+
+/** What the console is built from: its package, and the API whose types, scopes and schemas it uses. */
+const consoleSources = [
+  "console",
+  ..."admin console inference/routes mcp openapi schemas".split(" ").map((name) => `src/${name}`),
+];
+
+/** Files below a folder in a fixed order, without packages, made files and hidden ones. */
+function listFiles(folder) {
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { withFileTypes: true }).toSorted((one, other) =>
+    one.name < other.name ? -1 : 1,
+  );
+  return entries.flatMap((entry) => {
+    const isLeftOut = entry.name === "node_modules" || entry.name.startsWith(".") || /\.gen\.ts$/.test(entry.name);
+    const path = join(folder, entry.name);
+    if (isLeftOut) return [];
+    return entry.isDirectory() ? listFiles(path) : [path];
+  });
+}
+
+function digestConsoleSources() {
+  const digest = createHash("sha256");
+  for (const file of consoleSources.flatMap((folder) => listFiles(join(root, folder)))) {
+    digest
+      .update(`${file.slice(root.length)}\0`)
+      .update(readFileSync(file))
+      .update("\0");
+  }
+  return digest.digest("hex");
+}
+
+/** Smallest file that is worth compressing, in bytes. */
+const smallestCompressed = 1_024;
+
+/** Writes the compressed form of each text file of the build beside it. */
+function compressConsole() {
+  for (const file of listFiles(consoleBuild)) {
+    if (!/\.(?:css|html|js|json|svg|txt|webmanifest)$/.test(file) || statSync(file).size < smallestCompressed) continue;
+    writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
+  }
+}
+
+let consoleInstallation;
+
+/** Begins to install the packages of the console, where there is one: they can arrive while other packages do. */
+export function beginConsole() {
+  if (existsSync(join(consoleFolder, "package-lock.json"))) consoleInstallation ??= installIn(consoleFolder);
+}
+
+async function buildConsole(sources) {
+  beginConsole();
+  const problem = (await consoleInstallation) ?? (await runNpm(["run", "build", "--silent"], consoleFolder));
+  if (problem !== undefined) return problem;
+  compressConsole();
+  writeFileSync(consoleStamp, sources);
+  return undefined;
+}
+
+/**
+ * Builds the console when its sources changed; does nothing when it is built, or there is no package of it. A failed build is
+ * printed: the gateway serves without a console, or with the former one.
+ *
+ * @returns {Promise<string | undefined>} What failed.
+ */
+export async function ensureConsole() {
+  if (!existsSync(join(consoleFolder, "package-lock.json"))) return undefined;
+  const sources = digestConsoleSources();
+  if (existsSync(consoleStamp) && readFileSync(consoleStamp, "utf8") === sources) return undefined;
+  const started = Date.now();
+  console.error("Building the console ...");
+  const problem = await buildConsole(sources);
+  const seconds = ((Date.now() - started) / 1000).toFixed(1);
+  console.error(problem === undefined ? `Built in ${seconds} s` : `${problem}\nCannot build the console`);
+  return problem;
 }
 
 /** Exit code of an ended child, the way shells number signals. */

@@ -9,7 +9,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { findTool, installClients, root } from "./lib.mjs";
+import { ensureConsole, findTool, installClients, root } from "./lib.mjs";
 import { assignFiles, durationsFile, readDurations, runtimes, sliceFiles } from "./test-plan.mjs";
 import { readFailed, readSeconds, runners } from "./test-runners.mjs";
 
@@ -170,6 +170,14 @@ async function prepareClients() {
   report("test clients", problem === undefined, startedAt, "", problem ?? "");
 }
 
+/** Builds the console, which tests open and the compiled program has inside. */
+async function prepareConsole() {
+  const startedAt = Date.now();
+  const problem = await ensureConsole();
+  if (problem !== undefined) totals.failed++;
+  report("console", problem === undefined, startedAt, "", problem ?? "");
+}
+
 /** Seconds a file may take in a sampled run before the run points at it. How fast a machine is decides no test. */
 const fileBudget = 60;
 
@@ -311,11 +319,13 @@ function saveDurations(results) {
 
 const checks = [];
 if (!focused) {
+  await prepareConsole();
   const tsc = (project) => ["--noEmit", "--pretty", "false", "-p", project];
   checks.push(
     () => check("format and lint", "biome", ["check", "--error-on-warnings", "--max-diagnostics=100", "."]),
     () => check("types of core", "tsc", tsc("tsconfig.json")),
     () => check("types of all", "tsc", tsc("tsconfig.node.json")),
+    () => check("types of console", "tsc", tsc("console/tsconfig.json")),
     () => check("generated files", "bun", ["scripts/build.ts", "--check"]),
   );
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
@@ -8,6 +8,7 @@ import { compileGateway } from "../support/binary.ts";
 import { requireCountedCut } from "../support/cut-stream.ts";
 import { createFolder, runCommand, runtime, waitFor, withGateway } from "../support/process.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
+import { repository } from "../support/source-files.ts";
 
 /** Runs the command the banner shows, in the folder it is for. */
 function runShell(command: string, cwd: string): Promise<string> {
@@ -16,6 +17,19 @@ function runShell(command: string, cwd: string): Promise<string> {
       error ? reject(error) : resolve(stdout),
     );
   });
+}
+
+/** Requires that the program has the console inside: its page, and a script that the page loads, compressed. */
+async function requireConsole({ url, output }: { url: string; output(): string }) {
+  assert.match(output(), new RegExp(`^Console: ${url}/console$`, "m"));
+  const page = await fetch(`${url}/console/logs`);
+  const text = await page.text();
+  if (!existsSync(join(repository, "dist/console/index.html"))) return assert.equal(page.status, 503, text);
+  assert.equal(page.status, 200);
+  const script = /src="(\/console\/assets\/[^"]+\.js)"/.exec(text)?.[1];
+  const loaded = await fetch(url + script, { headers: { "accept-encoding": "gzip" } });
+  assert.equal(loaded.headers.get("content-encoding"), "gzip");
+  assert.ok((await loaded.text()).length > 1_000);
 }
 
 // only Bun compiles
@@ -29,6 +43,7 @@ if (runtime === "bun" && process.platform !== "win32") {
       const [command = ""] = /^curl (?:.+\\\n)+.+$/m.exec(gateway.output()) ?? [];
       const answer = JSON.parse(await runShell(command, folder));
       assert.equal(answer.choices[0].message.content, "Hello");
+      await requireConsole(gateway);
       assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
     });
     assert.deepEqual(readdirSync(folder), ["data"]);
