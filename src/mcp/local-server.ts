@@ -6,6 +6,7 @@ import { findJoinedUri, joinedEntries, joinedInstructions, withJoinedUris } from
 import { lists } from "./capabilities.ts";
 import { callerOf, type McpCall } from "./mcp-call.ts";
 import { nameOf } from "./mirrored-headers.ts";
+import { hasUserAccounts } from "./oauth/upstream-hop.ts";
 import { findParamHeaderProblem } from "./param-headers.ts";
 import { codes, eraOf, meta, modernVersions } from "./protocol.ts";
 import { findTools, searchesTools, searchTools, toInnerCall, withParams } from "./tool-search.ts";
@@ -77,13 +78,16 @@ function refreshMembers({ server, context }: McpCall): void {
   }
 }
 
-/** What a joined server says of itself. */
+/** What a server says of itself, in the words of the gateway. */
 function describe(call: McpCall): { capabilities: object; serverInfo: object; instructions?: string } {
   const { server, context } = call;
-  const instructions = joinedInstructions(server, context.principal.userId);
+  const { about } = server;
+  const instructions = server.aggregate
+    ? joinedInstructions(server, context.principal.userId)
+    : (about.instructions ?? undefined);
   return {
     capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
-    serverInfo: { name: server.slug, title: server.name, version: "0.0.0" },
+    serverInfo: { name: server.slug, title: server.name, version: about.version ?? "0.0.0" },
     ...(instructions !== undefined && { instructions }),
   };
 }
@@ -168,6 +172,27 @@ function serveJoined(call: McpCall): LocalOutcome | Promise<LocalOutcome> {
   );
 }
 
+/** Whether a user who has no account at a server yet sees its stored lists. */
+async function isListedWithoutAccount({ server, context, sessionId }: McpCall): Promise<boolean> {
+  const { organisationId, workspaceId, userId } = context.principal;
+  if (!server.settings.list_without_connection || !hasUserAccounts(server)) return false;
+  if (workspaceId === null || userId === null || sessionId !== undefined) return false;
+  const place = { organisationId, workspaceId, userId, serverId: server.id };
+  return !(await context.services.oauth.upstream.connections.isConnected(server, place));
+}
+
+/** Serves what a server would only say to users with an account, from what is stored of it. Calls ask to connect one. */
+async function serveStored(call: McpCall): Promise<LocalOutcome | undefined> {
+  const { kind, method } = call.message;
+  if (!(await isListedWithoutAccount(call))) return undefined;
+  if (kind !== "request") return { kind: "accepted" };
+  const list = Object.hasOwn(lists, method) ? lists[method] : undefined;
+  if (list) return listLocally(call, list[2], list[0]);
+  if (method === "initialize") return initialize(call);
+  if (method === "server/discover") return discover(call);
+  return method === "ping" || method === "logging/setLevel" ? { kind: "result", result: {} } : undefined;
+}
+
 /** Takes a call apart whose caller sees only the tools that find and call the others. */
 function serveSearch(call: McpCall): LocalOutcome | McpCall {
   const { method, params } = call.message;
@@ -187,12 +212,13 @@ function serveSearch(call: McpCall): LocalOutcome | McpCall {
  * @returns Undefined for calls that go to their server as they are.
  * @throws {RpcError} For what there is not.
  */
-export function serveLocally(call: McpCall): LocalOutcome | undefined | Promise<LocalOutcome> {
+export function serveLocally(call: McpCall): LocalOutcome | undefined | Promise<LocalOutcome | undefined> {
   const isRequest = call.message.kind === "request";
   const searched = isRequest && searchesTools(call) ? serveSearch(call) : call;
   if ("kind" in searched) return searched;
   if (searched.server.aggregate) return serveJoined(searched);
-  return searched === call ? undefined : { kind: "call", call: searched, member: undefined };
+  if (searched !== call) return { kind: "call", call: searched, member: undefined };
+  return call.server.settings.list_without_connection ? serveStored(call) : undefined;
 }
 
 /** A call whose answer gets the URIs of the joined server. */

@@ -18,6 +18,7 @@ import { nameOf, requireMirrored } from "./mirrored-headers.ts";
 import { askToConnect } from "./oauth/connect-answers.ts";
 import { requireExternalToken } from "./oauth/external-caller.ts";
 import { requireGrantedScope, requireGrantedServer } from "./oauth/grant.ts";
+import { hasUserAccounts } from "./oauth/upstream-hop.ts";
 import { requirePinned } from "./pins.ts";
 import { codes, meta } from "./protocol.ts";
 
@@ -172,7 +173,14 @@ async function serveCall(call: McpCall, member?: McpMember): Promise<Reply> {
   }
   const asked = await askToConnect(guarded.call);
   if (asked) return answerReply(asked, context);
-  return member ? deliverWithoutSession(withMemberAnswers(guarded.call, member)) : deliver(guarded.call);
+  if (member) return deliverWithoutSession(withMemberAnswers(guarded.call, member));
+  return mayLackSession(call) ? deliverWithoutSession(guarded.call) : deliver(guarded.call);
+}
+
+/** Whether a client may have begun before its user had an account, so that it has no session of the server. */
+function mayLackSession({ server, era, sessionId, message }: McpCall): boolean {
+  const isBegun = era === "legacy" && message.kind === "request" && message.method !== "initialize";
+  return isBegun && sessionId === undefined && server.settings.list_without_connection && hasUserAccounts(server);
 }
 
 /** Whether a body answers a question: its id is the server's, and no error for it may carry it. */

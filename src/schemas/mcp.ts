@@ -93,7 +93,7 @@ export const McpServerSettings = v.object({
   check_arguments: v.optional(Flag, true),
   /** Only resources that the server lists can be read. */
   strict_resources: v.optional(Flag, false),
-  /** Users without a connection see the stored lists. */
+  /** Users without an account at the server see its stored lists. */
   list_without_connection: v.optional(Flag, false),
   /** A rate limit answers with status 200. */
   soft_429: v.optional(Flag, false),

@@ -159,7 +159,7 @@ test("the caller's own token goes on only if it is for the upstream", async () =
 
 test("templates in headers of integrations stand for what the gateway knows of the caller, and nothing else", async () => {
   const path = await createServer({
-    custom_headers: { "x-who": "{{email}} of {{ workspace_id }}", "x-other": "{{secret}}", "x-plain": "a {b}" },
+    custom_headers: { "x-who": "{{email}} of {{ workspace_id }}", "x-other": "{{client_id}}", "x-plain": "a {b}" },
     ...validation(),
   });
   assert.equal((await callServer(stack, stack.person.key, { path })).status, 200);

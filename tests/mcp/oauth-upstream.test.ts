@@ -408,3 +408,45 @@ test("an upstream of 2025-03-26 without any metadata is connected at its default
     assert.match(page.text, /Connected/);
     assert.ok((await callWithKey(stack)).body.result);
   }));
+
+const listed: Partial<McpServer> = {
+  settings: { ...mcpServer("").settings, list_without_connection: true },
+  capabilities: {
+    ...mcpServer("").capabilities,
+    tool: new Map([
+      ["a", { id: "a", definition: { name: "a", inputSchema: { type: "object" } }, approved: null, isListed: true }],
+    ]),
+  },
+};
+
+test("with list_without_connection, users without an account begin and list what is stored; calls ask for the account", () =>
+  withProvider(
+    {},
+    async ({ provider, stack }) => {
+      const ask = async (method: string, params: object = {}) =>
+        (await callWithKey(stack, stack.person.key, rpc(method, params))).body;
+      const begun = await ask("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} });
+      assert.deepEqual(begun.result?.serverInfo, { name: "everything", title: "Everything", version: "0.0.0" });
+      const { tools } = (await ask("tools/list")).result as { tools: { name: string }[] };
+      assert.deepEqual(
+        tools.map(({ name }) => name),
+        ["a"],
+      );
+      assert.equal(provider.calls.length, 0);
+      const asked = await ask("tools/call", { name: "a", arguments: {} });
+      assert.equal(asked.error?.data.type, "oauth_required");
+      const { page } = await connectAccount({ stack }, asked.error?.data.authorization_url ?? "");
+      assert.match(page.text, /Connected/);
+      // the client has no session of the server, and goes on
+      const called = await ask("tools/call", { name: "a", arguments: {} });
+      assert.deepEqual(called.result?.content, [{ type: "text", text: provider.calls.at(-1)?.authorization }]);
+      assert.deepEqual((await ask("tools/list")).result?.tools, []);
+    },
+    { server: listed },
+  ));
+
+test("without list_without_connection, lists ask for the account", () =>
+  withProvider({}, async ({ stack }) => {
+    const { body } = await callWithKey(stack, stack.person.key, rpc("tools/list"));
+    assert.equal(body.error?.data.type, "oauth_required");
+  }));

@@ -83,6 +83,54 @@ test("the accounts of users at a server go with it, their tokens too", async () 
   assert.deepEqual([await count(`mcp_connections WHERE server_id = '${id}'`), await count(sealed)], [0, 0]);
 });
 
+for (const [what, leave] of [
+  ["leaves the organisation", (id: string) => call(gateway, `DELETE /admin/users/${id}`)],
+  ["leaves the workspace", (id: string) => call(gateway, `DELETE /admin/workspaces/default/users/${id}`)],
+] as const) {
+  test(`the accounts of a user who ${what} are deleted, their tokens too`, async () => {
+    const slug = await createServer({ auth_type: "external", configurations: { external_auth_config: {} } });
+    const { workspace_id } = await done<{ workspace_id: string }>(call(gateway, `GET /mcp-servers/${slug}`, { key }));
+    const workspaces = [{ id: workspace_id, role: "member" }];
+    const [leaver, stayer] = [
+      await addPerson(gateway, `leaver-${count}@example.com`, { workspaces }),
+      await addPerson(gateway, `stayer-${count}@example.com`, { workspaces }),
+    ];
+    for (const { id: user_id } of [leaver, stayer]) {
+      const body = { access_token: `fake-upstream-token-${user_id}`, user_id };
+      await done(call(gateway, `PUT /mcp-servers/${slug}/tokens`, { key, body }));
+    }
+    await done(leave(leaver.id));
+    const database = await gateway.openFile();
+    const { rows } = await database.read("SELECT user_id FROM mcp_connections");
+    const sealed = await database.read("SELECT 1 FROM secrets WHERE kind = 'mcp_connections'");
+    assert.deepEqual([rows.map(({ user_id }) => user_id), sealed.rows.length], [[stayer.id], 1]);
+    await done(call(gateway, `DELETE /mcp-servers/${slug}`, { key }));
+  });
+}
+
+for (const [value, isKnown] of [
+  ["{{user_id}}", true],
+  ["for {{ email }} of {{workspace_id}}", true],
+  ["{{secret}}", false],
+  ["{{user_id}} {{User.Id}}", false],
+  ["{{}}", false],
+] as const) {
+  test(`the header value ${value} of an integration is ${isKnown ? "stored" : "refused with 400, naming the header"}`, async () => {
+    const slug = `template-${++count}`;
+    const body = { name: "T", slug, url: `${upstream.url}/mcp`, auth_type: "headers", transport: "http" };
+    const withValue = (group: string) => ({ configurations: { [group]: { "x-caller": value } } });
+    for (const group of ["custom_headers", "passthrough_headers"]) {
+      const made = await call(gateway, "POST /mcp-integrations", { key, body: { ...body, ...withValue(group) } });
+      assert.equal(made.status, isKnown ? 200 : 400);
+      if (!isKnown) assert.match(JSON.stringify(made.body), new RegExp(`configurations.${group}.x-caller`));
+      if (isKnown) await done(call(gateway, `DELETE /mcp-integrations/${slug}`, { key }));
+    }
+    await done(call(gateway, "POST /mcp-integrations", { key, body }));
+    const changed = await call(gateway, `PUT /mcp-integrations/${slug}`, { key, body: withValue("custom_headers") });
+    assert.equal(changed.status, isKnown ? 200 : 400);
+  });
+}
+
 test("a workspace without access to an integration cannot make a server of it", async () => {
   const url = `${upstream.url}/mcp`;
   const body = { name: "Shared", slug: "shared", url, auth_type: "none", transport: "http" };

@@ -1,3 +1,4 @@
+import { findUnknownTemplate, templateNames } from "../../control/mcp/header-templates.ts";
 import { mcpSecretKind } from "../../control/mcp/mcp-library.ts";
 import type { Statement } from "../../db/client.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
@@ -5,6 +6,7 @@ import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { requireScopes } from "../../endpoint/role.ts";
 import { AddressRefusedError } from "../../lib/address.ts";
+import { isObject } from "../../lib/json.ts";
 import type { CreateMcpIntegration, UpdateMcpIntegration } from "../../schemas/mcp.ts";
 import { mcpIntegrationForm } from "../../schemas/mcp-integration-members.ts";
 import type { AdminCall } from "../core/endpoint.ts";
@@ -113,6 +115,19 @@ function refuseProtocolHeaders({ configurations, masked }: Credentials): void {
   }
 }
 
+/** @throws {InvalidRequestError} AB01 for a header value with a template that stands for nothing. */
+function refuseUnknownTemplates(configurations: unknown): void {
+  for (const group of headerGroups) {
+    const headers = isObject(configurations) ? configurations[group] : undefined;
+    for (const [name, value] of Object.entries(isObject(headers) ? headers : {})) {
+      const unknown = typeof value === "string" ? findUnknownTemplate(value) : undefined;
+      if (unknown === undefined) continue;
+      const known = [...templateNames].join(", ");
+      refuseField(`configurations.${group}.${name}`, `has the unknown template "${unknown}": use one of ${known}`);
+    }
+  }
+}
+
 /** @throws {InvalidRequestError} AB01 for a mapping to a field that integrations do not have. */
 function checkMappings(mappings: unknown): void {
   for (const field of mappedFields(mappings)) {
@@ -137,6 +152,7 @@ export async function createMcpIntegrationRows(
   checkDocument({ transport: body.transport, url: body.url, openapi: body.openapi ?? null });
   const mappings = (await readMappings(call, tenant, body.secret_mappings)) ?? null;
   checkMappings(mappings);
+  refuseUnknownTemplates(body.configurations);
   const credentials = changeCredentials(undefined, { configurations: body.configurations }, toRules(call));
   refuseProtocolHeaders(credentials);
   const id = crypto.randomUUID();
@@ -170,6 +186,7 @@ export async function updateMcpIntegrationRows(
   const { body, stores, now } = call;
   const mappings = await readMappings(call, row, body.secret_mappings);
   if (mappings) checkMappings(mappings);
+  refuseUnknownTemplates(body.configurations);
   const credentials = changeCredentials(row, { configurations: body.configurations }, toRules(call));
   refuseProtocolHeaders(credentials);
   const { url = row.url, transport = row.transport } = body;
@@ -199,10 +216,27 @@ export async function updateMcpIntegrationRows(
   return [stores.mcpIntegrations.update(tenantOf(row), { id, workspaceId }, changes), ...sealed];
 }
 
-/** Statements that remove an MCP integration with its secrets; its other records are removed with the row. */
-export function removeMcpIntegrationRows({ stores }: AdminCall<unknown>, row: McpIntegrationRow): Statement[] {
+/**
+ * Statements that remove an MCP integration with its secrets, and the gateway's registrations for it; its other records are
+ * removed with the row.
+ */
+export async function removeMcpIntegrationRows(
+  { stores }: AdminCall<unknown>,
+  row: McpIntegrationRow,
+): Promise<Statement[]> {
   const { id, workspaceId } = row;
+  const organisation = organisationOf(row);
+  const registrations = await stores.mcpRegistrations.all(organisation, { where: { integrationId: id } });
+  const recordId = registrations.map((one) => one.id);
+  const registered =
+    recordId.length === 0
+      ? []
+      : [
+          stores.secrets.remove(organisation, { kind: "mcp_registrations", recordId }),
+          stores.mcpRegistrations.remove(organisation, { id: recordId }),
+        ];
   return [
+    ...registered,
     stores.secrets.remove(tenantOf(row), { workspaceId, kind: mcpSecretKind, recordId: id }),
     stores.mcpIntegrations.remove(tenantOf(row), { id, workspaceId }),
   ];

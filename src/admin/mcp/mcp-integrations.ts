@@ -129,7 +129,7 @@ async function deleteMcpIntegration(call: AdminCall<undefined>) {
   if (used > 0) {
     throw new ConflictError(`Cannot delete this MCP integration: ${used} MCP servers use it`, { code: "AB07" });
   }
-  return { answer: {}, recordId: row.id, statements: removeMcpIntegrationRows(call, row) };
+  return { answer: {}, recordId: row.id, statements: await removeMcpIntegrationRows(call, row) };
 }
 
 const row = { tag: "MCP integrations" };

@@ -19,6 +19,7 @@ import {
   requireWorkspace,
   toIso,
 } from "../core/request.ts";
+import { removeUpstreamAccounts } from "../core/upstream-accounts.ts";
 import { showConfigurations } from "../integrations/integration-secrets.ts";
 import { readAggregate, showAggregate } from "./mcp-aggregates.ts";
 import { mayUseMcp, organisationOf } from "./mcp-integration-records.ts";
@@ -176,14 +177,9 @@ async function updateMcpServer(call: AdminCall<UpdateMcpServer>) {
 async function deleteMcpServer(call: AdminCall<undefined>) {
   const found = await findMcpServer(call);
   const tenant = ofServer(found);
-  const { mcpConnections, mcpServers, secrets } = call.stores;
-  // accounts of users there go with it, their tokens first
-  const accounts = await mcpConnections.all(tenant, { where: { serverId: found.id } });
-  const recordId = accounts.map(({ id }) => id);
   const statements = [
-    ...(recordId.length > 0 ? [secrets.remove(tenant, { kind: "mcp_connections", recordId })] : []),
-    ...(recordId.length > 0 ? [mcpConnections.remove(tenant, { id: recordId })] : []),
-    mcpServers.remove(tenant, { id: found.id }),
+    ...(await removeUpstreamAccounts(call, tenant, { serverId: found.id })),
+    call.stores.mcpServers.remove(tenant, { id: found.id }),
   ];
   return { answer: {}, recordId: found.id, statements };
 }

@@ -2,6 +2,7 @@ import type { Statement } from "../../db/client.ts";
 import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
 import type { WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { AdminCall } from "../core/endpoint.ts";
+import { removeUpstreamAccounts } from "../core/upstream-accounts.ts";
 import { type Leaving, narrowInvites } from "../users/invite-acceptance.ts";
 
 const ranks: Readonly<Record<string, number>> = { member: 1, manager: 2, admin: 3 };
@@ -178,6 +179,10 @@ export async function planMemberships(call: AdminCall<unknown>, facts: Membershi
       );
     }
   }
+  const { organisationId } = tenant;
+  const accounts = await Promise.all(
+    leaving.map(({ workspaceId, userId }) => removeUpstreamAccounts(call, { organisationId, workspaceId }, { userId })),
+  );
   const narrowed = await narrowInvites(call, tenant, leaving);
-  return { statements: [...statements, ...narrowed.statements] };
+  return { statements: [...statements, ...accounts.flat(), ...narrowed.statements] };
 }

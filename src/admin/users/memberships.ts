@@ -10,6 +10,7 @@ import { stringOf } from "../../lib/json.ts";
 import { dayMs } from "../../lib/periods.ts";
 import { mintKey } from "../api-keys/key-minting.ts";
 import { applyMetadataSchema, type RecordMetadata } from "../core/metadata-schema.ts";
+import { removeUpstreamAccounts } from "../core/upstream-accounts.ts";
 
 /** What writing memberships needs. */
 export interface MembershipParts {
@@ -159,7 +160,7 @@ export async function revokingStatements(
 
 /**
  * What is written when a user leaves one workspace or, where the tenant is the organisation, all of them: the
- * memberships end, and the user's keys there stop working.
+ * memberships end, the user's keys there stop working, and accounts at upstream servers are forgotten.
  */
 export async function leavingStatements(
   tenant: Tenant,
@@ -168,7 +169,11 @@ export async function leavingStatements(
 ): Promise<MembershipChange> {
   const { statements } = await revokingStatements(tenant, { userId }, parts);
   return {
-    statements: [...statements, parts.stores.members.remove(tenant, { userId })],
+    statements: [
+      ...statements,
+      ...(await removeUpstreamAccounts(parts, tenant, { userId })),
+      parts.stores.members.remove(tenant, { userId }),
+    ],
     keys: [],
   };
 }

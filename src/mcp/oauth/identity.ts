@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { replaceTemplates, templateNames } from "../../control/mcp/header-templates.ts";
 import { PermissionError } from "../../errors.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import { isHeaderName } from "../../lib/headers.ts";
@@ -111,18 +112,6 @@ export async function identityHeaders(call: McpCall): Promise<Record<string, str
   return { [name]: await signedFor(call, claims, output.jwt_expiry_seconds) };
 }
 
-/** Names that templates in headers of integrations may use. */
-const templateNames: ReadonlySet<string> = new Set([
-  "user_id",
-  "email",
-  "workspace_id",
-  "organisation_id",
-  "client_id",
-  "sub",
-]);
-
-const templateForm = /\{\{\s*([a-z_]{1,64})\s*\}\}/g;
-
 /**
  * A header value of an integration with what its templates stand for. Nothing of a value is read as a template again.
  *
@@ -132,7 +121,7 @@ export async function fillTemplate(value: string, call: McpCall): Promise<string
   if (!value.includes("{{")) return value;
   const claims = await claimsOf(call);
   let isWhole = true;
-  const filled = value.replace(templateForm, (_, name: string) => {
+  const filled = replaceTemplates(value, (name) => {
     const found = templateNames.has(name) && Object.hasOwn(claims, name) ? claims[name] : undefined;
     if (typeof found === "string") return found;
     isWhole = false;
