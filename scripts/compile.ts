@@ -116,7 +116,12 @@ await ensureConsole();
 const startedAt = performance.now();
 const result = await Bun.build({
   // threads are started by the names of their files, which nothing else would bring along
-  entrypoints: [resolve(values.entry), join(root, "src/serve/log-worker.ts"), join(root, "src/serve/token-worker.ts")],
+  entrypoints: [
+    resolve(values.entry),
+    join(root, "src/serve/log-worker.ts"),
+    join(root, "src/serve/token-worker.ts"),
+    join(root, "src/serve/log-reader-worker.ts"),
+  ],
   root,
   compile: {
     outfile,

@@ -41,7 +41,7 @@ import { findPathProblem, isValidHost } from "./lib/path.ts";
 import type { Timers } from "./lib/timers.ts";
 import type { TokenCounter } from "./lib/token-count.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
-import type { LogIndex } from "./log-index/log-index.ts";
+import type { LogReader } from "./log-reader/log-reader.ts";
 import type { LogTail } from "./log-tail/log-tail.ts";
 import type { LateHookQueue } from "./logs/late-hooks.ts";
 import type { LogRecord } from "./logs/record.ts";
@@ -174,8 +174,8 @@ export interface Services {
   readonly logStore: LogStore;
   /** Results of guardrails that ran after their response, on their way to the log. */
   readonly lateHooks: Pick<LateHookQueue, "add">;
-  /** The index over the log, and its rows. */
-  readonly logIndex: LogIndex;
+  /** Lists and figures of the log, and its rows. */
+  readonly logReader: LogReader;
   readonly logSegments: LogSegmentStore;
   /** Those who follow the log. */
   readonly logTail: LogTail;

@@ -5,7 +5,6 @@ import { maxText, minText } from "../lib/text-order.ts";
 import type { Condition } from "../log-index/conditions.ts";
 import { metadataField, type StringFieldName } from "../log-index/fields.ts";
 import type { IdRange } from "../log-index/find-rows.ts";
-import type { RowTest } from "../log-index/row-block.ts";
 import type { RowFilter } from "../log-index/row-test.ts";
 import { readParameter, requireKnownQuery } from "./core/request.ts";
 import { idsBetween, readPeriod, readRowChoice, sharedFilters } from "./core/row-filters.ts";
@@ -78,14 +77,8 @@ export const logFilters = [
   ...rowFilters,
 ];
 
-/** Which rows a query chooses. */
-interface QueryFilter extends RowFilter {
-  /** What the conditions cannot say, in the index, apart from feedback. */
-  readonly tests: readonly RowTest[];
-}
-
 /** What the query of a list asks for. */
-interface LogFilter extends QueryFilter {
+interface LogFilter extends RowFilter {
   readonly limit: number;
 }
 
@@ -129,7 +122,7 @@ function readConditions(query: URLSearchParams): Condition[] {
  * @param known Parameters of the route.
  * @throws {InvalidRequestError} AB01, naming the parameter.
  */
-export function readRowFilter(query: URLSearchParams, known: readonly { name: string }[] = rowFilters): QueryFilter {
+export function readRowFilter(query: URLSearchParams, known: readonly { name: string }[] = rowFilters): RowFilter {
   const { conditions, others } = readMetadata(query);
   requireKnownQuery(others, known);
   const { conditions: shared, ...choice } = readRowChoice(others);

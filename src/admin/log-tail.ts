@@ -54,12 +54,11 @@ async function readPosition(context: CallerContext, scope: LogScope): Promise<Ta
 /** `GET /v1/logs/tail` */
 export async function tailLogs(context: CallerContext): Promise<Reply> {
   const { searchParams: query } = context.url;
-  // tests are for the index, and cannot be handed to another thread
-  const { lower, upper, conditions, terms } = readRowFilter(query);
+  const filtered = readRowFilter(query);
   const { stores } = context.services.control;
   const scope = await readScope({ tenant: scopeOf(context), query, stores }, "organisation");
   const { organisationId, workspaceId } = scope;
-  const chosen = { lower, upper, conditions, terms, organisationId, workspaceId };
+  const chosen = { ...filtered, organisationId, workspaceId };
   const filter = await toTailFilter(chosen, context);
   const after = await readPosition(context, scope);
   const check = () => checkAgain(chosen, context);

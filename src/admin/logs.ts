@@ -5,14 +5,11 @@ import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { NotFoundError } from "../errors.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isId } from "../lib/ids.ts";
-import { jsonReply, type Reply } from "../lib/reply.ts";
-import { findRows } from "../log-index/find-rows.ts";
-import { meetsTerms } from "../log-index/row-test.ts";
+import { jsonReply, jsonTextReply, type Reply } from "../lib/reply.ts";
 import { withoutDenied } from "../logs/denied-fields.ts";
-import { toRow, withoutContents } from "../logs/row.ts";
+import { withoutContents } from "../logs/row.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogList, ShownLog } from "../schemas/logs.ts";
-import { feedbackTest, readFeedback } from "./analytics/trace-feedback.ts";
 import { readChoice, readParameter, requireKnownQuery } from "./core/request.ts";
 import { readScope } from "./core/row-filters.ts";
 import { allHooks, toDetail } from "./log-detail.ts";
@@ -33,31 +30,28 @@ async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac
 }
 
 async function listLogs(context: CallerContext): Promise<Reply> {
-  const { logIndex, logSegments, stateMac, control, feedback } = context.services;
+  const { logReader, stateMac, control } = context.services;
   const { searchParams } = context.url;
   const { content, own, denied } = await requireLogAccess(context);
   const call = { tenant: scopeOf(context), query: searchParams, stores: control.stores };
-  const scope = await readScope(call, "organisation");
+  const { organisationId, workspaceId } = await readScope(call, "organisation");
+  const scope = { organisationId, workspaceId };
   const before = await readCursor(searchParams, scope, stateMac);
-  const { terms, tests, limit, conditions, ...range } = readLogFilter(searchParams, before);
+  const { conditions, ...filter } = readLogFilter(searchParams, before);
   requireSeenFields(
     conditions.map(({ field }) => field),
     denied,
   );
-  const rated = terms.rating ? [feedbackTest(await readFeedback(feedback, scope), terms.rating)] : [];
-  const query = { ...range, conditions: [...conditions, ...own], tests: [...tests, ...rated] };
-  const found = await findRows(logIndex, scope, { ...query, limit: limit + 1 });
-  const page = found.slice(0, limit);
-  const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-  const stored = await logSegments.readRows(scope, page);
-  const data = page
-    // a row that was removed meanwhile is left out, and one whose trace or span has the same digest
-    .flatMap(({ id }) => stored.get(id) ?? [])
-    .filter((row) => meetsTerms(row, terms))
-    .map(toRow)
-    .map((row) => withoutDenied(content ? row : withoutContents(row), denied));
+  const { data, next } = await logReader.list({
+    ...filter,
+    scope,
+    content,
+    denied,
+    conditions: [...conditions, ...own],
+  });
   const next_cursor = next === null ? null : `${next}.${await stateMac(cursorText(scope, next))}`;
-  return jsonReply({ object: "list", data, has_more: next !== null, next_cursor });
+  const page = JSON.stringify({ has_more: next !== null, next_cursor });
+  return jsonTextReply(`{"object":"list","data":${data},${page.slice(1)}`);
 }
 
 /** Names that are not ids of rows: of a route here, and of one that clients of other gateways request. */

@@ -16,6 +16,7 @@ import type { MacFactory } from "../lib/hash.ts";
 import type { Transport } from "../lib/outbound.ts";
 import type { ConnectRedis } from "../lib/redis.ts";
 import type { TokenCounter } from "../lib/token-count.ts";
+import type { LogReader } from "../log-reader/log-reader.ts";
 import type { FollowerLimits } from "../log-tail/log-tail.ts";
 import type { TailReader } from "../log-tail/page.ts";
 import type { RedactionSettings } from "../logs/redact.ts";
@@ -75,6 +76,8 @@ export interface GatewayOptions {
     telemetry: TelemetrySettings,
     places?: LogPlaces,
   ) => LogWriter & Partial<TailReader>;
+  /** Reads lists and figures of the log off the request loop, unless the database is in memory. */
+  createLogReader?: (location: DatabaseLocation) => LogReader;
   /** Counts tokens off the request loop. Default: on it, where the first count holds it for 200 to 500 milliseconds. */
   countTokens?: TokenCounter;
   /** Compresses logged bodies; without it they are stored uncompressed, and compressed ones cannot be read. */

@@ -9,13 +9,13 @@ import { createLogExportWork } from "../control/log-exports.ts";
 import { createObjectStore } from "../control/object-store.ts";
 import { sealStored } from "../control/seal-stored.ts";
 import { createVerdictFeedback } from "../control/verdict-feedback.ts";
-import { isRefusedStatement } from "../db/client.ts";
+import { type DatabaseLocation, isRefusedStatement } from "../db/client.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createFeedbackStore } from "../db/stores/feedback.ts";
 import { createLogExportStore } from "../db/stores/log-exports.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
-import { createLogSegmentStore } from "../db/stores/log-segments.ts";
+import { createLogSegmentStore, type LogSegmentStore } from "../db/stores/log-segments.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore } from "../db/stores/logs.ts";
 import type { Guardrails } from "../guardrails/state.ts";
@@ -36,6 +36,8 @@ import { createTimers } from "../lib/timers.ts";
 import { countTokens } from "../lib/token-count.ts";
 import { createIndexedLog } from "../log-index/indexed-log.ts";
 import { LogIndex } from "../log-index/log-index.ts";
+import { createIndexReader } from "../log-reader/index-reader.ts";
+import type { LogReader } from "../log-reader/log-reader.ts";
 import { LogTail } from "../log-tail/log-tail.ts";
 import { readTailPage, type TailReader } from "../log-tail/page.ts";
 import { createLateHookQueue, type LateHookQueue } from "../logs/late-hooks.ts";
@@ -111,6 +113,11 @@ const indexCacheBytes = 64 * 2 ** 20;
 
 type IndexedLog = ReturnType<typeof createIndexedLog>;
 
+/** Where the database is. */
+function locationOf({ database: url = ":memory:", databaseAuthToken: authToken }: GatewayOptions): DatabaseLocation {
+  return authToken === undefined ? { url } : { url, authToken };
+}
+
 /** The writer the host offers for files, else one that shares the gateway's connection. */
 function createWriter(
   options: GatewayOptions,
@@ -121,8 +128,7 @@ function createWriter(
   const settings: TelemetrySettings = { metrics: requestMetricsOf(options), otlp: options.otlp ?? null };
   // a database in memory belongs to one connection
   if (options.createLogWriter && url !== ":memory:") {
-    const authToken = options.databaseAuthToken;
-    const location = authToken === undefined ? { url } : { url, authToken };
+    const location = locationOf(options);
     const { logSpill: spill, logObjects: objects } = options;
     return options.createLogWriter(location, redaction, settings, {
       ...(spill && { spill }),
@@ -145,6 +151,14 @@ function createWriter(
     },
   };
   return createLogWriter(store, redactor);
+}
+
+/** The reader the host offers for files and servers, else one that shares the gateway's connection. */
+function createReader(options: GatewayOptions, { database }: ServiceParts, segments: LogSegmentStore): LogReader {
+  const url = options.database ?? ":memory:";
+  if (options.createLogReader && url !== ":memory:") return options.createLogReader(locationOf(options));
+  const index = new LogIndex(segments, indexCacheBytes);
+  return createIndexReader({ index, segments, feedback: createFeedbackStore(database) });
 }
 
 /** The log: its store, its queue, and what takes secrets out of it. */
@@ -186,8 +200,8 @@ function createLog(
     warn: warnOf(options),
     flushAfterMs: options.logFlushMs,
   });
-  const logIndex = new LogIndex(logSegments, indexCacheBytes);
-  return { logStore, lateHooks, logIndex, logSegments, logTail, stateMac, redactor, writer, queue };
+  const logReader = createReader(options, parts, logSegments);
+  return { logStore, lateHooks, logReader, logSegments, logTail, stateMac, redactor, writer, queue };
 }
 
 /** Stores what an outage left in a file: counters of limits are read afterwards. */
@@ -265,7 +279,7 @@ function createCalls(options: GatewayOptions) {
 /** Starts to push metrics, if the operator asked for it. The result stores waiting rows and pushes a last time. */
 function startLog(
   options: GatewayOptions,
-  { outbound, metrics, responses, cache, verdictFeedback }: Services,
+  { outbound, metrics, responses, cache, verdictFeedback, logReader }: Services,
   { queue, lateHooks }: { queue: LogQueue; lateHooks: LateHookQueue },
 ): () => Promise<void> {
   const { push: settings } = options.metrics || {};
@@ -279,6 +293,7 @@ function startLog(
     await queue.close();
     await lateHooks.close();
     await push?.close();
+    await logReader.close();
   };
 }
 

@@ -13,8 +13,8 @@ export interface Dictionary {
   at(place: number): string;
   /** The digest of the string in a place, as `digestOf` computes it; the string itself is not made. */
   digestAt(place: number): number;
-  /** Whether a string is the one in a place. */
-  isAt(place: number, text: string): boolean;
+  /** Whether a part of a text is the string in a place. */
+  isAt(place: number, text: string, start: number, end: number): boolean;
   /** The place of a string; -1 without it. */
   indexOf(text: string): number;
   /** Places of the strings that pass a test. */
@@ -25,6 +25,23 @@ function findAll(dictionary: Dictionary, test: (text: string) => boolean): numbe
   const places: number[] = [];
   for (let place = 0; place < dictionary.size; place++) if (test(dictionary.at(place))) places.push(place);
   return places;
+}
+
+/** A part of a text. */
+interface TextPart {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Whether two parts are the same, without a string for each. */
+function isSamePart(one: TextPart, other: TextPart): boolean {
+  const length = one.end - one.start;
+  if (length !== other.end - other.start) return false;
+  for (let at = 0; at < length; at++) {
+    if (one.text.charCodeAt(one.start + at) !== other.text.charCodeAt(other.start + at)) return false;
+  }
+  return true;
 }
 
 /** Few strings. */
@@ -48,8 +65,9 @@ class ListDictionary implements Dictionary {
     return digestOf(this.at(place));
   }
 
-  isAt(place: number, text: string): boolean {
-    return this.#texts[place] === text;
+  isAt(place: number, text: string, start: number, end: number): boolean {
+    const own = this.at(place);
+    return isSamePart({ text: own, start: 0, end: own.length }, { text, start, end });
   }
 
   indexOf(text: string): number {
@@ -95,9 +113,9 @@ class TextDictionary implements Dictionary {
     return digestOf(this.whole, this.#startOf(place), this.ends[place] ?? 0);
   }
 
-  isAt(place: number, text: string): boolean {
-    const start = this.#startOf(place);
-    return (this.ends[place] ?? 0) - start === text.length && this.whole.startsWith(text, start);
+  isAt(place: number, text: string, start: number, end: number): boolean {
+    const own = { text: this.whole, start: this.#startOf(place), end: this.ends[place] ?? 0 };
+    return isSamePart(own, { text, start, end });
   }
 
   indexOf(text: string): number {

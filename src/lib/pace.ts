@@ -43,11 +43,15 @@ export function giveWay(): Promise<void> {
 /** Time on the event loop before other work runs, in milliseconds: that long a request may wait. */
 const sliceMs = 1;
 
-/** For work of unknown cost: what it returns is called often, and gives a promise to await when it is time to yield. */
-export function createPause(): () => Promise<void> | undefined {
+/**
+ * For work of unknown cost: what it returns is called often, and gives a promise to await when it is time to yield.
+ *
+ * @param mostMs Time without a break.
+ */
+export function createPause(mostMs = sliceMs): () => Promise<void> | undefined {
   let since = performance.now();
   return () => {
-    if (performance.now() - since < sliceMs) return undefined;
+    if (performance.now() - since < mostMs) return undefined;
     return giveWay().then(() => {
       since = performance.now();
     });

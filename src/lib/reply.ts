@@ -29,7 +29,12 @@ export interface Reply {
 
 /** A JSON response. */
 export function jsonReply(value: unknown, status = 200): Reply {
-  return { status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+  return jsonTextReply(JSON.stringify(value), status);
+}
+
+/** A response whose body is a JSON text. */
+export function jsonTextReply(text: string, status = 200): Reply {
+  return { status, headers: { "content-type": "application/json" }, body: text };
 }
 
 /** Converts to the platform's `Response`. */

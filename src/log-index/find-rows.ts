@@ -1,12 +1,9 @@
 import type { Column } from "../lib/columns.ts";
-import { createPause } from "../lib/pace.ts";
 import type { Slice } from "../schemas/log-segments.ts";
 import { type Condition, idAt, matchRows, numberAt } from "./conditions.ts";
 import type { FieldName } from "./fields.ts";
 import type { IndexScope, LogIndex, RowView } from "./log-index.ts";
 import { type RowTest, testRows } from "./row-block.ts";
-
-export { createPause } from "../lib/pace.ts";
 
 /** Ids between which rows are wanted: `lower` inclusive, `upper` exclusive. */
 export interface IdRange {
@@ -22,7 +19,7 @@ export interface RowQuery extends IdRange {
 }
 
 /** A row that was found, and the number of its batch. */
-interface FoundRow {
+export interface FoundRow {
   readonly id: string;
   readonly seq: number;
 }
@@ -120,7 +117,7 @@ export async function findRows(
   const query = firstShown > wanted.lower ? { ...wanted, lower: firstShown } : wanted;
   const views = await index.views(scope);
   const newest = newestIds(views);
-  const pause = createPause();
+  const pause = index.createPause();
   let found: FoundRow[] = [];
   for (const [position, view] of views.entries()) {
     // views overlap in time, but no later one holds an id above this one

@@ -7,6 +7,7 @@ import type { IndexState, ScopedSegment, Slice } from "../schemas/log-segments.t
 import { addToGroups, type BatchGroup } from "./batch-groups.ts";
 import type { Condition } from "./conditions.ts";
 import { createEmptyColumn, type FieldName, metadataKeyOf } from "./fields.ts";
+import type { Pause } from "./measures.ts";
 import { mergeKey } from "./other-metadata.ts";
 import { otherMetadataOf, RowTable, type StoredColumn, sharedMetadata } from "./row-table.ts";
 
@@ -53,7 +54,9 @@ const pageBatches = 1_024;
 /** Bytes of a column in memory, roughly. */
 function sizeOf(column: Column): number {
   if (column.kind === "ids") return column.bytes.length;
-  return column.codes.byteLength + (column.kind === "strings" ? column.values.bytes : 0) + 64;
+  // with a number for each string, as groups have them
+  const strings = column.kind === "strings" ? column.values.bytes + 4 * column.values.size : 0;
+  return column.codes.byteLength + strings + 64;
 }
 
 function openView(slices: readonly Slice[], columns: ReadonlyMap<FieldName, Column>): OpenView {
@@ -112,13 +115,24 @@ export class LogIndex {
   readonly #columns: WeightedCache<Column>;
   readonly #groups: WeightedCache<OpenGroup>;
   readonly #scopes = new WeightedCache<KnownScope>(maxKnownSlices);
-  readonly #pause = createPause();
+  readonly #sliceMs: number | undefined;
+  readonly #pause: Pause;
 
-  /** @param maxBytes Most bytes of columns that stay in memory. */
-  constructor(store: LogSegmentStore, maxBytes: number) {
+  /**
+   * @param maxBytes Most bytes of columns that stay in memory.
+   * @param sliceMs Time that a question may take before others have a turn of the event loop. Default 1.
+   */
+  constructor(store: LogSegmentStore, maxBytes: number, sliceMs?: number) {
     this.#store = store;
+    this.#sliceMs = sliceMs;
+    this.#pause = createPause(sliceMs);
     this.#columns = new WeightedCache(maxBytes * 0.75);
     this.#groups = new WeightedCache(maxBytes * 0.25);
+  }
+
+  /** What gives others a turn while a question is answered. */
+  createPause(): Pause {
+    return createPause(this.#sliceMs);
   }
 
   /** All rows of a scope, the newest batches first. */
@@ -272,7 +286,7 @@ export class LogIndex {
   /** Reads all columns at once: if a batch is removed in between, they would differ in their rows. */
   async #readGroup(group: BatchGroup, scope: IndexScope, key: string): Promise<OpenGroup> {
     const batches = await this.#store.readBatches(scope, group);
-    const pause = createPause();
+    const pause = this.createPause();
     const table = new RowTable();
     for (const batch of batches) {
       table.add(batch);

@@ -3,6 +3,7 @@ import type { LogDetails } from "../schemas/logs.ts";
 import type { Condition } from "./conditions.ts";
 import { indexedFields, metadataKeyOf } from "./fields.ts";
 import type { IdRange } from "./find-rows.ts";
+import type { RowTest } from "./row-block.ts";
 
 /** Bounds of a number, both inclusive. */
 export interface Bounds {
@@ -39,6 +40,31 @@ export function meetsTerms(
     (!spans || (span_id !== null && spans.has(span_id))) &&
     (!models || models.has(pairOf(provider, model)))
   );
+}
+
+function modelTest(wanted: ReadonlySet<string>): RowTest {
+  return {
+    fields: ["provider", "model"],
+    of(block) {
+      const [providers, models] = [block.strings("provider"), block.strings("model")];
+      const known = new Map<number, boolean>();
+      return (place) => {
+        const [provider, model] = [(providers.codes[place] ?? 0) - 1, (models.codes[place] ?? 0) - 1];
+        const key = provider * 2 ** 26 + model;
+        let isWanted = known.get(key);
+        if (isWanted === undefined) {
+          isWanted = wanted.has(pairOf(providers.values.at(provider), models.values.at(model)));
+          known.set(key, isWanted);
+        }
+        return isWanted;
+      };
+    },
+  };
+}
+
+/** What conditions cannot say in the index, apart from feedback. */
+export function testsOf({ models }: RowTerms): RowTest[] {
+  return models ? [modelTest(models)] : [];
 }
 
 /** The value that a column of the index would hold. */

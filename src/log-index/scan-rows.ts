@@ -1,4 +1,3 @@
-import { createPause } from "../lib/pace.ts";
 import type { FieldName } from "./fields.ts";
 import { matchView, type RowQuery } from "./find-rows.ts";
 import type { IndexScope, LogIndex } from "./log-index.ts";
@@ -16,7 +15,7 @@ export async function scanRows(
   { fields, ...query }: ScanQuery,
   visit: (block: RowBlock) => void,
 ): Promise<void> {
-  const pause = createPause();
+  const pause = index.createPause();
   for (const view of await index.views(scope)) {
     for await (const { rows, columnOf } of matchView(view, query, fields)) {
       visit(toBlock(rows, columnOf));

@@ -8,6 +8,7 @@ import { describeFailure, runCommand } from "./cli.ts";
 import { createConsoleAssets } from "./console-assets.ts";
 import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
+import { createLogReaderThread } from "./log-reader-thread.ts";
 import { createLogThread } from "./log-thread.ts";
 import { createMailer } from "./mailer.ts";
 import { readProcessStats } from "./process-stats.ts";
@@ -32,6 +33,7 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
     connectRedis,
     createMac: nodeMac,
     createLogWriter: createLogThread,
+    createLogReader: createLogReaderThread,
     countTokens: createTokenThread().count,
     logCodec: zstdCodec,
     processStats: readProcessStats,

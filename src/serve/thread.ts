@@ -1,7 +1,7 @@
 import { parentPort, Worker } from "node:worker_threads";
 
 /** A message to a thread, without the id under which its reply comes. */
-type Ask<Request> = Request extends { id: number } ? Omit<Request, "id"> : never;
+export type Ask<Request> = Request extends { id: number } ? Omit<Request, "id"> : never;
 
 /** A reply of a thread: each message gets one. */
 type ThreadReply = { id: number; value: unknown } | { id: number; failure: string };

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { feedbackTest, readFeedback } from "../../src/admin/analytics/trace-feedback.ts";
 import { readLogFilter } from "../../src/admin/log-filter.ts";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
@@ -14,9 +13,10 @@ import { createIdFactory, firstIdOf } from "../../src/lib/ids.ts";
 import type { Condition } from "../../src/log-index/conditions.ts";
 import { digestOfId, metadataField } from "../../src/log-index/fields.ts";
 import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
-import { meetsTerms } from "../../src/log-index/row-test.ts";
+import { meetsTerms, testsOf } from "../../src/log-index/row-test.ts";
 import { scanRows } from "../../src/log-index/scan-rows.ts";
 import { LogSealer } from "../../src/log-index/sealer.ts";
+import { feedbackTest, readFeedback } from "../../src/log-reader/trace-feedback.ts";
 import { readTailPage, type TailFilter } from "../../src/log-tail/page.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { createRandom } from "../support/gateway.ts";
@@ -294,12 +294,12 @@ async function compareQueries(
 ): Promise<number> {
   const scope = world.pick(scopes);
   const { text, isMet } = randomQuery(world, world.ratings);
-  const { terms, tests, conditions, lower, upper } = readLogFilter(new URLSearchParams(text), undefined);
+  const { terms, conditions, lower, upper } = readLogFilter(new URLSearchParams(text), undefined);
   const rated = terms.rating
     ? [feedbackTest(await readFeedback(createFeedbackStore(database), scope), terms.rating)]
     : [];
   const filters = [{ condition: conditions[0] as Condition, isMet }]; // only the second member is used
-  const query = { lower, conditions, tests: [...tests, ...rated], limit: world.pick([2, 7, 60]) };
+  const query = { lower, conditions, tests: [...testsOf(terms), ...rated], limit: world.pick([2, 7, 60]) };
   const wanted = slowList(
     stored.filter((row) => removed.isShown(row)),
     scope,

@@ -8,7 +8,7 @@ const layers = [
   "errors schemas",
   "db providers routing guardrails cache pricing policies logs dialects observability prompts",
   "auth log-index",
-  "control log-tail",
+  "control log-tail log-reader",
   "context",
   "endpoint",
   "inference admin mcp console",

@@ -7,7 +7,6 @@ import { isObject, parseJson } from "../../lib/json.ts";
 import type { Condition } from "../../log-index/conditions.ts";
 import { digestOfId, metadataField, type NumberFieldName, type StringFieldName } from "../../log-index/fields.ts";
 import type { IdRange } from "../../log-index/find-rows.ts";
-import type { RowTest } from "../../log-index/row-block.ts";
 import { type Bounds, pairOf, type RowTerms } from "../../log-index/row-test.ts";
 import { deniedFilter } from "../../logs/denied-fields.ts";
 import { Time } from "../../schemas/control.ts";
@@ -19,9 +18,7 @@ import { forbid, readParameter, readText, refuseField, requireFound } from "./re
 /** Which rows filters choose. */
 export interface RowChoice {
   readonly conditions: readonly Condition[];
-  /** What the conditions cannot say, in the index, apart from feedback. */
-  readonly tests: readonly RowTest[];
-  /** What they do not say exactly, for rows that are at hand. */
+  /** What the conditions do not say exactly. */
   readonly terms: RowTerms;
 }
 
@@ -197,26 +194,6 @@ function readModels(query: URLSearchParams): [provider: string, model: string][]
   });
 }
 
-function modelTest(wanted: ReadonlySet<string>): RowTest {
-  return {
-    fields: ["provider", "model"],
-    of(block) {
-      const [providers, models] = [block.strings("provider"), block.strings("model")];
-      const known = new Map<number, boolean>();
-      return (place) => {
-        const [provider, model] = [(providers.codes[place] ?? 0) - 1, (models.codes[place] ?? 0) - 1];
-        const key = provider * 2 ** 26 + model;
-        let isWanted = known.get(key);
-        if (isWanted === undefined) {
-          isWanted = wanted.has(pairOf(providers.values.at(provider), models.values.at(model)));
-          known.set(key, isWanted);
-        }
-        return isWanted;
-      };
-    },
-  };
-}
-
 /** Pairs that the metadata of a request must all have. */
 function readMetadataPairs(query: URLSearchParams): [key: string, value: string][] {
   const text = readLong(query, "metadata");
@@ -266,7 +243,7 @@ export function readRowChoice(query: URLSearchParams): RowChoice {
     models,
     rating: readBounds(query, "weighted_feedback", { min: -10, max: 10 }),
   };
-  return { conditions, tests: models ? [modelTest(models)] : [], terms };
+  return { conditions, terms };
 }
 
 /** In place of the name of a workspace: all of the organisation. */

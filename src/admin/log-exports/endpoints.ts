@@ -109,10 +109,11 @@ async function requireExportable(
 
 /** Rows that an export would have, apart from pages. */
 async function countRows(call: AdminCall<unknown>, tenant: Tenant, filters: ExportFilters, userId: string | null) {
-  const { logIndex, feedback } = call.context.services;
-  const query = readExportQuery(filters, userId, call.now);
-  const total = await query.count(logIndex, tenant, feedback);
-  return Math.min(Math.max(0, total - query.offset), query.limit);
+  const { lower, upper, conditions, terms, offset, limit } = readExportQuery(filters, userId, call.now);
+  const { organisationId, workspaceId } = tenant;
+  const wanted = { scope: { organisationId, workspaceId }, lower, upper, conditions, terms };
+  const total = await call.context.services.logReader.count(wanted);
+  return Math.min(Math.max(0, total - offset), limit);
 }
 
 /** Names a wrong filter by its place in the body. */

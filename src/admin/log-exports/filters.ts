@@ -2,14 +2,12 @@ import type { FeedbackStore } from "../../db/stores/feedback.ts";
 import type { LogScope } from "../../db/stores/log-scope.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Condition } from "../../log-index/conditions.ts";
-import type { IndexScope, LogIndex } from "../../log-index/log-index.ts";
-import { meetsTerms } from "../../log-index/row-test.ts";
-import { scanRows } from "../../log-index/scan-rows.ts";
+import { meetsTerms, type RowTerms } from "../../log-index/row-test.ts";
+import { readTraceMeans } from "../../log-reader/trace-feedback.ts";
 import type { ExportFilters } from "../../schemas/log-exports.ts";
 import { maxExportedRows } from "../../schemas/log-exports.ts";
 import type { LogDetails } from "../../schemas/logs.ts";
 import { readRequestFilter } from "../analytics/filters.ts";
-import { feedbackTest, readFeedback, readTraceMeans } from "../analytics/trace-feedback.ts";
 import { findDeniedFilter } from "../core/row-filters.ts";
 
 /** What has another meaning in a query than the other filters. */
@@ -41,8 +39,7 @@ interface ExportQuery {
   /** Rows before the first, and most rows. */
   readonly offset: number;
   readonly limit: number;
-  /** How many rows there are, apart from `offset` and `limit`. */
-  count(index: LogIndex, scope: IndexScope, feedback: FeedbackStore): Promise<number>;
+  readonly terms: RowTerms;
   /** Reads what is needed to test rows that meet the conditions: those compare digests, and not pairs. */
   readTest(feedback: FeedbackStore, scope: LogScope): Promise<(row: LogDetails) => boolean>;
 }
@@ -55,7 +52,7 @@ interface ExportQuery {
  */
 export function readExportQuery(filters: ExportFilters, userId: string | null, now: number): ExportQuery {
   const query = toQuery(filters, now);
-  const { lower, upper, conditions: read, tests, terms } = readRequestFilter(query);
+  const { lower, upper, conditions: read, terms } = readRequestFilter(query);
   const { rating: bounds } = terms;
   const conditions: Condition[] = [...read];
   if (userId !== null) conditions.push({ field: "user", oneOf: new Set([userId]) });
@@ -64,24 +61,9 @@ export function readExportQuery(filters: ExportFilters, userId: string | null, n
     lower,
     upper,
     conditions,
+    terms,
     offset: (filters.current_page ?? 0) * limit,
     limit,
-    async count(index, scope, feedback) {
-      const rated = bounds ? [feedbackTest(await readFeedback(feedback, scope), bounds)] : [];
-      const firstShown = await index.firstShown(scope);
-      let rows = 0;
-      const scan = {
-        lower: [firstShown, lower].sort()[1] ?? lower,
-        upper,
-        conditions,
-        tests: [...tests, ...rated],
-        fields: [],
-      };
-      await scanRows(index, scope, scan, ({ length }) => {
-        rows += length;
-      });
-      return rows;
-    },
     async readTest(feedback, scope) {
       const means = bounds && (await readTraceMeans(feedback, scope));
       const { least = -10, most = 10 } = bounds ?? {};

@@ -1,12 +1,13 @@
-import type { FieldName } from "../../log-index/fields.ts";
-import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/row-block.ts";
-import type { GraphName } from "../../schemas/analytics.ts";
+import type { FieldName, StringFieldName } from "../log-index/fields.ts";
+import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../log-index/measures.ts";
+import type { RowBlock } from "../log-index/row-block.ts";
+import type { GraphName } from "../schemas/analytics.ts";
 import { cacheGraphs } from "./cache-graphs.ts";
 import { feedbackGraphs } from "./feedback-graphs.ts";
 import { Interned } from "./interned.ts";
 import { CountsByNumber, failuresOf, NumberSets, type Places, rateOf, Sums, toCents } from "./sums.ts";
 import type { FeedbackIndex } from "./trace-feedback.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 /** What a graph is computed with. */
 interface GraphTools {
@@ -16,6 +17,8 @@ interface GraphTools {
   readonly pointOf: (time: number) => number;
   /** Feedback, if the graph says it reads it. */
   readonly feedback: FeedbackIndex | undefined;
+  /** Strings of a field. */
+  readonly vocabularyOf: (field: StringFieldName) => Vocabulary;
   readonly pause: Pause;
 }
 
@@ -100,10 +103,10 @@ function latencyRun({ points, pause }: GraphTools): GraphRun {
 
 /** Distinct users of the points; those of all points together stand behind them. */
 function usersRun(
-  { points }: GraphTools,
+  { points, vocabularyOf }: GraphTools,
   show: (counts: { requests: Sums; users: NumberSets }) => GraphResult,
 ): GraphRun {
-  const [requests, users, names] = [new Sums(points), new NumberSets(), new Interned()];
+  const [requests, users, names] = [new Sums(points), new NumberSets(), new Interned(vocabularyOf("endUser"))];
   return {
     add(block, places) {
       requests.countRows(places);

@@ -1,5 +1,5 @@
-import { meanOf } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/row-block.ts";
+import { meanOf } from "../log-index/measures.ts";
+import type { RowBlock } from "../log-index/row-block.ts";
 import { Interned } from "./interned.ts";
 import { Sums } from "./sums.ts";
 import type { FeedbackIndex, TraceFeedback } from "./trace-feedback.ts";
@@ -105,11 +105,10 @@ function modelsRun({ feedback }: FeedbackTools) {
       }
     },
     finish() {
-      const rows = models.values.flatMap((ai_model, place) => {
-        const all = [...(found[place] ?? [])];
+      const rows = Array.from(found, (set) => [...(set ?? [])]).flatMap((all, place) => {
         const total = all.reduce((sum, { values }) => sum + values.length, 0);
         const weighted = all.reduce((sum, one) => sum + one.weighted, 0);
-        return total === 0 ? [] : [{ ai_model, total, avg_weighted_feedback: weighted / total }];
+        return total === 0 ? [] : [{ ai_model: models.at(place), total, avg_weighted_feedback: weighted / total }];
       });
       rows.sort((a, b) => b.total - a.total || (a.ai_model < b.ai_model ? -1 : 1));
       return { summary: {}, rows };

@@ -1,7 +1,7 @@
-import type { FieldName } from "../../log-index/fields.ts";
-import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/row-block.ts";
-import { type DeniedFields, deniedFilter } from "../../logs/denied-fields.ts";
+import type { FieldName } from "../log-index/fields.ts";
+import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../log-index/measures.ts";
+import type { RowBlock } from "../log-index/row-block.ts";
+import { type DeniedFields, deniedFilter } from "../logs/denied-fields.ts";
 import { cacheHitsOf, failuresOf, type Places, Sums, toCents } from "./sums.ts";
 
 /** Figures of a period or a point by their names in the response. */

@@ -1,8 +1,8 @@
-import type { FeedbackStore, TraceRating } from "../../db/stores/feedback.ts";
-import type { Tenant } from "../../db/tenant-store.ts";
-import { giveWay } from "../../lib/pace.ts";
-import { digestOfId } from "../../log-index/fields.ts";
-import type { RowBlock, RowTest } from "../../log-index/row-block.ts";
+import type { FeedbackStore, TraceRating } from "../db/stores/feedback.ts";
+import type { Tenant } from "../db/tenant-store.ts";
+import { giveWay } from "../lib/pace.ts";
+import { digestOfId } from "../log-index/fields.ts";
+import type { RowBlock, RowTest } from "../log-index/row-block.ts";
 
 /** All feedback of one trace. */
 export interface TraceFeedback {

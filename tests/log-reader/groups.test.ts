@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GroupRun, groupings, readGroupQuery } from "../../src/admin/analytics/groups.ts";
+import { readGroupQuery } from "../../src/admin/analytics/group-query.ts";
 import { StringCollector } from "../../src/lib/columns.ts";
 import type { RowBlock } from "../../src/log-index/row-block.ts";
+import { GroupRun, groupings } from "../../src/log-reader/groups.ts";
 
 const grouping = groupings.users ?? { summary: "", value: "" };
 
@@ -24,11 +25,7 @@ function blockOf(first: number, length: number) {
 
 test("a call with more than a million groups is refused, so that none fills the memory", async () => {
   const query = readGroupQuery(new URLSearchParams("columns=requests&page_size=1"), grouping, new Set());
-  const run = new GroupRun(
-    { grouping, query, field: "endUser" as const, nameOf: (value) => value },
-    undefined,
-    () => undefined,
-  );
+  const run = new GroupRun({ grouping: "users", query, field: "endUser" }, { pause: () => undefined });
   run.add(blockOf(0, 600_000), false);
   run.add(blockOf(600_000, 400_000), false);
   assert.throws(() => run.add(blockOf(1_000_000, 1), false), { status: 400, param: "time_of_generation_min" });

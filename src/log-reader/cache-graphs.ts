@@ -1,6 +1,6 @@
-import type { FieldName } from "../../log-index/fields.ts";
-import { meanOf } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/row-block.ts";
+import type { FieldName } from "../log-index/fields.ts";
+import { meanOf } from "../log-index/measures.ts";
+import type { RowBlock } from "../log-index/row-block.ts";
 import { cacheHitsOf, type Places, rateOf, Sums, toCents } from "./sums.ts";
 
 /** The sums up to and including each point. */

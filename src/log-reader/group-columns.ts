@@ -1,6 +1,6 @@
-import type { FieldName, NumberFieldName } from "../../log-index/fields.ts";
-import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/row-block.ts";
+import type { FieldName, NumberFieldName } from "../log-index/fields.ts";
+import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../log-index/measures.ts";
+import type { RowBlock } from "../log-index/row-block.ts";
 import { cacheHitsOf, failuresOf, type Places, rateOf, Sums, toCents } from "./sums.ts";
 import type { FeedbackIndex, TraceFeedback } from "./trace-feedback.ts";
 

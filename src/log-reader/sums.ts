@@ -1,6 +1,6 @@
-import { meanOf } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/row-block.ts";
-import type { CacheStatus } from "../../schemas/logs.ts";
+import { meanOf } from "../log-index/measures.ts";
+import type { RowBlock } from "../log-index/row-block.ts";
+import type { CacheStatus } from "../schemas/logs.ts";
 
 /** For each row of a block the place of what it counts for: a point of a graph, or a group. */
 export type Places = Uint32Array;

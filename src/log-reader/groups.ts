@@ -1,23 +1,19 @@
-import type { StringFieldName } from "../../log-index/fields.ts";
-import type { Pause } from "../../log-index/measures.ts";
-import type { RowBlock } from "../../log-index/row-block.ts";
-import { type DeniedFields, deniedFilter } from "../../logs/denied-fields.ts";
-import { type Page, readChoice, readPage, refuseField } from "../core/request.ts";
-import { readItems } from "../core/row-filters.ts";
+import { InvalidRequestError } from "../errors.ts";
+import type { FieldName, StringFieldName } from "../log-index/fields.ts";
+import type { Pause } from "../log-index/measures.ts";
+import type { RowBlock } from "../log-index/row-block.ts";
 import {
   collectFigures,
   createMeasures,
   type Figure,
-  feedbackColumns,
   fieldsOfColumn,
   figureOf,
   type GroupColumnName,
-  groupColumns,
-  needFeedback,
 } from "./group-columns.ts";
 import { Interned } from "./interned.ts";
 import type { Places } from "./sums.ts";
 import type { FeedbackIndex } from "./trace-feedback.ts";
+import type { Vocabulary } from "./vocabulary.ts";
 
 /** A field that requests are grouped by. */
 type GroupField = StringFieldName | "status";
@@ -76,63 +72,47 @@ export const groupings: Readonly<Record<string, Grouping>> = {
   workspaces,
 };
 
-const allColumns = Object.keys(groupColumns) as GroupColumnName[]; // its own keys
-
-const defaultColumns = allColumns.filter((name) => !feedbackColumns.includes(name));
-
 /** What a call wants of the groups. */
-interface GroupQuery {
+export interface GroupQuery {
   readonly columns: readonly GroupColumnName[];
   /** Undefined: by the group's value. */
   readonly orderBy: GroupColumnName | "requests" | undefined;
   readonly isAscending: boolean;
   readonly hasTotal: boolean;
-  readonly page: Page;
+  readonly page: { readonly offset: number; readonly limit: number };
   readonly readsFeedback: boolean;
-}
-
-const isColumn = (name: string): name is GroupColumnName => Object.hasOwn(groupColumns, name);
-
-const isShown = (name: GroupColumnName, denied: DeniedFields): boolean =>
-  fieldsOfColumn(name).every((field) => deniedFilter(field, denied) === undefined);
-
-/** Query parameters of group endpoints. */
-export const groupParameters = [
-  { name: "columns", description: `Columns, separated by commas: ${allColumns.join(", ")}` },
-  { name: "order_by", description: "requests, a column or the name of the group's value; default requests" },
-  { name: "order_by_type", description: "asc or desc; default desc" },
-  { name: "include_total", description: "false leaves out the number of all groups; default true" },
-];
-
-/** Reads columns, order and page. Columns that nobody asks for leave out what the organisation denies. */
-export function readGroupQuery(query: URLSearchParams, grouping: Grouping, denied: DeniedFields): GroupQuery {
-  const fixed = ["requests", grouping.value];
-  const asked = readItems(query, "columns")?.filter((name) => !fixed.includes(name));
-  const columns = (asked ?? (grouping.columns ?? defaultColumns).filter((name) => isShown(name, denied))).map((name) =>
-    isColumn(name) ? name : refuseField("columns", `must be some of ${allColumns.join(", ")}`),
-  );
-  const orderBy = readChoice(query, "order_by", ["requests", grouping.value, ...allColumns]) ?? "requests";
-  const isOfValue = orderBy === grouping.value;
-  return {
-    columns,
-    orderBy: isOfValue ? undefined : isColumn(orderBy) ? orderBy : "requests",
-    isAscending: readChoice(query, "order_by_type", ["asc", "desc"]) === "asc",
-    hasTotal: readChoice(query, "include_total", ["true", "false", "1", "0"])?.match(/false|0/) == null,
-    page: readPage(query),
-    readsFeedback: needFeedback(isColumn(orderBy) ? [...columns, orderBy] : columns),
-  };
 }
 
 /** Most groups of a call: they stand in memory until they are sorted. */
 const maxGroups = 1_000_000;
 
 /** What groups are made by. */
-interface GroupRunOptions {
-  readonly grouping: Grouping;
+export interface GroupOptions {
+  /** One of `groupings`. */
+  readonly grouping: string;
   readonly query: GroupQuery;
   readonly field: GroupField;
-  /** What the response shows for the value of a group. */
-  nameOf(value: string): string;
+  /** What the response shows for the value of a group instead. */
+  readonly names?: ReadonlyMap<string, string>;
+}
+
+/** What groups are computed with. */
+interface GroupTools {
+  /** Feedback, if the query reads it and there is any. */
+  readonly feedback?: FeedbackIndex | undefined;
+  /** Strings of the field. */
+  readonly vocabulary?: Vocabulary | undefined;
+  readonly pause: Pause;
+}
+
+/** Columns that are needed to show groups and to order them. */
+function neededColumns({ columns, orderBy }: GroupQuery): readonly GroupColumnName[] {
+  return orderBy === undefined || orderBy === "requests" ? columns : [...columns, orderBy];
+}
+
+/** Fields that groups reveal something of. */
+export function fieldsOfGroups({ query, field }: Pick<GroupOptions, "query" | "field">): FieldName[] {
+  return [field, ...neededColumns(query).flatMap(fieldsOfColumn)];
 }
 
 /** Groups among which the first are, not in order: few of many where the figures are numbers. */
@@ -152,31 +132,35 @@ function findFirst(
 
 /** Groups of requests while they are found. */
 export class GroupRun {
-  readonly #grouping: Grouping;
+  readonly #grouping: Pick<Grouping, "value" | "asStrings">;
   readonly #query: GroupQuery;
   readonly #field: GroupField;
-  readonly #nameOf: (value: string) => string;
-  readonly #groups = new Interned();
+  readonly #names: ReadonlyMap<string, string> | undefined;
+  readonly #groups: Interned;
   readonly #measures: ReturnType<typeof createMeasures>;
 
-  constructor({ grouping, query, field, nameOf }: GroupRunOptions, feedback: FeedbackIndex | undefined, pause: Pause) {
-    this.#grouping = grouping;
+  constructor({ grouping, query, field, names }: GroupOptions, { feedback, vocabulary, pause }: GroupTools) {
+    this.#groups = new Interned(vocabulary);
+    this.#grouping = groupings[grouping] ?? { value: grouping };
     this.#query = query;
     this.#field = field;
-    this.#nameOf = nameOf;
-    const { columns, orderBy } = query;
-    const needed = orderBy === undefined || orderBy === "requests" ? columns : [...columns, orderBy];
-    this.#measures = createMeasures(needed, feedback, pause);
+    this.#names = names;
+    this.#measures = createMeasures(neededColumns(query), feedback, pause);
   }
 
   get fields() {
     return [...this.#measures.fields, this.#field];
   }
 
+  /** @throws {InvalidRequestError} AB01, if there are too many groups. */
   add(block: RowBlock, isPart: boolean): void {
     const places = this.#placesOf(block);
-    const groups = this.#groups.values.length;
-    if (groups > maxGroups) refuseField("time_of_generation_min", `has more than ${maxGroups} groups: ask for less`);
+    const groups = this.#groups.size;
+    if (groups > maxGroups) {
+      const param = "time_of_generation_min";
+      const message = `Invalid request: ${param}: has more than ${maxGroups} groups: ask for less`;
+      throw new InvalidRequestError(message, { code: "AB01", param });
+    }
     this.#measures.add(block, { places, groups, isPart });
   }
 
@@ -189,20 +173,20 @@ export class GroupRun {
   /** Groups of the page, and how many there are. */
   async finish(): Promise<{ total: number; data: Record<string, unknown>[] }> {
     const { page } = this.#query;
-    await collectFigures(this.#measures.tallies, this.#groups.values.length);
+    await collectFigures(this.#measures.tallies, this.#groups.size);
     const end = page.offset + page.limit;
     const order = await this.#order(end);
     const data: Record<string, unknown>[] = [];
     for (const group of order.slice(page.offset, end)) data.push(await this.#toRow(group));
-    return { total: this.#groups.values.length, data };
+    return { total: this.#groups.size, data };
   }
 
   /** At least the first groups in the wanted order; those without a figure stand last. */
   async #order(count: number): Promise<number[]> {
     const { orderBy, isAscending } = this.#query;
-    const { values } = this.#groups;
+    const groups = this.#groups;
     const figures: Figure[] = [];
-    for (let group = 0; group < values.length; group++) {
+    for (let group = 0; group < groups.size; group++) {
       const figure = orderBy === undefined ? this.#valueOf(group) : figureOf(this.#measures.tallies, orderBy, group);
       figures.push(figure instanceof Promise ? await figure : figure);
     }
@@ -211,13 +195,13 @@ export class GroupRun {
       const [one = null, other = null] = [figures[a], figures[b]];
       if (one === null || other === null) return Number(one === null) - Number(other === null) || a - b;
       if (one !== other) return one < other ? -sign : sign;
-      return (values[a] ?? "") < (values[b] ?? "") ? -1 : 1;
+      return groups.at(a) < groups.at(b) ? -1 : 1;
     });
   }
 
   #valueOf(group: number): string | number {
-    const value = this.#groups.values[group] ?? "";
-    return this.#field === "status" ? Number(value) : this.#nameOf(value);
+    const value = this.#groups.at(group);
+    return this.#field === "status" ? Number(value) : (this.#names?.get(value) ?? value);
   }
 
   async #toRow(group: number): Promise<Record<string, unknown>> {
