@@ -1,4 +1,5 @@
 import { fromBase64Url } from "../lib/base64.ts";
+import { memoizeText } from "../lib/bounded-map.ts";
 import { type DataUrl, readDataUrl } from "../lib/data-url.ts";
 import { isObject, isTooDeep, parseJson, stringOf } from "../lib/json.ts";
 
@@ -88,6 +89,8 @@ const wireWords: ReadonlySet<string> = new Set([
 /** Longer strings are not looked up: that would read all of them. */
 const longestWord = Math.max(...[...wireWords].map(({ length }) => length));
 
+/** Field names in the style of APIs; other keys count as text. */
+const memberName = /^[\w$.:-]{1,64}$/;
 /** Fields whose values are ids, names of users or settings, or credentials. */
 const nameForm =
   /^(?:id|model|user|safety_identifier|prompt_cache_key|service_tier|category|threshold|voice|format|response_format|size|quality|language)$|(?:_id|Id|_ids|Ids|[Tt]oken|authorization|api_key|apiKey|secret)$/;
@@ -124,8 +127,6 @@ const namedMaps: ReadonlySet<string> = new Set([
 ]);
 /** Fields whose values reach the model unchanged, whatever keys they contain. */
 const ownValues: ReadonlySet<string> = new Set(["documents", "state"]);
-/** Field names in the style of APIs; other keys count as text. */
-const memberName = /^[\w$.:-]{1,64}$/;
 
 const textType =
   /^text\/|^image\/svg\+xml$|^application\/(?:[\w.-]+\+)?(?:json|xml|yaml|x-yaml|javascript|x-javascript|typescript|sql|toml|x-ndjson|x-sh|csv|rtf)$/;
@@ -139,16 +140,25 @@ const utf16be = new TextDecoder("utf-16be");
 
 /** What the strings of a field may be besides text. */
 interface Member {
+  /** Its name is one of an API's, no text of the caller. */
+  isNamed: boolean;
   isFile: boolean;
   isAddress: boolean;
   /** Matches values that are not the caller's text: addresses, ids, data only the provider can read. */
   form: RegExp | undefined;
 }
 
-function readMember(name: string): Member {
+/** Most names whose members are known, and the longest of them. */
+const mostNames = 1_000;
+const longestName = 64;
+
+const readMember = memoizeText(mostNames, toMember, longestName);
+
+function toMember(name: string): Member {
+  const isNamed = memberName.test(name);
   const isAddress = addressForm.test(name);
   const form = isAddress ? address : nameForm.test(name) ? plainWord : sealedForm.test(name) ? base64 : undefined;
-  return { isFile: fileForm.test(name), isAddress, form };
+  return { isNamed, isFile: fileForm.test(name), isAddress, form };
 }
 
 /** Whether all lines but the last are equally long, as in wrapped base64 (RFC 2045, section 6.8). */
@@ -240,7 +250,8 @@ class LeafReader {
   readonly texts: string[] = [];
   hasOpaque = false;
   #depth = 0;
-  #member: ({ name: string } & Member) | undefined;
+  #name = "";
+  #member: Member | undefined;
   /** How many of the enclosing values belong entirely to the caller. */
   #ownValues = 0;
 
@@ -261,16 +272,17 @@ class LeafReader {
 
   #readObject(value: Readonly<Record<string, unknown>>, hasOwnNames: boolean): void {
     if (isRemoteDocument(value)) this.hasOpaque = true;
-    for (const [name, inner] of Object.entries(value)) {
-      if (hasOwnNames || !memberName.test(name)) this.texts.push(name);
-      this.read(inner, name, value);
+    for (const name of Object.keys(value)) {
+      if (hasOwnNames || !readMember(name).isNamed) this.texts.push(name);
+      this.read(value[name], name, value);
     }
   }
 
   #readText(text: string, name: string, holder: Readonly<Record<string, unknown>>): void {
     if (text === "" || (text.length <= longestWord && wireWords.has(text))) return;
-    // lists hold many strings under one name
-    if (this.#member?.name !== name) this.#member = { name, ...readMember(name) };
+    // lists hold many strings under one name, which may be long
+    if (this.#name !== name || !this.#member) this.#member = readMember(name);
+    this.#name = name;
     const { isFile, isAddress, form } = this.#member;
     const url = isFile || isAddress ? readDataUrl(text) : undefined;
     const type = isFile ? statedType(holder) : undefined;

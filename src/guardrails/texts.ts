@@ -114,8 +114,18 @@ function walkBlocks(blocks: unknown, said: Said, replace: Replace): unknown {
   return all.length === blocks.length && all.every((block, index) => block === blocks[index]) ? blocks : all;
 }
 
+/** Whether a message is a text and nothing else: most are. */
+function isPlainMessage(message: Body): boolean {
+  for (const name in message) {
+    if (name === "content" ? typeof message[name] !== "string" : name !== "role" && message[name] !== null)
+      return false;
+  }
+  return true;
+}
+
 function walkMessage(message: unknown, replace: Replace): unknown {
   if (!isObject(message)) return message;
+  if (isPlainMessage(message)) return withMember(message, "content", onText(replace));
   let changed = withMember(message, "content", (content) => walkContent(content, replace));
   for (const name of messageMembers) changed = withMember(changed, name, (said) => walkContent(said, replace));
   const said: Said = [message, changed];

@@ -2,6 +2,7 @@ import type { GenericSchema } from "valibot";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { PatternAmount } from "../lib/pattern.ts";
+import type { Soon } from "../lib/soon.ts";
 import type { Steps } from "../lib/steps.ts";
 import type { JsonPieces } from "./json-pieces.ts";
 
@@ -216,7 +217,8 @@ export interface Check<Parameters = unknown> {
   window?(parameters: Parameters): CheckWindow | undefined;
   /** A problem that prevents saving these parameters; stored ones keep working. */
   problem?(parameters: Parameters): string | undefined;
-  run(input: CheckInput, parameters: Parameters): CheckOutcome | Promise<CheckOutcome>;
+  /** Work that grows with the text and waits for nothing is done in steps. */
+  run(input: CheckInput, parameters: Parameters): Soon<CheckOutcome> | Steps<CheckOutcome>;
 }
 
 /** A check cannot decide; its hook decides what that means. */

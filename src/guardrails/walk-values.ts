@@ -8,6 +8,7 @@ export function withMember<Value extends Body>(
   change: (member: unknown) => unknown,
 ): Value {
   const before = value[name];
+  if (before === undefined) return value;
   const after = change(before);
   return after === before ? value : { ...value, [name]: after };
 }

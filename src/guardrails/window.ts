@@ -5,7 +5,7 @@ import { failsOnError, toFeedback } from "./run.ts";
 import { toShown } from "./shown-result.ts";
 import { type BoundCheck, CheckError, type CheckWindow, type Hook, type WindowFinding } from "./types.ts";
 import { Placeholders } from "./values/placeholders.ts";
-import { createWork, type RunWork, roundMs } from "./work.ts";
+import { RunWork, roundMs } from "./work.ts";
 
 /** New characters of a text after which its checks look at it again: searching for each event would cost more. */
 const stride = 16;
@@ -126,7 +126,7 @@ export class WindowChecks {
   constructor(plan: WindowPlan, clock: Clock) {
     this.plan = plan;
     this.#clock = clock;
-    this.#work = createWork(clock);
+    this.#work = new RunWork(clock);
     this.#startedAt = clock.monotonic();
     this.#createdAt = new Date(clock.now()).toISOString();
     const begin = (): StageState => ({
@@ -207,7 +207,7 @@ export class WindowChecks {
     if (this.#lacksAll(text, isEnd)) return undefined;
     const steps = this.#look(text, isEnd, isRepeat);
     if (this.#came > this.#workUntil) {
-      this.#work = createWork(this.#clock);
+      this.#work = new RunWork(this.#clock);
       this.#workUntil = this.#came + charactersPerWork;
     }
     try {

@@ -1,66 +1,87 @@
 import type { Clock } from "../lib/clock.ts";
-import { stepsPerPiece } from "../lib/steps.ts";
+import type { Soon } from "../lib/soon.ts";
+import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import { turns } from "../lib/turns.ts";
 import { CheckError, type Work } from "./types.ts";
 
 /** Time limit and step limit of patterns and the like, shared by all checks. */
 const maxWorkMs = 1_000;
 const maxSteps = 48 * 1024 * 1024;
-/** Time and steps of the checks of one phase. */
-export interface RunWork extends Work {
-  /** Waits until the event loop has had time for other work. */
-  waitForTurn(): Promise<void>;
-}
 
 /** Milliseconds after which work counts as long; shorter work goes first. */
 const longWorkMs = 8;
 
-/** The limits of the checks of one phase, or of one saved hook. */
-export function createWork(clock: Clock): RunWork {
-  let spentMs = 0;
-  let steps = 0;
-  const spend = <Result>(piece: () => Result): Result => {
-    if (spentMs > maxWorkMs) throw new CheckError("Cannot check: the checks of this request take too long");
-    const startedAt = clock.monotonic();
+/** Time and steps of the checks of one phase, or of one saved hook. */
+export class RunWork implements Work {
+  readonly #clock: Clock;
+  #spentMs = 0;
+  #steps = 0;
+  /** Its time is being taken. */
+  #isTimed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Does a part of a check that waits for nothing, and counts its time as part of the turn. */
+  time<Result>(piece: () => Result): Result {
+    if (this.#isTimed) return piece();
+    this.#isTimed = true;
+    const startedAt = this.#clock.monotonic();
     try {
       return piece();
     } finally {
-      const ms = clock.monotonic() - startedAt;
-      spentMs += ms;
+      this.#isTimed = false;
+      const ms = this.#clock.monotonic() - startedAt;
+      this.#spentMs += ms;
       turns.spend(ms);
     }
-  };
-  const waitForTurn = async () => {
-    await undefined; // concurrent work may have used up the whole turn
-    while (turns.isOver) await turns.next(spentMs < longWorkMs);
-  };
-  return {
-    spend,
-    waitForTurn,
-    async run(work) {
-      let unpaid = 0;
-      for (;;) {
-        const { done, value } = spend(() => work.next());
-        if (done) return value;
-        steps += value;
-        unpaid += value;
-        // short pieces share a turn: waiting costs more than they do
-        if (unpaid < stepsPerPiece) continue;
-        unpaid = 0;
-        if (steps > maxSteps) throw new CheckError("Cannot check: the checks of this request take too many steps");
-        await waitForTurn();
-      }
-    },
-  };
-}
+  }
 
-/** Does short work and counts it as part of the turn. */
-export function hold<Result>(clock: Clock, piece: () => Result): Result {
-  const startedAt = clock.monotonic();
-  try {
-    return piece();
-  } finally {
-    turns.spend(clock.monotonic() - startedAt);
+  spend<Result>(piece: () => Result): Result {
+    if (this.#spentMs > maxWorkMs) throw new CheckError("Cannot check: the checks of this request take too long");
+    return this.time(piece);
+  }
+
+  /** Waits until the event loop has had time for other work; undefined where nothing has to wait. */
+  waitForTurn(): Promise<void> | undefined {
+    return turns.isOver ? this.#wait() : undefined;
+  }
+
+  async #wait(): Promise<void> {
+    while (turns.isOver) await turns.next(this.#spentMs < longWorkMs);
+  }
+
+  /** As `run`; work that is short is done at once. */
+  begin<Result>(work: Steps<Result>): Soon<Result> {
+    const first = this.spend(() => this.#take(work));
+    return first.done ? first.value : this.#goOn(work);
+  }
+
+  async run<Result>(work: Steps<Result>): Promise<Result> {
+    return this.begin(work);
+  }
+
+  async #goOn<Result>(work: Steps<Result>): Promise<Result> {
+    for (;;) {
+      if (this.#steps > maxSteps) throw new CheckError("Cannot check: the checks of this request take too many steps");
+      // what led here may have used up the turn
+      await undefined;
+      await this.waitForTurn();
+      const next = this.spend(() => this.#take(work));
+      if (next.done) return next.value;
+    }
+  }
+
+  /** Takes a piece of the work: short steps share a turn, because waiting costs more than they do. */
+  #take<Result>(work: Steps<Result>): IteratorResult<number, Result> {
+    for (let taken = 0; ; ) {
+      const next = work.next();
+      if (next.done) return next;
+      this.#steps += next.value;
+      taken += next.value;
+      if (taken >= stepsPerPiece) return next;
+    }
   }
 }
 

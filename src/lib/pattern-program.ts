@@ -83,6 +83,8 @@ interface CharacterSet {
   readonly latin: Uint8Array;
   /** Whether a character is in the set. */
   has(rune: number): boolean;
+  /** It has no other characters than those. */
+  readonly isLatin: boolean;
   readonly weight: number;
 }
 
@@ -106,7 +108,9 @@ function createSet(instruction: Instruction): CharacterSet {
   for (let index = 0; index + 1 < runes.length; index += 2) {
     for (let rune = runes[index] ?? 256; rune <= Math.min(255, runes[index + 1] ?? 0); rune++) set(rune);
   }
-  return { latin, has: (rune) => instruction.matchRune(rune), weight: 500 + 4 * runes.length };
+  // a single character stands for its other cases too, which may be anywhere
+  const isLatin = runes.length > 1 && (runes.at(-1) ?? 256) < 256;
+  return { latin, has: (rune) => instruction.matchRune(rune), isLatin, weight: 500 + 4 * runes.length };
 }
 
 /** The character set of each instruction; equal sets are shared. */
@@ -250,8 +254,8 @@ function isAnchored(instructions: readonly Instruction[], start: number): boolea
   return instruction?.op === op.emptyWidth && (instruction.arg & place.beginText) !== 0;
 }
 
-/** Memory of the automaton that is made while strings are read, roughly. */
-const automatonWeight = 5_000;
+/** Memory of the automaton and the prefix that are made while strings are read, roughly. */
+const automatonWeight = 6_000;
 
 /** Converts the compiler's program. */
 export function createProgram(compiled: RE2JS): Program {

@@ -1,5 +1,6 @@
 import { RE2JS } from "re2js";
 import { AutomatonScan, largestAutomaton, PatternAutomaton } from "./pattern-automaton.ts";
+import { PatternPrefix } from "./pattern-prefix.ts";
 import { createProgram, type Program } from "./pattern-program.ts";
 import { type Found, PatternSearch } from "./pattern-search.ts";
 import { estimatePatternSize } from "./pattern-size.ts";
@@ -14,6 +15,9 @@ export const maxConditionPatterns = 30_000;
 
 /** Shorter strings are searched without an automaton. */
 const shortText = 64;
+/** Characters in which the beginning of a match is looked for at a time, and the steps that takes. */
+const prefixPiece = 64 * 1024;
+const prefixSteps = prefixPiece >> 2;
 
 /** Size of patterns: instructions, and memory in bytes, roughly. */
 export interface PatternAmount {
@@ -47,6 +51,8 @@ export class Pattern implements PatternAmount {
   readonly #program: Program;
   /** Made for the first text that is long enough to need it. */
   #automaton: PatternAutomaton | undefined;
+  /** Made for the first text; null where it excludes too little. */
+  #prefix: PatternPrefix | null | undefined;
 
   constructor(program: Program) {
     this.#program = program;
@@ -67,19 +73,46 @@ export class Pattern implements PatternAmount {
     return this.#program.longest;
   }
 
-  /** False where a text lacks what every match contains. */
-  mayMatch(text: string): boolean {
-    return this.#program.required.every((character) => text.includes(character));
+  /** False where a text lacks what every match contains, or at and after `from` what every match begins with. */
+  mayMatch(text: string, from = 0): boolean {
+    if (!this.#hasRequired(text)) return false;
+    const prefix = this.#usePrefix();
+    const until = Math.min(text.length, from + prefixPiece);
+    return !prefix || until < text.length || prefix.find(text, from, until) >= 0;
+  }
+
+  #hasRequired(text: string): boolean {
+    for (const part of this.#program.required) if (!text.includes(part)) return false;
+    return true;
+  }
+
+  #usePrefix(): PatternPrefix | null {
+    const program = this.#program;
+    this.#prefix ??= (program.isAnchored ? undefined : PatternPrefix.of(program)) ?? null;
+    return this.#prefix;
+  }
+
+  /** The first index at or after `from` at which a match may begin; -1 without one. */
+  *#findBeginning(text: string, from: number): Steps<number> {
+    const prefix = this.#usePrefix();
+    if (!prefix) return from;
+    for (let index = from; ; index += prefixPiece) {
+      const found = prefix.find(text, index, Math.min(text.length, index + prefixPiece));
+      if (found >= 0) return found;
+      if (index + prefixPiece >= text.length) return -1;
+      yield prefixSteps;
+    }
   }
 
   /** Finds the first match at or after an index, in steps. */
   *find(text: string, from = 0): Steps<Found | undefined> {
     // once per text: a search for each further match would scan the rest again
-    if (from === 0 && !this.mayMatch(text)) return undefined;
-    let first = from;
-    const automaton = text.length - from < shortText ? undefined : this.#useAutomaton();
+    if (from === 0 && !this.#hasRequired(text)) return undefined;
+    let first = yield* this.#findBeginning(text, from);
+    if (first < 0) return undefined;
+    const automaton = text.length - first < shortText ? undefined : this.#useAutomaton();
     if (automaton) {
-      const scan = new AutomatonScan(automaton, text, from);
+      const scan = new AutomatonScan(automaton, text, first);
       while (!scan.run(stepsPerPiece)) yield scan.takeSteps();
       yield scan.takeSteps();
       if (scan.isNone) return undefined;

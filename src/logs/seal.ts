@@ -5,7 +5,7 @@ import type { LogBatch, LogDetails } from "../schemas/logs.ts";
 import { textOfBody } from "./body.ts";
 import type { BodyLengths, PackedBatch } from "./pack.ts";
 import { isEventText, maskAcrossPieces } from "./pieces.ts";
-import type { LogRecord } from "./record.ts";
+import { type LogRecord, writeDetails } from "./record.ts";
 import type { Redactor } from "./redact.ts";
 import { masked } from "./secret-members.ts";
 
@@ -66,9 +66,11 @@ function* sealRows(text: string, { redactor, values, rows }: Masks): Steps<strin
 }
 
 /** The row of a record as `sealBatch` stores it. */
-export function sealDetails({ details, secrets = [] }: LogRecord, redactor: Redactor): LogDetails {
+export function sealDetails(record: LogRecord, redactor: Redactor): LogDetails {
+  const { details, secrets = [] } = record;
   const values = [createValueMask(secrets, () => masked)];
-  const rows = runNow(sealRows(JSON.stringify([details]), { redactor, values, rows: [0] }), Number.POSITIVE_INFINITY);
+  const written = `[${writeDetails(record)}]`;
+  const rows = runNow(sealRows(written, { redactor, values, rows: [0] }), Number.POSITIVE_INFINITY);
   // masks replace strings alone
   const [sealed = details] = JSON.parse(rows) as LogDetails[];
   return sealed;

@@ -33,9 +33,9 @@ for (const parameters of [{}, { words: [] }, { words: "sky" }, { words: ["sky"],
 }
 
 test("contains does not block other requests, however many words and however long the text", async () => {
-  const words = Array.from({ length: 1_000 }, (_, index) => `word ${index}`);
+  const words = Array.from({ length: 10_000 }, (_, index) => `word ${index}`);
   const ask = (milliseconds: number) =>
     runCheck("default.contains", { words }, { text: "lorem ipsum", clock: createSlowClock(milliseconds) });
-  assert.match((await ask(100)).result?.error?.message ?? "", /take too long/);
+  assert.match((await ask(400)).result?.error?.message ?? "", /take too long/);
   assert.equal((await ask(0.01)).result?.error, null);
 });

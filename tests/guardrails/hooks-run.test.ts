@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runHooks, type Subject } from "../../src/guardrails/run.ts";
+import { runHooks } from "../../src/guardrails/run.ts";
+import type { Subject } from "../../src/guardrails/subject.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { chatAnswer, chatRequest, guard } from "../support/guardrails.ts";
 import { inputHooks, readGoodHooks } from "../support/obedient-checks.ts";

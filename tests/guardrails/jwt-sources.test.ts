@@ -48,7 +48,9 @@ beforeEach(() => {
       mustSeeAll: true,
       work: { spend: (piece) => piece(), run: async (steps) => runNow(steps, 1_000_000) },
     };
-    return check.run(input, v.parse(check.parameters, parameters));
+    const outcome = await check.run(input, v.parse(check.parameters, parameters));
+    assert.ok("pass" in outcome);
+    return outcome;
   };
 });
 

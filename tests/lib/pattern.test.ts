@@ -48,7 +48,7 @@ const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
     { weight: 1, arbitrary: fc.tuple(tie("pattern"), repetition).map(([inner, times]) => `(?:${inner})(?i)${times}`) },
   ),
 }));
-const characters = ["a", "b", "c", "A", "K", "\u212a", " ", "1", "\n", "é", "🙂", "_", "-", "\ud83d"];
+const characters = ["a", "b", "c", "A", "K", "\u212a", " ", "1", "\n", "é", "🙂", "_", "-", "\ud83d", "\ude42"];
 const text = fc.array(fc.constantFrom(...characters), { maxLength: 12 }).map((list) => list.join(""));
 
 function compile(written: string, flags = ""): Pattern {
@@ -81,6 +81,7 @@ test(seeded("Pattern finds what RE2 finds, and its groups"), () => {
       const own = compile(written);
       const matcher = library.matcher(searched);
       const match = runNow(own.find(searched), 1_000_000);
+      assert.ok(match === undefined || own.mayMatch(searched));
       if (!matcher.find()) return assert.equal(match, undefined);
       assert.deepEqual(match, { start: matcher.start(), end: matcher.end() });
       const groups = Array.from({ length: matcher.groupCount() + 1 }, (_, index) => matcher.group(index) ?? undefined);
@@ -133,6 +134,23 @@ for (const [written, length] of [
     assert.ok(steps.every((count) => count < 2 * stepsPerPiece));
     const sum = steps.reduce((total, count) => total + count, 0);
     assert.ok(sum >= length >> 3 && sum <= length * compile(written).size * 3, `${sum}`);
+  });
+}
+
+for (const [written, found] of [
+  ["\\d{3}-[a-c]", "123-b"],
+  ["[a-c]{2}\\x{1F642}", "ab🙂"],
+  ["\\x{1F642}[0-9]", "🙂7"],
+  ["(?i)kab", "\u212aAB"],
+] as const) {
+  test(`a match of ${written} is found wherever it begins in a long text`, () => {
+    const own = compile(written);
+    for (let before = 65_536 - 12; before < 65_536 + 12; before++) {
+      const long = `${"x".repeat(before)}${found}${"y".repeat(70_000)}`;
+      assert.deepEqual(runNow(own.find(long), 10_000_000), { start: before, end: before + found.length });
+      assert.deepEqual(runNow(own.find(long, before), 10_000_000), { start: before, end: before + found.length });
+      assert.equal(runNow(own.find(long, before + 1), 10_000_000), undefined);
+    }
   });
 }
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readHooks } from "../../src/guardrails/read-hooks.ts";
 import { createChecks } from "../../src/guardrails/registry.ts";
 import { noSavedGuardrails, resolveHooks } from "../../src/guardrails/resolve.ts";
-import { type PhaseOutcome, runHooks, type Subject } from "../../src/guardrails/run.ts";
+import { runHooks } from "../../src/guardrails/run.ts";
+import type { PhaseOutcome, Subject } from "../../src/guardrails/subject.ts";
 import type { Body, RequestType } from "../../src/guardrails/types.ts";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
@@ -92,7 +93,7 @@ export function prepareGuard(hooks: readonly unknown[], seen: Seen): () => Promi
   const read = readHooks({ [name]: hooks }, checks);
   assert.deepEqual(read.problems, []);
   const { before, after } = resolveHooks(read, noSavedGuardrails, checks);
-  return () => runHooks(subject.response ? after : before, subject, seen.clock ?? systemClock);
+  return async () => runHooks(subject.response ? after : before, subject, seen.clock ?? systemClock);
 }
 
 /** Runs one check; returns its result and outcome. Undefined if it skipped. */

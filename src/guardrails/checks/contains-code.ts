@@ -54,8 +54,8 @@ export const containsCode: Check<v.InferOutput<typeof ContainsCode>> = {
   id: "default.containsCode",
   phases: afterOnly,
   parameters: ContainsCode,
-  async run({ text, work }, { format, not }) {
-    const found = [...(await work.run(findLanguages(text)))];
+  *run({ text }, { format, not }) {
+    const found = [...(yield* findLanguages(text))];
     const isFound = found.includes(format);
     const explanation = `The text has ${isFound ? "a" : "no"} fenced block of ${format}, expected ${not ? "none" : "one"}`;
     return { pass: isFound !== not, data: { explanation, format, found, not } };

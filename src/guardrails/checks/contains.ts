@@ -57,8 +57,8 @@ export const contains: Check<v.InferOutput<typeof Contains>> = {
     const lacks = createQuickTest(words);
     return { characters, find: (text, from) => findFirst(text, words, from), ...(lacks && { lacks }) };
   },
-  async run({ text, work }, { words, operator }) {
-    const found = await work.run(findWords(text, words));
+  *run({ text }, { words, operator }) {
+    const found = yield* findWords(text, words);
     const foundWords = words.filter((word) => found.has(word));
     const missingWords = words.filter((word) => !found.has(word));
     const pass = { any: foundWords.length > 0, all: missingWords.length === 0, none: foundWords.length === 0 }[

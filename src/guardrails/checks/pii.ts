@@ -76,11 +76,12 @@ export function createPiiCheck(tools: CheckTools): Check<Pii> {
     changes: ({ search }) => search.redact,
     problem: ({ asked, chosen }) => (asked.length === 0 ? undefined : findModelProblem(chosen, tools)),
     window: ({ asked, search }) => (asked.length === 0 ? windowOf(search) : undefined),
-    async run(input, parameters) {
+    run(input, parameters) {
       const { asked, search, kinds } = parameters;
       if (asked.length === 0) return searchValues(input, search);
-      const found = await askForValues(input, parameters, tools);
-      return searchValues(input, { ...search, finder: new ValueFinder([...kinds, ...found]) });
+      return askForValues(input, parameters, tools).then((found) =>
+        input.work.run(searchValues(input, { ...search, finder: new ValueFinder([...kinds, ...found]) })),
+      );
     },
   };
 }

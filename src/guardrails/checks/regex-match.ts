@@ -24,25 +24,26 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
       find: (text, from) => findIn(rule, text, { from, fails: true }),
     };
   },
-  async run({ text, mustSeeAll, work }, { rule, not }) {
+  *run({ text, mustSeeAll }, { rule, not }) {
     if (text === "") {
-      const isEmptyFound = (await work.run(rule.find(""))) !== undefined;
+      const isEmptyFound = (yield* rule.find("")) !== undefined;
       throw new CheckError("Cannot check: there is no text", { verdict: isEmptyFound !== not });
     }
     const length = lengthForPattern(rule, text.length, mustSeeAll);
     const seen = text.slice(0, length);
-    const match = await work.run(rule.find(seen));
+    const match = yield* rule.find(seen);
     const isFound = match !== undefined;
-    const groups = match && (await work.run(rule.findGroups(seen, match)));
-    const names = Object.entries(rule.names).map(([name, group]) => [name, shorten(groups?.[group])] as const);
+    const groups = match && (yield* rule.findGroups(seen, match));
     const expected = not ? "expected no match" : "expected a match";
     const found = match && {
       matchedText: shorten(seen.slice(match.start, match.end)),
       index: match.start,
       captures: groups?.slice(1).map(shorten),
-      groups: Object.fromEntries(names),
+      groups: Object.fromEntries(Object.entries(rule.names).map(([name, group]) => [name, shorten(groups?.[group])])),
     };
     const explanation = `The pattern is ${isFound ? "found" : "not found"} in the text, ${expected}`;
-    return { pass: isFound !== not, data: { explanation, ...found, ...(length < text.length && { isCut: true }) } };
+    const data: Record<string, unknown> = found ? { explanation, ...found } : { explanation };
+    if (length < text.length) data.isCut = true;
+    return { pass: isFound !== not, data };
   },
 };

@@ -75,7 +75,7 @@ export const regexReplace: Check<RegexReplace> = {
       find: (text, from) => findIn(pattern, text, { from, fails, replacement }),
     };
   },
-  async run({ texts, rest, mustSeeAll, work }, parameters) {
+  *run({ texts, rest, mustSeeAll }, parameters) {
     const { pattern } = parameters.rule;
     const length = [...texts, ...rest].reduce((sum, text) => sum + text.length, 0);
     let left = lengthForPattern(pattern, length, mustSeeAll);
@@ -85,14 +85,14 @@ export const regexReplace: Check<RegexReplace> = {
     for (const text of texts) {
       const seen = text.slice(0, left);
       left -= seen.length;
-      const replaced = await work.run(replacer.replace(seen));
+      const replaced = yield* replacer.replace(seen);
       changed.push(replaced === null ? null : replaced + text.slice(seen.length));
     }
     let isElsewhere = false;
     for (const text of rest) {
       const seen = text.slice(0, left);
       left -= seen.length;
-      isElsewhere ||= seen !== "" && (await work.run(pattern.find(seen))) !== undefined;
+      isElsewhere ||= seen !== "" && (yield* pattern.find(seen)) !== undefined;
     }
     if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace every match: ${elsewhere}`);
     const count = replacer.count + Number(isElsewhere);

@@ -21,10 +21,10 @@ export const wordCount: Check<v.InferOutput<typeof WordCount>> = {
   id: "default.wordCount",
   phases: bothPhases,
   parameters: WordCount,
-  async run({ text, work }, { minWords, maxWords, not }) {
+  *run({ text }, { minWords, maxWords, not }) {
     const range = { min: minWords, max: maxWords, not };
     if (text === "") throw new CheckError("Cannot check: there is no text", { verdict: isInRange(0, range) });
-    const wordCount = await work.run(countWords(text));
+    const wordCount = yield* countWords(text);
     const explanation = explainRange(wordCount, "words", range);
     return { pass: isInRange(wordCount, range), data: { explanation, wordCount, ...range } };
   },

@@ -43,16 +43,16 @@ class Findings {
 const elsewhere = "a value is outside the messages, such as in a tool or a schema, which cannot be changed";
 
 /** Finds values in all strings; with `redact` those of the messages are replaced. */
-export async function searchValues(
-  { texts, rest, mustSeeAll, work }: CheckInput,
+export function* searchValues(
+  { texts, rest, mustSeeAll }: Pick<CheckInput, "texts" | "rest" | "mustSeeAll">,
   search: ValueSearch,
-): Promise<CheckOutcome> {
+): Steps<CheckOutcome> {
   const { redact, not, noun } = search;
   const findings = new Findings();
   const changed: (string | null)[] = [];
-  for (const text of texts) changed.push(await work.run(findings.replace(text, search)));
+  for (const text of texts) changed.push(yield* findings.replace(text, search));
   const inTexts = findings.total;
-  for (const text of rest) await work.run(findings.replace(text, search));
+  for (const text of rest) yield* findings.replace(text, search);
   const count = findings.total;
   const isElsewhere = redact && count > inTexts;
   if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace every value: ${elsewhere}`);

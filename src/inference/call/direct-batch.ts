@@ -10,6 +10,7 @@ import type { PriceList } from "../../pricing/own-prices.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import { costOfUsage } from "../../pricing/request-cost.ts";
 import { collectBatch, type LoggedUsage } from "../../schemas/logs.ts";
+import { resultsOfRow } from "../facts/hook-results.ts";
 import { costOfBatchLine } from "./cost.ts";
 import { countUse } from "./limits.ts";
 import { toDetails } from "./log-sink.ts";
@@ -119,7 +120,8 @@ async function settle(rowId: string, use: BatchUse, provider: NamedProvider, con
   try {
     const ended = { context: counting, status: 200, responseHeaders: {}, endedAt: services.clock.monotonic() };
     const details = { ...toDetails(ended), id: rowId };
-    const packed = await packRecords([{ details, content: null, counted, secrets: log.secrets }], services.redactor);
+    const record = { details, content: null, counted, secrets: log.secrets, ...resultsOfRow(log.hooks) };
+    const packed = await packRecords([record], services.redactor);
     await services.logStore.append(packed.map((batch) => sealBatch(batch, services.redactor)));
   } catch (error) {
     await undo();

@@ -1,11 +1,12 @@
-import type { CacheHit, UpstreamCall } from "../../context/call-record.ts";
+import type { CacheHit, HookLog, UpstreamCall } from "../../context/call-record.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import { toGatewayError } from "../../errors.ts";
 import { readNameList } from "../../lib/headers.ts";
 import { beginningOf } from "../../logs/body.ts";
-import type { RecordContent } from "../../logs/record.ts";
+import type { LogRecord, RecordContent } from "../../logs/record.ts";
 import { toCents } from "../../pricing/cost.ts";
 import type { CallLog, LogDetails, RowMeasures } from "../../schemas/logs.ts";
+import { hasResults, resultsOfRow, toHookResults, writeHookResults } from "../facts/hook-results.ts";
 import { depthOf, type LogDepth, withoutQuotes } from "../facts/log-privacy.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { addFeedback, runAsyncGuardrails } from "./async-guardrails.ts";
@@ -113,7 +114,7 @@ function toLoggedCall({ provider, model, url, status, error, ...times }: Upstrea
 
 /** Fields only some requests have. Spreading them into the others would slow all of them. */
 function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
-  const { attempts, configSlug, skipped, prompt, stored, dropped, hooks, isEstimated } = log;
+  const { attempts, configSlug, skipped, prompt, stored, dropped, isEstimated } = log;
   const { savedConfig, mode, cacheStatus, cacheProblem, cacheHit, source, mcp } = log;
   if (mcp !== null) details.mcp = mcp;
   if (source !== null) details.source = source;
@@ -130,9 +131,6 @@ function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   }
   if (stored) details.virtual_key = stored.slug;
   if (dropped) details.dropped_params = dropped;
-  if (hooks && hooks.before.length + hooks.after.length > 0) {
-    details.hook_results = { before_request_hooks: [...hooks.before], after_request_hooks: [...hooks.after] };
-  }
 }
 
 function toCacheLog({ cost, tokens, ageMs }: CacheHit): NonNullable<LogDetails["cache"]> {
@@ -169,7 +167,7 @@ export function logSessionPart(context: CallerContext): void {
   const details = toDetails({ context, status: 101, responseHeaders: {}, endedAt });
   const row = { ...details, id: services.createId(), part_of: details.id };
   const counts = { counted: log.counted, charged: moneyCountersOf(context) };
-  services.record({ details: row, secrets: secretsOf(context), content: null, ...counts });
+  services.record({ details: row, secrets: secretsOf(context), content: null, ...counts, ...resultsOfRow(log.hooks) });
 }
 
 /** Writes the log row of a finished request. */
@@ -220,7 +218,7 @@ function figuresOf(call: FinishedCall, details: LogDetails): RecordContent {
   const isError =
     details.status >= 400 &&
     details.status !== clientClosed &&
-    !details.hook_results &&
+    !hasResults(log.hooks) &&
     !responseHeaders["content-type"]?.startsWith("text/event-stream");
   const originalBody = isError ? (log.phases?.original ?? null) : null;
   return {
@@ -236,17 +234,21 @@ function figuresOf(call: FinishedCall, details: LogDetails): RecordContent {
 /** Status of a request whose caller left. */
 const clientClosed = 499;
 
+/** Guardrail results as the row has them. */
+function writeResults(hooks: HookLog, storesContents: boolean): string {
+  if (storesContents) return writeHookResults(hooks);
+  const { before, after } = hooks;
+  return JSON.stringify(toHookResults({ before: withoutQuotes(before), after: withoutQuotes(after) }));
+}
+
 /** Writes the row, and starts the guardrails nobody waits for. */
 function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
   const { context } = call;
   const { log } = context;
   const storesContents = depth === "all";
-  if (!storesContents && details.hook_results) {
-    const { before_request_hooks: before, after_request_hooks: after } = details.hook_results;
-    details.hook_results = { before_request_hooks: withoutQuotes(before), after_request_hooks: withoutQuotes(after) };
-  }
   const content = storesContents ? contentOf(call) : depth === "figures" ? figuresOf(call, details) : null;
-  const row = { details, secrets: secretsOf(context), content, measures: toMeasures(context) };
+  const row: LogRecord = { details, secrets: secretsOf(context), content, measures: toMeasures(context) };
+  if (hasResults(log.hooks)) row.hookResults = writeResults(log.hooks, storesContents);
   const charged = moneyCountersOf(context);
   const counts = log.counted.length > 0 || charged.length > 0;
   context.services.record(counts ? { ...row, counted: log.counted, charged } : row);

@@ -4,7 +4,6 @@ import type { Body, RequestType } from "../../guardrails/types.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { HookResults } from "../../schemas/hooks.ts";
 
 /** A response as guardrails read it. */
 interface ReadAnswer extends Pick<ExactValue, "write"> {
@@ -13,16 +12,16 @@ interface ReadAnswer extends Pick<ExactValue, "write"> {
   /** Why guardrails cannot change it; absent where they can. */
   readonly fixedBecause?: string;
   /** The text of the response with the guardrail results, where its format has room for them. */
-  withResults(text: string, results: HookResults): string;
+  withResults(text: string, results: string): string;
 }
 
 const decoder = new TextDecoder();
 
-/** The text of a JSON object with the guardrail results appended; its own fields stay as they were written. */
-function withResults(text: string, results: HookResults): string {
+/** The text of a JSON object with the guardrail results, as JSON, appended; its own fields stay as they were written. */
+function withResults(text: string, results: string): string {
   const end = text.lastIndexOf("}");
   const isEmpty = text.slice(0, end).trimEnd().endsWith("{");
-  return `${text.slice(0, end)}${isEmpty ? "" : ","}"hook_results":${JSON.stringify(results)}}`;
+  return `${text.slice(0, end)}${isEmpty ? "" : ","}"hook_results":${results}}`;
 }
 
 /** Request types whose responses may be plain text. */

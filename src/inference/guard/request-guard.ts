@@ -6,18 +6,20 @@ import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName } from "../../control/stored-name.ts";
 import { GuardrailDeniedError } from "../../errors.ts";
 import type { SavedGuardrails } from "../../guardrails/resolve.ts";
-import { type PhaseOutcome, runHooks, type Subject } from "../../guardrails/run.ts";
+import { runHooks } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
+import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
 import type { Body, Hook, RequestType } from "../../guardrails/types.ts";
 import { WindowChecks } from "../../guardrails/window.ts";
 import { hopHeader } from "../../lib/headers.ts";
 import { stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
+import type { Soon } from "../../lib/soon.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
-import type { HookResults } from "../../schemas/hooks.ts";
 import { noteDiscarded } from "../call/cost.ts";
+import { toHookResults, writeHookResults } from "../facts/hook-results.ts";
 import { asksForUsage } from "../facts/operation-facts.ts";
 import { kindOf, type RequestKind } from "../facts/request-types.ts";
 import { replay } from "../stream/replay.ts";
@@ -28,11 +30,6 @@ import { withinRequest } from "./request-deadline.ts";
 
 /** Status of a response in which a guardrail that does not deny found a violation. */
 const hooksFailed = 246;
-
-/** Guardrail results in the form clients receive. */
-export function toHookResults({ before, after }: Pick<HookLog, "before" | "after">): HookResults {
-  return { before_request_hooks: [...before], after_request_hooks: [...after] };
-}
 
 /** What a guard is made from. */
 interface GuardParts {
@@ -63,8 +60,7 @@ export class TargetGuard {
     this.#before = before;
     this.request = before.body;
     this.#headers = before.headers;
-    const { isTransformed } = before;
-    this.#subject = { ...subject, request: { ...subject.request, body: before.body, isTransformed } };
+    this.#subject = subject;
   }
 
   /**
@@ -118,39 +114,52 @@ export class TargetGuard {
       hooks,
       context: { services },
     } = this.#parts;
+    const { before, after } = hooks.later;
+    if (before.length === 0 && (!answer || after.length === 0)) return noLater;
     const run = async (list: readonly Hook[], subject: Subject) =>
       list.length === 0 ? [] : (await runHooks(list, subject, services.clock)).results;
-    const before = this.#subject;
-    const after = answer && this.#toAfter(answer);
-    if (hooks.later.before.length === 0 && (!after || hooks.later.after.length === 0)) return [];
-    return [
-      async () => ({
-        before: await run(hooks.later.before, before),
-        after: after ? await run(hooks.later.after, after) : [],
-      }),
-    ];
+    const asked: Subject = { ...this.#subject, request: this.#sent };
+    const answered = answer && this.#toAfter(answer);
+    return [async () => ({ before: await run(before, asked), after: answered ? await run(after, answered) : [] })];
   }
 
+  /** The request as the guardrails left it. */
+  get #sent(): Subject["request"] {
+    const { body, isTransformed } = this.#before;
+    const { request } = this.#subject;
+    return isTransformed ? { ...request, body, isTransformed } : request;
+  }
+
+  /** What output guardrails check. That the request cannot be changed does not matter to them. */
   #toAfter(answer: Body): Subject {
-    const provider = this.#parts.context.log.provider ?? this.#subject.provider;
-    // what cannot be changed is the request
-    const { fixedBecause: _, ...subject } = this.#subject;
+    const subject = this.#subject;
+    const { requestType, alsoTypes = noTypes, leadsTo = noTypes, provider, metadata } = subject;
     return {
-      ...subject,
       phase: "afterRequestHook",
-      provider,
+      requestType,
+      alsoTypes,
+      leadsTo,
+      get tenant() {
+        return subject.tenant;
+      },
+      provider: this.#parts.context.log.provider ?? provider,
+      request: this.#sent,
       response: { body: answer, status: 200, isTransformed: false },
+      metadata,
     };
   }
 
   /** Runs the output guardrails on a response. */
-  async #check(answer: Body, fixedBecause: string | undefined): Promise<PhaseOutcome> {
+  #check(answer: Body, fixedBecause: string | undefined): Soon<PhaseOutcome> {
     const { hooks, context } = this.#parts;
     const subject = this.#toAfter(answer);
     const checked = fixedBecause === undefined ? subject : { ...subject, fixedBecause };
-    const after = await runHooks(hooks.after, checked, context.services.clock);
-    this.note(after.results, this.#laterOf(after.body));
-    return after;
+    const checking = runHooks(hooks.after, checked, context.services.clock);
+    const noted = (after: PhaseOutcome): PhaseOutcome => {
+      this.note(after.results, this.#laterOf(after.body));
+      return after;
+    };
+    return checking instanceof Promise ? checking.then(noted) : noted(checking);
   }
 
   /**
@@ -198,41 +207,49 @@ export class TargetGuard {
    *
    * @throws {GuardrailDeniedError} If a guardrail denies it.
    */
-  async finish(reply: Reply): Promise<Reply> {
+  finish(reply: Reply): Soon<Reply> {
     // failures are thrown, so this is a response
     const status = this.#before.isFailed ? hooksFailed : reply.status;
     const read = readAnswer(reply, this.#parts);
     if (!read) return { ...reply, status };
-    const { after, results } = await this.#judge(read.value, read.fixedBecause);
-    if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return reply;
-    const text = after.isTransformed ? read.write(after.body) : read.text;
-    // the row has the results beside the body
-    if (after.isTransformed) this.#parts.context.log.responseBody = text;
-    return { ...reply, status: after.isFailed ? hooksFailed : status, body: read.withResults(text, results) };
+    const checking = this.#check(read.value, read.fixedBecause);
+    const conclude = (after: PhaseOutcome): Reply => {
+      this.#judge(read.value, after);
+      const { log } = this.#parts.context;
+      if (!log.hooks || log.hooks.before.length + log.hooks.after.length === 0) return reply;
+      const text = after.isTransformed ? read.write(after.body) : read.text;
+      // the row has the results beside the body
+      if (after.isTransformed) log.responseBody = text;
+      const body = read.withResults(text, writeHookResults(log.hooks));
+      return { ...reply, status: after.isFailed ? hooksFailed : status, body };
+    };
+    return checking instanceof Promise ? this.#waitFor(checking).then(conclude) : conclude(checking);
   }
 
-  /** Checks a non-streaming response. @throws {GatewayError} Also when nobody waits for it any longer. */
-  async #judge(answer: Body, fixedBecause?: string): Promise<{ after: PhaseOutcome; results: HookResults }> {
-    const checking = this.#check(answer, fixedBecause);
-    const after = await withinRequest(checking, this.#deadline, this.#parts.context).catch((cause: unknown) => {
-      noteDiscarded(this.#parts.context);
-      throw cause;
-    });
-    const results = toHookResults({ before: this.#before.results, after: after.results });
+  /** Ends the check of a response. @throws {GatewayError} If it must not be returned. */
+  #judge(answer: Body, after: PhaseOutcome): void {
     const { log } = this.#parts.context;
     // the row shows what the client got
     if ((after.isDenied || after.isTransformed) && log.phases) log.phases.original = null;
     if (after.isDenied) {
       noteDiscarded(this.#parts.context);
-      throw new GuardrailDeniedError(denied, {
-        hookResults: results,
-        isSoft: after.isSoft,
-      });
+      const hookResults = toHookResults({ before: this.#before.results, after: after.results });
+      throw new GuardrailDeniedError(denied, { hookResults, isSoft: after.isSoft });
     }
     const { requestType, context } = this.#parts;
     requireAnswer(requestType, [answer, after.body], () => noteDiscarded(context));
     this.store(after.isTransformed ? after.body : undefined);
-    return { after, results };
+  }
+
+  /** Waits for guardrails while the request lasts. @throws {GatewayError} When nobody waits for it any longer. */
+  async #waitFor(checking: Soon<PhaseOutcome>): Promise<PhaseOutcome> {
+    const { context } = this.#parts;
+    try {
+      return await withinRequest(checking, this.#deadline, context);
+    } catch (cause) {
+      noteDiscarded(context);
+      throw cause;
+    }
   }
 
   /** Guardrails read the response. */
@@ -256,7 +273,8 @@ export class TargetGuard {
     const text = String(reply.body);
     const answer = readStream(text);
     if (!answer) return reply;
-    const { after } = await this.#judge(answer);
+    const after = await this.#waitFor(this.#check(answer, undefined));
+    this.#judge(answer, after);
     const includeUsage = asksForUsage(this.request);
     const stream = after.isTransformed ? replay(requestType, after.body, { includeUsage }) : text;
     const streamResults = { requestType, strict, before: this.#before.results, after: after.results };
@@ -279,6 +297,9 @@ export class TargetGuard {
     return new StreamHooks({ guard: this, requestType, strict: !addsResults, isWatched, checks, before });
   }
 }
+
+const noTypes: readonly RequestType[] = [];
+const noLater: HookLog["later"] = [];
 
 const denied = "Cannot return this response: a guardrail denied it; hook_results names it";
 const streamed = "Cannot change a streamed response";
@@ -303,7 +324,7 @@ interface EnteredFacts {
 /** Guardrails of one request, for all its targets. */
 export class RequestGuard {
   /** Created with the first target that has guardrails. */
-  #entered: Map<GuardedTarget, Promise<TargetGuard>> | undefined;
+  #entered: Map<GuardedTarget, Soon<TargetGuard>> | undefined;
   readonly #kind: RequestKind;
   readonly #context: CallerContext;
   readonly #services: Services;
@@ -326,7 +347,7 @@ export class RequestGuard {
    * @param request The request with the config's parameters applied; empty where it is not read.
    * @throws {GuardrailDeniedError} If one denies it, or cannot inspect it and denies uninspected content.
    */
-  enter(attempt: GuardedTarget, request: Body, facts: EnteredFacts = {}): Promise<TargetGuard> | undefined {
+  enter(attempt: GuardedTarget, request: Body, facts: EnteredFacts = {}): Soon<TargetGuard> | undefined {
     const known = this.#entered?.get(attempt);
     if (known) return known;
     // what a guardrail asks must not lead to guardrails again
@@ -337,7 +358,7 @@ export class RequestGuard {
       if (this.#store) this.#context.storeResponse = this.#store;
       return undefined;
     }
-    const entered = this.#enter(hooks, attempt, { request, facts });
+    const entered = this.#enter(hooks, attempt.node, { request, facts });
     this.#entered ??= new Map();
     this.#entered.set(attempt, entered);
     return entered;
@@ -364,7 +385,9 @@ export class RequestGuard {
       alsoTypes,
       leadsTo,
       provider,
-      tenant: JSON.stringify([context.principal.organisationId, context.principal.workspaceId]),
+      get tenant() {
+        return JSON.stringify([context.principal.organisationId, context.principal.workspaceId]);
+      },
       request: {
         body: request,
         header: (name) => readVisibleHeader(name, context),
@@ -376,7 +399,9 @@ export class RequestGuard {
           return { names: [...(facts.listModels?.() ?? []), ...names], isUnclear };
         },
         askModel: (question) => askGateway(context, question),
-        ownHeaders: { [hopHeader]: services.hops.next(context.headers) },
+        get ownHeaders() {
+          return { [hopHeader]: services.hops.next(context.headers) };
+        },
       },
       response: undefined,
       metadata: context.metadata,
@@ -384,30 +409,37 @@ export class RequestGuard {
     };
   }
 
-  async #enter(
-    hooks: TargetHooks,
-    { node }: GuardedTarget,
+  #enter(
+    all: TargetHooks,
+    node: GuardedTarget["node"],
     { request, facts }: { request: Body; facts: EnteredFacts },
-  ): Promise<TargetGuard> {
-    const [context, services] = [this.#context, this.#services];
+  ): Soon<TargetGuard> {
+    const context = this.#context;
     const { type: requestType, fixedBecause } = this.#kind;
-    const provider = this.#providerOf(node, request);
-    const subject = this.#toSubject(provider, request, facts);
+    const subject = this.#toSubject(this.#providerOf(node, request), request, facts);
     const isFixed = fixedBecause !== undefined;
-    const before = isFixed ? hooks.before.filter(({ type }) => type !== "mutator") : hooks.before;
-    const outcome = await runHooks(before, subject, services.clock);
-    const parts = { requestType, addsToStreams: !isFixed, hooks: { ...hooks, before }, context };
-    const guard = new TargetGuard({ ...parts, store: this.#store }, subject, outcome);
-    const log = guard.note();
-    if (!outcome.isDenied) {
+    const hooks = isFixed ? { ...all, before: all.before.filter(({ type }) => type !== "mutator") } : all;
+    const running = runHooks(hooks.before, subject, this.#services.clock);
+    const conclude = (outcome: PhaseOutcome): TargetGuard => {
+      const parts = { requestType, addsToStreams: !isFixed, hooks, context, store: this.#store };
+      const guard = new TargetGuard(parts, subject, outcome);
+      const log = guard.note();
+      if (outcome.isDenied) throw this.#deny(subject, outcome, log);
       requireRequest(requestType, request, outcome.body);
       return guard;
+    };
+    if (running instanceof Promise) return running.then(conclude);
+    try {
+      return conclude(running);
+    } catch (error) {
+      // whoever asks again gets it again
+      return Promise.reject(error);
     }
-    context.log.provider ??= provider === "" ? null : provider;
-    throw new GuardrailDeniedError(toDenial(outcome), {
-      hookResults: toHookResults(log),
-      isSoft: outcome.isSoft,
-    });
+  }
+
+  #deny({ provider }: Subject, outcome: PhaseOutcome, log: HookLog): GuardrailDeniedError {
+    this.#context.log.provider ??= provider === "" ? null : provider;
+    return new GuardrailDeniedError(toDenial(outcome), { hookResults: toHookResults(log), isSoft: outcome.isSoft });
   }
 
   /** Slug of a target's provider, before its destination is known; empty where nothing names one. */

@@ -1,7 +1,8 @@
 import type { CallerContext } from "../../context.ts";
 import { GuardrailDeniedError } from "../../errors.ts";
-import { type PhaseOutcome, runHooks, type Subject } from "../../guardrails/run.ts";
+import { runHooks } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
+import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
 import { readText } from "../../guardrails/texts.ts";
 import type { Body } from "../../guardrails/types.ts";
 import { WindowChecks } from "../../guardrails/window.ts";

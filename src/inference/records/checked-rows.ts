@@ -1,7 +1,8 @@
 import { type CallerContext, createHeaderReader } from "../../context.ts";
 import { toBodyError } from "../../endpoint.ts";
 import { GuardrailDeniedError, InvalidRequestError } from "../../errors.ts";
-import { type PhaseOutcome, runHooks, type Subject } from "../../guardrails/run.ts";
+import { runHooks } from "../../guardrails/run.ts";
+import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
 import type { Body, Hook, RequestType } from "../../guardrails/types.ts";
 import { closes } from "../../guardrails/visible-hooks.ts";
 import { countBytes, uploadTimes } from "../../lib/body.ts";
@@ -12,8 +13,9 @@ import { type Line, readLines } from "../../lib/lines.ts";
 import { boundaryOf, writePartHead } from "../../lib/multipart.ts";
 import { MultipartError, type MultipartPart, readMultipart } from "../../lib/multipart-stream.ts";
 import { batchOperations, isBlank, maxLineBytes } from "../batches/lines.ts";
+import { toHookResults } from "../facts/hook-results.ts";
 import { kindOf, rowKind } from "../facts/request-types.ts";
-import { RequestGuard, toHookResults } from "../guard/request-guard.ts";
+import { RequestGuard } from "../guard/request-guard.ts";
 import type { RequestConfig } from "../target/config-source.ts";
 import { listLeaves } from "../target/config-target.ts";
 

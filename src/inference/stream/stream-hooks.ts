@@ -1,4 +1,4 @@
-import type { PhaseOutcome } from "../../guardrails/run.ts";
+import type { PhaseOutcome } from "../../guardrails/subject.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
 import type { WindowChecks } from "../../guardrails/window.ts";
 import { encodeEvent } from "../../lib/sse.ts";
