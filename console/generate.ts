@@ -14,7 +14,10 @@ interface Operation {
   readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: unknown }>> };
 }
 
+type Schema = Readonly<Record<string, unknown>>;
+
 interface Document {
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -51,12 +54,23 @@ for (const [path, operations] of Object.entries(paths)) {
     if (schema !== undefined && method !== "get") bodies[row] = schema;
   }
 }
+/** The schema of a routing config alone, for editors of configs. */
+const routingConfig = withDefinitions(document.components.schemas.RoutingConfig);
+
 /** Bodies of inference are far larger than all others together, and no page edits them by their schema. */
 const edited = Object.fromEntries(
-  Object.entries(bodies).filter(
-    ([row]) => !/ \/v1\/(chat|completions|messages|responses|models|v2|rerank|images|audio)/.test(row),
-  ),
+  Object.entries(bodies)
+    .filter(([row]) => !/ \/v1\/(chat|completions|messages|responses|models|v2|rerank|images|audio)/.test(row))
+    .map(([row, schema]) => [row, withDefinitions(schema)]),
 );
+
+/** A schema with what it refers to inside, so that an editor needs nothing else. */
+function withDefinitions(schema: unknown): unknown {
+  const local = (value: unknown) => JSON.stringify(value).replaceAll("#/components/schemas/", "#/$defs/");
+  const text = local(schema);
+  if (!text.includes("#/$defs/")) return schema;
+  return { ...JSON.parse(text), $defs: JSON.parse(local(document.components.schemas)) };
+}
 
 const types = astToString(await openapiTS(JSON.stringify({ ...document, paths }), { alphabetize: false }));
 writeFileSync(join(folder, "schema.gen.ts"), `${note}${types}`);
@@ -66,6 +80,6 @@ writeFileSync(
 );
 writeFileSync(
   join(folder, "bodies.gen.ts"),
-  `${note}\n/** JSON schemas by method and path. */\nexport const bodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(edited)};\n`,
+  `${note}\n/** JSON schemas by method and path. */\nexport const bodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(edited)};\n\n/** JSON schema of a routing config. */\nexport const routingConfig: Readonly<Record<string, unknown>> = ${JSON.stringify(routingConfig)};\n`,
 );
 process.exit(0);

@@ -145,6 +145,28 @@ test("name and collection change without a new version", async () => {
   assert.deepEqual([data.map((row) => row.slug), total], [[slug], 1]);
 });
 
+test("GET /prompts shows the labels of each prompt, and nothing of a deleted one", async () => {
+  const { id: own } = await ask<Receipt>("POST /labels", { name: "listed" });
+  const { id: collection_id } = await ask<Receipt>("POST /collections", { name: "Labelled" });
+  const { slug, version_id } = await create({ name: "Labelled", collection_id });
+  await create({ name: "Bare", collection_id });
+  const production = universalLabels.find(({ name }) => name === "production")!;
+  for (const label_id of [own, production.id]) await ask(`PUT /prompts/${slug}/versions/${version_id}`, { label_id });
+  const labels = async () => {
+    const { data } = await ask<{ data: { name: string; prompt_labels: { name: string }[] }[] }>(
+      `GET /prompts?collection_id=${collection_id}`,
+    );
+    return Object.fromEntries(data.map(({ name, prompt_labels }) => [name, prompt_labels]));
+  };
+  const placed = (id: string, name: string) => ({ id, name, prompt_version_id: version_id });
+  const byName = (one: { name: string }, other: { name: string }) => one.name.localeCompare(other.name);
+  const { Labelled = [], Bare } = await labels();
+  assert.deepEqual(Labelled.toSorted(byName), [placed(own, "listed"), placed(production.id, "production")]);
+  assert.deepEqual(Bare, []);
+  await ask(`DELETE /labels/${own}`);
+  assert.deepEqual((await labels()).Labelled, [placed(production.id, "production")]);
+});
+
 test("GET /prompts has pages and a search", async () => {
   for (const name of ["Needle 1", "Needle 2", "Needle 100%"]) await create({ name });
   const list = async (query: string) => {

@@ -11,6 +11,14 @@ export interface CallOptions {
 
 export type QueryValue = string | number | boolean | readonly string[] | null | undefined;
 
+interface ApiErrorDetails {
+  readonly status: number;
+  readonly code: string;
+  readonly traceId: string;
+  readonly param?: string | undefined;
+  readonly errors?: readonly string[];
+}
+
 /** An answer of the gateway that is not a success, with what a person needs to act on it. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -19,13 +27,16 @@ export class ApiError extends Error {
   readonly traceId: string;
   /** Member of the request the gateway complained about. */
   readonly param: string | undefined;
+  /** Everything that is wrong with the request, where the gateway lists it. */
+  readonly errors: readonly string[];
 
-  constructor(message: string, details: { status: number; code: string; traceId: string; param?: string | undefined }) {
+  constructor(message: string, details: ApiErrorDetails) {
     super(message);
     this.status = details.status;
     this.code = details.code;
     this.traceId = details.traceId;
     this.param = details.param;
+    this.errors = details.errors ?? [];
   }
 }
 
@@ -77,12 +88,14 @@ async function toApiError(response: Response): Promise<ApiError> {
     body = undefined;
   }
   const error = readMember(body, "error");
+  const errors = readMember(error, "errors") ?? readMember(body, "errors");
   const message = readMember(error, "message") ?? readMember(body, "message");
   return new ApiError(typeof message === "string" ? message : `${response.status} ${response.statusText}`, {
     status: response.status,
     code: String(readMember(error, "code") ?? ""),
     traceId: response.headers.get("x-gateway-trace-id") ?? "",
     param: typeof readMember(error, "param") === "string" ? String(readMember(error, "param")) : undefined,
+    errors: Array.isArray(errors) ? errors.map(String) : [],
   });
 }
 

@@ -1,5 +1,6 @@
 import { Skeleton } from "@mantine/core";
 import { lazy, type ReactNode, Suspense } from "react";
+import type { JsonMark, JsonPath } from "./json-schema.ts";
 
 export interface CodeEditorProps {
   readonly value: string;
@@ -11,8 +12,14 @@ export interface CodeEditorProps {
   readonly language?: "json" | "text";
   /** JSON schema for completion and errors in place. */
   readonly schema?: Readonly<Record<string, unknown>> | undefined;
+  /** What the gateway refused, shown at the values it named. */
+  readonly marks?: readonly JsonMark[] | undefined;
+  /** The value to bring into view and select; a new object each time. */
+  readonly reveal?: { readonly path: JsonPath } | undefined;
   readonly minHeight?: string;
   readonly maxHeight?: string;
+  /** false: without line numbers, for short texts. */
+  readonly lines?: boolean;
 }
 
 const Mirror = lazy(async () => ({ default: (await import("./code-mirror.tsx")).CodeMirror }));
@@ -22,6 +29,22 @@ export function CodeEditor(props: CodeEditorProps): ReactNode {
   return (
     <Suspense fallback={<Skeleton height={props.minHeight ?? "12rem"} />}>
       <Mirror {...props} />
+    </Suspense>
+  );
+}
+
+const Diff = lazy(async () => ({ default: (await import("./code-diff.tsx")).CodeDiff }));
+
+/** What differs between two texts, side by side. */
+export function TextDiff(props: {
+  readonly before: string;
+  readonly after: string;
+  readonly label: string;
+  readonly language?: "json" | "text";
+}): ReactNode {
+  return (
+    <Suspense fallback={<Skeleton height="12rem" />}>
+      <Diff {...props} />
     </Suspense>
   );
 }

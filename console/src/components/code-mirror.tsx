@@ -8,7 +8,7 @@ import {
   HighlightStyle,
   syntaxHighlighting,
 } from "@codemirror/language";
-import { linter, lintGutter } from "@codemirror/lint";
+import { linter, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { Compartment, EditorState, type Extension } from "@codemirror/state";
 import {
   Decoration,
@@ -20,12 +20,13 @@ import {
   type ViewUpdate,
 } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { cspNonce } from "@/lib/nonce.ts";
 import type { CodeEditorProps } from "./code-editor.tsx";
-import { completeFromSchema, lintWithSchema } from "./json-schema.ts";
+import { completeFromSchema, lintWithSchema, nodeAt, toDiagnostics } from "./json-schema.ts";
 
-const look = EditorView.theme({
+/** The console's look of an editor. */
+export const look = EditorView.theme({
   "&": {
     backgroundColor: "var(--surface)",
     color: "var(--ink)",
@@ -36,12 +37,17 @@ const look = EditorView.theme({
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
   ".cm-content": { fontFamily: "var(--font-code)", caretColor: "var(--ink)" },
   ".cm-gutters": { backgroundColor: "var(--surface-sunken)", color: "var(--ink-faint)", border: "none" },
+  ".cm-foldPlaceholder": { backgroundColor: "transparent", border: "none", color: "var(--ink-faint)" },
+  ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--surface)" },
+  ".cm-completionDetail": { color: "inherit", fontStyle: "normal", opacity: "0.75" },
+  ".cm-diagnostic": { fontFamily: "var(--font-text)" },
   ".cm-tooltip": { backgroundColor: "var(--surface-raised)", color: "var(--ink)", border: "1px solid var(--line)" },
   ".cm-variable": { color: "var(--accent-ink)", fontWeight: "600" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--accent-soft) !important" },
 });
 
-const colours = HighlightStyle.define([
+/** Colours of JSON. */
+export const colours = HighlightStyle.define([
   { tag: tags.propertyName, color: "var(--accent-ink)" },
   { tag: tags.string, color: "var(--good)" },
   { tag: [tags.number, tags.bool, tags.null], color: "var(--warn)" },
@@ -65,9 +71,12 @@ const variables = ViewPlugin.fromClass(
   { decorations: (plugin) => plugin.decorations },
 );
 
-function languageOf({ language = "json", schema, onChange }: CodeEditorProps): Extension {
+function languageOf({ language = "json", schema, onChange, lines = true }: CodeEditorProps): Extension {
   if (language === "text") return [variables, EditorView.lineWrapping];
-  const checks = onChange === undefined ? [] : [linter(jsonParseLinter()), lintGutter()];
+  // an empty text stands for nothing, not for broken JSON
+  const parse = jsonParseLinter();
+  const lint = linter((view) => (view.state.doc.length === 0 ? [] : parse(view)));
+  const checks = onChange === undefined ? [] : [lint, lines ? lintGutter() : []];
   const guided =
     schema === undefined || onChange === undefined
       ? []
@@ -77,7 +86,7 @@ function languageOf({ language = "json", schema, onChange }: CodeEditorProps): E
 
 /** CodeMirror 6 with the console's look. Loaded by `CodeEditor`. */
 export function CodeMirror(props: CodeEditorProps): ReactNode {
-  const { value, onChange, label, minHeight = "12rem", maxHeight = "70vh" } = props;
+  const { value, onChange, label, minHeight = "12rem", maxHeight = "70vh", lines = true } = props;
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
   const changed = useRef(onChange);
@@ -95,8 +104,7 @@ export function CodeMirror(props: CodeEditorProps): ReactNode {
         doc: initial.current.value,
         extensions: [
           EditorView.cspNonce.of(cspNonce),
-          lineNumbers(),
-          foldGutter(),
+          lines ? [lineNumbers(), foldGutter()] : [],
           history(),
           bracketMatching(),
           syntaxHighlighting(colours),
@@ -115,7 +123,7 @@ export function CodeMirror(props: CodeEditorProps): ReactNode {
     });
     view.current = editor;
     return () => editor.destroy();
-  }, [label, minHeight, maxHeight]);
+  }, [label, minHeight, maxHeight, lines]);
 
   useEffect(() => {
     const editor = view.current;
@@ -123,5 +131,22 @@ export function CodeMirror(props: CodeEditorProps): ReactNode {
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: value } });
   }, [value]);
 
+  useMarks(view, props);
   return <div ref={host} />;
+}
+
+/** Shows what the gateway refused, and brings a value into view. */
+function useMarks(view: RefObject<EditorView | null>, { marks, reveal }: CodeEditorProps): void {
+  useEffect(() => {
+    const editor = view.current;
+    if (editor === null || marks === undefined) return;
+    editor.dispatch(setDiagnostics(editor.state, [...toDiagnostics(editor.state, marks)]));
+  }, [view, marks]);
+  useEffect(() => {
+    const editor = view.current;
+    const node = editor === null || reveal === undefined ? undefined : nodeAt(editor.state, reveal.path);
+    if (editor === null || node === undefined) return;
+    editor.dispatch({ selection: { anchor: node.from, head: node.to }, scrollIntoView: true });
+    editor.focus();
+  }, [view, reveal]);
 }

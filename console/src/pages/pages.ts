@@ -18,6 +18,28 @@ export type NavGroup = "observe" | "build" | "connect" | "govern" | "organisatio
 /** Every page with code of its own. Adding one: its file with a default export, and a row here. */
 export const pages: readonly PageEntry[] = [
   {
+    path: "/playground",
+    rows: [],
+    load: () => import("./playground/playground.tsx"),
+    nav: { group: "build", label: text.nav.playground, icon: "playground" },
+  },
+  {
+    path: "/prompts",
+    rows: ["GET /v1/prompts"],
+    load: () => import("./prompts/list.tsx"),
+    nav: { group: "build", label: text.nav.prompts, icon: "prompts" },
+  },
+  { path: "/prompts/new", rows: ["POST /v1/prompts"], load: () => import("./prompts/new.tsx") },
+  { path: "/prompts/$id", rows: ["GET /v1/prompts/{id}"], load: () => import("./prompts/detail.tsx") },
+  {
+    path: "/configs",
+    rows: ["GET /v1/configs"],
+    load: () => import("./configs/list.tsx"),
+    nav: { group: "build", label: text.nav.configs, icon: "configs" },
+  },
+  { path: "/configs/new", rows: ["POST /v1/configs"], load: () => import("./configs/new.tsx") },
+  { path: "/configs/$slug", rows: ["GET /v1/configs/{slug}"], load: () => import("./configs/detail.tsx") },
+  {
     path: "/settings",
     rows: ["GET /v1/organisations/{id}"],
     load: () => import("./organisation/settings.tsx"),

@@ -4,12 +4,14 @@ import { keys } from "./keys.ts";
 import { mcpClients, mcpIntegrations, mcpServers } from "./mcp.ts";
 import { invites, scimMappings, scimTokens, users, workspaces } from "./people.ts";
 import { rateLimits, usageLimits } from "./policies.ts";
+import { promptParts } from "./prompt-parts.ts";
 import { integrations, providers } from "./providers.ts";
 import { secrets } from "./secrets.ts";
 import type { Resource } from "./types.ts";
 
 /** Every resource of the console in the order of the navigation. Adding one: its file, and a line here. */
 export const resources: readonly Resource[] = [
+  ...promptParts,
   exportJobs,
   files,
   batches,

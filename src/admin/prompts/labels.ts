@@ -74,23 +74,49 @@ export interface AssignedLabel {
   name: string;
 }
 
+/** A label of a version, with its place. */
+interface PlacedLabel extends AssignedLabel {
+  promptId: string;
+  versionId: string;
+}
+
+/** Labels of prompts, the newest assignment first; assignments of deleted labels are left out. */
+async function readLabels(
+  { stores }: AdminCall<unknown>,
+  tenant: Tenant,
+  promptId: string | string[],
+): Promise<PlacedLabel[]> {
+  const assigned: PromptLabelRow[] = await stores.promptLabels.all(tenant, { where: { promptId } });
+  const ids = [...new Set(assigned.map(({ labelId }) => labelId))];
+  const own = ids.length === 0 ? [] : await stores.labels.all(tenant, { where: { id: ids } });
+  const nameOf = new Map([...universalLabels, ...own].map(({ id, name }) => [id, name]));
+  return assigned.flatMap(({ labelId, versionId, promptId }) => {
+    const name = nameOf.get(labelId);
+    return name === undefined ? [] : [{ id: labelId, name, promptId, versionId }];
+  });
+}
+
 /** Labels of the versions of a prompt, by version, the newest assignment first. */
 export async function readAssignedLabels(
-  { stores }: AdminCall<unknown>,
+  call: AdminCall<unknown>,
   tenant: Tenant,
   promptId: string,
 ): Promise<Map<string, AssignedLabel[]>> {
-  const assigned: PromptLabelRow[] = await stores.promptLabels.all(tenant, { where: { promptId } });
-  const ids = assigned.map(({ labelId }) => labelId);
-  const own = ids.length === 0 ? [] : await stores.labels.all(tenant, { where: { id: ids } });
-  const nameOf = new Map([...universalLabels, ...own].map(({ id, name }) => [id, name]));
   const byVersion = new Map<string, AssignedLabel[]>();
-  for (const { labelId, versionId } of assigned) {
-    const name = nameOf.get(labelId);
-    if (name === undefined) continue;
-    byVersion.set(versionId, [...(byVersion.get(versionId) ?? []), { id: labelId, name }]);
+  for (const { id, name, versionId } of await readLabels(call, tenant, promptId)) {
+    byVersion.set(versionId, [...(byVersion.get(versionId) ?? []), { id, name }]);
   }
   return byVersion;
+}
+
+/** Labels of prompts as lists show them: each with its version, by prompt. */
+export async function readPromptLabels(call: AdminCall<unknown>, tenant: Tenant, promptIds: string[]) {
+  const byPrompt = new Map<string, (AssignedLabel & { prompt_version_id: string })[]>();
+  const found = promptIds.length === 0 ? [] : await readLabels(call, tenant, promptIds);
+  for (const { id, name, promptId, versionId } of found) {
+    byPrompt.set(promptId, [...(byPrompt.get(promptId) ?? []), { id, name, prompt_version_id: versionId }]);
+  }
+  return byPrompt;
 }
 
 async function requireLabel(call: AdminCall<unknown>): Promise<ShownLabel> {

@@ -15,6 +15,7 @@ import {
   requireWorkspace,
 } from "../core/request.ts";
 import { findCollection, requireCollection } from "./collections.ts";
+import { readPromptLabels } from "./labels.ts";
 import { findPrompt, requireTemplate, requireVersion, toPromptRecord, toPromptSummary } from "./prompt-records.ts";
 
 async function listPrompts(call: AdminCall<undefined>) {
@@ -26,7 +27,9 @@ async function listPrompts(call: AdminCall<undefined>) {
   const collection = named === undefined ? undefined : ((await findCollection(call, tenant, named))?.id ?? named);
   const where = { status: "active", ...(collection !== undefined && { collectionId: collection }) };
   const { rows, total } = await stores.prompts.list(tenant, { where, search, page: readPage(query) });
-  return { data: rows.map(toPromptSummary), total };
+  const ids = rows.map(({ id }) => id);
+  const labels = await readPromptLabels(call, tenant, ids);
+  return { data: rows.map((row) => ({ ...toPromptSummary(row), prompt_labels: labels.get(row.id) ?? [] })), total };
 }
 
 async function readPrompt(call: AdminCall<undefined>) {

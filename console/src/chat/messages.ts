@@ -1,0 +1,90 @@
+import { isRow, type Row, readText } from "@/lib/read.ts";
+
+export type MessageRole = "system" | "developer" | "user" | "assistant" | "tool";
+
+export const messageRoles: readonly MessageRole[] = ["system", "developer", "user", "assistant", "tool"];
+
+/** A tool the model wants to be called. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON as the model wrote it. */
+  readonly arguments: string;
+}
+
+/** A message as it is edited. */
+export interface Message {
+  /** For the page only. */
+  readonly key: string;
+  readonly role: MessageRole;
+  readonly text: string;
+  /** Data URLs of images. */
+  readonly images: readonly string[];
+  readonly toolCalls: readonly ToolCall[];
+  /** Of a tool's result: the call it belongs to. */
+  readonly toolCallId: string;
+}
+
+export function createMessage(role: MessageRole, text = "", changes: Partial<Message> = {}): Message {
+  return { key: crypto.randomUUID(), role, text, images: [], toolCalls: [], toolCallId: "", ...changes };
+}
+
+/** Images that may be shown: what a file became, never an address elsewhere. */
+export function isShowable(url: string): boolean {
+  return /^data:image\/(png|jpeg|gif|webp|avif);base64,/.test(url) || url.startsWith("blob:");
+}
+
+/** A message as `/v1/chat/completions` takes it. */
+export function toWire({ role, text, images, toolCalls, toolCallId }: Message): Row {
+  if (role === "tool") return { role, tool_call_id: toolCallId, content: text };
+  const parts = [
+    ...(text === "" ? [] : [{ type: "text", text }]),
+    ...images.map((url) => ({ type: "image_url", image_url: { url } })),
+  ];
+  const content = images.length > 0 ? parts : text;
+  if (toolCalls.length === 0) return { role, content };
+  const calls = toolCalls.map(({ id, name, arguments: written }) => ({
+    id,
+    type: "function",
+    function: { name, arguments: written },
+  }));
+  return { role, content: text === "" ? null : content, tool_calls: calls };
+}
+
+function isRole(value: unknown): value is MessageRole {
+  return messageRoles.some((role) => role === value);
+}
+
+function readToolCalls(calls: unknown): readonly ToolCall[] {
+  if (!Array.isArray(calls)) return [];
+  return calls.filter(isRow).map((call) => ({
+    id: readText(call, "id"),
+    name: readText(call, "function.name"),
+    arguments: readText(call, "function.arguments"),
+  }));
+}
+
+function readParts(content: unknown): { readonly text: string; readonly images: readonly string[] } {
+  if (!Array.isArray(content)) return { text: typeof content === "string" ? content : "", images: [] };
+  const parts = content.filter(isRow);
+  const text = parts.map((part) => readText(part, "text")).join("");
+  const images = parts
+    .map((part) => readText(part, "image_url.url") || (typeof part.image_url === "string" ? part.image_url : ""))
+    .filter((url) => url !== "");
+  return { text, images };
+}
+
+/** A message of a request or of a prompt, for editing. */
+export function fromWire(value: unknown): Message | undefined {
+  if (!isRow(value)) return undefined;
+  const role = isRole(value.role) ? value.role : "user";
+  const { text, images } = readParts(value.content);
+  const toolCalls = readToolCalls(value.tool_calls);
+  return createMessage(role, text, { images, toolCalls, toolCallId: readText(value, "tool_call_id") });
+}
+
+/** The messages of a request's body or of a prompt's text. */
+export function readMessages(list: unknown): readonly Message[] {
+  if (!Array.isArray(list)) return [];
+  return list.map(fromWire).filter((message) => message !== undefined);
+}

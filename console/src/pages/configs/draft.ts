@@ -1,0 +1,83 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { ApiError, call } from "@/api/client.ts";
+import { type JsonMark, readJsonPath } from "@/components/json-schema.ts";
+import { formatJson } from "@/lib/format-json.ts";
+import { type Row, readRecord, readText } from "@/lib/read.ts";
+import { useWorkspaceQuery } from "@/resources/data.ts";
+import { configs } from "./configs.ts";
+
+/** A config as it is being edited. */
+export interface Draft {
+  readonly name: string;
+  readonly isDefault: boolean;
+  readonly code: string;
+}
+
+/** What a new config begins with. */
+export const emptyConfig = JSON.stringify(
+  { strategy: { mode: "fallback" }, targets: [{ provider: "@first" }, { provider: "@second" }] },
+  undefined,
+  2,
+);
+
+/** A stored config as text: the API has it as the JSON that was saved. */
+export function codeOf({ config }: Row): string {
+  return formatJson(typeof config === "string" ? config : JSON.stringify(config ?? {}));
+}
+
+/** A saved config by its slug. */
+export function useConfig(slug: string) {
+  const workspace = useWorkspaceQuery(configs);
+  return useQuery({
+    queryKey: ["configs", "record", slug, workspace],
+    queryFn: async ({ signal }): Promise<Row> =>
+      readRecord(await call("GET", "/v1/configs/{slug}", { path: { slug }, query: workspace, signal })),
+  });
+}
+
+/** Creates or changes a config; the result is its slug. */
+export function useSaveConfig(slug: string | undefined) {
+  const queries = useQueryClient();
+  const workspace = useWorkspaceQuery(configs);
+  return useMutation({
+    async mutationFn(draft: Draft): Promise<string> {
+      const body = { name: draft.name, config: draft.code, isDefault: draft.isDefault };
+      const answer = await (slug === undefined
+        ? call("POST", "/v1/configs", { body: { ...workspace, ...body } })
+        : call("PUT", "/v1/configs/{slug}", { path: { slug }, query: workspace, body }));
+      await queries.invalidateQueries({ queryKey: ["configs"] });
+      return slug ?? readText(readRecord(answer), "slug");
+    },
+  });
+}
+
+const named = /^path: (.*?), message: (.*)$/s;
+
+/** What the gateway refused of a config, with the place of each complaint. */
+export function marksOf(error: unknown): readonly JsonMark[] {
+  if (!(error instanceof ApiError)) return [];
+  const listed = error.errors.flatMap((one) => {
+    const [, path, message] = named.exec(one) ?? [];
+    return path === undefined || message === undefined ? [] : [{ path, message }];
+  });
+  const param = error.param?.startsWith("config") ? [{ path: error.param, message: error.message }] : [];
+  return (listed.length > 0 ? listed : param).map(({ path, message }) => ({
+    path: readJsonPath(path.replace(/^config\.?/, "")),
+    message,
+  }));
+}
+
+/** The value of a JSON text, and the last one that could be read while the text is broken. */
+export function useParsed(code: string): { readonly value: unknown; readonly broken: boolean } {
+  const [last, setLast] = useState<unknown>({});
+  const read = useMemo(() => {
+    try {
+      return { value: JSON.parse(code) as unknown };
+    } catch {
+      return undefined;
+    }
+  }, [code]);
+  if (read !== undefined && JSON.stringify(read.value) !== JSON.stringify(last)) setLast(read.value);
+  return read === undefined ? { value: last, broken: true } : { value: read.value, broken: false };
+}

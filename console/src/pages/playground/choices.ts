@@ -1,0 +1,68 @@
+import { useQuery } from "@tanstack/react-query";
+import { call } from "@/api/client.ts";
+import { readList, readPath, readRecord, readText } from "@/lib/read.ts";
+import { useWorkspaceQuery } from "@/resources/data.ts";
+import { useSession } from "@/session/context.tsx";
+import { useInference } from "@/session/inference.ts";
+
+const inWorkspace = { workspace: "required" } as const;
+
+/** Slugs of a list of the workspace, with their names. */
+function useSlugs(row: string, path: string) {
+  const { can } = useSession();
+  const workspace = useWorkspaceQuery(inWorkspace);
+  const { data } = useQuery({
+    queryKey: ["choices", path, workspace],
+    enabled: can(row),
+    queryFn: async ({ signal }) =>
+      readList(await call("GET", path, { query: { ...workspace, page_size: 100, current_page: 0 }, signal })),
+  });
+  return (data ?? []).map((record) => ({ value: readText(record, "slug"), label: readText(record, "name") }));
+}
+
+export const useConfigs = () => useSlugs("GET /v1/configs", "/v1/configs");
+export const usePrompts = () => useSlugs("GET /v1/prompts", "/v1/prompts");
+
+/** Stored providers as requests name them: `@slug`. */
+export function useProviders(): readonly string[] {
+  return useSlugs("GET /v1/providers", "/v1/providers").map(({ value }) => `@${value}`);
+}
+
+/** Models of a provider, asked for when a field for them is opened; without a provider, those of the workspace. */
+export function useModels(provider: string, isOpen: boolean): readonly string[] {
+  const { obstacle, headers } = useInference();
+  const { can } = useSession();
+  const { data } = useQuery({
+    queryKey: ["choices", "models", provider, headers],
+    enabled: isOpen && obstacle === undefined && can("GET /v1/models"),
+    retry: false,
+    staleTime: 300_000,
+    queryFn: async ({ signal }) => {
+      const all = provider === "" ? headers : { ...headers, "x-gateway-provider": provider };
+      return readList(await call("GET", "/v1/models", { headers: all, signal }));
+    },
+  });
+  return [...new Set((data ?? []).map((model) => readText(model, "id")).filter((id) => id !== ""))];
+}
+
+/** A saved prompt with the version a reference names: `slug@version`. */
+export function usePrompt(reference: string) {
+  const { can } = useSession();
+  const workspace = useWorkspaceQuery(inWorkspace);
+  const [slug = "", version = ""] = reference.split("@");
+  return useQuery({
+    queryKey: ["prompts", "reference", reference, workspace],
+    enabled: slug !== "" && can("GET /v1/prompts/{id}"),
+    retry: false,
+    queryFn: async ({ signal }) =>
+      readRecord(
+        await call("GET", "/v1/prompts/{id}", { path: { id: slug }, query: { ...workspace, version }, signal }),
+      ),
+  });
+}
+
+/** Names of a prompt's variables. */
+export function variablesOf(record: unknown): readonly string[] {
+  const names = readPath(record, "variable_components.variables");
+  return Array.isArray(names) ? names.map(String) : [];
+}

@@ -1,0 +1,60 @@
+import { Modal, Stack, Tabs } from "@mantine/core";
+import type { ReactNode } from "react";
+import type { ModelRequest } from "@/chat/run.ts";
+import { CopyValue, Failure } from "@/components/states.tsx";
+import { text } from "@/text/text.ts";
+import { type CodeLanguage, toCode } from "./code.ts";
+
+const words = text.playground;
+
+const languages: readonly CodeLanguage[] = ["curl", "typescript", "python"];
+
+interface CodeDialogProps {
+  readonly read: () => ModelRequest;
+  readonly onClose: () => void;
+}
+
+/** The request of a column as code; the key stays a variable. */
+export function CodeDialog({ read, onClose }: CodeDialogProps): ReactNode {
+  let request: ModelRequest | undefined;
+  let failure: unknown;
+  try {
+    request = read();
+  } catch (error) {
+    failure = error;
+  }
+  return (
+    <Modal opened onClose={onClose} title={words.code} size="xl" closeButtonProps={{ "aria-label": text.common.close }}>
+      {request === undefined ? (
+        <Failure error={failure} />
+      ) : (
+        <Tabs defaultValue="curl">
+          <Tabs.List mb="sm">
+            {languages.map((language) => (
+              <Tabs.Tab key={language} value={language}>
+                {words.languages[language]}
+              </Tabs.Tab>
+            ))}
+          </Tabs.List>
+          {languages.map((language) => (
+            <Tabs.Panel key={language} value={language}>
+              <Code value={toCode(language, request, location.origin)} />
+            </Tabs.Panel>
+          ))}
+        </Tabs>
+      )}
+    </Modal>
+  );
+}
+
+function Code({ value }: { readonly value: string }): ReactNode {
+  return (
+    <Stack gap="xs" align="start">
+      <CopyValue value={value} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <pre tabIndex={0} style={{ margin: 0, maxHeight: "60vh", overflow: "auto", width: "100%" }}>
+        {value}
+      </pre>
+    </Stack>
+  );
+}

@@ -1,0 +1,108 @@
+import { Button, Collapse, Input, NumberInput, Select, Stack, TagsInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import type { ReactNode } from "react";
+import { CodeEditor } from "@/components/code-editor.tsx";
+import { text } from "@/text/text.ts";
+import classes from "./playground.module.css";
+import { emptyParameters, type Parameters } from "./state.ts";
+
+const words = text.playground;
+
+const efforts = ["none", "minimal", "low", "medium", "high"];
+
+interface ParameterFieldsProps {
+  readonly parameters: Parameters;
+  readonly onChange: (changes: Partial<Parameters>) => void;
+}
+
+/** Parameters of a request, folded away until they are wanted. */
+export function ParameterFields(props: ParameterFieldsProps): ReactNode {
+  const [open, { toggle }] = useDisclosure(false);
+  const names = Object.keys(emptyParameters) as (keyof Parameters)[]; // the keys of a literal of this type
+  const count = names.filter((name) => String(props.parameters[name]) !== "").length;
+  return (
+    <div>
+      <Button variant="subtle" size="compact-xs" onClick={toggle} aria-expanded={open} ml={-8}>
+        {words.parameters(count)}
+      </Button>
+      <Collapse expanded={open}>{open && <Fields {...props} />}</Collapse>
+    </div>
+  );
+}
+
+function Fields({ parameters, onChange }: ParameterFieldsProps): ReactNode {
+  return (
+    <Stack gap="xs" pt="xs">
+      <div className={classes.pair}>
+        <NumberInput
+          label={words.temperature}
+          min={0}
+          max={2}
+          step={0.1}
+          value={parameters.temperature}
+          onChange={(temperature) => onChange({ temperature })}
+        />
+        <NumberInput
+          label={words.maxTokens}
+          min={1}
+          allowDecimal={false}
+          value={parameters.maxTokens}
+          onChange={(maxTokens) => onChange({ maxTokens })}
+        />
+        <NumberInput
+          label={words.topP}
+          min={0}
+          max={1}
+          step={0.05}
+          value={parameters.topP}
+          onChange={(topP) => onChange({ topP })}
+        />
+        <Select
+          label={words.effort}
+          data={efforts}
+          clearable
+          value={parameters.effort === "" ? null : parameters.effort}
+          onChange={(effort) => onChange({ effort: effort ?? "" })}
+        />
+      </div>
+      <TagsInput
+        label={words.stop}
+        value={[...parameters.stop]}
+        onChange={(stop) => onChange({ stop })}
+        maxTags={4}
+        splitChars={[]}
+      />
+      <Select
+        label={words.format}
+        data={["text", "json_object", "json_schema"]}
+        clearable
+        value={parameters.format === "" ? null : parameters.format}
+        onChange={(format) => onChange({ format: format ?? "" })}
+      />
+      {parameters.format === "json_schema" && (
+        <Code label={words.schema} value={parameters.schema} onChange={(schema) => onChange({ schema })} />
+      )}
+      <Code
+        label={words.extra}
+        hint={words.extraHint}
+        value={parameters.extra}
+        onChange={(extra) => onChange({ extra })}
+      />
+    </Stack>
+  );
+}
+
+interface CodeProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function Code({ label, hint, value, onChange }: CodeProps): ReactNode {
+  return (
+    <Input.Wrapper label={label} description={hint} labelElement="div" size="xs">
+      <CodeEditor label={label} value={value} onChange={onChange} minHeight="4rem" maxHeight="14rem" lines={false} />
+    </Input.Wrapper>
+  );
+}

@@ -1,0 +1,103 @@
+import { toMessage } from "@/chat/answer.ts";
+import { type Message, toWire } from "@/chat/messages.ts";
+import type { ModelRequest } from "@/chat/run.ts";
+import { isRow, type Row } from "@/lib/read.ts";
+import { text } from "@/text/text.ts";
+import type { Column, Parameters, Playground } from "./state.ts";
+
+const words = text.playground;
+
+/** JSON of a field; undefined where it is empty. */
+function readJson(written: string, field: string): unknown {
+  if (written.trim() === "") return undefined;
+  try {
+    return JSON.parse(written);
+  } catch {
+    throw new Error(words.badJson(field));
+  }
+}
+
+function readObject(written: string, field: string): Row | undefined {
+  const value = readJson(written, field);
+  if (value !== undefined && !isRow(value)) throw new Error(words.notObject(field));
+  return value;
+}
+
+function formatOf({ format, schema }: Parameters): Row | undefined {
+  if (format === "") return undefined;
+  if (format !== "json_schema") return { type: format };
+  const json = readObject(schema, words.schema) ?? { type: "object" };
+  return { type: format, json_schema: { name: "answer", schema: json, strict: true } };
+}
+
+/** Parameters as members of a body; empty ones are left out. */
+export function toParameters(parameters: Parameters): Row {
+  const { temperature, maxTokens, topP, stop, effort, extra } = parameters;
+  const members: readonly (readonly [string, unknown])[] = [
+    ["temperature", temperature],
+    ["max_tokens", maxTokens],
+    ["top_p", topP],
+    ["stop", stop.length === 0 ? "" : stop],
+    ["response_format", formatOf(parameters) ?? ""],
+    ["reasoning_effort", effort],
+  ];
+  const given = members.filter(([, value]) => value !== "");
+  return { ...Object.fromEntries(given), ...readObject(extra, words.extra) };
+}
+
+export function readTools(tools: string): readonly unknown[] | undefined {
+  const value = readJson(tools, words.tools);
+  if (value !== undefined && !Array.isArray(value)) throw new Error(words.notList(words.tools));
+  return value;
+}
+
+/** The first messages of a column: those of all columns, or its own. */
+function firstMessages(state: Playground, column: Column): readonly Message[] {
+  return state.shared ? state.messages : column.messages;
+}
+
+function isFilled({ text: content, images, toolCalls, role }: Message): boolean {
+  return content !== "" || images.length > 0 || toolCalls.length > 0 || role === "tool";
+}
+
+/** The messages a column begins with, as they are sent. */
+export function openingOf(state: Playground, column: Column): readonly Row[] {
+  return firstMessages(state, column).filter(isFilled).map(toWire);
+}
+
+/** The conversation of a column so far. */
+export function conversationOf(state: Playground, column: Column): readonly Message[] {
+  const following = column.turns.map((turn) => (turn.kind === "message" ? turn.message : toMessage(turn.answer)));
+  return [...firstMessages(state, column), ...following].filter(isFilled);
+}
+
+function headersOf({ target }: Column): Readonly<Record<string, string>> {
+  if (target.kind === "config") return { "x-gateway-config": target.config };
+  return target.provider === "" ? {} : { "x-gateway-provider": target.provider };
+}
+
+/**
+ * The request a column stands for.
+ *
+ * @throws {Error} A field that holds JSON cannot be read, or nothing says where the request goes.
+ */
+export function toRequest(state: Playground, column: Column): ModelRequest {
+  const { target, parameters } = column;
+  const model = target.model === "" ? {} : { model: target.model };
+  const tools = readTools(state.tools);
+  const shared = {
+    ...model,
+    ...toParameters(parameters),
+    ...(tools !== undefined && tools.length > 0 && { tools }),
+    ...(state.stream && { stream: true, stream_options: { include_usage: true } }),
+  };
+  if (target.kind === "prompt") {
+    if (target.prompt === "") throw new Error(words.choosePrompt);
+    const path = `/v1/prompts/${encodeURIComponent(target.prompt)}/completions`;
+    return { path, headers: headersOf(column), body: { variables: target.variables, ...shared } };
+  }
+  if (target.kind === "config" && target.config === "") throw new Error(words.chooseConfig);
+  const messages = conversationOf(state, column).map(toWire);
+  if (messages.length === 0) throw new Error(words.noMessages);
+  return { path: "/v1/chat/completions", headers: headersOf(column), body: { messages, ...shared } };
+}

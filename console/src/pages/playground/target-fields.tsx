@@ -1,0 +1,143 @@
+import { Autocomplete, Button, Group, SegmentedControl, Select, Stack, Text, TextInput } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { Failure } from "@/components/states.tsx";
+import type { Row } from "@/lib/read.ts";
+import { text } from "@/text/text.ts";
+import { useConfigs, useModels, usePrompt, usePrompts, useProviders, variablesOf } from "./choices.ts";
+import type { Target, TargetKind } from "./state.ts";
+
+const words = text.playground;
+
+const kinds: readonly TargetKind[] = ["provider", "config", "prompt"];
+
+interface TargetFieldsProps {
+  readonly target: Target;
+  readonly onChange: (changes: Partial<Target>) => void;
+  /** Puts the messages and parameters of a saved prompt into the editor. */
+  readonly onOpenPrompt: (record: Row) => void;
+  /** Stands beside the choice. */
+  readonly corner?: ReactNode;
+}
+
+/** Where a column sends its requests: a provider and model, a saved config, or a saved prompt. */
+export function TargetFields({ target, onChange, onOpenPrompt, corner }: TargetFieldsProps): ReactNode {
+  return (
+    <Stack gap="xs">
+      <Group gap="xs" wrap="nowrap">
+        <SegmentedControl
+          aria-label={words.target}
+          fullWidth
+          data={kinds.map((value) => ({ value, label: words.kinds[value] }))}
+          value={target.kind}
+          onChange={(kind) => onChange({ kind: kinds.find((one) => one === kind) ?? "provider" })}
+          style={{ flex: 1 }}
+        />
+        {corner}
+      </Group>
+      {target.kind === "provider" && <ProviderField target={target} onChange={onChange} />}
+      {target.kind === "config" && <ConfigField target={target} onChange={onChange} />}
+      {target.kind === "prompt" && <PromptFields target={target} onChange={onChange} onOpen={onOpenPrompt} />}
+      <ModelField target={target} onChange={onChange} />
+    </Stack>
+  );
+}
+
+type FieldProps = Pick<TargetFieldsProps, "target" | "onChange">;
+
+function ProviderField({ target, onChange }: FieldProps): ReactNode {
+  const providers = useProviders();
+  return (
+    <Autocomplete
+      label={words.provider}
+      placeholder={words.providerHint}
+      data={[...providers, "echo"]}
+      value={target.provider}
+      onChange={(provider) => onChange({ provider })}
+      size="xs"
+    />
+  );
+}
+
+function ModelField({ target, onChange }: FieldProps): ReactNode {
+  const [open, setOpen] = useState(false);
+  const models = useModels(target.kind === "provider" ? target.provider : "", open);
+  return (
+    <Autocomplete
+      label={words.model}
+      placeholder={target.kind === "provider" ? words.modelHint : words.modelOptional}
+      data={[...models]}
+      limit={100}
+      value={target.model}
+      onChange={(model) => onChange({ model })}
+      onDropdownOpen={() => setOpen(true)}
+      onFocus={() => setOpen(true)}
+      size="xs"
+    />
+  );
+}
+
+function ConfigField({ target, onChange }: FieldProps): ReactNode {
+  const configs = useConfigs();
+  const isKnown = target.config === "" || configs.some(({ value }) => value === target.config);
+  return (
+    <Select
+      label={words.kinds.config}
+      placeholder={words.chooseConfig}
+      data={isKnown ? configs : [...configs, { value: target.config, label: target.config }]}
+      value={target.config === "" ? null : target.config}
+      onChange={(config) => onChange({ config: config ?? "" })}
+      searchable
+      nothingFoundMessage={words.nothingSaved}
+    />
+  );
+}
+
+function PromptFields({
+  target,
+  onChange,
+  onOpen,
+}: FieldProps & { readonly onOpen: (record: Row) => void }): ReactNode {
+  const prompts = usePrompts();
+  const [slug = "", version = ""] = target.prompt.split("@");
+  const { data, error } = usePrompt(target.prompt);
+  const isKnown = slug === "" || prompts.some(({ value }) => value === slug);
+  const choose = (name: string, at: string) => onChange({ prompt: at === "" ? name : `${name}@${at}` });
+  return (
+    <>
+      <Select
+        label={words.kinds.prompt}
+        placeholder={words.choosePrompt}
+        data={isKnown ? prompts : [...prompts, { value: slug, label: slug }]}
+        value={slug === "" ? null : slug}
+        onChange={(name) => choose(name ?? "", "")}
+        searchable
+        nothingFoundMessage={words.nothingSaved}
+      />
+      <TextInput
+        label={words.version}
+        placeholder={words.versionHint}
+        value={version}
+        onChange={(event) => choose(slug, event.currentTarget.value.trim())}
+      />
+      {error !== null && <Failure error={error} />}
+      {variablesOf(data).map((name) => (
+        <TextInput
+          key={name}
+          label={name}
+          value={target.variables[name] ?? ""}
+          onChange={(event) => onChange({ variables: { ...target.variables, [name]: event.currentTarget.value } })}
+        />
+      ))}
+      {data !== undefined && (
+        <>
+          <Text size="xs" c="dimmed">
+            {words.promptHint}
+          </Text>
+          <Button variant="default" onClick={() => onOpen(data)}>
+            {words.openPrompt}
+          </Button>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { call } from "@/api/client.ts";
+import { type Row, readList, readRecord, readText } from "@/lib/read.ts";
+import { useWorkspaceQuery } from "@/resources/data.ts";
+import type { Option } from "@/resources/types.ts";
+import { useSession } from "@/session/context.tsx";
+
+const inWorkspace = { workspace: "required" } as const;
+
+const firstPage = { current_page: 0, page_size: 100 };
+
+function useOptions(name: string, path: string): readonly Option[] {
+  const { can } = useSession();
+  const workspace = useWorkspaceQuery(inWorkspace);
+  const { data } = useQuery({
+    queryKey: [name, "options", workspace],
+    enabled: can(`GET ${path}`),
+    queryFn: async ({ signal }) => readList(await call("GET", path, { query: { ...workspace, ...firstPage }, signal })),
+  });
+  return (data ?? []).map((row) => ({ value: readText(row, "id"), label: readText(row, "name") }));
+}
+
+export const useCollections = () => useOptions("collections", "/v1/collections");
+export const useLabels = () => useOptions("labels", "/v1/labels");
+
+/** A prompt with one of its versions: `latest`, `default`, a number or a label. */
+export function usePromptRecord(id: string, version: string) {
+  const workspace = useWorkspaceQuery(inWorkspace);
+  return useQuery({
+    queryKey: ["prompts", "record", id, version, workspace],
+    queryFn: async ({ signal }): Promise<Row> =>
+      readRecord(await call("GET", "/v1/prompts/{id}", { path: { id }, query: { ...workspace, version }, signal })),
+  });
+}
+
+/** Versions of a prompt, newest first. */
+export function usePromptVersions(id: string) {
+  const workspace = useWorkspaceQuery(inWorkspace);
+  return useQuery({
+    queryKey: ["prompts", "versions", id, workspace],
+    queryFn: async ({ signal }) =>
+      readList(
+        await call("GET", "/v1/prompts/{id}/versions", { path: { id }, query: { ...workspace, ...firstPage }, signal }),
+      ),
+  });
+}
+
+/** Calls a row that changes a prompt, and reads everything about prompts again. */
+export function usePromptChange() {
+  const queries = useQueryClient();
+  const workspace = useWorkspaceQuery(inWorkspace);
+  return useMutation({
+    async mutationFn({
+      method,
+      path,
+      body,
+    }: {
+      readonly method: string;
+      readonly path: string;
+      readonly body: unknown;
+    }) {
+      const answer = await call(method, path, { query: workspace, body });
+      await queries.invalidateQueries({ queryKey: ["prompts"] });
+      return answer;
+    },
+  });
+}

@@ -1,0 +1,95 @@
+import { Button, Group, Select, Stack } from "@mantine/core";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { call } from "@/api/client.ts";
+import { CodeEditor, TextDiff } from "@/components/code-editor.tsx";
+import { Failure, Waiting } from "@/components/states.tsx";
+import { formatTime } from "@/lib/format.ts";
+import { type Row, readList, readText } from "@/lib/read.ts";
+import { useWorkspaceQuery } from "@/resources/data.ts";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+
+const words = text.prompts;
+
+interface PartialVersionsProps {
+  readonly record: Row;
+  readonly id: string;
+}
+
+/** Versions of a partial: which one is the default, and what differs between two. */
+export default function PartialVersions({ record, id }: PartialVersionsProps): ReactNode {
+  const workspace = useWorkspaceQuery({ workspace: "required" });
+  const { data, error } = useQuery({
+    queryKey: ["partials", "versions", id, workspace],
+    queryFn: async ({ signal }) =>
+      readList(await call("GET", "/v1/prompts/partials/{id}/versions", { path: { id }, query: workspace, signal })),
+  });
+  if (error !== null) return <Failure error={error} />;
+  if (data === undefined) return <Waiting />;
+  return <Versions id={id} versions={data} current={readText(record, "version")} />;
+}
+
+interface VersionsProps {
+  readonly id: string;
+  readonly versions: readonly Row[];
+  readonly current: string;
+}
+
+function Versions({ id, versions, current }: VersionsProps): ReactNode {
+  const { can } = useSession();
+  const queries = useQueryClient();
+  const workspace = useWorkspaceQuery({ workspace: "required" });
+  const [before, setBefore] = useState(current);
+  const [after, setAfter] = useState(readText(versions[0], "version"));
+  const makeDefault = useMutation({
+    async mutationFn(version: string) {
+      const row = "/v1/prompts/partials/{id}/makeDefault";
+      await call("PUT", row, { path: { id }, query: workspace, body: { version: Number(version) } });
+      await queries.invalidateQueries({ queryKey: ["partials"] });
+    },
+  });
+  const choices = versions.map((version) => {
+    const value = readText(version, "version");
+    const label = words.versionAt(value, formatTime(readText(version, "created_at")));
+    return { value, label: value === current ? `${label} · ${words.isDefault}` : label };
+  });
+  const textOf = (number: string) =>
+    readText(
+      versions.find((one) => readText(one, "version") === number),
+      "string",
+    );
+  return (
+    <Stack gap="sm">
+      <Group align="end">
+        <Select
+          label={words.before}
+          data={choices}
+          value={before}
+          onChange={(next) => setBefore(next ?? before)}
+          w="20rem"
+          maw="100%"
+        />
+        <Select
+          label={words.after}
+          data={choices}
+          value={after}
+          onChange={(next) => setAfter(next ?? after)}
+          w="20rem"
+          maw="100%"
+        />
+        {after !== current && can("PUT /v1/prompts/partials/{id}/makeDefault") && (
+          <Button variant="default" loading={makeDefault.isPending} onClick={() => makeDefault.mutate(after)}>
+            {words.makeVersionDefault(after)}
+          </Button>
+        )}
+      </Group>
+      {makeDefault.error !== null && <Failure error={makeDefault.error} />}
+      {textOf(before) === textOf(after) ? (
+        <CodeEditor label={words.versions} language="text" value={textOf(after)} minHeight="4rem" />
+      ) : (
+        <TextDiff label={words.compare} language="text" before={textOf(before)} after={textOf(after)} />
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,223 @@
+import { Badge, Button, Group, Menu, Select, Stack, Table, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { call } from "@/api/client.ts";
+import { TextDiff } from "@/components/code-editor.tsx";
+import { Icon } from "@/components/icons.tsx";
+import { Failure, Waiting } from "@/components/states.tsx";
+import { Section } from "@/layout/page.tsx";
+import { formatTime } from "@/lib/format.ts";
+import { type Row, readList, readRecord, readText } from "@/lib/read.ts";
+import { useWorkspaceQuery } from "@/resources/data.ts";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+import { useLabels, usePromptChange, usePromptVersions } from "./data.ts";
+import { describeVersion } from "./draft.ts";
+
+const words = text.prompts;
+
+interface VersionsProps {
+  readonly id: string;
+  /** Number of the version that requests without a version get. */
+  readonly defaultVersion: string;
+}
+
+/** Versions of a prompt with their labels, and what differs between two of them. */
+export function PromptVersions({ id, defaultVersion }: VersionsProps): ReactNode {
+  const { data, error, refetch } = usePromptVersions(id);
+  const change = usePromptChange();
+  if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Waiting />;
+  return (
+    <Stack gap="md">
+      <Section title={words.versions}>
+        {change.error !== null && <Failure error={change.error} />}
+        <Table.ScrollContainer minWidth={520}>
+          <Table verticalSpacing={6} fz="sm">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>{words.version}</Table.Th>
+                <Table.Th>{words.labels}</Table.Th>
+                <Table.Th>{words.description}</Table.Th>
+                <Table.Th>{words.created}</Table.Th>
+                <Table.Th>{text.common.actions}</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {data.map((version) => (
+                <VersionRow
+                  key={readText(version, "id")}
+                  id={id}
+                  version={version}
+                  isDefault={readText(version, "prompt_version") === defaultVersion}
+                  change={change.mutate}
+                />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      </Section>
+      {data.length > 1 && <Compare id={id} versions={data} />}
+    </Stack>
+  );
+}
+
+interface VersionRowProps {
+  readonly id: string;
+  readonly version: Row;
+  readonly isDefault: boolean;
+  readonly change: ReturnType<typeof usePromptChange>["mutate"];
+}
+
+function VersionRow({ id, version, isDefault, change }: VersionRowProps): ReactNode {
+  const { can } = useSession();
+  const navigate = useNavigate();
+  const number = readText(version, "prompt_version");
+  const path = `/v1/prompts/${encodeURIComponent(id)}`;
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Group gap={6} wrap="nowrap">
+          {number}
+          {isDefault && (
+            <Badge variant="light" radius="sm">
+              {words.isDefault}
+            </Badge>
+          )}
+        </Group>
+      </Table.Td>
+      <Table.Td>
+        <Group gap={4}>
+          {readList(version.labels).map((label) => (
+            <Badge key={readText(label, "id")} variant="default" radius="sm" tt="none" fw={400}>
+              {readText(label, "name")}
+            </Badge>
+          ))}
+        </Group>
+      </Table.Td>
+      <Table.Td>{readText(version, "prompt_description")}</Table.Td>
+      <Table.Td>{formatTime(readText(version, "created_at"))}</Table.Td>
+      <Table.Td>
+        <Group gap={6} wrap="nowrap">
+          <Button
+            variant="default"
+            size="compact-xs"
+            onClick={() => void navigate({ to: ".", search: { version: number } })}
+          >
+            {words.openVersion}
+          </Button>
+          {!isDefault && can("PUT /v1/prompts/{id}/makeDefault") && (
+            <Button
+              variant="default"
+              size="compact-xs"
+              onClick={() => change({ method: "PUT", path: `${path}/makeDefault`, body: { version: Number(number) } })}
+            >
+              {words.makeDefault}
+            </Button>
+          )}
+          {can("PUT /v1/prompts/{id}/versions/{versionId}") && (
+            <LabelMenu path={`${path}/versions/${readText(version, "id")}`} number={number} change={change} />
+          )}
+        </Group>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+interface LabelMenuProps {
+  readonly path: string;
+  readonly number: string;
+  readonly change: VersionRowProps["change"];
+}
+
+function LabelMenu({ path, number, change }: LabelMenuProps): ReactNode {
+  const labels = useLabels();
+  const put = (labelId: string | null) => change({ method: "PUT", path, body: { label_id: labelId } });
+  return (
+    <Menu>
+      <Menu.Target>
+        <Button
+          variant="default"
+          size="compact-xs"
+          aria-label={words.labelVersion(number)}
+          rightSection={<Icon name="more" size={12} />}
+        >
+          {words.label}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {labels.map(({ value, label }) => (
+          <Menu.Item key={value} onClick={() => put(value)}>
+            {label}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        <Menu.Item onClick={() => put(null)}>{words.removeLabels}</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** One version with its model and parameters, in words. */
+function useVersionText(id: string, versionId: string) {
+  const workspace = useWorkspaceQuery({ workspace: "required" });
+  return useQuery({
+    queryKey: ["prompts", "version", id, versionId, workspace],
+    queryFn: async ({ signal }) =>
+      describeVersion(
+        readRecord(
+          await call("GET", "/v1/prompts/{id}/versions/{versionId}", {
+            path: { id, versionId },
+            query: workspace,
+            signal,
+          }),
+        ),
+      ),
+  });
+}
+
+function Compare({ id, versions }: { readonly id: string; readonly versions: readonly Row[] }): ReactNode {
+  const [before, setBefore] = useState(readText(versions[1], "id"));
+  const [after, setAfter] = useState(readText(versions[0], "id"));
+  const one = useVersionText(id, before);
+  const other = useVersionText(id, after);
+  const choices = versions.map((version) => ({
+    value: readText(version, "id"),
+    label: words.versionAt(readText(version, "prompt_version"), formatTime(readText(version, "created_at"))),
+  }));
+  const error = one.error ?? other.error;
+  return (
+    <Section title={words.compare}>
+      <Stack gap="sm">
+        <Group align="end">
+          <Select
+            label={words.before}
+            data={choices}
+            value={before}
+            onChange={(next) => setBefore(next ?? before)}
+            w="20rem"
+            maw="100%"
+          />
+          <Select
+            label={words.after}
+            data={choices}
+            value={after}
+            onChange={(next) => setAfter(next ?? after)}
+            w="20rem"
+            maw="100%"
+          />
+        </Group>
+        {error !== null && <Failure error={error} />}
+        {one.data !== undefined && one.data === other.data && (
+          <Text size="sm" c="dimmed">
+            {words.same}
+          </Text>
+        )}
+        {one.data !== undefined && other.data !== undefined && one.data !== other.data && (
+          <TextDiff label={words.compare} language="text" before={one.data} after={other.data} />
+        )}
+      </Stack>
+    </Section>
+  );
+}

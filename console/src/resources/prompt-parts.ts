@@ -1,0 +1,143 @@
+import { text } from "@/text/text.ts";
+import type { Field, Option, OptionSource, Resource } from "./types.ts";
+
+const { partials: partialWords, collections: collectionWords, labels: labelWords } = text.resources;
+
+const firstPage = { current_page: 0, page_size: 100 };
+const paging = { page: "current_page", size: "page_size", first: 0 };
+
+/** Collections of the workspace, to choose from. */
+const collectionSource: OptionSource = { path: "/v1/collections", query: firstPage, value: "id", label: "name" };
+
+const template: Field = {
+  name: "string",
+  label: partialWords.template,
+  help: partialWords.templateHelp,
+  kind: "template",
+  required: true,
+};
+
+const statuses: readonly Option[] = ["active", "archived"].map((value) => ({ value, label: value }));
+
+/** Parts of templates that prompts include by name: `/v1/prompts/partials`. */
+const partials: Resource = {
+  name: "partials",
+  group: "build",
+  icon: "files",
+  text: { ...partialWords, emptyHint: partialWords.empty },
+  workspace: "required",
+  list: {
+    path: "/v1/prompts/partials",
+    paging,
+    filters: [{ name: "status", label: text.common.status, options: statuses }],
+  },
+  id: "slug",
+  title: "name",
+  columns: [
+    { label: text.common.name, path: "name", track: "minmax(10rem, 2fr)" },
+    { label: partialWords.slug, path: "slug", kind: "code", track: "minmax(9rem, 1fr)" },
+    { label: text.common.status, path: "status", kind: "status", track: "6rem", wide: true },
+    { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  facts: [
+    { label: text.common.name, path: "name" },
+    { label: partialWords.include, path: "slug", kind: "code" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: partialWords.version, path: "version", kind: "number" },
+    { label: text.common.changed, path: "last_updated_at", kind: "time" },
+  ],
+  read: "/v1/prompts/partials/{id}",
+  create: {
+    rows: ["POST /v1/prompts/partials"],
+    fields: [
+      { name: "name", label: text.common.name, kind: "text", required: true },
+      { name: "collection_id", label: partialWords.collection, kind: "select", options: collectionSource },
+      template,
+      { name: "version_description", label: partialWords.description, kind: "text" },
+    ],
+  },
+  update: {
+    rows: ["PUT /v1/prompts/partials/{id}"],
+    fields: [
+      { name: "name", label: text.common.name, kind: "text", required: true },
+      template,
+      {
+        name: "description",
+        from: "none",
+        label: partialWords.description,
+        help: partialWords.descriptionHelp,
+        kind: "text",
+      },
+      { name: "status", label: text.common.status, kind: "select", options: statuses },
+    ],
+  },
+  remove: { row: "DELETE /v1/prompts/partials/{id}" },
+  sections: [
+    {
+      title: partialWords.versions,
+      row: "GET /v1/prompts/partials/{id}/versions",
+      load: () => import("@/pages/prompts/partial-versions.tsx"),
+    },
+  ],
+};
+
+/** Folders of prompts and partials: `/v1/collections`. */
+const collections: Resource = {
+  name: "collections",
+  group: "build",
+  icon: "workspaces",
+  text: { ...collectionWords, emptyHint: collectionWords.empty },
+  workspace: "required",
+  list: { path: "/v1/collections", paging },
+  id: "id",
+  title: "name",
+  columns: [
+    { label: text.common.name, path: "name", track: "minmax(10rem, 2fr)" },
+    { label: collectionWords.slug, path: "slug", kind: "code", track: "minmax(9rem, 1fr)", wide: true },
+    { label: collectionWords.isDefault, path: "is_default", kind: "boolean", track: "6rem" },
+    { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  read: "/v1/collections/{id}",
+  create: {
+    rows: ["POST /v1/collections"],
+    fields: [
+      { name: "name", label: text.common.name, kind: "text", required: true },
+      { name: "parent_collection_id", label: collectionWords.parent, kind: "select", options: collectionSource },
+    ],
+  },
+  update: {
+    rows: ["PUT /v1/collections/{id}"],
+    fields: [{ name: "name", label: text.common.name, kind: "text", required: true }],
+  },
+  remove: { row: "DELETE /v1/collections/{id}" },
+};
+
+const labelFields: readonly Field[] = [
+  { name: "name", label: text.common.name, help: labelWords.nameHelp, kind: "text", required: true },
+  { name: "description", label: labelWords.description, kind: "long" },
+];
+
+/** Names for versions of prompts: `/v1/labels`. */
+const labels: Resource = {
+  name: "labels",
+  group: "build",
+  icon: "filter",
+  text: { ...labelWords, emptyHint: labelWords.empty },
+  workspace: "required",
+  list: { path: "/v1/labels", paging },
+  id: "id",
+  title: "name",
+  columns: [
+    { label: text.common.name, path: "name", track: "minmax(10rem, 1fr)" },
+    { label: labelWords.description, path: "description", track: "minmax(8rem, 2fr)", wide: true },
+    { label: labelWords.builtIn, path: "is_universal", kind: "boolean", track: "6rem" },
+    { label: labelWords.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  read: "/v1/labels/{labelId}",
+  create: { rows: ["POST /v1/labels"], fields: labelFields },
+  update: { rows: ["PUT /v1/labels/{labelId}"], fields: labelFields },
+  remove: { row: "DELETE /v1/labels/{labelId}" },
+};
+
+/** What prompts are organised with, in the order of the navigation. */
+export const promptParts: readonly Resource[] = [partials, collections, labels];
