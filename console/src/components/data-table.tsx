@@ -1,6 +1,6 @@
 import { useHotkeys } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
+import { type KeyboardEvent, memo, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
 import { text } from "@/text/text.ts";
 import classes from "./data-table.module.css";
 
@@ -16,13 +16,22 @@ export interface Column<T> {
   readonly wide?: boolean;
 }
 
+/** Rows by their place: an array, or what reads them when they come into view. */
+export interface RowSource<T> {
+  readonly length: number;
+  /** Undefined: not read yet. */
+  at(index: number): T | undefined;
+}
+
 interface DataTableProps<T> {
   /** What the table lists, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column<T>[];
-  readonly rows: readonly T[];
+  readonly rows: RowSource<T>;
   readonly idOf: (row: T) => string;
   readonly onOpen?: ((row: T) => void) | undefined;
+  /** Called with the first and the last place in view. */
+  readonly onView?: ((first: number, last: number) => void) | undefined;
   /** Called when the last rows come into view and there are more. */
   readonly onEnd?: (() => void) | undefined;
   readonly hasMore?: boolean;
@@ -37,7 +46,7 @@ const rowHeight = 36;
  * `Home` and `End` jump.
  */
 export function DataTable<T>(props: DataTableProps<T>): ReactNode {
-  const { label, columns, rows, idOf, onOpen, onEnd, hasMore = false, height } = props;
+  const { label, columns, rows, idOf, onOpen, onView, onEnd, hasMore = false, height } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -47,7 +56,9 @@ export function DataTable<T>(props: DataTableProps<T>): ReactNode {
   });
   const { active, setActive, onKeyDown } = useRowKeys(props, scroller, (index) => virtual.scrollToIndex(index));
   const items = virtual.getVirtualItems();
+  const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
+  useEffect(() => onView?.(first, last), [first, last, onView]);
   useEffect(() => {
     if (hasMore && last >= rows.length - 10) onEnd?.();
   }, [hasMore, last, rows.length, onEnd]);
@@ -67,10 +78,10 @@ export function DataTable<T>(props: DataTableProps<T>): ReactNode {
       {/* biome-ignore lint/a11y/useSemanticElements: as above */}
       <div role="rowgroup" style={{ height: virtual.getTotalSize(), position: "relative" }}>
         {items.map(({ index, start }) => {
-          const row = rows[index];
-          if (row === undefined) return null;
-          const place = { index, start, active: index === active, onFocus: () => setActive(index) };
-          return <BodyRow key={idOf(row)} columns={columns} row={row} place={place} onOpen={onOpen} />;
+          const row = rows.at(index);
+          if (row === undefined) return <UnreadRow key={`unread-${index}`} start={start} />;
+          const place = { index, start, active: index === active };
+          return <MemoRow key={idOf(row)} columns={columns} row={row} {...place} onFocus={setActive} onOpen={onOpen} />;
         })}
       </div>
       {hasMore && <div className={classes.more}>{text.common.loading}</div>}
@@ -104,7 +115,7 @@ function useRowKeys<T>(
       PageDown: active + 15,
       PageUp: active - 15,
     };
-    const row = rows[active];
+    const row = rows.at(active);
     const onRow = event.target instanceof HTMLElement && event.target.dataset.index !== undefined;
     if (event.key === "Enter" && onRow && row !== undefined) onOpen?.(row);
     const to = steps[event.key];
@@ -118,31 +129,40 @@ function useRowKeys<T>(
 interface BodyRowProps<T> {
   readonly columns: readonly Column<T>[];
   readonly row: T;
-  readonly place: {
-    readonly index: number;
-    readonly start: number;
-    readonly active: boolean;
-    readonly onFocus: () => void;
-  };
+  readonly index: number;
+  readonly start: number;
+  readonly active: boolean;
+  readonly onFocus: (index: number) => void;
   readonly onOpen: ((row: T) => void) | undefined;
 }
 
-function BodyRow<T>({ columns, row, place, onOpen }: BodyRowProps<T>): ReactNode {
+function BodyRow<T>({ columns, row, index, start, active, onFocus, onOpen }: BodyRowProps<T>): ReactNode {
   return (
     // biome-ignore lint/a11y/useSemanticElements: as in DataTable
     // biome-ignore lint/a11y/useKeyWithClickEvents: the table takes the keys of its rows
     <div
       role="row"
-      aria-rowindex={place.index + 2}
-      data-index={place.index}
+      aria-rowindex={index + 2}
+      data-index={index}
       data-opens={onOpen !== undefined || undefined}
       className={classes.row}
-      style={{ transform: `translateY(${place.start}px)` }}
-      tabIndex={place.active ? 0 : -1}
-      onFocus={place.onFocus}
+      style={{ transform: `translateY(${start}px)` }}
+      tabIndex={active ? 0 : -1}
+      onFocus={() => onFocus(index)}
       onClick={() => onOpen?.(row)}
     >
       <Cells columns={columns} row={row} />
+    </div>
+  );
+}
+
+// `memo` keeps no type parameters: rows that stay in view while others scroll past are not drawn again.
+const MemoRow = memo(BodyRow) as typeof BodyRow;
+
+function UnreadRow({ start }: { readonly start: number }): ReactNode {
+  return (
+    <div className={classes.row} style={{ transform: `translateY(${start}px)` }} aria-hidden="true">
+      <span className={classes.unread} />
     </div>
   );
 }

@@ -9,7 +9,7 @@ import {
   useComputedColorScheme,
   useMantineColorScheme,
 } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
@@ -84,6 +84,7 @@ function Navigation(): ReactNode {
 
 function HeaderTools(): ReactNode {
   const [palette, setPalette] = useState(false);
+  useHotkeys([["/", () => document.querySelector<HTMLElement>("[data-search]")?.focus()]]);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return;

@@ -18,6 +18,25 @@ export type NavGroup = "observe" | "build" | "connect" | "govern" | "organisatio
 /** Every page with code of its own. Adding one: its file with a default export, and a row here. */
 export const pages: readonly PageEntry[] = [
   {
+    path: "/",
+    rows: ["GET /v1/analytics/summary/requests"],
+    load: () => import("./overview/overview.tsx"),
+    nav: { group: "observe", label: text.nav.overview, icon: "overview" },
+  },
+  {
+    path: "/logs",
+    rows: ["GET /v1/logs"],
+    load: () => import("./logs/logs.tsx"),
+    nav: { group: "observe", label: text.nav.logs, icon: "logs" },
+  },
+  {
+    path: "/analytics",
+    rows: ["GET /v1/analytics/graphs/requests"],
+    load: () => import("./analytics/analytics.tsx"),
+    nav: { group: "observe", label: text.nav.analytics, icon: "analytics" },
+  },
+  { path: "/logs/$id", rows: ["GET /v1/logs/{id}"], load: () => import("./logs/log.tsx") },
+  {
     path: "/playground",
     rows: [],
     load: () => import("./playground/playground.tsx"),

@@ -1,12 +1,13 @@
 import { Button, Select, TextInput } from "@mantine/core";
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo } from "react";
 import { type Column, DataTable } from "@/components/data-table.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { figureKinds, Value } from "@/components/value.tsx";
 import { ListPage } from "@/layout/page.tsx";
-import { isRow, type Row, readList, readPath, readText } from "@/lib/read.ts";
+import { type Row, readList, readPath, readText } from "@/lib/read.ts";
+import { useSearchParams } from "@/lib/search.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { useResourceList } from "./data.ts";
@@ -27,7 +28,7 @@ export function toColumn({ label, path, kind, track, wide, render }: Attribute):
 export function ResourceList({ resource }: { readonly resource: Resource }): ReactNode {
   const { can } = useSession();
   const navigate = useNavigate();
-  const search = useFilters();
+  const search = useSearchParams();
   const find = search.q?.toLowerCase() ?? "";
   const filters = Object.fromEntries((resource.list.filters ?? []).map(({ name }) => [name, search[name] ?? ""]));
   const { data, error, isPending, isEnabled, refetch, fetchNextPage, hasNextPage } = useResourceList(resource, filters);
@@ -78,17 +79,8 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
   );
 }
 
-/** The search parameters of the address as plain strings. */
-export function useFilters(): Readonly<Record<string, string>> {
-  const search: unknown = useSearch({ strict: false });
-  return useMemo(
-    () => Object.fromEntries(Object.entries(isRow(search) ? search : {}).map(([name, value]) => [name, String(value)])),
-    [search],
-  );
-}
-
 function Filters({ filters }: { readonly filters: readonly ListFilter[] }): ReactNode {
-  const search = useFilters();
+  const search = useSearchParams();
   const navigate = useNavigate();
   const set = (name: string, value: string | null) =>
     void navigate({ to: ".", search: { ...search, [name]: value ?? undefined }, replace: true });

@@ -12,7 +12,8 @@ import { Facts } from "@/layout/facts.tsx";
 import { ListPage } from "@/layout/page.tsx";
 import { formatNumber } from "@/lib/format.ts";
 import { type Row, readList, readPath, readText, readTotal } from "@/lib/read.ts";
-import { toColumn, useFilters } from "@/resources/list.tsx";
+import { useSearchParams } from "@/lib/search.ts";
+import { toColumn } from "@/resources/list.tsx";
 import { text } from "@/text/text.ts";
 
 const words = text.audit;
@@ -41,7 +42,7 @@ const details = [
 
 /** Who changed what: filters in the address, a record opens with its request body. */
 export default function AuditLog(): ReactNode {
-  const search = useFilters();
+  const search = useSearchParams();
   const [open, setOpen] = useState<Row>();
   const now = useMemo(() => Date.now(), []);
   const from = search.from ?? new Date(now - 30 * dayMs).toISOString().slice(0, 10);
@@ -93,7 +94,7 @@ export default function AuditLog(): ReactNode {
 }
 
 function AuditFilters({ from, to }: { readonly from: string; readonly to: string }): ReactNode {
-  const search = useFilters();
+  const search = useSearchParams();
   const navigate = useNavigate();
   const set = (name: string, value: string) =>
     void navigate({ to: ".", search: { ...search, [name]: value }, replace: true });

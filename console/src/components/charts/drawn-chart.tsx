@@ -1,0 +1,50 @@
+import "@mantine/charts/styles.css";
+import { BarChart, LineChart } from "@mantine/charts";
+import type { ReactNode } from "react";
+import type { SeriesChartProps } from "./series-chart.tsx";
+
+/** Dashes tell lines apart where colours do not. */
+const dashes = ["0", "6 3", "2 3", "8 3 2 3", "4 4", "1 4"];
+
+/** Loaded by `SeriesChart`. */
+export function DrawnChart({ label, points, series, kind, format }: SeriesChartProps): ReactNode {
+  const shared = {
+    h: 260,
+    data: points.map((point) => ({ ...point })),
+    dataKey: "at",
+    valueFormatter: format,
+    withLegend: series.length > 1,
+    tickLine: "none" as const,
+    gridAxis: "x" as const,
+    yAxisProps: { width: 64 },
+    xAxisProps: { minTickGap: 24 },
+  };
+  const colour = (index: number) => `var(--series-${(index % 6) + 1})`;
+  return (
+    <div role="img" aria-label={label}>
+      {kind === "line" ? (
+        <LineChart
+          {...shared}
+          curveType="linear"
+          withDots={points.length < 2}
+          strokeWidth={1.75}
+          lineProps={{ isAnimationActive: false }}
+          series={series.map(({ name, label: words }, index) => ({
+            name,
+            label: words,
+            color: colour(index),
+            strokeDasharray: dashes[index % dashes.length] ?? "0",
+          }))}
+        />
+      ) : (
+        <BarChart
+          {...shared}
+          type={kind === "stack" ? "stacked" : "default"}
+          barProps={{ isAnimationActive: false }}
+          maxBarWidth={40}
+          series={series.map(({ name, label: words }, index) => ({ name, label: words, color: colour(index) }))}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,46 @@
+import { Group, SegmentedControl, TextInput } from "@mantine/core";
+import type { ReactNode } from "react";
+import { type Period, periodSearch, rangeNames, toLocalInput } from "@/lib/period.ts";
+import { text } from "@/text/text.ts";
+
+interface PeriodPickerProps {
+  readonly period: Period;
+  readonly onChange: (search: Readonly<Record<string, string | undefined>>) => void;
+}
+
+const own = "own";
+
+/** Chooses one of the ranges up to now, or two points in time. */
+export function PeriodPicker({ period, onChange }: PeriodPickerProps): ReactNode {
+  const choose = (name: string) => {
+    if (name === own) onChange(periodSearch({ ...period, name: undefined }));
+    else onChange({ range: name, from: undefined, to: undefined });
+  };
+  const setEnd = (end: "from" | "to", value: string) => {
+    const time = new Date(value).getTime();
+    if (!Number.isNaN(time)) onChange(periodSearch({ ...period, name: undefined, [end]: time }));
+  };
+  return (
+    <Group gap="xs">
+      <SegmentedControl
+        aria-label={text.period.label}
+        value={period.name ?? own}
+        onChange={choose}
+        data={[
+          ...rangeNames.map((name) => ({ value: name, label: text.period.ranges[name] })),
+          { value: own, label: text.period.own },
+        ]}
+      />
+      {period.name === undefined &&
+        (["from", "to"] as const).map((end) => (
+          <TextInput
+            key={end}
+            type="datetime-local"
+            aria-label={text.period[end]}
+            value={toLocalInput(period[end])}
+            onChange={(event) => setEnd(end, event.currentTarget.value)}
+          />
+        ))}
+    </Group>
+  );
+}

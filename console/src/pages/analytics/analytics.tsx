@@ -1,0 +1,63 @@
+import { Button, Select } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { Icon } from "@/components/icons.tsx";
+import { PeriodPicker } from "@/components/period-picker.tsx";
+import { ListPage } from "@/layout/page.tsx";
+import { readPeriod } from "@/lib/period.ts";
+import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
+import { text } from "@/text/text.ts";
+import { FilterBar } from "../logs/filter-bar.tsx";
+import { useKeyNames } from "../overview/data.ts";
+import { CacheSummary } from "./cache-summary.tsx";
+import { isAnalyticsFilter, toAnalyticsQuery } from "./filters.ts";
+import { GraphPanel } from "./graph-panel.tsx";
+import { graphs } from "./graphs.ts";
+import { GroupPanel } from "./group-panel.tsx";
+
+const words = text.analytics;
+
+/** Graphs and groups of the requests of a range. */
+export default function Analytics(): ReactNode {
+  const search = useSearchParams();
+  const change = useChangeSearch();
+  const names = useKeyNames();
+  const [now, setNow] = useState(() => Date.now());
+  const period = readPeriod(search, now, "7d");
+  const graph = graphs.find(({ path }) => path === `graphs/${search.graph}`) ?? graphs[0];
+  const filters = toAnalyticsQuery(search);
+  const chooser = (
+    <Select
+      aria-label={words.graph}
+      data={graphs.map(({ path, label }) => ({ value: path.slice("graphs/".length), label }))}
+      value={graph?.path.slice("graphs/".length) ?? null}
+      onChange={(name) => change({ graph: name ?? undefined })}
+      allowDeselect={false}
+      searchable
+      maxDropdownHeight={420}
+      w="15rem"
+    />
+  );
+  return (
+    <ListPage
+      title={words.title}
+      about={words.about}
+      actions={
+        <Button variant="default" leftSection={<Icon name="refresh" size={14} />} onClick={() => setNow(Date.now())}>
+          {text.common.refresh}
+        </Button>
+      }
+      filters={
+        <>
+          <PeriodPicker period={period} onChange={change} />
+          <FilterBar search={search} names={names} isOffered={isAnalyticsFilter} hint={words.addFilter} />
+        </>
+      }
+    >
+      {graph !== undefined && (
+        <GraphPanel key={graph.path} graph={graph} period={period} filters={filters} chooser={chooser} />
+      )}
+      {search.graph?.startsWith("cache/") === true && <CacheSummary period={period} filters={filters} />}
+      <GroupPanel period={period} filters={filters} names={names} />
+    </ListPage>
+  );
+}

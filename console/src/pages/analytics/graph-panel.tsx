@@ -1,0 +1,139 @@
+import { Button, Table, Text } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { type ReactNode, useMemo } from "react";
+import { call } from "@/api/client.ts";
+import { SeriesChart } from "@/components/charts/series-chart.tsx";
+import { Icon } from "@/components/icons.tsx";
+import { Failure, Waiting } from "@/components/states.tsx";
+import { Section } from "@/layout/page.tsx";
+import { toCsv } from "@/lib/csv.ts";
+import { formatTime } from "@/lib/format.ts";
+import { type Period, periodQuery } from "@/lib/period.ts";
+import { isRow, readPath } from "@/lib/read.ts";
+import { saveAs } from "@/lib/save.ts";
+import { text } from "@/text/text.ts";
+import { useLogScope } from "../overview/data.ts";
+import classes from "./analytics.module.css";
+import { type Drawn, type Graph, toDrawn } from "./graphs.ts";
+
+const words = text.analytics;
+
+interface GraphPanelProps {
+  readonly graph: Graph;
+  readonly period: Period;
+  readonly filters: Readonly<Record<string, string>>;
+  readonly chooser: ReactNode;
+}
+
+/** A graph, its figures in all, and its points as a table beside it. */
+export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps): ReactNode {
+  const query = { ...periodQuery(period), ...useLogScope(), ...filters };
+  const { data, error, refetch } = useQuery({
+    queryKey: ["analytics", graph.path, query],
+    queryFn: ({ signal }) => call("GET", `/v1/analytics/${graph.path}`, { query, signal }),
+    placeholderData: keepPreviousData,
+  });
+  const drawn = useMemo(() => toDrawn(graph, data), [graph, data]);
+  const save = () => {
+    const names = [graph.at ?? words.time, ...drawn.series.map(({ label }) => label)];
+    const rows = drawn.points.map((point) => [
+      (graph.at === undefined ? point.time : point.at) ?? "",
+      ...drawn.series.map(({ name }) => point[name] ?? 0),
+    ]);
+    saveAs(`${graph.path.replaceAll("/", "-")}.csv`, new Blob([toCsv(names, rows)], { type: "text/csv" }));
+  };
+  return (
+    <Section
+      title={graph.label}
+      actions={
+        <div className={classes.tools}>
+          {chooser}
+          <Button
+            variant="default"
+            leftSection={<Icon name="exports" size={14} />}
+            onClick={save}
+            disabled={drawn.points.length === 0}
+          >
+            {words.csv}
+          </Button>
+        </div>
+      }
+    >
+      {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Waiting />}
+      {data !== undefined && drawn.points.length === 0 && <Text size="sm">{words.nothing}</Text>}
+      {drawn.points.length > 0 && (
+        <>
+          <Totals summary={readPath(data, "summary")} graph={graph} />
+          <div className={classes.beside}>
+            <SeriesChart
+              label={graph.label}
+              points={drawn.points}
+              series={drawn.series}
+              kind={graph.kind}
+              format={graph.format}
+            />
+            <Points drawn={drawn} graph={graph} />
+          </div>
+        </>
+      )}
+    </Section>
+  );
+}
+
+/** Summary figures that are not counted in the unit of the graph. */
+const ownFormats: Readonly<Record<string, (value: number) => string>> = {
+  rate: (value) => `${value.toLocaleString(undefined, { maximumFractionDigits: 1 })}%`,
+  unique: (value) => value.toLocaleString(),
+  total: (value) => value.toLocaleString(),
+};
+
+function Totals({ summary, graph }: { readonly summary: unknown; readonly graph: Graph }): ReactNode {
+  if (!isRow(summary)) return null;
+  const isCost = graph.path === "graphs/cost";
+  const show = (name: string, value: unknown) =>
+    ((isCost ? undefined : ownFormats[name]) ?? graph.format)(Number(value));
+  return (
+    <dl className={classes.totals}>
+      {Object.entries(summary).map(([name, value]) => (
+        <div key={name}>
+          <dt>{Object.hasOwn(words.series, name) ? Reflect.get(words.series, name) : name}</dt>
+          <dd>{show(name, value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Points({ drawn, graph }: { readonly drawn: Drawn; readonly graph: Graph }): ReactNode {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={classes.points} tabIndex={0} aria-label={words.pointsOf(graph.label)}>
+      <Table aria-label={words.pointsOf(graph.label)} fz="sm" stickyHeader verticalSpacing={4}>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{graph.at === undefined ? words.time : words.value}</Table.Th>
+            {drawn.series.map(({ name, label }) => (
+              <Table.Th key={name} ta="end">
+                {label}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {drawn.points.map((point, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: labels may repeat
+            <Table.Tr key={index}>
+              <Table.Td>{graph.at === undefined ? formatTime(String(point.time)) : point.at}</Table.Td>
+              {drawn.series.map(({ name }) => (
+                <Table.Td key={name} className="number">
+                  {graph.format(Number(point[name] ?? 0))}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </section>
+  );
+}

@@ -1,0 +1,40 @@
+import { Modal, SegmentedControl, Stack, Text } from "@mantine/core";
+import { type ReactNode, useMemo, useState } from "react";
+import { BigText } from "@/components/big-text.tsx";
+import type { Row } from "@/lib/read.ts";
+import { text } from "@/text/text.ts";
+import { type CodeKind, toCode } from "./code.ts";
+
+const words = text.logs.code;
+
+const files = { curl: "request.sh", typescript: "request.ts", python: "request.py" } as const;
+
+const kinds = Object.keys(files) as CodeKind[]; // its own keys
+
+/** The row's request as code to copy. */
+export function CodeDialog({ row, onClose }: { readonly row: Row; readonly onClose: () => void }): ReactNode {
+  const [kind, setKind] = useState<CodeKind>("curl");
+  const code = useMemo(() => toCode(kind, row, location.origin), [kind, row]);
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={words.title}
+      size="xl"
+      closeButtonProps={{ "aria-label": text.common.close }}
+    >
+      <Stack gap="sm">
+        <SegmentedControl
+          aria-label={words.language}
+          value={kind}
+          onChange={(value) => setKind(kinds.find((one) => one === value) ?? "curl")}
+          data={kinds.map((value) => ({ value, label: words.kinds[value] }))}
+        />
+        <Text size="sm" c="dimmed">
+          {words.hint}
+        </Text>
+        <BigText key={kind} value={code} label={words.kinds[kind]} fileName={files[kind]} />
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,106 @@
+import type { ReactNode } from "react";
+import type { Column } from "@/components/data-table.tsx";
+import { formatDollars, formatDuration, formatNumber } from "@/lib/format.ts";
+import { text } from "@/text/text.ts";
+import classes from "./logs.module.css";
+import type { LogLine } from "./row.ts";
+
+const words = text.logs.columns;
+
+const moment = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+  hourCycle: "h23",
+});
+
+const dash = <span className={classes.faint}>—</span>;
+
+/** Status of a response to which a guardrail objected without denying it. */
+const objected = 246;
+
+/** The class of a status by which it is coloured. The number itself says the same. */
+export const toneOf = (status: number): string =>
+  status >= 500 ? "bad" : status >= 400 || status === 0 || status === objected ? "warn" : "good";
+
+/** A status without the cost of a component: lists draw thousands. */
+export function Status({ value }: { readonly value: number }): ReactNode {
+  return (
+    <span className={classes.status} data-tone={toneOf(value)}>
+      {value === 0 ? "—" : value}
+    </span>
+  );
+}
+
+/** Columns of the list; `names` are those of API keys by their ids. */
+export function toColumns(names: ReadonlyMap<string, string>): readonly Column<LogLine>[] {
+  return [
+    {
+      key: "at",
+      label: words.time,
+      track: "10.5rem",
+      render: ({ at }) => <span className={classes.figures}>{moment.format(at)}</span>,
+    },
+    { key: "status", label: text.common.status, track: "3.5rem", render: ({ status }) => <Status value={status} /> },
+    {
+      key: "model",
+      label: words.model,
+      track: "minmax(8rem, 2fr)",
+      render: ({ model, operation }) => model || operation || dash,
+    },
+    {
+      key: "provider",
+      label: words.provider,
+      track: "minmax(6rem, 1fr)",
+      wide: true,
+      render: ({ provider }) => provider || dash,
+    },
+    {
+      key: "operation",
+      label: words.operation,
+      track: "7rem",
+      wide: true,
+      render: ({ operation, stream }) => (stream ? `${operation} ⇢` : operation),
+    },
+    {
+      key: "key",
+      label: words.key,
+      track: "minmax(6rem, 1fr)",
+      wide: true,
+      render: ({ key }) => names.get(key) ?? key,
+    },
+    {
+      key: "tokens",
+      label: words.tokens,
+      track: "5rem",
+      figure: true,
+      wide: true,
+      render: ({ tokens }) => (tokens === undefined ? dash : formatNumber(tokens)),
+    },
+    {
+      key: "cost",
+      label: words.cost,
+      track: "5.5rem",
+      figure: true,
+      wide: true,
+      render: ({ cost }) => (cost === undefined ? dash : formatDollars(cost / 100)),
+    },
+    {
+      key: "duration",
+      label: words.duration,
+      track: "5rem",
+      figure: true,
+      render: ({ duration }) => formatDuration(duration),
+    },
+    {
+      key: "note",
+      label: words.note,
+      track: "8rem",
+      wide: true,
+      render: ({ error, cache }) => error || (cache === "DISABLED" ? "" : cache),
+    },
+  ];
+}

@@ -1,0 +1,61 @@
+import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { dataUrl, rowsOf, toJson } from "./parts.ts";
+import type { Conversation, Part, Tool, Turn } from "./types.ts";
+
+// Gemini: `contents` of `parts`, and `candidates`. Members may be in camel or snake case.
+
+const either = (row: Row, camel: string, snake: string): unknown => row[camel] ?? row[snake];
+
+function toPart(part: Row): Part {
+  const call = either(part, "functionCall", "function_call");
+  const result = either(part, "functionResponse", "function_response");
+  const inline = either(part, "inlineData", "inline_data");
+  const file = either(part, "fileData", "file_data");
+  if (typeof part.text === "string") return { kind: part.thought === true ? "reasoning" : "text", text: part.text };
+  if (isRow(call))
+    return { kind: "call", id: readText(call, "id"), name: readText(call, "name"), input: toJson(call.args) };
+  if (isRow(result)) {
+    const parts: readonly Part[] = [{ kind: "text", text: toJson(result.response) }];
+    return { kind: "result", id: readText(result, "id") || readText(result, "name"), parts, isError: false };
+  }
+  if (isRow(inline)) {
+    const type = String(either(inline, "mimeType", "mime_type") ?? "");
+    if (type.startsWith("image/")) return { kind: "image", source: dataUrl(type, readText(inline, "data")) };
+    return { kind: "file", name: type, source: "" };
+  }
+  if (isRow(file)) {
+    return {
+      kind: "file",
+      name: String(either(file, "mimeType", "mime_type") ?? ""),
+      source: String(either(file, "fileUri", "file_uri") ?? ""),
+    };
+  }
+  return { kind: "other", name: Object.keys(part)[0] ?? "", value: part };
+}
+
+function toTurn(content: unknown, fallback: string): Turn {
+  const role = readText(content, "role") || fallback;
+  return { role: role === "model" ? "assistant" : role, parts: rowsOf(readPath(content, "parts")).map(toPart) };
+}
+
+function toolsOf(request: Row): readonly Tool[] {
+  return rowsOf(request.tools).flatMap((tool) => {
+    const functions = rowsOf(either(tool, "functionDeclarations", "function_declarations"));
+    if (functions.length === 0) return [{ name: Object.keys(tool)[0] ?? "", about: "", value: tool }];
+    return functions.map((one) => ({ name: readText(one, "name"), about: readText(one, "description"), value: one }));
+  });
+}
+
+export function readGemini(request: Row, response: unknown): Conversation {
+  const system = either(request, "systemInstruction", "system_instruction");
+  const contents = rowsOf(request.contents).map((content) => toTurn(content, "user"));
+  // a stream that was not joined is a list of responses
+  const parts = Array.isArray(response) ? response : [response];
+  return {
+    turns: system === undefined ? contents : [{ ...toTurn(system, "system"), role: "system" }, ...contents],
+    answers: parts.flatMap((part) =>
+      rowsOf(readPath(part, "candidates")).map(({ content }) => toTurn(content, "assistant")),
+    ),
+    tools: toolsOf(request),
+  };
+}

@@ -1,0 +1,17 @@
+import { isRow, type Row, readText } from "@/lib/read.ts";
+import { readContent, readTools, rowsOf } from "./parts.ts";
+import type { Conversation, Turn } from "./types.ts";
+
+/** Messages: `system`, `messages`, and an answer that is a message itself. */
+export function readMessages(request: Row, response: unknown): Conversation {
+  const system = readContent(request.system);
+  const turns = rowsOf(request.messages).map(
+    (message): Turn => ({ role: readText(message, "role"), parts: readContent(message.content) }),
+  );
+  const answer = isRow(response) && Array.isArray(response.content) ? readContent(response.content) : undefined;
+  return {
+    turns: system.length === 0 ? turns : [{ role: "system", parts: system }, ...turns],
+    answers: answer === undefined ? [] : [{ role: "assistant", parts: answer }],
+    tools: readTools(request.tools),
+  };
+}

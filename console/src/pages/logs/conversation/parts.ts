@@ -1,0 +1,97 @@
+import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import type { Part, Tool } from "./types.ts";
+
+/** JSON of a value, as text that a person can read. */
+export function toJson(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value, undefined, 2) ?? "");
+}
+
+export const textPart = (text: string): Part => ({ kind: "text", text });
+
+export function rowsOf(value: unknown): readonly Row[] {
+  return Array.isArray(value) ? value.filter(isRow) : [];
+}
+
+/** A data URL of base64, from its two halves. */
+export const dataUrl = (type: string, data: string): string => `data:${type};base64,${data}`;
+
+function imageOf(part: Row): string {
+  // chat: `image_url: {url}`; responses: `image_url`; messages: `source`
+  const address = readPath(part, "image_url.url") ?? part.image_url ?? readPath(part, "source.url");
+  if (typeof address === "string") return address;
+  const data = readText(part, "source.data");
+  return data === "" ? "" : dataUrl(readText(part, "source.media_type"), data);
+}
+
+const fileOf = (part: Row): Part => ({
+  kind: "file",
+  name:
+    readText(part, "file.filename") || readText(part, "filename") || readText(part, "title") || readText(part, "type"),
+  source:
+    readText(part, "file.file_id") ||
+    readText(part, "file_id") ||
+    readText(part, "file_url") ||
+    readText(part, "source.url") ||
+    readText(part, "source.media_type"),
+});
+
+/** Reads one piece of a list of contents, whichever of the three formats wrote it; undefined: none of them. */
+const readers: Readonly<Record<string, (part: Row) => Part>> = {
+  text: (part) => textPart(readText(part, "text")),
+  input_text: (part) => textPart(readText(part, "text")),
+  output_text: (part) => textPart(readText(part, "text")),
+  refusal: (part) => ({ kind: "refusal", text: readText(part, "refusal") }),
+  thinking: (part) => ({ kind: "reasoning", text: readText(part, "thinking") }),
+  reasoning_text: (part) => ({ kind: "reasoning", text: readText(part, "text") }),
+  summary_text: (part) => ({ kind: "reasoning", text: readText(part, "text") }),
+  image_url: (part) => ({ kind: "image", source: imageOf(part) }),
+  input_image: (part) => ({ kind: "image", source: imageOf(part) }),
+  image: (part) => ({ kind: "image", source: imageOf(part) }),
+  file: fileOf,
+  input_file: fileOf,
+  document: fileOf,
+  tool_use: (part) => ({
+    kind: "call",
+    id: readText(part, "id"),
+    name: readText(part, "name"),
+    input: toJson(part.input),
+  }),
+  server_tool_use: (part) => ({
+    kind: "call",
+    id: readText(part, "id"),
+    name: readText(part, "name"),
+    input: toJson(part.input),
+  }),
+  tool_result: (part) => ({
+    kind: "result",
+    id: readText(part, "tool_use_id"),
+    parts: readContent(part.content),
+    isError: part.is_error === true,
+  }),
+};
+
+/** The pieces of a message's content: a text, or a list of typed pieces. */
+export function readContent(content: unknown): readonly Part[] {
+  if (typeof content === "string") return content === "" ? [] : [textPart(content)];
+  if (content === undefined || content === null) return [];
+  if (!Array.isArray(content)) return [{ kind: "other", name: "", value: content }];
+  return content.map((part: unknown): Part => {
+    if (typeof part === "string") return textPart(part);
+    if (!isRow(part)) return { kind: "other", name: "", value: part };
+    const type = readText(part, "type");
+    const reader = Object.hasOwn(readers, type) ? readers[type] : undefined;
+    return reader?.(part) ?? { kind: "other", name: type, value: part };
+  });
+}
+
+/** Tools of a request: their definition stands in `function` (chat) or in the tool itself. */
+export function readTools(tools: unknown): readonly Tool[] {
+  return rowsOf(tools).map((tool) => {
+    const inner = isRow(tool.function) ? tool.function : tool;
+    return {
+      name: readText(inner, "name") || readText(tool, "type"),
+      about: readText(inner, "description"),
+      value: tool,
+    };
+  });
+}

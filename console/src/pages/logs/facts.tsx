@@ -1,0 +1,96 @@
+import { Anchor, Stack } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Facts } from "@/layout/facts.tsx";
+import { Section } from "@/layout/page.tsx";
+import { formatDollars, formatDuration, formatNumber, formatTime } from "@/lib/format.ts";
+import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { text } from "@/text/text.ts";
+import { useKeyNames } from "../overview/data.ts";
+import { Status } from "./columns.tsx";
+
+const words = text.logs.facts;
+
+type Fact = readonly [string, ReactNode];
+
+/** A value that leads to the rows that share it. */
+function Shared({
+  filter,
+  value,
+  label = value,
+}: {
+  readonly filter: string;
+  readonly value: string;
+  readonly label?: string;
+}): ReactNode {
+  return (
+    <Anchor inherit renderRoot={(props) => <Link {...props} to="/logs" search={{ [filter]: value }} />}>
+      {label}
+    </Anchor>
+  );
+}
+
+/** The figures and names of a row beside its contents. */
+export function LogFacts({ row }: { readonly row: Row }): ReactNode {
+  const names = useKeyNames();
+  const shared = (label: string, path: string, filter: string, nameOf?: (value: string) => string): readonly Fact[] => {
+    const value = readText(row, path);
+    return value === ""
+      ? []
+      : [[label, <Shared key={path} filter={filter} value={value} label={nameOf?.(value) ?? value} />]];
+  };
+  const plain = (label: string, value: string): readonly Fact[] => (value === "" ? [] : [[label, value]]);
+  const duration = (path: string) => {
+    const value = readPath(row, path);
+    return typeof value === "number" ? formatDuration(value) : "";
+  };
+  const tokens = readPath(row, "usage.total_tokens");
+  const facts: readonly Fact[] = [
+    [text.common.status, <Status key="status" value={Number(row.status ?? 0)} />],
+    ...plain(words.time, formatTime(readText(row, "created_at"))),
+    ...plain(words.request, `${readText(row, "method")} ${readText(row, "path")}`.trim()),
+    ...shared(words.operation, "operation", "operation"),
+    ...shared(words.provider, "provider", "provider"),
+    ...shared(words.storedProvider, "virtual_key", "virtual_key"),
+    ...shared(words.model, "model", "model"),
+    ...plain(words.duration, duration("duration_ms")),
+    ...plain(words.firstByte, duration("first_byte_ms")),
+    ...plain(words.upstream, duration("upstream_ms")),
+    ...plain(words.tokens, typeof tokens === "number" ? formatNumber(tokens) : ""),
+    ...plain(words.cost, typeof row.cost === "number" ? formatDollars(row.cost / 100) : ""),
+    ...shared(words.config, "config", "config"),
+    ...shared(words.prompt, "prompt_slug", "prompt_slug"),
+    ...shared(words.key, "api_key_id", "api_key_id", (id) => names.get(id) ?? id),
+    ...shared(words.user, "user_id", "user_id"),
+    ...shared(words.trace, "trace_id", "trace_id"),
+    ...shared(words.span, "span_id", "span_id"),
+    ...plain(words.id, readText(row, "id")),
+    ...(readText(row, "replay_of") === ""
+      ? []
+      : [
+          [
+            words.replayOf,
+            <Link key="replay" to={`/logs/${readText(row, "replay_of")}`}>
+              {readText(row, "replay_of")}
+            </Link>,
+          ] as const,
+        ]),
+  ];
+  const metadata = isRow(row.metadata) ? Object.entries(row.metadata) : [];
+  return (
+    <Stack gap="md">
+      <Section title={text.common.details}>
+        <Facts rows={facts} />
+      </Section>
+      {metadata.length > 0 && (
+        <Section title={words.metadata}>
+          <Facts
+            rows={metadata.map(
+              ([key, value]) => [key, <Shared key={key} filter={`metadata.${key}`} value={String(value)} />] as const,
+            )}
+          />
+        </Section>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,150 @@
+import { Button, Group, NumberInput, Stack, Table, Text, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, type ReactNode, useState } from "react";
+import { get, post } from "@/api/client.ts";
+import { Icon } from "@/components/icons.tsx";
+import { Failure, Waiting } from "@/components/states.tsx";
+import { Section } from "@/layout/page.tsx";
+import { formatNumber } from "@/lib/format.ts";
+import { type Row, readText } from "@/lib/read.ts";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+import { useLogScope } from "../overview/data.ts";
+
+const words = text.logs.feedback;
+
+const dayMs = 86_400_000;
+
+/** Feedback of the row's trace, and giving some. */
+export function Feedback({ row }: { readonly row: Row }): ReactNode {
+  const { can } = useSession();
+  const trace = readText(row, "trace_id");
+  return (
+    <Stack gap="md">
+      {can("GET /v1/analytics/graphs/feedbacks/scores") && <Scores row={row} trace={trace} />}
+      {can("POST /v1/feedback") && <Rate trace={trace} />}
+    </Stack>
+  );
+}
+
+function Scores({ row, trace }: { readonly row: Row; readonly trace: string }): ReactNode {
+  const scope = useLogScope();
+  const at = Date.parse(readText(row, "created_at"));
+  const query = {
+    ...scope,
+    trace_id: trace,
+    time_of_generation_min: new Date(at - dayMs).toISOString(),
+    time_of_generation_max: new Date(at + dayMs).toISOString(),
+  };
+  const { data, error, refetch } = useQuery({
+    queryKey: ["feedback", trace, scope],
+    queryFn: ({ signal }) => get("/v1/analytics/graphs/feedbacks/scores", { query, signal }),
+  });
+  const given = data?.data_points.filter(({ total }) => total > 0) ?? [];
+  return (
+    <Section title={words.title}>
+      {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Waiting />}
+      {data !== undefined && given.length === 0 && <Text size="sm">{words.none}</Text>}
+      {given.length > 0 && (
+        <Table aria-label={words.title} fz="sm">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{words.score}</Table.Th>
+              <Table.Th ta="end">{words.count}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {given.map(({ score, total }) => (
+              <Table.Tr key={score}>
+                <Table.Td>{score > 0 ? `+${score}` : score}</Table.Td>
+                <Table.Td className="number">{formatNumber(total)}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+    </Section>
+  );
+}
+
+function Rate({ trace }: { readonly trace: string }): ReactNode {
+  const queries = useQueryClient();
+  const [value, setValue] = useState<number>(5);
+  const [weight, setWeight] = useState<number>(1);
+  const [note, setNote] = useState("");
+  const [state, setState] = useState<{ busy?: boolean; error?: unknown; done?: boolean }>({});
+  const give = async (score: number) => {
+    setState({ busy: true });
+    try {
+      const metadata = note.trim() === "" ? {} : { note: note.trim() };
+      await post("/v1/feedback", { body: { trace_id: trace, value: score, weight, metadata } });
+      setState({ done: true });
+      await queries.invalidateQueries({ queryKey: ["feedback", trace] });
+    } catch (error) {
+      setState({ error });
+    }
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    void give(value);
+  };
+  return (
+    <Section title={words.give}>
+      <form onSubmit={submit}>
+        <Group align="end" gap="sm">
+          <Button
+            variant="default"
+            loading={state.busy === true}
+            leftSection={<Icon name="up" size={14} />}
+            onClick={() => void give(1)}
+          >
+            {words.good}
+          </Button>
+          <Button
+            variant="default"
+            loading={state.busy === true}
+            leftSection={<Icon name="down" size={14} />}
+            onClick={() => void give(-1)}
+          >
+            {words.bad}
+          </Button>
+          <NumberInput
+            label={words.value}
+            min={-10}
+            max={10}
+            allowDecimal={false}
+            value={value}
+            onChange={(next) => setValue(Number(next))}
+            w="7rem"
+          />
+          <NumberInput
+            label={words.weight}
+            min={0}
+            max={1}
+            step={0.1}
+            value={weight}
+            onChange={(next) => setWeight(Number(next))}
+            w="7rem"
+          />
+          <TextInput
+            label={words.note}
+            maxLength={128}
+            value={note}
+            onChange={(event) => setNote(event.currentTarget.value)}
+            w="16rem"
+          />
+          <Button type="submit" loading={state.busy === true}>
+            {words.give}
+          </Button>
+        </Group>
+      </form>
+      {state.done === true && (
+        <Text size="sm" mt="xs" role="status">
+          {words.thanks}
+        </Text>
+      )}
+      {state.error !== undefined && <Failure error={state.error} />}
+    </Section>
+  );
+}

@@ -1,0 +1,169 @@
+import { Button, Group, Select, Stack, Text, Textarea } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type FormEvent, type ReactNode, useMemo, useState } from "react";
+import { call, post } from "@/api/client.ts";
+import { Icon } from "@/components/icons.tsx";
+import { Failure } from "@/components/states.tsx";
+import { Facts } from "@/layout/facts.tsx";
+import { Section } from "@/layout/page.tsx";
+import { formatDollars, formatDuration, formatNumber } from "@/lib/format.ts";
+import { isRow, type Row, readList, readPath, readText } from "@/lib/read.ts";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+import { Status } from "./columns.tsx";
+import { toJson } from "./conversation/parts.ts";
+import { readConversation } from "./conversation/read.ts";
+import { ConversationView, Words } from "./conversation/view.tsx";
+import classes from "./detail.module.css";
+
+const words = text.logs.replay;
+
+interface Result {
+  readonly original: Row;
+  readonly replay: Row;
+  readonly answers: Row;
+}
+
+/** Sends the row's request again, also through another config, and shows both answers side by side. */
+export function Replay({ row }: { readonly row: Row }): ReactNode {
+  const [state, setState] = useState<{ busy?: boolean; error?: unknown; result?: Result }>({});
+  const run = async (config: unknown) => {
+    setState({ busy: true });
+    try {
+      const answer = await post("/v1/logs/{id}/replay", {
+        path: { id: readText(row, "id") },
+        body: config === undefined ? {} : { config },
+      });
+      setState({ result: { original: answer.original, replay: answer.replay, answers: answer.answers } });
+    } catch (error) {
+      setState({ error });
+    }
+  };
+  return (
+    <Stack gap="md">
+      <Section title={words.title}>
+        <Text size="sm" mb="sm">
+          {words.hint}
+        </Text>
+        <ReplayForm busy={state.busy === true} onRun={(config) => void run(config)} />
+      </Section>
+      {state.error !== undefined && <Failure error={state.error} />}
+      {state.result !== undefined && (
+        <div className={classes.sides}>
+          <Answer title={words.original} row={state.result.original} answer={state.result.answers.original} />
+          <Answer title={words.again} row={state.result.replay} answer={state.result.answers.replay} isNew />
+        </div>
+      )}
+    </Stack>
+  );
+}
+
+interface ReplayFormProps {
+  readonly busy: boolean;
+  readonly onRun: (config: unknown) => void;
+}
+
+function ReplayForm({ busy, onRun }: ReplayFormProps): ReactNode {
+  const { can } = useSession();
+  const [slug, setSlug] = useState<string | null>(null);
+  const [json, setJson] = useState("");
+  const [invalid, setInvalid] = useState(false);
+  const { data } = useQuery({
+    queryKey: ["configs", "names"],
+    enabled: can("GET /v1/configs"),
+    queryFn: ({ signal }) => call("GET", "/v1/configs", { signal }),
+  });
+  const configs = readList(data).map((config) => ({
+    value: readText(config, "slug"),
+    label: readText(config, "name"),
+  }));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (json.trim() === "") {
+      onRun(slug ?? undefined);
+      return;
+    }
+    try {
+      onRun(JSON.parse(json));
+    } catch {
+      setInvalid(true);
+    }
+  };
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <Select
+          label={words.config}
+          placeholder={words.sameConfig}
+          data={configs}
+          value={slug}
+          onChange={setSlug}
+          disabled={json.trim() !== ""}
+          clearable
+          searchable
+          maw="24rem"
+        />
+        <Textarea
+          label={words.ownConfig}
+          placeholder={'{"provider": "echo"}'}
+          value={json}
+          onChange={(event) => {
+            setJson(event.currentTarget.value);
+            setInvalid(false);
+          }}
+          error={invalid ? text.common.invalidJson : undefined}
+          autosize
+          minRows={2}
+          maxRows={12}
+          maw="40rem"
+          styles={{ input: { fontFamily: "var(--font-code)" } }}
+        />
+        <Group>
+          <Button type="submit" loading={busy} leftSection={<Icon name="playground" size={14} />}>
+            {words.run}
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+interface AnswerProps {
+  readonly title: string;
+  readonly row: Row;
+  readonly answer: unknown;
+  readonly isNew?: boolean;
+}
+
+function Answer({ title, row, answer, isNew = false }: AnswerProps): ReactNode {
+  const conversation = useMemo(() => {
+    const read = readConversation(readText(row, "operation"), { messages: [] }, answer);
+    return read === undefined || read.answers.length === 0 ? undefined : { ...read, turns: [], tools: [] };
+  }, [row, answer]);
+  const id = readText(row, "id");
+  return (
+    <Section title={title} actions={isNew && <Link to={`/logs/${id}`}>{words.open}</Link>}>
+      <Facts
+        rows={[
+          [text.common.status, <Status key="status" value={Number(row.status)} />],
+          [
+            text.logs.facts.model,
+            [readText(row, "provider"), readText(row, "model")].filter((word) => word !== "").join(" · "),
+          ],
+          [text.logs.facts.duration, formatDuration(Number(row.duration_ms))],
+          [text.logs.facts.tokens, formatNumber(Number(readPath(row, "usage.total_tokens") ?? 0))],
+          [text.logs.facts.cost, typeof row.cost === "number" ? formatDollars(row.cost / 100) : "—"],
+          ...(isRow(row.error) ? [[text.logs.facts.error, readText(row.error, "message")] as const] : []),
+        ]}
+      />
+      <div style={{ marginBlockStart: "var(--space-3)" }}>
+        {conversation !== undefined ? (
+          <ConversationView conversation={conversation} />
+        ) : (
+          <Words value={answer === null || answer === undefined ? words.noAnswer : toJson(answer)} markdown={false} />
+        )}
+      </div>
+    </Section>
+  );
+}

@@ -1,0 +1,190 @@
+import { Group, Stack, Table, Text } from "@mantine/core";
+import type { ReactNode } from "react";
+import { Section } from "@/layout/page.tsx";
+import { formatDuration } from "@/lib/format.ts";
+import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { text } from "@/text/text.ts";
+import { Status } from "./columns.tsx";
+import { rowsOf } from "./conversation/parts.ts";
+import classes from "./detail.module.css";
+
+const words = text.logs.timeline;
+
+interface Lane {
+  readonly name: string;
+  readonly kind: "gateway" | "call" | "failed" | "hook";
+  /** Milliseconds since the request began. */
+  readonly start: number;
+  readonly duration: number;
+  /** First byte, since the request began. */
+  readonly mark?: number | undefined;
+  readonly note: string;
+}
+
+const numberAt = (row: Row, path: string): number => Number(readPath(row, path) ?? 0);
+
+function hookLanes(row: Row, member: "before_request_hooks" | "after_request_hooks"): readonly Lane[] {
+  const total = numberAt(row, "duration_ms");
+  const hooks = rowsOf(readPath(row, `hook_results.${member}`));
+  let at = 0;
+  const lanes = hooks.map((hook): Lane => {
+    const duration = numberAt(hook, "execution_time");
+    const lane: Lane = {
+      name: words.hook(readText(hook, "id")),
+      kind: "hook",
+      start: at,
+      duration,
+      note: hook.verdict === false ? words.objected : words.passed,
+    };
+    if (hook.async !== true) at += duration;
+    return lane;
+  });
+  // hooks on the answer end with the request
+  return member === "before_request_hooks"
+    ? lanes
+    : lanes.map((lane) => ({ ...lane, start: Math.max(0, total - at) + lane.start }));
+}
+
+function callLanes(row: Row): readonly Lane[] {
+  const calls = rowsOf(row.calls);
+  if (calls.length > 0) {
+    return calls.map((call) => {
+      const status = readPath(call, "status");
+      const failed = typeof status !== "number" || status >= 400;
+      return {
+        name: [readText(call, "provider"), readText(call, "model")].filter((word) => word !== "").join(" · "),
+        kind: failed ? "failed" : "call",
+        start: numberAt(call, "started_ms"),
+        duration: numberAt(call, "duration_ms"),
+        mark: typeof call.first_byte_ms === "number" ? call.first_byte_ms : undefined,
+        note: typeof status === "number" ? String(status) : readText(call, "error"),
+      };
+    });
+  }
+  if (typeof row.upstream_ms !== "number") return [];
+  const total = numberAt(row, "duration_ms");
+  const first = typeof row.first_byte_ms === "number" ? row.first_byte_ms : total;
+  const status = numberAt(row, "status");
+  return [
+    {
+      name: [readText(row, "provider"), readText(row, "model")].filter((word) => word !== "").join(" · "),
+      kind: status >= 400 ? "failed" : "call",
+      start: Math.max(0, (row.stream === true ? total : first) - row.upstream_ms),
+      duration: row.upstream_ms,
+      mark: row.stream === true ? first : undefined,
+      note: String(status),
+    },
+  ];
+}
+
+/** Where the time went: calls, retries, guardrails and the gateway itself, and every attempt as a table. */
+export function Timeline({ row }: { readonly row: Row }): ReactNode {
+  const total = numberAt(row, "duration_ms");
+  const lanes: readonly Lane[] = [
+    { name: words.request, kind: "gateway", start: 0, duration: total, note: readText(row, "status") },
+    ...hookLanes(row, "before_request_hooks"),
+    ...callLanes(row),
+    ...hookLanes(row, "after_request_hooks"),
+  ];
+  const length = Math.max(0.01, ...lanes.map(({ start, duration }) => start + duration));
+  return (
+    <Stack gap="md">
+      <Section title={words.title}>
+        <ul className={classes.lanes} aria-label={words.title}>
+          {lanes.map((lane, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a lane is its place
+            <LaneView key={index} lane={lane} length={length} />
+          ))}
+        </ul>
+        <Text size="xs" c="dimmed" mt="sm">
+          {words.legend}
+        </Text>
+      </Section>
+      <Cache row={row} />
+      <Attempts row={row} />
+    </Stack>
+  );
+}
+
+function LaneView({ lane, length }: { readonly lane: Lane; readonly length: number }): ReactNode {
+  const share = (value: number) => `${(value / length) * 100}%`;
+  return (
+    <li className={classes.lane}>
+      <span className={classes.laneName} title={lane.name}>
+        {lane.name} <span className={classes.faint}>{lane.note}</span>
+      </span>
+      <div className={classes.track} title={words.from(formatDuration(lane.start), formatDuration(lane.duration))}>
+        <div
+          className={classes.span}
+          data-kind={lane.kind}
+          style={{ insetInlineStart: share(lane.start), width: share(lane.duration) }}
+        />
+        {lane.mark !== undefined && <div className={classes.mark} style={{ insetInlineStart: share(lane.mark) }} />}
+      </div>
+      <span className="number">{formatDuration(lane.duration)}</span>
+    </li>
+  );
+}
+
+function Cache({ row }: { readonly row: Row }): ReactNode {
+  const status = readText(row, "cache_status");
+  if (status === "") return null;
+  const age = readPath(row, "cache.age");
+  const problem = readText(row, "cache.problem");
+  return (
+    <Section title={words.cache}>
+      <Group gap="md">
+        <Text size="sm" fw={600}>
+          {status}
+        </Text>
+        {typeof age === "number" && <Text size="sm">{words.age(formatDuration(age * 1000))}</Text>}
+        {problem !== "" && <Text size="sm">{problem}</Text>}
+      </Group>
+    </Section>
+  );
+}
+
+function Attempts({ row }: { readonly row: Row }): ReactNode {
+  const attempts = rowsOf(row.attempts);
+  const skipped = Array.isArray(row.skipped) ? row.skipped.map(String) : [];
+  if (attempts.length === 0 && skipped.length === 0) return null;
+  return (
+    <Section title={words.attempts}>
+      <Table.ScrollContainer minWidth={560} type="native" tabIndex={0} aria-label={words.attempts}>
+        <Table aria-label={words.attempts} fz="sm">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{words.target}</Table.Th>
+              <Table.Th>{words.provider}</Table.Th>
+              <Table.Th>{words.model}</Table.Th>
+              <Table.Th>{text.common.status}</Table.Th>
+              <Table.Th ta="end">{words.retries}</Table.Th>
+              <Table.Th ta="end">{words.duration}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {attempts.filter(isRow).map((attempt, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: an attempt is its place
+              <Table.Tr key={index}>
+                <Table.Td className="code">{readText(attempt, "label")}</Table.Td>
+                <Table.Td>{readText(attempt, "provider")}</Table.Td>
+                <Table.Td>{readText(attempt, "model")}</Table.Td>
+                <Table.Td>
+                  <Status value={numberAt(attempt, "status")} />
+                </Table.Td>
+                <Table.Td className="number">{readText(attempt, "retries")}</Table.Td>
+                <Table.Td className="number">{formatDuration(numberAt(attempt, "duration_ms"))}</Table.Td>
+              </Table.Tr>
+            ))}
+            {skipped.map((label) => (
+              <Table.Tr key={label}>
+                <Table.Td className="code">{label}</Table.Td>
+                <Table.Td colSpan={5}>{words.skipped}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Section>
+  );
+}

@@ -1,0 +1,71 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { call, get } from "@/api/client.ts";
+import { type Period, periodQuery } from "@/lib/period.ts";
+import { type Row, readList, readText } from "@/lib/read.ts";
+import { useSession } from "@/session/context.tsx";
+import { useWorkspace } from "@/session/workspace.tsx";
+
+/** The query parameter that says whose requests are meant: the workspace in view, or all of the organisation. */
+export function useLogScope(): Readonly<Record<string, string>> {
+  const { current, choosable } = useWorkspace();
+  return choosable ? { workspace_slug: current?.slug ?? "*" } : {};
+}
+
+/** Figures of a period over time, and those of the period before. */
+export function useSummary(period: Period, filters: Readonly<Record<string, string>> = {}) {
+  const query = { ...periodQuery(period), ...useLogScope(), ...filters };
+  return useQuery({
+    queryKey: ["analytics", "summary", query],
+    queryFn: ({ signal }) => get("/v1/analytics/summary/requests", { query, signal }),
+    placeholderData: keepPreviousData,
+  });
+}
+
+export type Summary = NonNullable<ReturnType<typeof useSummary>["data"]>;
+export type Figures = Summary["summary"];
+
+/** The greatest groups of a period. */
+export function useGroups(path: string, period: Period, columns: string) {
+  const query = { ...periodQuery(period), ...useLogScope(), columns, page_size: 6, include_total: "false" };
+  return useQuery({
+    queryKey: ["analytics", "groups", path, query],
+    queryFn: ({ signal }) => call("GET", `/v1/analytics/groups/${path}`, { query, signal }),
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** Names of API keys by their ids, as far as the viewer may list keys. */
+export function useKeyNames(): ReadonlyMap<string, string> {
+  const { can } = useSession();
+  const { data } = useQuery({
+    queryKey: ["api-keys", "names"],
+    enabled: can("GET /v1/api-keys"),
+    staleTime: 60_000,
+    queryFn: ({ signal }) => call("GET", "/v1/api-keys", { query: { page_size: 100, current_page: 0 }, signal }),
+  });
+  return useMemo(() => new Map(readList(data).map((row) => [readText(row, "id"), readText(row, "name")])), [data]);
+}
+
+/** Keys of the metadata that recent requests carry, the most used first. */
+export function useMetadataKeys(): readonly string[] {
+  const scope = useLogScope();
+  const { can } = useSession();
+  const { data } = useQuery({
+    queryKey: ["logs", "metadata-keys", scope],
+    enabled: can("GET /v1/logs"),
+    staleTime: 300_000,
+    queryFn: async ({ signal }) =>
+      countKeys(readList(await call("GET", "/v1/logs", { query: { ...scope, limit: 100 }, signal }))),
+  });
+  return data ?? [];
+}
+
+function countKeys(rows: readonly Row[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { metadata } of rows) {
+    if (typeof metadata !== "object" || metadata === null) continue;
+    for (const key of Object.keys(metadata)) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return [...counts].sort(([, a], [, b]) => b - a).map(([key]) => key);
+}

@@ -1,0 +1,186 @@
+import { Button, Group, Table } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { Spark } from "@/components/charts/spark.tsx";
+import { Icon } from "@/components/icons.tsx";
+import { formatDollars, formatDuration, formatShare, formatShort, formatTime } from "@/lib/format.ts";
+import { type Period, periodSearch } from "@/lib/period.ts";
+import { text } from "@/text/text.ts";
+import type { Figures, Summary } from "./data.ts";
+import classes from "./overview.module.css";
+
+const words = text.overview;
+
+type FigureName = keyof Figures;
+
+interface Card {
+  readonly name: FigureName;
+  readonly label: string;
+  readonly format: (value: number) => string;
+  /** Whether more of it is bad news; undefined: neither. */
+  readonly moreIsBad?: boolean;
+  /** What stands below the figure. */
+  readonly note?: (figures: Figures) => string;
+  /** Filters of the log that a click leads to. */
+  readonly filters?: Readonly<Record<string, string>>;
+}
+
+const shareOf = (part = 0, all = 0): string => formatShare(all === 0 ? 0 : part / all);
+
+const cards: readonly Card[] = [
+  { name: "requests", label: words.requests, format: formatShort, filters: {} },
+  {
+    name: "error_count",
+    label: words.errors,
+    format: formatShort,
+    moreIsBad: true,
+    note: ({ error_count, requests }) => words.ofRequests(shareOf(error_count, requests)),
+    filters: { status_code: "1xx,3xx,4xx,5xx" },
+  },
+  {
+    name: "cost",
+    label: words.cost,
+    format: (cents) => formatDollars(cents / 100),
+    note: ({ cost = 0, requests = 0 }) => words.perRequest(formatDollars(requests === 0 ? 0 : cost / 100 / requests)),
+    filters: { cost_min: "0.0000001" },
+  },
+  {
+    name: "total_tokens",
+    label: words.tokens,
+    format: formatShort,
+    note: ({ total_tokens = 0, requests = 0 }) =>
+      words.perRequest(formatShort(requests === 0 ? 0 : Math.round(total_tokens / requests))),
+    filters: { total_units_min: "1" },
+  },
+  {
+    name: "p95_latency",
+    label: words.latency,
+    format: formatDuration,
+    moreIsBad: true,
+    note: ({ p50_latency = 0, p99_latency = 0 }) =>
+      words.percentiles(formatDuration(p50_latency), formatDuration(p99_latency)),
+  },
+  {
+    name: "cache_hits",
+    label: words.cacheHits,
+    format: formatShort,
+    note: ({ cache_hits, requests }) => words.ofRequests(shareOf(cache_hits, requests)),
+    filters: { cache_status: "HIT,SEMANTIC HIT" },
+  },
+];
+
+/** One card for each figure the viewer may see, and all of them as a table on request. */
+export function FigureCards({ data, period }: { readonly data: Summary; readonly period: Period }): ReactNode {
+  const [asTable, setAsTable] = useState(false);
+  const shown = cards.filter(({ name }) => data.summary[name] !== undefined);
+  return (
+    <>
+      <div className={classes.cards}>
+        {shown.map((card) => (
+          <FigureCard key={card.name} card={card} data={data} period={period} />
+        ))}
+      </div>
+      <Group justify="end">
+        <Button
+          variant="subtle"
+          color="gray"
+          aria-expanded={asTable}
+          onClick={() => setAsTable(!asTable)}
+          leftSection={<Icon name="columns" size={14} />}
+        >
+          {asTable ? words.hideTable : words.showTable}
+        </Button>
+      </Group>
+      {asTable && <PointTable data={data} cards={shown} />}
+    </>
+  );
+}
+
+interface CardProps {
+  readonly card: Card;
+  readonly data: Summary;
+  readonly period: Period;
+}
+
+function FigureCard({ card, data, period }: CardProps): ReactNode {
+  const { name, label, format, note, filters } = card;
+  const value = data.summary[name] ?? 0;
+  const heading =
+    filters === undefined ? (
+      label
+    ) : (
+      <Link to="/logs" search={{ ...periodSearch(period), ...filters }} className={classes.link}>
+        {label}
+      </Link>
+    );
+  return (
+    <section className={classes.card} aria-label={label}>
+      <h2 className={classes.label}>{heading}</h2>
+      <div className={classes.value}>{format(value)}</div>
+      <Change card={card} now={value} before={data.former[name] ?? 0} />
+      <Spark
+        values={data.data_points.map((point) => point[name] ?? 0)}
+        label={words.overTime(label)}
+        describe={(index) => {
+          const point = data.data_points[index];
+          return point === undefined ? "" : `${formatTime(point.timestamp)}: ${format(point[name] ?? 0)}`;
+        }}
+      />
+      <div className={classes.note}>{note?.(data.summary) ?? " "}</div>
+    </section>
+  );
+}
+
+function Change({
+  card,
+  now,
+  before,
+}: {
+  readonly card: Card;
+  readonly now: number;
+  readonly before: number;
+}): ReactNode {
+  const { format, moreIsBad } = card;
+  if (before === 0) return <div className={classes.change}>{now === 0 ? words.same : words.noneBefore}</div>;
+  const share = (now - before) / before;
+  const tone =
+    moreIsBad === undefined || Math.abs(share) < 0.005 ? undefined : share > 0 === moreIsBad ? "bad" : "good";
+  const direction = Math.abs(share) < 0.005 ? "" : share > 0 ? "▲ " : "▼ ";
+  return (
+    <div className={classes.change} data-tone={tone}>
+      <span aria-hidden="true">{direction}</span>
+      {words.change(formatShare(Math.abs(share)), share >= 0, format(before))}
+    </div>
+  );
+}
+
+function PointTable({ data, cards: shown }: { readonly data: Summary; readonly cards: readonly Card[] }): ReactNode {
+  return (
+    <Table.ScrollContainer minWidth={600} type="native" tabIndex={0} aria-label={words.table}>
+      <Table aria-label={words.table} fz="sm" striped>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>{words.time}</Table.Th>
+            {shown.map(({ name, label }) => (
+              <Table.Th key={name} ta="end">
+                {label}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {data.data_points.map((point) => (
+            <Table.Tr key={point.timestamp}>
+              <Table.Td>{formatTime(point.timestamp)}</Table.Td>
+              {shown.map(({ name, format }) => (
+                <Table.Td key={name} className="number">
+                  {format(point[name] ?? 0)}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

@@ -1,0 +1,67 @@
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { Icon } from "@/components/icons.tsx";
+import { PeriodPicker } from "@/components/period-picker.tsx";
+import { Empty, Failure, Waiting } from "@/components/states.tsx";
+import { ListPage } from "@/layout/page.tsx";
+import { readPeriod } from "@/lib/period.ts";
+import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+import { useSummary } from "./data.ts";
+import { FigureCards } from "./figures.tsx";
+import { TopGroups } from "./top-groups.tsx";
+
+const words = text.overview;
+
+/** What happened in a range of time, beside the range before. */
+export default function Overview(): ReactNode {
+  const search = useSearchParams();
+  const change = useChangeSearch();
+  const { can } = useSession();
+  const [now, setNow] = useState(() => Date.now());
+  const period = readPeriod(search, now);
+  const { data, error, isFetching, refetch } = useSummary(period);
+  const nothing = data !== undefined && data.summary.requests === 0 && data.former.requests === 0;
+  return (
+    <ListPage
+      title={words.title}
+      about={words.about}
+      filters={<PeriodPicker period={period} onChange={change} />}
+      actions={
+        <Button
+          variant="default"
+          leftSection={<Icon name="refresh" size={14} />}
+          loading={isFetching}
+          onClick={() => setNow(Date.now())}
+        >
+          {text.common.refresh}
+        </Button>
+      }
+    >
+      {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Waiting />}
+      {nothing && (
+        <Empty
+          title={words.empty}
+          hint={words.emptyHint}
+          command={words.emptyCommand(location.origin)}
+          action={
+            can("POST /v1/chat/completions") && (
+              <Button component={Link} to="/playground" variant="default">
+                {text.nav.playground}
+              </Button>
+            )
+          }
+        />
+      )}
+      {data !== undefined && !nothing && (
+        <>
+          <FigureCards data={data} period={period} />
+          <TopGroups period={period} metadataKey={search.key} />
+        </>
+      )}
+    </ListPage>
+  );
+}

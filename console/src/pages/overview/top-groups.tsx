@@ -1,0 +1,149 @@
+import { Anchor, Select, Table, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import { Failure, Waiting } from "@/components/states.tsx";
+import { Section } from "@/layout/page.tsx";
+import { formatDollars, formatShort } from "@/lib/format.ts";
+import { type Period, periodSearch } from "@/lib/period.ts";
+import { readList, readPath, readText } from "@/lib/read.ts";
+import { useChangeSearch } from "@/lib/search.ts";
+import { text } from "@/text/text.ts";
+import { useGroups, useKeyNames, useMetadataKeys } from "./data.ts";
+import classes from "./overview.module.css";
+
+const words = text.overview;
+
+interface TopGroupsProps {
+  readonly period: Period;
+  /** Key of the metadata in view; undefined: the most used one. */
+  readonly metadataKey: string | undefined;
+}
+
+/** The models, keys, users and metadata values with the most requests; each leads to its requests. */
+export function TopGroups({ period, metadataKey }: TopGroupsProps): ReactNode {
+  const names = useKeyNames();
+  const keys = useMetadataKeys();
+  const change = useChangeSearch();
+  const key = metadataKey ?? keys.find((name) => name !== "_user") ?? keys[0];
+  const chooser = keys.length > 0 && (
+    <Select
+      aria-label={words.metadataKey}
+      data={[...new Set([...keys, ...(key === undefined ? [] : [key])])]}
+      value={key ?? null}
+      onChange={(value) => change({ key: value ?? undefined })}
+      searchable
+      w="12rem"
+    />
+  );
+  return (
+    <div className={classes.groups}>
+      <TopTable title={words.models} path="model" value="model" filter="model" period={period} />
+      <TopTable
+        title={words.keys}
+        path="api_key"
+        value="api_key"
+        filter="api_key_id"
+        period={period}
+        nameOf={(id) => names.get(id) ?? id}
+      />
+      <TopTable title={words.users} path="users" value="user" filter="metadata._user" period={period} />
+      {key !== undefined && (
+        <TopTable
+          title={words.metadata}
+          path={`metadata/${encodeURIComponent(key)}`}
+          value="metadata_value"
+          filter={`metadata.${key}`}
+          period={period}
+          actions={chooser}
+        />
+      )}
+    </div>
+  );
+}
+
+interface TopTableProps {
+  readonly title: string;
+  readonly path: string;
+  /** Member that holds the group's value. */
+  readonly value: string;
+  /** Filter of the log for the requests of a group. */
+  readonly filter: string;
+  readonly period: Period;
+  readonly nameOf?: (value: string) => string;
+  readonly actions?: ReactNode;
+}
+
+function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTableProps): ReactNode {
+  const { data, error, refetch } = useGroups(path, period, "cost");
+  const rows = readList(data);
+  const most = Math.max(1, ...rows.map((row) => Number(readPath(row, "requests"))));
+  return (
+    <Section title={title} actions={actions}>
+      {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
+      {data === undefined && error === null && <Waiting />}
+      {data !== undefined && rows.length === 0 && (
+        <Text size="sm" c="dimmed">
+          {words.noGroups}
+        </Text>
+      )}
+      {rows.length > 0 && (
+        <Table aria-label={title} fz="sm" verticalSpacing={5} layout="fixed">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{words.name}</Table.Th>
+              <Table.Th ta="end" w="7rem">
+                {words.requests}
+              </Table.Th>
+              <Table.Th ta="end" w="7rem">
+                {words.cost}
+              </Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {rows.map((row) => {
+              const name = readText(row, value);
+              const requests = Number(readPath(row, "requests"));
+              return (
+                <Table.Tr key={name}>
+                  <Table.Td className={classes.cell}>
+                    <GroupName name={name} shown={nameOf?.(name) ?? name} filter={filter} period={period} />
+                    <span className={classes.fill} style={{ width: `${(requests / most) * 100}%` }} />
+                  </Table.Td>
+                  <Table.Td className="number">{formatShort(requests)}</Table.Td>
+                  <Table.Td className="number">{formatDollars(Number(readPath(row, "cost") ?? 0) / 100)}</Table.Td>
+                </Table.Tr>
+              );
+            })}
+          </Table.Tbody>
+        </Table>
+      )}
+    </Section>
+  );
+}
+
+interface GroupNameProps {
+  readonly name: string;
+  readonly shown: string;
+  readonly filter: string;
+  readonly period: Period;
+}
+
+/** A group without a value has no filter that finds it. */
+function GroupName({ name, shown, filter, period }: GroupNameProps): ReactNode {
+  if (name === "") {
+    return (
+      <Text span c="dimmed" inherit>
+        {words.noValue}
+      </Text>
+    );
+  }
+  return (
+    <Anchor
+      inherit
+      title={shown}
+      renderRoot={(props) => <Link {...props} to="/logs" search={{ ...periodSearch(period), [filter]: name }} />}
+    >
+      {shown}
+    </Anchor>
+  );
+}
