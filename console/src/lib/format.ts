@@ -27,6 +27,7 @@ export function formatDollars(value: number): string {
 
 /** Milliseconds below one second, else seconds, else minutes. */
 export function formatDuration(milliseconds: number): string {
+  if (milliseconds === 0) return "0 ms";
   if (milliseconds < 1) return `${milliseconds.toFixed(2)} ms`;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(2)} s`;

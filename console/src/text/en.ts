@@ -269,7 +269,7 @@ export const en = {
     },
     conversation: {
       count: (messages: string, tools: number) =>
-        `${messages} messages${tools === 0 ? "" : tools === 1 ? ", 1 tool offered" : `, ${tools} tools offered`}`,
+        `${messages === "1" ? "1 message" : `${messages} messages`}${tools === 0 ? "" : tools === 1 ? ", 1 tool offered" : `, ${tools} tools offered`}`,
       markdown: "Show as Markdown",
       showAll: (count: string) => `Show ${count} messages in between`,
       answer: "Response",

@@ -7,7 +7,6 @@ import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { toCsv } from "@/lib/csv.ts";
-import { formatTime } from "@/lib/format.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
 import { isRow, readPath } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
@@ -105,6 +104,14 @@ function Totals({ summary, graph }: { readonly summary: unknown; readonly graph:
   );
 }
 
+const moment = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+
 function Points({ drawn, graph }: { readonly drawn: Drawn; readonly graph: Graph }): ReactNode {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -124,7 +131,7 @@ function Points({ drawn, graph }: { readonly drawn: Drawn; readonly graph: Graph
           {drawn.points.map((point, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: labels may repeat
             <Table.Tr key={index}>
-              <Table.Td>{graph.at === undefined ? formatTime(String(point.time)) : point.at}</Table.Td>
+              <Table.Td>{graph.at === undefined ? moment.format(new Date(String(point.time))) : point.at}</Table.Td>
               {drawn.series.map(({ name }) => (
                 <Table.Td key={name} className="number">
                   {graph.format(Number(point[name] ?? 0))}

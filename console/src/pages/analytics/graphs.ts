@@ -91,7 +91,7 @@ const dayMs = 86_400_000;
 function labelOf(time: string, span: number): string {
   const date = new Date(time);
   return span <= 2 * dayMs
-    ? date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" })
+    ? date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
     : date.toLocaleDateString(undefined, { month: "short", day: "numeric" });
 }
 

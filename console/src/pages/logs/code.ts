@@ -1,4 +1,4 @@
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { isRow, type Row, readPath, readText } from "../../lib/read.ts";
 
 // The request of a log row as code. The key is a placeholder: the log does not have it.
 

@@ -1,4 +1,4 @@
-import { isRow } from "@/lib/read.ts";
+import { isRow } from "../../lib/read.ts";
 
 /** One place where two values differ. */
 export interface Difference {

@@ -70,9 +70,13 @@ export function LogFacts({ row }: { readonly row: Row }): ReactNode {
       : [
           [
             words.replayOf,
-            <Link key="replay" to={`/logs/${readText(row, "replay_of")}`}>
+            <Anchor
+              key="replay"
+              inherit
+              renderRoot={(props) => <Link {...props} to={`/logs/${readText(row, "replay_of")}`} />}
+            >
               {readText(row, "replay_of")}
-            </Link>,
+            </Anchor>,
           ] as const,
         ]),
   ];

@@ -93,7 +93,8 @@ function SearchBox({ hint, isOffered, typed, setTyped, onAdd }: SearchBoxProps):
     setTyped("");
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Enter" || event.defaultPrevented) return;
+    // with an option marked by the arrows, Enter chooses that one
+    if (event.key !== "Enter" || event.currentTarget.getAttribute("aria-activedescendant")) return;
     const first = suggestions.find(({ adds }) => adds !== undefined);
     if (first === undefined || typed.trim() === "") return;
     event.preventDefault();

@@ -1,5 +1,4 @@
-import type { Search } from "@/lib/search.ts";
-import { text } from "@/text/text.ts";
+import { text } from "../../text/text.ts";
 
 const words = text.logs.filters;
 
@@ -68,7 +67,9 @@ const isFilter = (name: string): boolean =>
   known.has(name) || (name.startsWith(metadataStart) && name.length > metadataStart.length);
 
 /** The filters an address names, apart from those of time. */
-export function readFilters(search: Search): readonly (readonly [name: string, value: string])[] {
+export function readFilters(
+  search: Readonly<Record<string, string>>,
+): readonly (readonly [name: string, value: string])[] {
   return Object.entries(search).filter(([name, value]) => isFilter(name) && value !== "");
 }
 
@@ -86,9 +87,10 @@ const guesses = ["model", "trace_id", "provider", "error", "api_key_id", "user_i
 
 const named = /^\s*([\w.-]+)\s*[:=]\s*(.*?)\s*$/s;
 
+/** What people see goes first: `status: 5xx` means the filter with that label, which takes classes too. */
 function nameOf(typed: string): string | undefined {
-  if (isFilter(typed)) return typed;
-  return logFilters.find(({ label }) => label.toLowerCase() === typed.toLowerCase())?.name;
+  const labelled = logFilters.find(({ label }) => label.toLowerCase() === typed.toLowerCase())?.name;
+  return labelled ?? (isFilter(typed) ? typed : undefined);
 }
 
 /** What a text in the search box may mean. `name=value` and `name: value` are meant as they stand. */

@@ -1,4 +1,4 @@
-import { Button, Group, Select, Stack, Text, Textarea } from "@mantine/core";
+import { Anchor, Button, Group, Select, Stack, Text, Textarea } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
@@ -143,7 +143,10 @@ function Answer({ title, row, answer, isNew = false }: AnswerProps): ReactNode {
   }, [row, answer]);
   const id = readText(row, "id");
   return (
-    <Section title={title} actions={isNew && <Link to={`/logs/${id}`}>{words.open}</Link>}>
+    <Section
+      title={title}
+      actions={isNew && <Anchor renderRoot={(props) => <Link {...props} to={`/logs/${id}`} />}>{words.open}</Anchor>}
+    >
       <Facts
         rows={[
           [text.common.status, <Status key="status" value={Number(row.status)} />],

@@ -1,4 +1,4 @@
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { isRow, type Row, readPath, readText } from "../../../lib/read.ts";
 import { readContent, readTools, rowsOf, textPart, toJson } from "./parts.ts";
 import type { Conversation, Part, Turn } from "./types.ts";
 

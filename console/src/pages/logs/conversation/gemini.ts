@@ -1,4 +1,4 @@
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { isRow, type Row, readPath, readText } from "../../../lib/read.ts";
 import { dataUrl, rowsOf, toJson } from "./parts.ts";
 import type { Conversation, Part, Tool, Turn } from "./types.ts";
 

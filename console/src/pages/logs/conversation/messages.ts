@@ -1,4 +1,4 @@
-import { isRow, type Row, readText } from "@/lib/read.ts";
+import { isRow, type Row, readText } from "../../../lib/read.ts";
 import { readContent, readTools, rowsOf } from "./parts.ts";
 import type { Conversation, Turn } from "./types.ts";
 

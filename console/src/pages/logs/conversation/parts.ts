@@ -1,4 +1,4 @@
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { isRow, type Row, readPath, readText } from "../../../lib/read.ts";
 import type { Part, Tool } from "./types.ts";
 
 /** JSON of a value, as text that a person can read. */

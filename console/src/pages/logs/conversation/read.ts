@@ -1,4 +1,4 @@
-import { isRow } from "@/lib/read.ts";
+import { isRow } from "../../../lib/read.ts";
 import { readChat, readCompletion } from "./chat.ts";
 import { readGemini } from "./gemini.ts";
 import { readMessages } from "./messages.ts";
