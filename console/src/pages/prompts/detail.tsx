@@ -7,8 +7,8 @@ import { Icon } from "@/components/icons.tsx";
 import { CopyValue, Failure, Waiting } from "@/components/states.tsx";
 import { DetailPage } from "@/layout/page.tsx";
 import { type Row, readText } from "@/lib/read.ts";
+import { useSearchParams } from "@/lib/search.ts";
 import classes from "@/pages/configs/config-tree.module.css";
-import { useFilters } from "@/resources/list.tsx";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { usePromptChange, usePromptRecord } from "./data.ts";
@@ -23,7 +23,7 @@ const words = text.prompts;
 export default function PromptDetail(): ReactNode {
   const { id = "" } = useParams({ strict: false });
   const navigate = useNavigate();
-  const { version = "" } = useFilters();
+  const { version = "" } = useSearchParams();
   const { data, error, refetch } = usePromptRecord(id, version || "latest");
   const head = usePromptRecord(id, "default");
   const initial = useMemo(() => toDraft(data ?? {}), [data]);
