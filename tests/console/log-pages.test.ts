@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toCsv } from "../../console/src/lib/csv.ts";
-import { readEvents } from "../../console/src/lib/events.ts";
+import { readEvents } from "../../console/src/lib/event-stream.ts";
 import { periodQuery, periodSearch, readPeriod } from "../../console/src/lib/period.ts";
 import { toCode } from "../../console/src/pages/logs/code.ts";
 import { readConversation } from "../../console/src/pages/logs/conversation/read.ts";
@@ -254,8 +254,8 @@ test("readEvents() reads events, ids and comments in pieces of every size", asyn
       },
     });
     assert.deepEqual(await Array.fromAsync(readEvents(new Response(body))), [
-      { event: "message", data: "", id: "1" },
-      { event: "message", data: "", id: "2" },
+      { event: "message", data: undefined, id: "1" },
+      { event: "message", data: undefined, id: "2" },
       { event: "log", data: '{"a":\n"ü"}', id: "3" },
       { event: "error", data: "no", id: undefined },
     ]);

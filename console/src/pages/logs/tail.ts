@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { ApiError, send } from "@/api/client.ts";
-import { readEvents } from "@/lib/events.ts";
+import { readEvents } from "@/lib/event-stream.ts";
 import { isRow } from "@/lib/read.ts";
 import { type LogLine, toLine } from "./row.ts";
 
@@ -53,8 +53,8 @@ async function follow(
   onOpen();
   for await (const { event, data, id } of readEvents(response)) {
     if (id !== undefined) buffer.lastId = id;
-    if (event === "error") throw new Error(data);
-    if (event !== "log") continue;
+    if (event === "error") throw new Error(data ?? "");
+    if (event !== "log" || data === undefined) continue;
     const row: unknown = JSON.parse(data);
     if (isRow(row)) onRow(toLine(row));
   }
