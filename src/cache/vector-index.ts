@@ -1,6 +1,9 @@
+import { createPause } from "../lib/pace.ts";
+import { createDotKernel, type DotKernel } from "./dot-kernel.ts";
 import type { CachePlace } from "./entry.ts";
 import { isWithin, type PurgeScope } from "./shared-tier.ts";
-import { PackedVectors, toUnit } from "./vector-scan.ts";
+import { toUnit } from "./vector-codes.ts";
+import { PackedVectors } from "./vector-scan.ts";
 
 /** A vector as it is stored. Times in Unix milliseconds. */
 interface StoredVector {
@@ -18,12 +21,12 @@ interface VectorStore {
   removeExpiredVectors(now: number): Promise<void>;
   storeVectors(rows: readonly StoredVector[]): Promise<void>;
   removeVector(place: CachePlace, key: string): Promise<void>;
-  /** The newest vectors of a partition that were stored at a time or later. */
+  /** The newest vectors of a partition that were stored at a time or later, from the one after `after` on. */
   vectors(
     place: CachePlace,
     partition: string,
-    options: { now: number; since: number; limit: number },
-  ): Promise<readonly Pick<StoredVector, "key" | "vector" | "expiresAt">[]>;
+    options: { now: number; since: number; limit: number; after: { key: string; storedAt: number } | undefined },
+  ): Promise<readonly Pick<StoredVector, "key" | "vector" | "storedAt" | "expiresAt">[]>;
   /** The nearest vector of all. */
   nearest(
     place: CachePlace,
@@ -49,57 +52,64 @@ export interface Partition {
   readonly name: string;
 }
 
+/** Bytes of a number of a vector: as it is, and in two codes. */
+const bytesPerNumber = 6;
 /** Bytes of a vector besides its numbers: its key and its places in lists. */
 const vectorOverhead = 300;
 /** How often a partition looks for what other processes stored, and how far back: their clocks differ. */
 const refreshEveryMs = 10_000;
 const lookBackMs = 30_000;
+/** Bytes of vectors that are read at a time: others use the database, and the event loop, in between. */
+const pageBytes = 256 * 1024;
 
 /** The vectors of a partition in memory. */
 class HeldPartition {
   readonly place: CachePlace;
   readonly vectors: PackedVectors;
-  readonly #keys: string[] = [];
-  readonly #ends: number[] = [];
+  /** By place of the vector; undefined for free places. */
+  readonly #rows: ({ key: string; expiresAt: number } | undefined)[] = [];
   readonly #indexes = new Map<string, number>();
   /** The store has more of them. */
   hasMore = false;
   refreshedAt = Number.NEGATIVE_INFINITY;
   loading: Promise<void> | undefined;
 
-  constructor(place: CachePlace, dimensions: number) {
+  constructor(place: CachePlace, dimensions: number, kernel: DotKernel) {
     this.place = place;
-    this.vectors = new PackedVectors(dimensions);
+    this.vectors = new PackedVectors(dimensions, kernel);
   }
 
   get bytes(): number {
-    return this.vectors.bytes + this.#keys.length * vectorOverhead;
+    return this.vectors.bytes + this.#rows.length * vectorOverhead;
+  }
+
+  get count(): number {
+    return this.#indexes.size;
   }
 
   add(key: string, unit: Float32Array, expiresAt: number): void {
-    const known = this.#indexes.get(key);
-    if (known !== undefined) this.remove(key);
-    this.#indexes.set(key, this.vectors.add(unit));
-    this.#keys.push(key);
-    this.#ends.push(expiresAt);
+    this.remove(key);
+    const index = this.vectors.add(unit);
+    this.#indexes.set(key, index);
+    this.#rows[index] = { key, expiresAt };
   }
 
   remove(key: string): void {
     const index = this.#indexes.get(key);
     if (index === undefined) return;
     this.vectors.remove(index);
-    const [last, end] = [this.#keys.pop() ?? "", this.#ends.pop() ?? 0];
     this.#indexes.delete(key);
-    if (last === key) return;
-    this.#keys[index] = last;
-    this.#ends[index] = end;
-    this.#indexes.set(last, index);
+    this.#rows[index] = undefined;
+  }
+
+  removeExpired(now: number): void {
+    for (const row of this.#rows) if (row && row.expiresAt <= now) this.remove(row.key);
   }
 
   async nearest(unit: Float32Array, least: number, now: number) {
-    const found = await this.vectors.nearest(unit, least, (index) => (this.#ends[index] ?? 0) > now);
-    const key = found && this.#keys[found.index];
-    return key === undefined ? undefined : { key, similarity: found?.similarity ?? 0 };
+    const found = await this.vectors.nearest(unit, least, (index) => (this.#rows[index]?.expiresAt ?? 0) > now);
+    const row = found && this.#rows[found.index];
+    return row && { key: row.key, similarity: found.similarity };
   }
 }
 
@@ -112,6 +122,7 @@ export class VectorIndex {
   readonly #options: VectorIndexOptions;
   /** By name; the one that was used last is the last. */
   readonly #held = new Map<string, HeldPartition>();
+  readonly #kernel = createDotKernel();
   #bytes = 0;
 
   constructor(options: VectorIndexOptions) {
@@ -170,9 +181,15 @@ export class VectorIndex {
     await this.#options.store.removeVector(place, key);
   }
 
-  /** Removes expired questions from the database. */
-  cleanUp(): Promise<void> {
-    return this.#options.store.removeExpiredVectors(this.#options.now());
+  /** Removes expired questions. */
+  async cleanUp(): Promise<void> {
+    const now = this.#options.now();
+    const pause = createPause();
+    for (const held of [...this.#held.values()]) {
+      held.removeExpired(now);
+      await pause();
+    }
+    await this.#options.store.removeExpiredVectors(now);
   }
 
   /** Removes the questions of a scope from the database. */
@@ -203,7 +220,7 @@ export class VectorIndex {
 
   /** The partition in memory, with what other processes stored. */
   async #load(place: CachePlace, name: string, dimensions: number): Promise<HeldPartition> {
-    const held = this.#held.get(name) ?? new HeldPartition(place, dimensions);
+    const held = this.#held.get(name) ?? new HeldPartition(place, dimensions, this.#kernel);
     if (!this.#held.has(name)) this.#bytes += held.bytes;
     // the last one is the one that was used last
     this.#held.delete(name);
@@ -218,17 +235,29 @@ export class VectorIndex {
     return held;
   }
 
+  /** Reads what was stored since the last time, the newest first, a page at a time. */
   async #read(held: HeldPartition, name: string, now: number): Promise<void> {
     const { store, bytes } = this.#options;
     const { dimensions } = held.vectors;
     // one partition may take half of the memory
-    const limit = Math.max(1, Math.floor(bytes / 2 / (dimensions * 6 + vectorOverhead)));
+    const limit = Math.max(1, Math.floor(bytes / 2 / (dimensions * bytesPerNumber + vectorOverhead)));
     const since = Math.max(0, held.refreshedAt - lookBackMs);
-    const rows = await store.vectors(held.place, name, { now, since, limit: limit + 1 });
-    held.hasMore ||= rows.length > limit;
-    for (const { key, vector, expiresAt } of rows.slice(0, limit)) {
-      const unit = toFloats(vector);
-      if (unit.length === dimensions) this.#change(held, () => held.add(key, unit, expiresAt));
+    const page = Math.ceil(pageBytes / (dimensions * 4));
+    const pause = createPause();
+    let after: { key: string; storedAt: number } | undefined;
+    for (let [room, hasNext] = [limit, true]; hasNext; ) {
+      // one more than fits says that the store has more
+      const wanted = Math.min(page, room + 1);
+      const rows = await store.vectors(held.place, name, { now, since, limit: wanted, after });
+      if (rows.length > room) held.hasMore = true;
+      hasNext = rows.length === wanted && rows.length <= room;
+      for (const { key, vector, expiresAt } of rows.slice(0, room)) {
+        const unit = toFloats(vector);
+        if (unit.length === dimensions) this.#change(held, () => held.add(key, unit, expiresAt));
+        await pause();
+      }
+      room -= rows.length;
+      after = rows.at(-1);
     }
     held.refreshedAt = now;
     this.#makeRoom(name);

@@ -1,178 +1,218 @@
-import { giveWay } from "../lib/pace.ts";
+import { createPause } from "../lib/pace.ts";
+import { type DotKernel, widthOf } from "./dot-kernel.ts";
+import { CodedQuery, toCodes } from "./vector-codes.ts";
 
-/** Parts of a vector after which it is decided whether the rest can still reach what is looked for. */
-const checkpoints = [1 / 16, 1 / 8, 1 / 4, 1 / 2];
-/** Multiplications in one go: a few milliseconds. */
-const sliceWork = 3_000_000;
-/** Rounding of 32-bit sums. */
-const slack = 1e-5;
+/** Vectors that are stored together: memory grows by so many, and none is copied. */
+const blockSize = 8;
+/** Time of a search before other work runs, in milliseconds. */
+const sliceMs = 2;
+/** Blocks after which the time is read. */
+const blocksPerCheck = 16;
+/** Searches that are repeated because vectors were removed meanwhile. */
+const maxRepeats = 3;
 
-/** The vector of length 1 in the same direction; undefined for one without a direction. */
-export function toUnit(vector: Float32Array): Float32Array<ArrayBuffer> | undefined {
-  let sum = 0;
-  for (const value of vector) sum += value * value;
-  const length = Math.sqrt(sum);
-  if (!(length > 0) || !Number.isFinite(length)) return undefined;
-  return new Float32Array(vector).map((value) => value / length);
+/** Vectors with their codes, one after the other. */
+interface Block {
+  /** Place of the first one. */
+  readonly start: number;
+  readonly values: Float32Array<ArrayBuffer>;
+  readonly coarse: Int8Array<ArrayBuffer>;
+  readonly fine: Int8Array<ArrayBuffer>;
+  /** For each vector its coarse scale and rest, and its fine scale and rest. Those of a free place are negative. */
+  readonly facts: Float64Array<ArrayBuffer>;
 }
 
-/** Length of the part of a vector that starts at an index. */
-function restLength(vector: Float32Array, start: number): number {
-  let sum = 0;
-  for (let index = start; index < vector.length; index++) {
-    const value = vector[index] ?? 0;
-    sum += value * value;
-  }
-  return Math.sqrt(sum);
+const factsPerVector = 4;
+
+function createBlock(start: number, { dimensions, width }: { dimensions: number; width: number }): Block {
+  return {
+    start,
+    values: new Float32Array(blockSize * dimensions),
+    coarse: new Int8Array(blockSize * width),
+    fine: new Int8Array(blockSize * width),
+    facts: new Float64Array(blockSize * factsPerVector).fill(-1),
+  };
 }
 
 /** What a scan found. */
 interface Nearest {
+  /** Place of the vector. */
   readonly index: number;
   readonly similarity: number;
 }
 
-/** Vectors of length 1, packed. */
+/** A search that runs. */
+interface Search {
+  readonly unit: Float32Array;
+  readonly query: CodedQuery;
+  readonly pause: () => Promise<void> | undefined;
+  /** What the codes say about each place so far. */
+  readonly estimates: Float64Array;
+}
+
+/** Places of vectors that may be the nearest: their cosines are only known up to an error. */
+class Candidates {
+  readonly #isUsable: (index: number) => boolean;
+  /** No vector below it is the nearest. */
+  #floor: number;
+  #indexes: number[] = [];
+  #uppers: number[] = [];
+
+  constructor(floor: number, isUsable: (index: number) => boolean) {
+    this.#floor = floor;
+    this.#isUsable = isUsable;
+  }
+
+  offer(index: number, estimate: number, error: number): void {
+    const upper = estimate + error;
+    if (upper < this.#floor || !this.#isUsable(index)) return;
+    this.#indexes.push(index);
+    this.#uppers.push(upper);
+    this.#floor = Math.max(this.#floor, estimate - error);
+  }
+
+  /** Those that are left, in ascending order, to be offered again with smaller errors. */
+  take(): number[] {
+    const uppers = this.#uppers;
+    const left = this.#indexes.filter((_, place) => (uppers[place] ?? 0) >= this.#floor);
+    this.#indexes = [];
+    this.#uppers = [];
+    return left;
+  }
+}
+
+/** The cosine of two vectors of length 1, the first of which starts at an offset. */
+function cosineOf(values: Float32Array, offset: number, unit: Float32Array): number {
+  let sum = 0;
+  for (let index = 0; index < unit.length; index++) {
+    sum += (values[offset + index] as number) * (unit[index] as number); // within both arrays
+  }
+  return sum;
+}
+
+/** Vectors of length 1, packed. The place of a vector never changes. */
 export class PackedVectors {
   readonly dimensions: number;
-  readonly #ends: readonly number[];
-  #values: Float32Array<ArrayBuffer>;
-  /** For each vector, the lengths of what follows each checkpoint. */
-  #rests: Float32Array<ArrayBuffer>;
-  #count = 0;
+  readonly #width: number;
+  readonly #kernel: DotKernel;
+  readonly #blocks: Block[] = [];
+  readonly #free: number[] = [];
+  /** Places that were used, free ones included. */
+  #places = 0;
+  /** Incremented when a vector is removed. */
+  #version = 0;
 
-  constructor(dimensions: number) {
+  constructor(dimensions: number, kernel: DotKernel) {
     this.dimensions = dimensions;
-    this.#ends = checkpoints.map((part) => Math.floor(dimensions * part));
-    this.#values = new Float32Array(dimensions * 4);
-    this.#rests = new Float32Array(checkpoints.length * 4);
+    this.#kernel = kernel;
+    this.#width = widthOf(dimensions);
   }
 
   get count(): number {
-    return this.#count;
+    return this.#places - this.#free.length;
   }
 
   get bytes(): number {
-    return this.#values.byteLength + this.#rests.byteLength;
+    return this.#blocks.length * blockSize * (this.dimensions * 4 + this.#width * 2 + factsPerVector * 8);
   }
 
-  /** Adds a vector of length 1; the result is its index. */
+  /** Adds a vector of length 1; the result is its place. */
   add(unit: Float32Array): number {
-    const index = this.#count;
-    this.#grow(index + 1);
-    this.#write(index, unit);
-    this.#count++;
+    const index = this.#free.pop() ?? this.#places++;
+    const { dimensions } = this;
+    const width = this.#width;
+    if (index % blockSize === 0 && index / blockSize === this.#blocks.length) {
+      this.#blocks.push(createBlock(index, { dimensions, width }));
+    }
+    const block = this.#blockOf(index);
+    const row = index - block.start;
+    const { coarse, fine, coarseScale, coarseRest, fineScale, fineRest } = toCodes(unit);
+    block.values.set(unit, row * dimensions);
+    block.coarse.set(coarse, row * width);
+    block.fine.set(fine, row * width);
+    block.facts.set([coarseScale, coarseRest, fineScale, fineRest], row * factsPerVector);
     return index;
   }
 
-  #write(index: number, unit: Float32Array): void {
-    this.#values.set(unit, index * this.dimensions);
-    for (const [place, end] of this.#ends.entries()) {
-      this.#rests[index * checkpoints.length + place] = restLength(unit, end);
-    }
+  #blockOf(index: number): Block {
+    const block = this.#blocks[Math.floor(index / blockSize)];
+    if (!block) throw new TypeError("Cannot use a vector: it is not there");
+    return block;
   }
 
-  #grow(count: number): void {
-    if (count * this.dimensions <= this.#values.length) return;
-    const room = Math.ceil(count * 1.5);
-    const values = new Float32Array(room * this.dimensions);
-    values.set(this.#values);
-    const rests = new Float32Array(room * checkpoints.length);
-    rests.set(this.#rests);
-    this.#values = values;
-    this.#rests = rests;
-  }
-
-  /** Removes a vector: the last one takes its index. */
+  /** Removes a vector: another one takes its place later. */
   remove(index: number): void {
-    const last = this.#count - 1;
-    const { dimensions } = this;
-    this.#values.copyWithin(index * dimensions, last * dimensions, (last + 1) * dimensions);
-    this.#rests.copyWithin(index * checkpoints.length, last * checkpoints.length, (last + 1) * checkpoints.length);
-    this.#count = last;
+    const { facts, start } = this.#blockOf(index);
+    const row = index - start;
+    facts.fill(-1, row * factsPerVector, (row + 1) * factsPerVector);
+    this.#free.push(index);
+    this.#version++;
   }
 
   /**
-   * The vector with the largest cosine, exactly; undefined where none reaches `least`. Long scans yield.
+   * The vector with the largest cosine, exactly; undefined where none reaches `least`. Long searches yield.
    *
-   * @param isUsable Whether a vector counts.
+   * @param isUsable Whether the vector at a place counts.
    */
   async nearest(unit: Float32Array, least: number, isUsable: (index: number) => boolean): Promise<Nearest | undefined> {
-    const rests = this.#ends.map((end) => restLength(unit, end));
+    for (let repeats = 0; ; repeats++) {
+      const version = this.#version;
+      const found = await this.#search(unit, new Candidates(least, isUsable), least);
+      // a vector that was removed may have ruled out others
+      if (version === this.#version || repeats === maxRepeats) return found;
+    }
+  }
+
+  async #search(unit: Float32Array, candidates: Candidates, least: number): Promise<Nearest | undefined> {
+    const places = this.#places;
+    const estimates = new Float64Array(places);
+    const search = { unit, query: new CodedQuery(unit), pause: createPause(sliceMs), estimates };
+    const all = new Int32Array(places);
+    for (let index = 0; index < places; index++) all[index] = index;
+    await this.#narrow(search, candidates, { codes: "coarse", indexes: all });
+    await this.#narrow(search, candidates, { codes: "fine", indexes: candidates.take() });
+    return this.#compare(search, candidates.take(), least);
+  }
+
+  /** Offers vectors in ascending order, by what their codes say. */
+  async #narrow(
+    { query, pause, estimates }: Search,
+    candidates: Candidates,
+    { codes, indexes }: { codes: "coarse" | "fine"; indexes: ArrayLike<number> },
+  ): Promise<void> {
+    const kernel = this.#kernel;
+    const fact = codes === "coarse" ? 0 : 2;
+    kernel.load(query.codes);
+    for (let [at, blocks] = [0, 1]; at < indexes.length; blocks++) {
+      const block = this.#blockOf(indexes[at] ?? 0);
+      const dots = kernel.dots(block[codes]);
+      for (; at < indexes.length && (indexes[at] ?? 0) < block.start + blockSize; at++) {
+        const index = indexes[at] ?? 0;
+        const row = index - block.start;
+        const rest = block.facts[row * factsPerVector + fact + 1] ?? 0;
+        if (rest < 0) continue;
+        const scale = (block.facts[row * factsPerVector + fact] ?? 0) * query.scale;
+        const estimate = (estimates[index] ?? 0) + (dots[row] ?? 0) * scale;
+        estimates[index] = estimate;
+        candidates.offer(index, estimate, query.errorOf(rest));
+      }
+      const turn = blocks % blocksPerCheck === 0 ? pause() : undefined;
+      if (!turn) continue;
+      await turn;
+      // other searches use the kernel too
+      kernel.load(query.codes);
+    }
+  }
+
+  /** The nearest of a few vectors. */
+  async #compare({ unit, pause }: Search, indexes: readonly number[], least: number): Promise<Nearest | undefined> {
     let best: Nearest | undefined;
-    let start = 0;
-    while (start < this.#count) {
-      const scanned = this.#scan(unit, rests, { start, least: best?.similarity ?? least, isUsable });
-      best = scanned.best ?? best;
-      start = scanned.end;
-      if (start < this.#count) await giveWay();
+    for (const index of indexes) {
+      const { values, start } = this.#blockOf(index);
+      const similarity = cosineOf(values, (index - start) * this.dimensions, unit);
+      if (similarity >= (best?.similarity ?? least)) best = { index, similarity };
+      await pause();
     }
     return best;
-  }
-
-  /** Scans vectors until so much was multiplied. */
-  #scan(
-    unit: Float32Array,
-    rests: readonly number[],
-    { start, least, isUsable }: { start: number; least: number; isUsable: (index: number) => boolean },
-  ): { best: Nearest | undefined; end: number } {
-    let best: Nearest | undefined;
-    let wanted = least;
-    let work = 0;
-    let index = start;
-    for (; index < this.#count && work < sliceWork; index++) {
-      const similarity = this.#compare(index, unit, rests, wanted - slack);
-      work += similarity.multiplied;
-      if (similarity.cosine < wanted || !isUsable(index)) continue;
-      best = { index, similarity: similarity.cosine };
-      wanted = similarity.cosine;
-    }
-    return { best, end: index };
-  }
-
-  readonly #compared = { cosine: 0, multiplied: 0 };
-
-  /**
-   * The cosine of a vector, or -1 as soon as it cannot reach `least`: what is left of a sum of products is at most the
-   * product of the lengths of what is left of both vectors (Cauchy and Schwarz).
-   */
-  #compare(index: number, unit: Float32Array, rests: readonly number[], least: number) {
-    const { dimensions } = this;
-    const compared = this.#compared;
-    const offset = index * dimensions;
-    const restOffset = index * checkpoints.length;
-    let sum = 0;
-    let from = 0;
-    for (let place = 0; place <= rests.length; place++) {
-      const end = place < rests.length ? (this.#ends[place] ?? 0) : dimensions;
-      sum += this.#dot(offset, unit, from, end);
-      from = end;
-      const rest = place < rests.length ? (rests[place] ?? 0) * (this.#rests[restOffset + place] ?? 0) : 0;
-      if (sum + rest < least) {
-        compared.cosine = -1;
-        compared.multiplied = from + 16;
-        return compared;
-      }
-    }
-    compared.cosine = sum;
-    compared.multiplied = dimensions;
-    return compared;
-  }
-
-  /** Sum of the products of a part of a vector, which starts at an offset, and the same part of another one. */
-  #dot(offset: number, unit: Float32Array, start: number, end: number): number {
-    const values = this.#values;
-    let [one, two, three, four] = [0, 0, 0, 0];
-    let index = start;
-    // four sums at once: each addition need not wait for the one before it
-    for (; index + 3 < end; index += 4) {
-      const at = offset + index;
-      one += (values[at] as number) * (unit[index] as number); // within both arrays
-      two += (values[at + 1] as number) * (unit[index + 1] as number); // within both arrays
-      three += (values[at + 2] as number) * (unit[index + 2] as number); // within both arrays
-      four += (values[at + 3] as number) * (unit[index + 3] as number); // within both arrays
-    }
-    for (; index < end; index++) one += (values[offset + index] ?? 0) * (unit[index] ?? 0);
-    return one + two + three + four;
   }
 }

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PackedVectors, toUnit } from "../../src/cache/vector-scan.ts";
 import {
   ask,
   askChat,
@@ -345,42 +344,5 @@ test("processes share questions through a libSQL server", { skip: withoutLibsqlS
     }, options);
   } finally {
     await server.kill();
-  }
-});
-
-test("the scan finds exactly the nearest of random vectors", async () => {
-  const random = createRandom(5);
-  const next = (dimensions: number, near?: Float32Array) =>
-    toUnit(
-      Float32Array.from(
-        { length: dimensions },
-        (_, index) => (near?.[index] ?? 0) * 2 + (random() - 0.5) / Math.sqrt(dimensions),
-      ),
-    ) ?? new Float32Array(dimensions);
-  for (const dimensions of [1, 3, 16, 100, 256]) {
-    const packed = new PackedVectors(dimensions);
-    const all: Float32Array[] = [];
-    for (let count = 0; count < 300; count++) {
-      const unit = next(dimensions, count % 3 === 0 ? all[0] : undefined);
-      packed.add(unit);
-      all.push(unit);
-    }
-    for (let count = 0; count < 40; count++) {
-      if (count % 4 === 3) {
-        const index = Math.floor(random() * packed.count);
-        packed.remove(index);
-        const last = all.pop();
-        if (last && index < all.length) all[index] = last;
-      }
-      const wanted = next(dimensions, count % 2 === 0 ? all[0] : undefined);
-      const cosines = all.map((one) => one.reduce((sum, value, index) => sum + value * (wanted[index] ?? 0), 0));
-      const best = Math.max(...cosines);
-      const least = random();
-      const found = await packed.nearest(wanted, least, () => true);
-      if (Math.abs(best - least) < 1e-5) continue;
-      assert.equal(found !== undefined, best >= least, `${dimensions} ${best} ${least}`);
-      if (found)
-        assert.ok(Math.abs(found.similarity - best) < 1e-5 && Math.abs((cosines[found.index] ?? 0) - best) < 1e-5);
-    }
   }
 });

@@ -30,6 +30,16 @@ interface VectorRow {
   readonly expiresAt: number;
 }
 
+type StoredVector = Pick<VectorRow, "key" | "vector" | "storedAt" | "expiresAt">;
+
+/** Some vectors of a partition. Times in Unix milliseconds. */
+interface VectorPage {
+  readonly now: number;
+  readonly since: number;
+  readonly limit: number;
+  readonly after: { readonly key: string; readonly storedAt: number } | undefined;
+}
+
 /** A part of an organisation; null: all of it. */
 interface Scope {
   readonly organisationId: string;
@@ -52,12 +62,12 @@ export interface CacheStore {
   removeExpiredVectors(now: number): Promise<void>;
   storeVectors(rows: readonly VectorRow[]): Promise<void>;
   removeVector(place: Place, key: string): Promise<void>;
-  /** The newest vectors of a partition that were stored at `since` or later, at most `limit`. */
-  vectors(
-    place: Place,
-    partition: string,
-    options: { now: number; since: number; limit: number },
-  ): Promise<{ key: string; vector: Uint8Array<ArrayBuffer>; expiresAt: number }[]>;
+  /**
+   * The newest vectors of a partition that were stored at `since` or later, at most `limit`.
+   *
+   * @param options.after The row before the first one; undefined: from the newest on.
+   */
+  vectors(place: Place, partition: string, options: VectorPage): Promise<StoredVector[]>;
   /** The vector nearest to another one, by the cosine of their angle. */
   nearest(
     place: Place,
@@ -202,18 +212,17 @@ class LibsqlCacheStore implements CacheStore {
     await this.#database.write([insert("cache_vectors", vectorColumns, rows)]);
   }
 
-  async vectors(
-    { organisationId }: Place,
-    partition: string,
-    { now, since, limit }: { now: number; since: number; limit: number },
-  ) {
-    const sql = `SELECT key, vector, expires_at FROM cache_vectors
-      WHERE organisation_id = ? AND partition = ? AND stored_at >= ? AND expires_at > ?
-      ORDER BY stored_at DESC LIMIT ?`;
-    const { rows } = await this.#database.read({ sql, args: [organisationId, partition, since, now, limit] });
+  async vectors({ organisationId }: Place, partition: string, { now, since, limit, after }: VectorPage) {
+    const { storedAt, key } = after ?? { storedAt: Number.MAX_SAFE_INTEGER, key: "" };
+    const sql = `SELECT key, vector, stored_at, expires_at FROM cache_vectors
+      WHERE organisation_id = ? AND partition = ? AND stored_at >= ? AND stored_at <= ?
+      AND (stored_at < ? OR key < ?) AND expires_at > ? ORDER BY stored_at DESC, key DESC LIMIT ?`;
+    const args = [organisationId, partition, since, storedAt, storedAt, key, now, limit];
+    const { rows } = await this.#database.read({ sql, args });
     return rows.flatMap((row) => {
       const vector = toBytes(row.vector);
-      return vector ? [{ key: String(row.key), vector, expiresAt: Number(row.expires_at) }] : [];
+      if (!vector) return [];
+      return [{ key: String(row.key), vector, storedAt: Number(row.stored_at), expiresAt: Number(row.expires_at) }];
     });
   }
 
