@@ -56,68 +56,153 @@ const statuses = (all: readonly Came[]) => {
   return counts;
 };
 
-test("500 identical requests at once make one call, and all get the response", () => {
-  const gate = createGate();
-  return withCache(
-    async (stage) => {
-      const all = Array.from({ length: 500 }, () => askChat(stage, cachedHeaders(joined)));
-      await eventually(() => stage.sent.length === 1, "the call");
-      gate.open();
-      const came = await Promise.all(all);
-      assert.deepEqual(statuses(came), { "200 MISS": 1, "200 HIT": 499 });
-      assert.equal(new Set(came.map(({ text }) => text)).size, 1);
-      assert.equal(stage.sent.length, 1);
-      const rows = await waitForLogs(stage.gateway, "limit=100", 100);
-      assert.ok(rows.every(({ cost }) => cost === 0 || cost === 0.75));
-    },
-    {
-      respond: async () => {
-        await gate.opened;
-        return toJsonResponse(chatAnswer("One"));
-      },
-    },
-  );
-});
+const streamed = { ...question, stream: true };
 
-test("when the first client hangs up, its call goes on for the others", () => {
-  const gate = createGate();
-  return withCache(
-    async (stage) => {
-      const leaving = new AbortController();
-      const first = send(stage, leaving.signal);
-      await eventually(() => stage.sent.length === 1, "the call");
-      const others = Array.from({ length: 50 }, () => askChat(stage, cachedHeaders(joined)));
-      leaving.abort();
-      gate.open();
-      await first;
-      assert.deepEqual(statuses(await Promise.all(others)), { "200 HIT": 50 });
-      assert.equal(stage.sent.length, 1);
-    },
-    {
-      respond: async () => {
-        await gate.opened;
-        return toJsonResponse(chatAnswer("One"));
-      },
-    },
-  );
-});
+/** Ways to ask, and to answer once the gate is open. */
+const forms = {
+  JSON: { body: question, respond: () => toJsonResponse(chatAnswer("One")) },
+  "a stream": { body: streamed, respond: () => chatStream() },
+} as const;
 
-test("when the first client of a stream hangs up, another one calls", () =>
+for (const [what, { body, respond }] of Object.entries(forms)) {
+  test(`500 identical requests at once make one call, and all get the response as ${what}`, () => {
+    const gate = createGate();
+    return withCache(
+      async (stage) => {
+        const all = Array.from({ length: 500 }, () => askChat(stage, cachedHeaders(joined), body));
+        await eventually(() => stage.sent.length === 1, "the call");
+        gate.open();
+        const came = await Promise.all(all);
+        assert.deepEqual(statuses(came), { "200 MISS": 1, "200 HIT": 499 });
+        // a stream that is replayed has other events than the first one
+        assert.equal(new Set(came.filter(({ cache }) => cache === "HIT").map(({ text }) => text)).size, 1);
+        assert.equal(stage.sent.length, 1);
+        const rows = await waitForLogs(stage.gateway, "limit=100", 100);
+        assert.ok(rows.every(({ cost }) => cost === 0 || cost === 0.75));
+      },
+      {
+        respond: async () => {
+          await gate.opened;
+          return respond();
+        },
+      },
+    );
+  });
+
+  test(`when the first of 500 clients hangs up before ${what} comes, its call goes on for the others`, () => {
+    const gate = createGate();
+    return withCache(
+      async (stage) => {
+        const leaving = new AbortController();
+        const first = send(stage, leaving.signal, body);
+        await eventually(() => stage.sent.length === 1, "the call");
+        const others = Array.from({ length: 499 }, () => askChat(stage, cachedHeaders(joined), body));
+        leaving.abort();
+        gate.open();
+        await first;
+        const came = await Promise.all(others);
+        assert.deepEqual(statuses(came), { "200 HIT": 499 });
+        assert.equal(new Set(came.map(({ text }) => text)).size, 1);
+        assert.equal(stage.sent.length, 1);
+      },
+      {
+        respond: async () => {
+          await gate.opened;
+          return respond();
+        },
+      },
+    );
+  });
+}
+
+/** A stream of a chat whose second half comes when the gate is open. */
+async function slowStream(opened: Promise<void>): Promise<Response> {
+  const bytes = new Uint8Array(await chatStream().arrayBuffer());
+  const middle = Math.floor(bytes.length / 2);
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      controller.enqueue(bytes.subarray(0, middle));
+      await opened;
+      controller.enqueue(bytes.subarray(middle));
+      controller.close();
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+/** How a client ends a stream of which it has read a part. */
+const departures: Readonly<
+  Record<string, (reader: ReadableStreamDefaultReader<Uint8Array>, leaving: AbortController) => Promise<void>>
+> = {
+  "cancels the stream": async (reader) => reader.cancel(),
+  "closes its connection": async (_, leaving) => leaving.abort(),
+  "does both": async (reader, leaving) => {
+    leaving.abort();
+    await reader.cancel();
+  },
+  "stops reading": async () => {},
+};
+
+for (const [what, leave] of Object.entries(departures)) {
+  test(`when the first of 500 clients ${what} in the middle, the call goes on for the others`, () => {
+    const gate = createGate();
+    return withCache(
+      async (stage) => {
+        const leaving = new AbortController();
+        const first = await send(stage, leaving.signal, streamed);
+        const reader = first.body?.getReader();
+        assert.ok(reader);
+        await reader.read();
+        const others = Array.from({ length: 499 }, (_, index) =>
+          askChat(stage, cachedHeaders(joined), index % 2 === 0 ? streamed : question),
+        );
+        await leave(reader, leaving);
+        gate.open();
+        const came = await Promise.all(others);
+        assert.deepEqual(statuses(came), { "200 HIT": 499 });
+        assert.equal(saidIn(came[1] as Came), spoken);
+        assert.match(came[0]?.text ?? "", /\[DONE\]/);
+        assert.equal(stage.sent.length, 1);
+        assert.equal((await askChat(stage, cachedHeaders(joined))).cache, "HIT");
+        // the caller who left pays for the whole response
+        const [row] = await waitForLogs(stage.gateway, `trace_id=${first.headers.get("x-gateway-trace-id")}`);
+        assert.deepEqual([row?.cost, row?.status], [0.75, 200]);
+      },
+      { respond: () => slowStream(gate.opened) },
+    );
+  });
+}
+
+test("when a stream breaks off after its client left, another one calls", () =>
   withCache(
     async (stage) => {
-      const body = { ...question, stream: true };
       const leaving = new AbortController();
-      const first = await send(stage, leaving.signal, body);
+      const first = await send(stage, leaving.signal, streamed);
       const reader = first.body?.getReader();
       await reader?.read();
-      const others = Array.from({ length: 20 }, () => askChat(stage, cachedHeaders(joined), body));
-      await reader?.cancel();
+      const others = Array.from({ length: 20 }, () => askChat(stage, cachedHeaders(joined), streamed));
       leaving.abort();
-      const came = await Promise.all(others);
-      assert.deepEqual(statuses(came), { "200 MISS": 1, "200 HIT": 19 });
+      assert.deepEqual(statuses(await Promise.all(others)), { "200 MISS": 1, "200 HIT": 19 });
       assert.equal(stage.sent.length, 2);
     },
-    { respond: (_, number) => (number === 1 ? endlessStream() : chatStream()) },
+    { respond: (_, number) => chatStream(number === 1) },
+  ));
+
+test("the stream of a caller who did not ask for joining ends with it", () =>
+  withCache(
+    async (stage) => {
+      const response = await stage.gateway.fetch("/v1/chat/completions", {
+        method: "POST",
+        headers: requestHeaders(cachedHeaders()),
+        body: JSON.stringify(streamed),
+      });
+      const reader = response.body?.getReader();
+      await reader?.read();
+      await reader?.cancel();
+      const [row] = await waitForLogs(stage.gateway, "limit=1");
+      assert.equal(row?.status, 499);
+    },
+    { respond: () => endlessStream() },
   ));
 
 test("those who wait for a stream get it as JSON or as a stream", () =>

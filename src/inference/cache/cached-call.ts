@@ -12,7 +12,7 @@ import { costOfRequest } from "../call/cost.ts";
 import { droppedHeader } from "../call/dropped-params.ts";
 import { admitCached } from "../call/limits.ts";
 import { routingHeaders } from "../call/provider-response.ts";
-import { isStreamed, operationFacts } from "../facts/operation-facts.ts";
+import { operationFacts } from "../facts/operation-facts.ts";
 import { StreamCapture } from "../stream/stream-capture.ts";
 import { isWhole } from "./complete.ts";
 import { type CallOfTarget, keyPartsOf } from "./key-parts.ts";
@@ -140,10 +140,8 @@ class CachedCall {
 
   /** Makes the call, and hands its response to those who wait for it. */
   async lead(make: (shared: { capture: StreamCapture; isShared: boolean }) => Promise<Reply>): Promise<Reply> {
-    // the stream of a caller who left ends with it: another one calls again
-    const isShared = this.#land !== undefined && !isStreamed(this.#call.operation, this.#request);
     try {
-      const reply = await make({ capture: this.capture, isShared });
+      const reply = await make({ capture: this.capture, isShared: this.#land !== undefined });
       this.#body = bodyOf(reply);
       return reply;
     } catch (error) {

@@ -10,6 +10,8 @@ import { readTimeout } from "../target/target.ts";
 /** One call to a provider while it runs: its timer, and the link to the caller's connection. */
 export interface Attempt {
   readonly signal: AbortSignal;
+  /** The call goes on when its caller leaves: others wait for its response. */
+  readonly isShared: boolean;
   /** The call in the request's record; undefined until it is sent. Of a repeated call, the last one. */
   call: UpstreamCall | undefined;
   /** Aborts the call. */
@@ -71,6 +73,7 @@ export function startAttempt(
   else if (!isShared) signal.addEventListener("abort", leave, { once: true });
   return {
     signal: controller.signal,
+    isShared,
     call: undefined,
     abort,
     stopTimer,

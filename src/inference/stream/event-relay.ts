@@ -17,6 +17,9 @@ const keepAliveAfterMs = 15_000;
 /** A client that reads nothing for this long is disconnected. */
 const clientStallMs = 60_000;
 
+/** Most bytes of a shared stream that wait for its caller. */
+const maxAheadBytes = 8 * 1024 * 1024;
+
 /** Time an upstream gets to close its side after the last event. */
 const drainMs = 1_000;
 
@@ -122,7 +125,8 @@ class EventRelay implements RunningStream {
     attempt.stopTimer();
     if (attempt.call) attempt.call.firstByteAt = services.clock.monotonic();
     services.streams.add(this);
-    return new ReadableStream<Uint8Array>(
+    const { signal } = context.request;
+    const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller;
@@ -130,9 +134,18 @@ class EventRelay implements RunningStream {
         pull: () => this.#pull(),
         cancel: () => this.#leave(),
       },
-      { highWaterMark: 0 },
+      // others wait for a shared stream, however slowly its caller reads
+      { highWaterMark: attempt.isShared ? maxAheadBytes : 0, size: ({ length }) => length },
     );
+    // the end of any other attempt ends its stream
+    if (attempt.isShared) {
+      if (signal.aborted) this.#leave();
+      else signal.addEventListener("abort", this.#leaveOnAbort, { once: true });
+    }
+    return body;
   }
+
+  readonly #leaveOnAbort = () => this.#leave();
 
   tick(now: number): void {
     const { limits } = this.#options.context.services;
@@ -157,7 +170,7 @@ class EventRelay implements RunningStream {
   #send(bytes: Uint8Array): void {
     this.#sent.add(bytes);
     this.#sentBytes += bytes.length;
-    this.#controller?.enqueue(bytes);
+    if (!this.#hasLeft) this.#controller?.enqueue(bytes);
     this.#lastSentAt = this.#options.context.services.clock.monotonic();
   }
 
@@ -167,7 +180,7 @@ class EventRelay implements RunningStream {
     this.#lastAskedAt = this.#options.context.services.clock.monotonic();
     try {
       while (!this.#ended) {
-        if (await this.#step()) return;
+        if ((await this.#step()) && !this.#hasLeft) return;
       }
     } catch (error) {
       this.#fail(this.#options.hooks?.holds ? await this.#sendHeld(error) : error);
@@ -340,10 +353,16 @@ class EventRelay implements RunningStream {
 
   /** The client disconnected. */
   #leave(): void {
+    if (this.#hasLeft) return;
     this.#hasLeft = true;
     // many clients close as soon as the response is complete
-    if (this.#isWhole) return;
+    if (this.#isWhole || this.#ended) return;
     const { attempt } = this.#options;
+    if (attempt.isShared) {
+      // a read that runs goes on to the end
+      if (!this.#asking) void this.#pull();
+      return;
+    }
     attempt.abort(new AbortReason("client", "the caller disconnected"));
     this.#reader.cancel().catch(() => {});
     this.#over(499, toAttemptError(undefined, attempt, this.#options.context.log.provider ?? "provider"));
@@ -363,6 +382,7 @@ class EventRelay implements RunningStream {
     this.#ended = true;
     this.#options.context.services.streams.delete(this);
     this.#options.attempt.release();
+    this.#options.context.request.signal.removeEventListener("abort", this.#leaveOnAbort);
     this.#options.onEnd({ status, error, sent: this.#sent, sentBytes: this.#sentBytes });
   }
 }
