@@ -52,9 +52,17 @@ function subjectOf({ context, server, through }: McpCall, name: string, { worksp
   };
 }
 
-/** @throws {RpcError} 429, or 200 where the server's settings say so; code 429. */
-function refuse({ server, context }: McpCall, { limit, policy }: AppliedLimit, resetsAt: number): never {
+/** @throws {RpcError} 429, or 200 where the server's settings say so; code 429. 503 if limits cannot be checked. */
+function refuse({ server, context }: McpCall, { limit, policy }: AppliedLimit, { resetsAt, isAway }: Refusal): never {
   const seconds = secondsUntil(resetsAt, context.services.steadyTime());
+  if (isAway) {
+    throw new RpcError(503, "Cannot check the rate limits of this tool call: the counters do not respond", {
+      rpcCode: codes.unavailable,
+      code: "limits_unavailable",
+      headers: { "retry-after": String(seconds) },
+      data: { type: "limits_unavailable", retry_after_ms: seconds * 1_000 },
+    });
+  }
   const { id = "", name = null } = policy ?? {};
   const named = name === null ? id : `"${name}" (${id})`;
   throw new RpcError(
@@ -80,8 +88,8 @@ async function settle(
   if (isRefusal(outcome)) {
     const refused = applied[claims.indexOf(outcome.claim)];
     await noteRates({ applied, states: outcome.states }, context);
-    if (log.mcp && refused?.policy) log.mcp.refused_by = refused.policy.id;
-    if (refused) refuse(call, refused, outcome.resetsAt);
+    if (log.mcp && refused?.policy && !outcome.isAway) log.mcp.refused_by = refused.policy.id;
+    if (refused) refuse(call, refused, outcome);
     return;
   }
   // the request ended while it waited
@@ -98,7 +106,8 @@ function isRefusal(outcome: object): outcome is Refusal {
 /**
  * Counts a tool call in the rate limits that apply to it, before guardrails and server see it. A refused call takes nothing.
  *
- * @throws {RpcError} 429 with `retry-after`, naming the policy that has no room.
+ * @throws {RpcError} 429 with `retry-after`, naming the policy that has no room. 503 with `retry-after` if shared counters
+ * are away, and nothing may pass without them.
  */
 export async function admitTool(call: McpCall): Promise<void> {
   const { message, context } = call;

@@ -76,7 +76,7 @@ async function compareWithAll(kernel: DotKernel, dimensions: number, shape: stri
       all.delete(removed);
     }
     if (count % 6 === 0) add();
-    const wanted = count % 4 === 0 ? anyVector(dimensions, random) : next(centres, random);
+    const wanted: Vector = count % 4 === 0 ? anyVector(dimensions, random) : next(centres, random);
     const least = count % 2 === 0 ? 0.95 : random() * 2 - 1;
     const largest = largestCosine(all, wanted);
     const found = await packed.nearest(wanted, least, () => true);

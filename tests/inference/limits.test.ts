@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { awayRedis } from "../support/away-redis.ts";
 import { call, done } from "../support/control.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
 import {
@@ -147,16 +148,6 @@ test("a target over its limit is skipped like a failed one, without a retry", ()
       ["api.openai.com", "api.groq.com"],
     );
   }));
-
-/** A Redis that is away. */
-const awayRedis = {
-  redis: { url: "redis://127.0.0.1:1" },
-  connectRedis: async () => ({
-    run: () => Promise.reject(new Error("fake outage")),
-    reconnect() {},
-    close() {},
-  }),
-};
 
 for (const strictLimits of [true, false]) {
   test(`without its counters a gateway ${strictLimits ? "that is strict refuses" : "still admits"} requests with limits`, () =>

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { awayRedis } from "../support/away-redis.ts";
 import { call, done } from "../support/control.ts";
 import { readJson, waitForLog, workspaceKey } from "../support/gateway.ts";
 import { json, type RpcAnswer, type Scripted, startScripted } from "./scripted.ts";
@@ -186,3 +187,30 @@ test("GET /policies/explain shows the limits of a tool call, and what is left of
   assert.deepEqual([ofTool?.applies, ofTool?.bucket, ofTool?.left], [true, "mcp_tool:explained", 2]);
   assert.deepEqual([ofModel?.applies, ofModel?.why], [false, "It limits calls of MCP tools"]);
 });
+
+for (const strictLimits of [true, false]) {
+  test(`without its counters a gateway ${strictLimits ? "that is strict refuses" : "still admits"} tool calls with limits`, async () => {
+    const away = await startScripted({ ...awayRedis, strictLimits, warn: () => {} });
+    try {
+      const body = { type: "requests", unit: "rpm", target: "mcp_tools", value: 10, conditions: everyCall };
+      const group_by = [{ key: "api_key" }];
+      await done(call(away.gateway, "POST /policies/rate-limits", { key: workspaceKey, body: { ...body, group_by } }));
+      const server = mcpServer(`${away.upstream.url}/mcp`);
+      away.servers.set({ ...server, settings: { ...server.settings, soft_429: true } });
+      const message = rpc("tools/call", { name: "a", arguments: {} });
+      const response = await postLegacy(away.gateway, message, {}, "/m/everything/mcp");
+      if (!strictLimits) return assert.equal(response.status, 200);
+      assert.equal(response.status, 503);
+      const seconds = Number(response.headers.get("retry-after"));
+      assert.ok(seconds >= 1 && seconds <= 9, String(seconds));
+      const { error } = await readJson<RpcAnswer>(response);
+      assert.equal(error.code, 503);
+      assert.deepEqual(error.data, { type: "limits_unavailable", retry_after_ms: seconds * 1_000 });
+      assert.deepEqual(away.upstream.requests, []);
+      const free = await postLegacy(away.gateway, rpc("tools/list"), {}, "/m/everything/mcp");
+      assert.equal(free.status, 200, "a request that no limit counts");
+    } finally {
+      await away.close();
+    }
+  });
+}
