@@ -1,9 +1,9 @@
 // The module of `dot-kernel.ts`, written out in WebAssembly's binary format
 // (https://webassembly.github.io/spec/core/binary/). As text, one function of it is:
 //
-//   (func (export "dots") (param $row i32) (param $query i32) (param $width i32) (param $out i32) (param $last i32)
+//   (func (export "dots") (param $row i32) (param $width i32) (param $out i32) (param $last i32)
 //     loop                                ;; over rows
-//       q = $query; end = $row + $width; even = odd = 0
+//       q = 0; end = $row + $width; even = odd = 0
 //       loop                              ;; over 16 numbers of the row
 //         even += dot(row[0..8], q[0..8]); odd += dot(row[8..16], q[8..16])
 //         $row += 16; q += 32
@@ -50,45 +50,43 @@ const addLanes = simd(0xae);
 /** Products of 16-bit numbers, added in pairs. */
 const multiplyAdd = simd(0xba);
 
-const [row, query, width, out, last, position, rowEnd, even, odd] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const [row, width, out, last, position, rowEnd, even, odd] = [0, 1, 2, 3, 4, 5, 6, 7];
 
-const advance = (local: number, by: number) => [...get(local), ...constant(by), ...add, ...set(local)];
-const accumulate = (sum: number, offset: number) => [
-  ...[...get(sum), ...get(row), ...loadWide(offset), ...get(position), ...load(2 * offset)],
-  ...[...multiplyAdd, ...addLanes, ...set(sum)],
-];
-const dotOfRow = loop([
-  ...[...accumulate(even, 0), ...accumulate(odd, 8), ...advance(row, 16), ...advance(position, 32)],
-  ...[...get(row), ...get(rowEnd), ...isBelow, ...again],
-]);
-const sumOfLanes = [
-  ...[...get(even), ...lane(0)],
-  ...[1, 2, 3].flatMap((index) => [...get(even), ...lane(index), ...add]),
-];
-const dots = loop([
-  ...[...get(query), ...set(position), ...get(row), ...get(width), ...add, ...set(rowEnd)],
-  ...[...zeros, ...set(even), ...zeros, ...set(odd)],
-  ...dotOfRow,
-  ...[...get(even), ...get(odd), ...addLanes, ...set(even)],
-  ...[...get(out), ...sumOfLanes, ...store, ...advance(out, 4)],
-  ...[...get(out), ...get(last), ...isBelow, ...again],
-]);
+const advance = (local: number, by: number) => [get(local), constant(by), add, set(local)].flat();
+const accumulate = (sum: number, offset: number) =>
+  [get(sum), get(row), loadWide(offset), get(position), load(2 * offset), multiplyAdd, addLanes, set(sum)].flat();
+const isBefore = (local: number, bound: number) => [get(local), get(bound), isBelow, again].flat();
+
+const dotOfRow = loop(
+  [accumulate(even, 0), accumulate(odd, 8), advance(row, 16), advance(position, 32), isBefore(row, rowEnd)].flat(),
+);
+const sumOfLanes = [[get(even), lane(0)], [1, 2, 3].map((index) => [get(even), lane(index), add].flat())].flat(2);
+const dots = loop(
+  [
+    [constant(0), set(position), get(row), get(width), add, set(rowEnd)],
+    [zeros, set(even), zeros, set(odd), dotOfRow],
+    [get(even), get(odd), addLanes, set(even)],
+    [get(out), sumOfLanes, store, advance(out, 4), isBefore(out, last)],
+  ].flat(2),
+);
 
 /**
- * A module with a memory and the function `dots(row, query, width, out, last)`: addresses in bytes, and the numbers of a
- * row, a multiple of 16. It writes the sums of the products of each row and the query from `out` to `last`.
+ * A module with a memory, at whose beginning the query stands, and the function `dots(row, width, out, last)`: addresses
+ * in bytes, and the numbers of a row, a multiple of 16. It writes the sums of the products of each row and the query from
+ * `out` to `last`.
  *
  * @param pages Size of the memory in units of 64 KiB.
  */
 export function dotModule(pages: number): Uint8Array<ArrayBuffer> {
-  const type = [0x60, ...sized([i32, i32, i32, i32, i32]), 0];
+  const type = [[0x60], sized([i32, i32, i32, i32]), [0]].flat();
   const locals = [2, 2, i32, 2, v128];
-  return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [1, ...type]),
-    ...section(3, [1, 0]),
-    ...section(5, [1, 0, ...number(pages)]),
-    ...section(7, [2, ...name("memory"), 2, 0, ...name("dots"), 0, 0]),
-    ...section(10, [1, ...sized([...locals, ...dots, ...end])]),
-  ]);
+  const parts = [
+    [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    section(1, [1, ...type]),
+    section(3, [1, 0]),
+    section(5, [1, 0, ...number(pages)]),
+    section(7, [[2], name("memory"), [2, 0], name("dots"), [0, 0]].flat()),
+    section(10, [1, ...sized([locals, dots, end].flat())]),
+  ];
+  return Uint8Array.from(parts.flat());
 }

@@ -35,7 +35,7 @@ function createFastKernel(): DotKernel {
   // what the module exports
   const { memory, dots } = new WebAssembly.Instance(module).exports as {
     memory: WebAssembly.Memory;
-    dots: (row: number, query: number, width: number, out: number, last: number) => void;
+    dots: (row: number, width: number, out: number, last: number) => void;
   };
   const queries = new Int16Array(memory.buffer, 0, maxWidth);
   const sums = new Int32Array(memory.buffer, sumsAt, maxRows);
@@ -48,7 +48,7 @@ function createFastKernel(): DotKernel {
     },
     dots(rows) {
       places.set(rows);
-      dots(rowsAt, 0, width, sumsAt, sumsAt + (rows.length / width) * 4);
+      dots(rowsAt, width, sumsAt, sumsAt + (rows.length / width) * 4);
       return sums;
     },
   };

@@ -52,7 +52,7 @@ function encode(
 }
 
 /** Codes of a vector, and what is needed to use them. */
-export interface CodedVector {
+interface CodedVector {
   readonly coarse: Int8Array<ArrayBuffer>;
   readonly coarseScale: number;
   /** Length of what the coarse codes leave. */

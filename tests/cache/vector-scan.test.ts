@@ -17,7 +17,7 @@ function unitOf(dimensions: number, at: (index: number) => number): Vector {
   return unit;
 }
 
-/** A vector without a direction of its own. */
+/** A vector in any direction. */
 const anyVector = (dimensions: number, random: Random) => unitOf(dimensions, () => random() - 0.5 || 1e-9);
 
 /** A vector around another one; the larger `spread`, the farther. */
@@ -157,15 +157,17 @@ test("searches run beside each other, and while vectors come and go", async () =
 });
 
 for (const [what, spread] of [
-  ["unrelated", 100],
   ["related", 2.3],
   ["at the threshold", 0.75],
 ] as const) {
   test(`10,000 vectors of 1,536 dimensions, ${what}: a search blocks the event loop for less than 10 ms`, async () => {
     const random = createRandom(10);
     const centre = anyVector(1_536, random);
+    const noise = Float32Array.from({ length: 65_536 }, () => (spread * (random() - 0.5)) / Math.sqrt(1_536));
+    const next = (count: number) =>
+      unitOf(1_536, (index) => (centre[index] ?? 0) + (noise[(index + count * 7_919) % noise.length] ?? 0));
     const packed = new PackedVectors(1_536, kernels.WebAssembly);
-    for (let count = 0; count < 10_000; count++) packed.add(around(centre, spread, random));
+    for (let count = 0; count < 10_000; count++) packed.add(next(count));
     const { gapMs } = await measureGap(() => packed.nearest(around(centre, spread, random), 0.95, () => true), 10);
     assert.ok(gapMs < 10, `${gapMs} ms`);
   });
