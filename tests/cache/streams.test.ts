@@ -177,6 +177,76 @@ test("the JSON made of a stream is the provider's own", () =>
     { respond: () => chatStream() },
   ));
 
+/** The blocks of the first choice of a stream's chunks: pieces with the same index belong together. */
+function blocksIn({ text }: Came): Record<string, unknown>[] {
+  const blocks: Record<string, unknown>[] = [];
+  for (const { data } of readEvents(text)) {
+    const pieces: unknown = data === "[DONE]" ? [] : JSON.parse(data).choices[0]?.delta.content_blocks;
+    for (const { index, delta } of Array.isArray(pieces) ? pieces : []) {
+      const block = blocks[index] ?? {};
+      for (const [name, value] of Object.entries<string>(delta)) {
+        block[name] = name === "type" ? value : `${block[name] ?? ""}${value}`;
+      }
+      blocks[index] = block;
+    }
+  }
+  return blocks;
+}
+
+const thinkingBlock = { type: "thinking", thinking: "Let me see", signature: "c2lnbmVk" };
+
+test("blocks of a chat stream of another API are stored, and replayed as JSON and as a stream", () =>
+  withCache(
+    async (stage) => {
+      const headers = cachedHeaders(undefined, {
+        "x-gateway-provider": "anthropic",
+        "x-gateway-strict-open-ai-compliance": "false",
+      });
+      const asked = (stream: boolean) =>
+        askChat(stage, headers, { ...question, model: "claude-sonnet-4-5", ...(stream && { stream }) });
+      const first = await asked(true);
+      const blocks = [thinkingBlock, { type: "text", text: spoken }];
+      assert.deepEqual([first.cache, blocksIn(first)], ["MISS", blocks]);
+      const second = await asked(true);
+      assert.deepEqual([second.cache, blocksIn(second)], ["HIT", blocks]);
+      const whole = await asked(false);
+      assert.deepEqual([whole.cache, JSON.parse(whole.text).choices[0].message.content_blocks], ["HIT", blocks]);
+      assert.equal(stage.sent.length, 1);
+    },
+    { respond: () => messageStream() },
+  ));
+
+test("blocks whose stream does not name their type get it where it is clear", () =>
+  withCache(
+    async (stage) => {
+      const headers = cachedHeaders(undefined, {
+        "x-gateway-provider": "google",
+        "x-gateway-strict-open-ai-compliance": "false",
+      });
+      const asked = (stream: boolean) =>
+        askChat(stage, headers, { ...question, model: "gemini-2.5-flash", ...(stream && { stream }) });
+      const first = await asked(true);
+      assert.deepEqual([first.cache, (await asked(true)).cache], ["MISS", "HIT"]);
+      const { content_blocks: blocks } = JSON.parse((await asked(false)).text).choices[0].message;
+      assert.deepEqual(
+        blocks.map(({ type }: { type: string }) => type),
+        blocksIn(first).map((block) => ("thinking" in block ? "thinking" : "text")),
+      );
+      assert.equal(stage.sent.length, 1);
+    },
+    { respond: () => contentStream() },
+  ));
+
+for (const path of ["/v1/proxy/v1/chat/completions", "/v1/proxy/v1/things"]) {
+  test(`a forwarded request is not cached, and its response says so: ${path}`, () =>
+    withCache(async (stage) => {
+      for (const expected of [1, 2]) {
+        const { status, cache } = await ask(stage, path, question);
+        assert.deepEqual([status, cache, stage.sent.length], [200, "DISABLED", expected]);
+      }
+    }));
+}
+
 test("a stored JSON response is replayed as a stream, with its usage where that is asked for", () =>
   withCache(
     async (stage) => {

@@ -58,6 +58,45 @@ const joinCalls: Join = (known, pieces, name) => {
   return calls;
 };
 
+const blockJoins: Readonly<Record<string, Join>> = {
+  text: joinText,
+  thinking: joinText,
+  signature: joinText,
+  partial_json: joinText,
+  citation: (known, piece) => [...(Array.isArray(known) ? known : []), piece],
+};
+
+/** A block whose deltas have all come. */
+function toBlock({ partial_json: json, citation, ...block }: Body): Body {
+  const cited = Array.isArray(citation) ? { ...block, citations: [...toList(block.citations), ...citation] } : block;
+  if (json === undefined || json === "") return cited;
+  // numbers that JavaScript cannot represent would change
+  const input = typeof json === "string" && !/\d{16}/.test(json) ? parseJson(json) : undefined;
+  return isObject(input) ? { ...cited, input } : refuseInexact("partial_json");
+}
+
+const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+/** Blocks of a chat message grow by their index, as those of the Messages API do. */
+const joinBlocks: Join = (known, pieces, name) => {
+  if (pieces === null || pieces === undefined) return known;
+  if (!Array.isArray(pieces)) return refuseInexact(name);
+  const blocks = known instanceof Indexed ? known : new Indexed();
+  for (const piece of pieces) {
+    if (!isObject(piece) || !isObject(piece.delta)) return refuseInexact(name);
+    joinMembers(blocks.at(piece.index), piece.delta, { joins: blockJoins, other: takeOnly });
+  }
+  return blocks;
+};
+
+/** A block of a chat message: some providers do not name its type in streams. */
+function toChatBlock(members: Body): Body {
+  const block = toBlock(members);
+  if (typeof block.type === "string") return block;
+  const type = ["thinking", "text"].find((name) => typeof block[name] === "string");
+  return type === undefined ? refuseInexact("content_blocks") : { type, ...block };
+}
+
 const deltaJoins: Readonly<Record<string, Join>> = {
   role: takeLast,
   content: joinText,
@@ -68,6 +107,7 @@ const deltaJoins: Readonly<Record<string, Join>> = {
   function_call: joinObjects({ name: joinText, arguments: joinText }),
   audio: joinObjects({ data: joinText, transcript: joinText }, takeLast),
   annotations: joinLists,
+  content_blocks: joinBlocks,
 };
 
 /** Members of a delta that nobody knows how to put together, unless they come once. */
@@ -84,9 +124,14 @@ interface Choice {
 }
 
 function toMessage(message: Body): Body {
-  const calls = message.tool_calls;
-  const whole = { role: "assistant", ...message, content: message.content ?? null };
-  return calls instanceof Indexed ? { ...whole, tool_calls: calls.list().map(([, call]) => call) } : whole;
+  const { tool_calls: calls, content_blocks: blocks, ...said } = message;
+  return {
+    role: "assistant",
+    ...said,
+    content: message.content ?? null,
+    ...(blocks instanceof Indexed && { content_blocks: blocks.list().map(([, block]) => toChatBlock(block)) }),
+    ...(calls instanceof Indexed && { tool_calls: calls.list().map(([, call]) => call) }),
+  };
 }
 
 /** Chunks of chats and completions (https://platform.openai.com/docs/api-reference/chat-streaming). */
@@ -112,25 +157,6 @@ function assembleChunks(events: readonly Body[], { usage, isChat }: { usage: unk
     ...(isObject(usage) && { usage }),
   };
 }
-
-const blockJoins: Readonly<Record<string, Join>> = {
-  text: joinText,
-  thinking: joinText,
-  signature: joinText,
-  partial_json: joinText,
-  citation: (known, piece) => [...(Array.isArray(known) ? known : []), piece],
-};
-
-/** A block whose deltas have all come. */
-function toBlock({ partial_json: json, citation, ...block }: Body): Body {
-  const cited = Array.isArray(citation) ? { ...block, citations: [...toList(block.citations), ...citation] } : block;
-  if (json === undefined || json === "") return cited;
-  // numbers that JavaScript cannot represent would change
-  const input = typeof json === "string" && !/\d{16}/.test(json) ? parseJson(json) : undefined;
-  return isObject(input) ? { ...cited, input } : refuseInexact("partial_json");
-}
-
-const toList = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const otherMessageEvents = new Set(["content_block_stop", "message_stop", "ping"]);
 

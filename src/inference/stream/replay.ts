@@ -39,12 +39,18 @@ function toChunks({ choices, usage, ...head }: Body, includeUsage: boolean): Bod
   const chunk = (choice: Body): Body => ({ ...base, choices: [choice] });
   const listed = objectsIn(choices);
   const messages = listed.flatMap(({ index = 0, message, logprobs }) => {
-    const { tool_calls: calls, ...said } = isObject(message) ? message : {};
+    const { tool_calls: calls, content_blocks: blocks, ...said } = isObject(message) ? message : {};
     const tool_calls = objectsIn(calls).map((call, place) => ({ index: place, ...call }));
+    const content_blocks = objectsIn(blocks).map((block, place) => ({ index: place, delta: block }));
     const [content = said.content, ...more] = typeof said.content === "string" ? toPieces(said.content) : [];
     const first = {
       index,
-      delta: { ...said, ...(content !== undefined && { content }), ...(tool_calls.length > 0 && { tool_calls }) },
+      delta: {
+        ...said,
+        ...(content !== undefined && { content }),
+        ...(content_blocks.length > 0 && { content_blocks }),
+        ...(tool_calls.length > 0 && { tool_calls }),
+      },
       ...(isObject(logprobs) && { logprobs }),
       finish_reason: null,
     };
