@@ -47,6 +47,14 @@ class Pieces {
   }
 }
 
+/** What else is read of an object. */
+interface ObjectParts {
+  /** Receivers of the bytes of values that may be long, by the name of their member. */
+  readonly long?: Readonly<Record<string, (bytes: Uint8Array) => void>>;
+  /** Called at the end of the object, or of each object in a list. */
+  ended?(): void;
+}
+
 /**
  * Reads some members of a JSON object that comes in chunks, without holding it: those of the object itself, or of each
  * object in a list. Time is linear and memory bounded. Of a text that is not JSON, anything may be read.
@@ -70,9 +78,12 @@ export class JsonMembers {
   #member: string | undefined;
   #named: string | undefined;
 
-  /** @param read Called with each member of these names and the text of its value. */
-  constructor(names: Iterable<string>, read: (name: string, text: string) => void) {
-    this.#names = new Set(names);
+  readonly #parts: ObjectParts;
+
+  /** @param read Called with each member of these names and the text of its value, unless that is too long. */
+  constructor(names: Iterable<string>, read: (name: string, text: string) => void, parts: ObjectParts = {}) {
+    this.#parts = parts;
+    this.#names = new Set([...names, ...Object.keys(parts.long ?? {})]);
     this.#read = read;
   }
 
@@ -92,14 +103,21 @@ export class JsonMembers {
       } else if (byte === brace || byte === bracket) this.#open(byte);
       else if (byte === comma || byte === closingBrace || byte === closingBracket) {
         if (this.#depth === this.#level && this.#member !== undefined) {
-          this.#value.add(chunk.subarray(valueFrom, index - 1));
+          this.#addValue(this.#member, chunk.subarray(valueFrom, index - 1));
           this.#endValue(this.#member);
         }
+        if (byte === closingBrace && this.#depth === this.#level) this.#parts.ended?.();
         if (byte !== comma) this.#depth--;
         this.#mayBeName = byte === comma && this.#depth === this.#level;
       }
     }
-    if (this.#member !== undefined) this.#value.add(chunk.subarray(valueFrom));
+    if (this.#member !== undefined) this.#addValue(this.#member, chunk.subarray(valueFrom));
+  }
+
+  #addValue(name: string, bytes: Uint8Array): void {
+    const long = this.#parts.long?.[name];
+    if (long) long(bytes);
+    else this.#value.add(bytes);
   }
 
   #open(byte: number): void {
@@ -164,6 +182,7 @@ export class JsonMembers {
 
   #endValue(name: string): void {
     this.#member = undefined;
+    if (this.#parts.long?.[name]) return;
     const text = this.#value.take();
     if (text !== undefined) this.#read(name, text);
   }

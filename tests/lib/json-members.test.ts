@@ -71,3 +71,27 @@ test("JsonMembers leaves out values that are too long, and reads what follows", 
     ["tier", "t"],
   ]);
 });
+
+for (const size of [1, 7, 1_000]) {
+  test(`JsonMembers hands on long values, and says where objects of a list end, in pieces of ${size}`, () => {
+    const items = [{ id: "a", type: "x" }, { type: "y", more: [{ type: "z" }] }, {}];
+    const text = JSON.stringify({ usage: 1, output: items, id: "i" });
+    const found: unknown[] = [];
+    const inner = new JsonMembers(["type"], (_, value) => found.push(JSON.parse(value)), {
+      ended: () => found.push("end"),
+    });
+    let long = "";
+    const outer = new JsonMembers(["usage", "id"], (name, value) => found.push([name, JSON.parse(value)]), {
+      long: {
+        output(bytes) {
+          long += new TextDecoder().decode(bytes);
+          inner.push(bytes);
+        },
+      },
+    });
+    const bytes = encoder.encode(text);
+    for (let from = 0; from < bytes.length; from += size) outer.push(bytes.subarray(from, from + size));
+    assert.equal(long, JSON.stringify(items));
+    assert.deepEqual(found, [["usage", 1], "x", "end", "y", "end", "end", ["id", "i"]]);
+  });
+}

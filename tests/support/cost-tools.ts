@@ -215,6 +215,12 @@ const claudeBill: readonly BillItem[] = [
   [5, 15_000],
 ];
 
+/** An item that is too long to be held, and speaks of others. */
+const longItem = {
+  type: "message",
+  content: [{ type: "output_text", text: '{"type":"web_search_call","status":"completed"}'.repeat(30_000) }],
+};
+
 const forwardedRows: CostRow[] = [
   {
     name: "a forwarded stream of a chat",
@@ -285,6 +291,28 @@ const forwardedRows: CostRow[] = [
     bill: [...gpt4oBill, [1, 25_000_000]],
     nanos: 25_350_000,
     units: { web_search_preview: 1 },
+    tokens: 110,
+  },
+  {
+    name: "a forwarded response of more than a MiB that searched twice",
+    path: "/v1/proxy/responses",
+    body: searching("gpt-4o"),
+    answers: [
+      {
+        body: {
+          ...responseOf("gpt-4o-2024-08-06", "web_search_preview"),
+          output: [
+            longItem,
+            ...responseOf("gpt-4o-2024-08-06", "web_search_preview").output,
+            { id: "ws_2", action: { type: "open_page" }, type: "web_search_call", status: "completed" },
+            { id: "ws_3", action: { type: "search" }, status: "completed", type: "web_search_call" },
+          ],
+        },
+      },
+    ],
+    bill: [...gpt4oBill, [2, 25_000_000]],
+    nanos: 50_350_000,
+    units: { web_search_preview: 2 },
     tokens: 110,
   },
   {

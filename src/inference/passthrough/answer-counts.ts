@@ -114,12 +114,47 @@ export function readCounts(text: string): ReportedCounts | undefined {
   return collected.result();
 }
 
+/** Members of an item of `output` that say whether it was a call of the provider's own tools, and of which. */
+const itemMembers = ["type", "status", "action", "container_id", "id"];
+/** Most items that are noted. */
+const maxItems = 10_000;
+
+/** Reads a list of items, of any length: those that may be calls of tools. */
+function createItemReader(): { push(bytes: Uint8Array): void; readonly items: readonly Members[] } {
+  const items: Members[] = [];
+  let item: Members = {};
+  const members = new JsonMembers(
+    itemMembers,
+    (name, text) => {
+      item[name] = parseJson(text);
+    },
+    {
+      ended() {
+        if (typeof item.type === "string" && item.type.endsWith("_call") && items.length < maxItems) items.push(item);
+        item = {};
+      },
+    },
+  );
+  return { items, push: (bytes) => members.push(bytes) };
+}
+
 /** Reads a JSON text, of any length: an object, or a list of parts of one response. */
 export function createTextCounts(): AnswerCounts {
   const collected = new Collected();
-  const members = new JsonMembers(countMembers, (name, text) => {
-    const value = parseJson(text);
-    if (value !== undefined && value !== null) collected.set(name, value);
-  });
-  return { push: (bytes) => members.push(bytes), result: () => collected.result() };
+  const output = createItemReader();
+  const members = new JsonMembers(
+    [...countMembers, "tools"],
+    (name, text) => {
+      const value = parseJson(text);
+      if (value !== undefined && value !== null) collected.set(name, value);
+    },
+    { long: { output: output.push } },
+  );
+  return {
+    push: (bytes) => members.push(bytes),
+    result() {
+      if (output.items.length > 0) collected.set("output", output.items);
+      return collected.result();
+    },
+  };
 }
