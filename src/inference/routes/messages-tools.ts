@@ -3,22 +3,13 @@ import { InvalidRequestError } from "../../errors.ts";
 import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
-import { toStreamed } from "../stream/replay.ts";
-import { type ModelRound, readRound, sumUsage } from "./model-rounds.ts";
-import {
-  askModel,
-  maxRounds,
-  requireBeta,
-  type ServerTool,
-  ServerTools,
-  slugIn,
-  type ToolOutcome,
-  toPlainName,
-} from "./server-tools.ts";
+import { toBlockEvents } from "../stream/replay.ts";
+import { MessageMaker } from "./message-maker.ts";
+import { runRounds } from "./run-rounds.ts";
+import { requireBeta, type ServerTool, ServerTools, slugIn, toPlainName } from "./server-tools.ts";
+import type { LiveRound, RoundForm, Say } from "./tool-rounds.ts";
 
 type Item = Readonly<Record<string, unknown>>;
-
-const path = "/v1/messages";
 
 /** Whether an entry of `mcp_servers` is an MCP server of the workspace. */
 const isServer = ({ name }: Item): boolean => slugIn(name) !== undefined;
@@ -92,26 +83,30 @@ function toPlainMessages(messages: readonly Item[]): Item[] {
   return waiting.length > 0 ? [...plain, { role: "user", content: waiting }] : plain;
 }
 
-/** A run of rounds. */
-class MessagesRun {
-  readonly #context: CallerContext;
-  readonly #request: MessagesRequest;
+/** Rounds of a request of the Messages API. */
+class MessagesRounds implements RoundForm {
+  readonly operation = "messages";
+  readonly path = "/v1/messages";
+  readonly request: MessagesRequest;
   readonly #tools: ServerTools;
   readonly #content: Item[] = [];
+  #functions: readonly ServerTool[] = [];
+  #choice: unknown;
   #messages: Item[];
+  #isBegun = false;
 
   constructor(request: MessagesRequest, context: CallerContext) {
-    this.#request = request;
-    this.#context = context;
+    this.request = request;
     this.#tools = new ServerTools(context);
     this.#messages = toPlainMessages(objectsIn(request.messages));
+    this.#choice = request.tool_choice;
   }
 
   /** Lists the tools of the sets of the request; each names a server that `mcp_servers` has. */
-  async #list(): Promise<ServerTool[]> {
-    const servers = new Set(objectsIn(this.#request.mcp_servers).map(({ name }) => name));
+  async open(): Promise<void> {
+    const servers = new Set(objectsIn(this.request.mcp_servers).map(({ name }) => name));
     const all: ServerTool[] = [];
-    for (const set of objectsIn(this.#request.tools).filter(isToolSet)) {
+    for (const set of objectsIn(this.request.tools).filter(isToolSet)) {
       if (!servers.has(set.mcp_server_name)) {
         throw new InvalidRequestError("Cannot use a tool set: mcp_servers does not have its server", {
           param: "tools",
@@ -120,78 +115,99 @@ class MessagesRun {
       }
       all.push(...(await this.#tools.list(slugIn(set.mcp_server_name) ?? "", readEnabled(set))));
     }
-    return all;
+    this.#functions = all;
   }
 
-  #show(block: Item, tool: ServerTool, { text, isError }: ToolOutcome): void {
-    const id = stringOf(block.id) ?? "";
-    const server_name = `@gateway-mcp/${tool.server}`;
-    this.#content.push(
-      { type: "mcp_tool_use", id, name: tool.name, server_name, input: block.input },
-      { type: "mcp_tool_result", tool_use_id: id, is_error: isError, content: [{ type: "text", text }] },
-    );
+  next(): object {
+    const { mcp_servers: servers, stream: _, messages: __, ...request } = this.request;
+    const foreign = objectsIn(servers).filter((one) => !isServer(one));
+    const others = objectsIn(request.tools).filter((tool) => !isToolSet(tool));
+    const tools = [...others, ...this.#functions.map(toTool)];
+    const body = {
+      ...request,
+      tools,
+      ...(foreign.length > 0 && { mcp_servers: foreign }),
+      messages: this.#messages,
+    };
+    const choice = this.#choice;
+    // a choice that asks for a call would be answered by calls without end
+    if (isObject(choice) && (choice.type === "any" || choice.type === "tool")) {
+      this.#choice = { ...choice, type: "auto" };
+    }
+    return choice == null ? body : { ...body, tool_choice: choice };
   }
 
-  /** Runs the calls of a round; whether the model goes on. */
-  async #answerCalls(blocks: readonly Item[]): Promise<boolean> {
+  #isOwnCall({ type, name }: Item): boolean {
+    return type === "tool_use" && this.#tools.find(name) !== undefined;
+  }
+
+  /** Adds a block to the response. */
+  async #show(block: Item, say: Say): Promise<void> {
+    await say(toBlockEvents(block, this.#content.length));
+    this.#content.push(block);
+  }
+
+  async answer({ content }: Item, say: Say): Promise<boolean> {
+    const blocks = objectsIn(content);
+    this.#content.push(...blocks.filter((block) => !this.#isOwnCall(block)));
     const calls = blocks.flatMap((block) => {
       const tool = block.type === "tool_use" ? this.#tools.find(block.name) : undefined;
       return tool ? [{ block, tool, given: block.input ?? {} }] : [];
     });
     const outcomes = await this.#tools.callAll(calls);
     const results: Item[] = [];
-    const byBlock = new Map(calls.map((call, index) => [call.block, { ...call, outcome: outcomes[index] }]));
-    for (const block of blocks) {
-      const { tool, outcome } = byBlock.get(block) ?? {};
-      if (!tool || !outcome) {
-        this.#content.push(block);
-        continue;
-      }
-      this.#show(block, tool, outcome);
-      const { text: content, isError } = outcome;
-      results.push({ type: "tool_result", tool_use_id: block.id, content, ...(isError && { is_error: true }) });
+    for (const [index, { block, tool }] of calls.entries()) {
+      const { text = "", isError = true } = outcomes[index] ?? {};
+      const id = stringOf(block.id) ?? "";
+      const server_name = `@gateway-mcp/${tool.server}`;
+      await this.#show({ type: "mcp_tool_use", id, name: tool.name, server_name, input: block.input }, say);
+      const shown = [{ type: "text", text }];
+      await this.#show({ type: "mcp_tool_result", tool_use_id: id, is_error: isError, content: shown }, say);
+      results.push({ type: "tool_result", tool_use_id: id, content: text, ...(isError && { is_error: true }) });
     }
     this.#messages = [...this.#messages, { role: "assistant", content: blocks }, { role: "user", content: results }];
-    const others = blocks.some(({ type, name }) => type === "tool_use" && this.#tools.find(name) === undefined);
+    const others = blocks.some((block) => block.type === "tool_use" && !this.#isOwnCall(block));
     return calls.length > 0 && !others;
   }
 
-  async run(): Promise<Reply> {
-    const listed = await this.#list();
-    const { mcp_servers: servers, stream: _, messages: __, ...request } = this.#request;
-    const foreign = objectsIn(servers).filter((one) => !isServer(one));
-    const others = objectsIn(request.tools).filter((tool) => !isToolSet(tool));
-    const tools = [...others, ...listed.map(toTool)];
-    const base = { ...request, tools, stream: false, ...(foreign.length > 0 && { mcp_servers: foreign }) };
-    const rounds: ModelRound[] = [];
-    let choice: unknown = request.tool_choice;
-    for (;;) {
-      const asked = choice == null ? base : { ...base, tool_choice: choice };
-      const round = await readRound(await askModel(path, { ...asked, messages: this.#messages }, this.#context));
-      rounds.push(round);
-      if (!round.body) return round.reply;
-      const goesOn = await this.#answerCalls(objectsIn(round.body.content));
-      if (!goesOn) return this.#finish(rounds, undefined);
-      if (rounds.length === maxRounds) return this.#finish(rounds, "pause_turn");
-      // a choice that asks for a call would be answered by calls without end
-      if (isObject(choice) && (choice.type === "any" || choice.type === "tool")) choice = { ...choice, type: "auto" };
-    }
+  finish(last: Item, { usage, isCut }: { usage: Item | undefined; isCut: boolean }): Item {
+    return { ...last, content: this.#content, ...(usage && { usage }), ...(isCut && { stop_reason: "pause_turn" }) };
   }
 
-  #finish(rounds: readonly ModelRound[], reason: string | undefined): Reply {
-    const last = rounds.at(-1);
-    const usage = sumUsage(rounds.map(({ body }) => body?.usage));
-    const answer = {
-      ...last?.body,
-      content: this.#content,
-      ...(usage && { usage }),
-      ...(reason !== undefined && { stop_reason: reason }),
+  live(): LiveRound {
+    const base = this.#content.length;
+    const places = new Map<unknown, number>();
+    const own = new Set<unknown>();
+    const made = new MessageMaker();
+    const move = (event: Item): Item[] => {
+      const { index, content_block: block } = event;
+      if (event.type === "content_block_start" && isObject(block) && this.#isOwnCall(block)) own.add(index);
+      if (own.has(index)) return [];
+      const place = places.get(index) ?? base + places.size;
+      places.set(index, place);
+      return [{ ...event, index: place }];
     };
-    const text = JSON.stringify(answer);
-    const body = last?.numbers?.restore(text) ?? text;
-    const reply = { status: last?.reply.status ?? 200, headers: { ...last?.reply.headers }, body };
-    this.#context.log.responseBody = body;
-    return this.#request.stream === true ? toStreamed("messages", reply, this.#request, this.#context) : reply;
+    return {
+      push: (event) => {
+        made.push(event);
+        const type = String(event.type);
+        if (type.startsWith("content_block_")) return move(event);
+        if (type === "message_delta" || type === "message_stop") return [];
+        if (type !== "message_start") return [event];
+        const isFirst = !this.#isBegun;
+        this.#isBegun = true;
+        return isFirst ? [event] : [];
+      },
+      whole: () => made.whole(),
+    };
+  }
+
+  closing({ stop_reason, stop_sequence = null, usage }: Item): Item[] {
+    return [{ type: "message_delta", delta: { stop_reason, stop_sequence }, usage }, { type: "message_stop" }];
+  }
+
+  toError(message: string): Item {
+    return { type: "error", error: { type: "api_error", message } };
   }
 }
 
@@ -202,7 +218,7 @@ class MessagesRun {
  */
 export function runMessageServers(request: MessagesRequest, context: CallerContext): Promise<Reply> {
   requireBeta(context, "mcp_servers");
-  return new MessagesRun(request, context).run();
+  return runRounds(new MessagesRounds(request, context), context);
 }
 
 /** Whether a turn holds a call of these servers. */

@@ -18,11 +18,21 @@ export interface ModelRound {
   readonly reply: Reply;
 }
 
+/** Whether a round is answered by an event stream. */
+export function isEventStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") === true;
+}
+
+/** Headers of a round that its request gets. */
+export function headersOf(response: Response): Record<string, string> {
+  return Object.fromEntries([...response.headers].filter(([name]) => shownHeaders.test(name)));
+}
+
 /** Reads the response of a round. */
 export async function readRound(response: Response): Promise<ModelRound> {
   const endless = Number.POSITIVE_INFINITY;
   const bytes = await readBytes(response, { bytes: maxBytes, totalMs: endless, silenceMs: endless });
-  const headers = Object.fromEntries([...response.headers].filter(([name]) => shownHeaders.test(name)));
+  const headers = headersOf(response);
   const reply: Reply = { status: response.status, headers, body: new TextDecoder().decode(bytes) };
   if (response.status > 299) return { body: undefined, numbers: undefined, reply };
   const { value, numbers } = parseExactBytes(bytes);

@@ -3,23 +3,11 @@ import { toItemId, toResponseId } from "../../dialects/responses/ids.ts";
 import { finiteNumber, isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
-import { toStreamed } from "../stream/replay.ts";
-import { type ModelRound, readRound, sumUsage } from "./model-rounds.ts";
-import {
-  askModel,
-  maxRounds,
-  requireBeta,
-  type ServerTool,
-  ServerTools,
-  slugIn,
-  type ToolOutcome,
-  toPlainName,
-} from "./server-tools.ts";
+import { runRounds } from "./run-rounds.ts";
+import { requireBeta, type ServerTool, ServerTools, slugIn, type ToolOutcome, toPlainName } from "./server-tools.ts";
+import type { LiveRound, RoundForm, Say } from "./tool-rounds.ts";
 
 type Item = Readonly<Record<string, unknown>>;
-
-/** The path of a round. */
-const path = "/v1/responses";
 
 /** Whether a tool is an MCP server of the workspace. */
 function isServerTool(tool: Item): boolean {
@@ -57,6 +45,42 @@ function toFunction({ functionName, description, inputSchema }: ServerTool): Ite
   return { type: "function", name: functionName, ...described, parameters: inputSchema, strict: false };
 }
 
+function toListedTool({ name, description, inputSchema, annotations }: ServerTool): Item {
+  return { name, description: description ?? null, input_schema: inputSchema, annotations: annotations ?? null };
+}
+
+/** A call of a tool as its item; without an outcome while it runs. */
+function toCallItem(
+  { id, tool, text }: { id: string; tool: ServerTool; text: string },
+  outcome: ToolOutcome | undefined,
+): Item {
+  const { isError = false } = outcome ?? {};
+  return {
+    id,
+    type: "mcp_call",
+    server_label: `@gateway-mcp/${tool.server}`,
+    name: tool.name,
+    arguments: text,
+    output: outcome && !isError ? outcome.text : null,
+    error: outcome && isError ? outcome.text : null,
+    approval_request_id: null,
+    status: outcome ? (isError ? "failed" : "completed") : "in_progress",
+  };
+}
+
+/** Events of a call that begins. */
+function toBegunEvents(item: Item, output_index: number): Item[] {
+  const place = { output_index, item_id: item.id };
+  return [
+    { type: "response.output_item.added", output_index, item: { ...item, arguments: "" } },
+    { type: "response.mcp_call.in_progress", ...place },
+    { type: "response.mcp_call_arguments.delta", ...place, delta: item.arguments },
+    { type: "response.mcp_call_arguments.done", ...place, arguments: item.arguments },
+  ];
+}
+
+const refusedCall: ToolOutcome = { text: "Cannot call the tool: max_tool_calls is reached", isError: true };
+
 /** The choice of a tool, where it names one of a server. */
 function toChoice(choice: unknown, tools: readonly ServerTool[]): unknown {
   if (!isObject(choice) || choice.type !== "mcp") return choice;
@@ -65,18 +89,32 @@ function toChoice(choice: unknown, tools: readonly ServerTool[]): unknown {
   return found ? { type: "function", name: found.functionName } : "required";
 }
 
-/** A run of rounds. */
-class ResponsesRun {
+/** Events of an item of the gateway: a list of tools, or a call. */
+function toItemEvents(item: Item, output_index: number, kinds: readonly string[]): Item[] {
+  const place = { output_index, item_id: item.id };
+  return [
+    ...kinds.map((kind) => ({ type: `response.${kind}`, ...place })),
+    { type: "response.output_item.done", output_index, item },
+  ];
+}
+
+/** Rounds of a request of the Responses API. */
+class ResponsesRounds implements RoundForm {
+  readonly operation = "responses";
+  readonly path = "/v1/responses";
+  readonly request: ResponsesRequest;
   readonly #context: CallerContext;
-  readonly #request: ResponsesRequest;
   readonly #tools: ServerTools;
   readonly #output: Item[] = [];
+  #functions: readonly ServerTool[] = [];
+  #choice: unknown;
   #input: Item[];
   #place = 0;
   #calls = 0;
+  #isBegun = false;
 
   constructor(request: ResponsesRequest, input: Item[], context: CallerContext) {
-    this.#request = request;
+    this.request = request;
     this.#context = context;
     this.#input = input;
     this.#tools = new ServerTools(context);
@@ -86,116 +124,137 @@ class ResponsesRun {
     return toItemId(prefix, this.#context.id, this.#place++);
   }
 
-  /** Lists the tools of all servers of the request. */
-  async #list(): Promise<ServerTool[]> {
+  async open(): Promise<void> {
     const all: ServerTool[] = [];
-    for (const tool of objectsIn(this.#request.tools).filter(isServerTool)) {
+    for (const tool of objectsIn(this.request.tools).filter(isServerTool)) {
       const listed = await this.#tools.list(slugIn(tool.server_label) ?? "", readAllowed(tool));
       all.push(...listed);
       this.#output.push({
         id: this.#itemId("mcpl"),
         type: "mcp_list_tools",
         server_label: tool.server_label,
-        tools: listed.map(({ name, description, inputSchema, annotations }) => {
-          return {
-            name,
-            description: description ?? null,
-            input_schema: inputSchema,
-            annotations: annotations ?? null,
-          };
-        }),
+        tools: listed.map(toListedTool),
         error: null,
       });
     }
-    return all;
+    this.#functions = all;
+    this.#choice = toChoice(this.request.tool_choice, all);
   }
 
-  #toCallItem({ server, name }: ServerTool, given: string, { text, isError }: ToolOutcome): Item {
-    return {
-      id: this.#itemId("mcp"),
-      type: "mcp_call",
-      server_label: `@gateway-mcp/${server}`,
-      name,
-      arguments: given,
-      output: isError ? null : text,
-      error: isError ? text : null,
-      approval_request_id: null,
-      status: isError ? "failed" : "completed",
+  next(): object {
+    const { input: _, stream: __, stream_options: ___, max_tool_calls: ____, ...request } = this.request;
+    const others = objectsIn(request.tools).filter((tool) => !isServerTool(tool));
+    const body = {
+      ...request,
+      tools: [...others, ...this.#functions.map(toFunction)],
+      input: this.#input,
+      store: false,
     };
+    const choice = this.#choice;
+    // a choice that asks for a call would be answered by calls without end
+    this.#choice = isObject(choice) || choice === "required" ? "auto" : choice;
+    return choice == null ? body : { ...body, tool_choice: choice };
   }
 
-  /** Runs the calls of a round; whether the model goes on. */
-  async #answerCalls(items: readonly Item[]): Promise<boolean> {
+  #isOwnCall({ type, name }: Item): boolean {
+    return type === "function_call" && this.#tools.find(name) !== undefined;
+  }
+
+  async answer({ output }: Item, say: Say): Promise<boolean> {
+    const items = objectsIn(output);
+    this.#output.push(...items.filter((item) => !this.#isOwnCall(item)));
     const calls = items.flatMap((item) => {
       const tool = item.type === "function_call" ? this.#tools.find(item.name) : undefined;
-      return tool ? [{ item, tool, given: parseJson(stringOf(item.arguments) ?? "{}") }] : [];
+      const given = stringOf(item.arguments) ?? "{}";
+      return tool ? [{ item, tool, text: given, given: parseJson(given), id: this.#itemId("mcp") }] : [];
     });
-    const most = this.#request.max_tool_calls ?? Number.POSITIVE_INFINITY;
+    const start = this.#output.length;
+    await say(calls.flatMap((call, index) => toBegunEvents(toCallItem(call, undefined), start + index)));
+    const most = this.request.max_tool_calls ?? Number.POSITIVE_INFINITY;
     const left = Math.max(0, most - this.#calls);
     this.#calls += calls.length;
     const outcomes = await this.#tools.callAll(calls.slice(0, left));
-    const refused: ToolOutcome = { text: "Cannot call the tool: max_tool_calls is reached", isError: true };
     const answers: Item[] = [];
-    for (const [index, { item, tool }] of calls.entries()) {
-      const outcome = outcomes[index] ?? refused;
-      answers.push({ type: "function_call_output", call_id: item.call_id, output: outcome.text });
-      this.#output.push(this.#toCallItem(tool, stringOf(item.arguments) ?? "{}", outcome));
+    for (const [index, call] of calls.entries()) {
+      const outcome = outcomes[index] ?? refusedCall;
+      answers.push({ type: "function_call_output", call_id: call.item.call_id, output: outcome.text });
+      const item = toCallItem(call, outcome);
+      this.#output.push(item);
+      await say(toItemEvents(item, start + index, [`mcp_call.${outcome.isError ? "failed" : "completed"}`]));
     }
     this.#input = [...this.#input, ...items, ...answers];
-    const others = items.some(({ type, name }) => type === "function_call" && this.#tools.find(name) === undefined);
+    const others = items.some((item) => item.type === "function_call" && !this.#isOwnCall(item));
     return calls.length > 0 && !others;
   }
 
-  /** The output items of a round that the caller sees. */
-  #show(items: readonly Item[]): void {
-    const isOwnCall = ({ type, name }: Item) => type === "function_call" && this.#tools.find(name) !== undefined;
-    this.#output.push(...items.filter((item) => !isOwnCall(item)));
-  }
-
-  async run(): Promise<Reply> {
-    const listed = await this.#list();
-    const { input: _, stream: __, stream_options: ___, max_tool_calls: ____, ...request } = this.#request;
-    const others = objectsIn(request.tools).filter((tool) => !isServerTool(tool));
-    const tools = [...others, ...listed.map(toFunction)];
-    const rounds: ModelRound[] = [];
-    let choice = toChoice(request.tool_choice, listed);
-    for (;;) {
-      const body = { ...request, tools, input: this.#input, store: false, stream: false };
-      const asked = choice == null ? body : { ...body, tool_choice: choice };
-      const round = await readRound(await askModel(path, asked, this.#context));
-      rounds.push(round);
-      if (!round.body) return round.reply;
-      const items = objectsIn(round.body.output);
-      this.#show(items);
-      const goesOn = await this.#answerCalls(items);
-      if (!goesOn) return this.#finish(rounds, undefined);
-      if (rounds.length === maxRounds) return this.#finish(rounds, "max_tool_calls");
-      // a choice that asks for a call would be answered by calls without end
-      choice = isObject(choice) || choice === "required" ? "auto" : choice;
-    }
-  }
-
-  #finish(rounds: readonly ModelRound[], reason: string | undefined): Reply {
-    const last = rounds.at(-1);
-    const usage = sumUsage(rounds.map(({ body }) => body?.usage));
-    const { store = true, max_tool_calls, previous_response_id: previous } = this.#request;
-    const answer = {
-      ...last?.body,
+  /** A response of a round as that of the request. */
+  #toOwn(body: Item): Item {
+    const { store = true, max_tool_calls, previous_response_id: previous } = this.request;
+    return {
+      ...body,
       id: toResponseId(this.#context.id),
-      output: this.#output,
-      tools: this.#request.tools,
+      tools: this.request.tools,
       store,
       ...(finiteNumber(max_tool_calls) !== undefined && { max_tool_calls }),
       ...(typeof previous === "string" && { previous_response_id: previous }),
+    };
+  }
+
+  finish(last: Item, { usage, isCut }: { usage: Item | undefined; isCut: boolean }): Item {
+    const answer = {
+      ...this.#toOwn(last),
+      output: this.#output,
       ...(usage && { usage }),
-      ...(reason !== undefined && { status: "incomplete", incomplete_details: { reason } }),
+      ...(isCut && { status: "incomplete", incomplete_details: { reason: "max_tool_calls" } }),
     };
     this.#context.storeResponse?.(answer);
-    const text = JSON.stringify(answer);
-    const body = last?.numbers?.restore(text) ?? text;
-    const reply = { status: last?.reply.status ?? 200, headers: { ...last?.reply.headers }, body };
-    this.#context.log.responseBody = body;
-    return this.#request.stream === true ? toStreamed("responses", reply, this.#request, this.#context) : reply;
+    return answer;
+  }
+
+  /** The first events of the stream: the response, and the lists of tools. */
+  #begin(response: Item): Item[] {
+    if (this.#isBegun) return [];
+    this.#isBegun = true;
+    const head = { ...this.#toOwn(response), output: [] };
+    const lists = this.#output.flatMap((item, output_index) => [
+      { type: "response.output_item.added", output_index, item: { ...item, tools: [] } },
+      ...toItemEvents(item, output_index, ["mcp_list_tools.in_progress", "mcp_list_tools.completed"]),
+    ]);
+    return [{ type: "response.created", response: head }, { type: "response.in_progress", response: head }, ...lists];
+  }
+
+  live(): LiveRound {
+    const base = this.#output.length;
+    const places = new Map<unknown, number>();
+    const own = new Set<unknown>();
+    let whole: Item | undefined;
+    const move = (event: Item): Item[] => {
+      const { output_index: index, item } = event;
+      if (index === undefined) return [event];
+      if (event.type === "response.output_item.added" && isObject(item) && this.#isOwnCall(item)) own.add(index);
+      if (own.has(index)) return [];
+      const place = places.get(index) ?? base + places.size;
+      places.set(index, place);
+      return [{ ...event, output_index: place }];
+    };
+    return {
+      push: (event) => {
+        const response = isObject(event.response) ? event.response : undefined;
+        if (!response) return move(event);
+        const isLast = /^response\.(?:completed|incomplete|failed)$/.test(String(event.type));
+        if (isLast) whole = response;
+        return this.#begin(response);
+      },
+      whole: () => whole,
+    };
+  }
+
+  closing(response: Item): Item[] {
+    return [{ type: `response.${String(response.status)}`, response }];
+  }
+
+  toError(message: string): Item {
+    return { type: "error", code: "server_error", message, param: null };
   }
 }
 
@@ -211,7 +270,7 @@ export function runServerTools(
   context: CallerContext,
 ): Promise<Reply> {
   requireBeta(context, "tools");
-  return new ResponsesRun(request, input.flatMap(toPlainItems), context).run();
+  return runRounds(new ResponsesRounds(request, input.flatMap(toPlainItems), context), context);
 }
 
 /** The items of a conversation without calls of MCP servers of the workspace, which no provider knows. */

@@ -62,7 +62,7 @@ function toChunks({ choices, usage, ...head }: Body, includeUsage: boolean): Bod
 }
 
 /** Events of one content block of a message (https://docs.claude.com/en/docs/build-with-claude/streaming). */
-function toBlockEvents(block: Body, index: number): Body[] {
+export function toBlockEvents(block: Body, index: number): Body[] {
   const { text, thinking, signature, input } = block;
   const delta = (value: Body): Body => ({ type: "content_block_delta", index, delta: value });
   const start = (content_block: Body): Body => ({ type: "content_block_start", index, content_block });
