@@ -22,6 +22,7 @@ import { mcpConnectionEndpoints } from "./mcp/mcp-connections.ts";
 import { mcpIntegrationWorkspaceEndpoints } from "./mcp/mcp-integration-workspaces.ts";
 import { mcpIntegrationEndpoints } from "./mcp/mcp-integrations.ts";
 import { mcpOauthClientEndpoints } from "./mcp/mcp-oauth-clients.ts";
+import { mcpPushEndpoints } from "./mcp/mcp-pushes.ts";
 import { mcpServerEndpoints } from "./mcp/mcp-servers.ts";
 import { mcpSyncEndpoints } from "./mcp/mcp-sync.ts";
 import { mcpUserAccessEndpoints } from "./mcp/mcp-user-access.ts";
@@ -83,6 +84,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...mcpServerEndpoints,
   ...mcpUserAccessEndpoints,
   ...mcpConnectionEndpoints,
+  ...mcpPushEndpoints,
   ...mcpOauthClientEndpoints,
   ...inviteEndpoints,
   ...acceptEndpoints,

@@ -206,6 +206,55 @@ export const UpdateCapabilities = v.object({
 });
 export type UpdateCapabilities = v.InferOutput<typeof UpdateCapabilities>;
 
+const maybeText = v.nullish(Text(2_048, 0));
+const Icons = v.nullish(v.pipe(v.array(JsonObject, "must be a list"), v.maxLength(20, "must have at most 20 entries")));
+
+/** Body of `POST /mcp-servers/{slug}/capabilities/sync`: what a server offers, as someone else read it. */
+export const SyncCapabilities = v.object({
+  capabilities: v.pipe(
+    v.array(
+      v.object({
+        ...capability,
+        title: maybeText,
+        description: v.nullish(Text(65_536, 0)),
+        icons: Icons,
+        input_schema: v.nullish(JsonObject),
+        output_schema: v.nullish(JsonObject),
+        execution: v.nullish(JsonObject),
+        annotations: v.nullish(JsonObject),
+        arguments: v.nullish(v.pipe(v.array(JsonObject, "must be a list"), v.maxLength(100))),
+        uri: maybeText,
+        uri_template: maybeText,
+        mime_type: maybeText,
+        size: v.nullish(wholeFrom(0, Number.MAX_SAFE_INTEGER)),
+      }),
+      "must be a list",
+    ),
+    v.maxLength(1_000, "must have at most 1000 entries"),
+    v.check((list) => namesEachOnce(list), "must name each capability once"),
+  ),
+  workspace_id: v.nullish(Reference),
+});
+export type SyncCapabilities = v.InferOutput<typeof SyncCapabilities>;
+
+/** Body of `POST /mcp-servers/{slug}/metadata/sync`: what a server says of itself; absent fields stay. */
+export const SyncMetadata = v.pipe(
+  v.object({
+    server_name: maybeText,
+    server_version: v.nullish(Text(255, 0)),
+    title: maybeText,
+    description: v.nullish(Text(4_096, 0)),
+    website_url: maybeText,
+    icons: Icons,
+    protocol_version: v.nullish(Text(64, 0)),
+    capability_flags: v.nullish(JsonObject),
+    instructions: v.nullish(Text(16_384, 0)),
+    workspace_id: v.nullish(Reference),
+  }),
+  v.check((body) => changesSomething(body), "must change at least one field"),
+);
+export type SyncMetadata = v.InferOutput<typeof SyncMetadata>;
+
 /** Body of `POST /mcp-integrations/{slug}/capabilities/approve`: all of them, or some. */
 export const ApproveCapabilities = v.object({
   capabilities: v.optional(

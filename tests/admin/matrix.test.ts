@@ -83,6 +83,9 @@ const rules: readonly Rule[] = [
   ["POST /mcp-integrations/{slug}/sync", "any", ...mcpIntegrations.map((family) => `${family}.update`)],
   ["GET /mcp-servers/{slug}/metadata", "any", "mcp_servers.read"],
   ["POST /mcp-servers/{slug}/test", "any", "mcp_servers.read"],
+  ["POST /mcp-servers/{slug}/capabilities/sync", "any", "mcp_servers.update"],
+  ["POST /mcp-servers/{slug}/metadata/sync", "any", "mcp_servers.update"],
+  ["GET /mcp-servers/{slug}/client-info", "any", "mcp_servers.read"],
   ...crud("/mcp-servers", "any", ["mcp_servers"], "{slug}"),
   ...["capabilities", "user-access"].flatMap((part): Rule[] => [
     [`GET /mcp-servers/{slug}/${part}`, "any", "mcp_servers.read"],

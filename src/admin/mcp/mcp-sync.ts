@@ -1,4 +1,6 @@
 import type { CallerContext } from "../../context.ts";
+import type { McpServer } from "../../control/mcp/mcp-server.ts";
+import { type AccountHeaders, needsAccount } from "../../control/mcp/mcp-sync.ts";
 import type { UpstreamTest } from "../../control/mcp/read-upstream.ts";
 import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
@@ -9,7 +11,7 @@ import { commitAudited } from "../core/audit-values.ts";
 import { type AdminCall, defineRead, toCall } from "../core/endpoint.ts";
 import { requireFound, toIso } from "../core/request.ts";
 import { findMcpIntegration, mcpScopeOf, organisationOf } from "./mcp-integration-records.ts";
-import { findIntegrationOf, findMcpServer } from "./mcp-server-records.ts";
+import { findIntegrationOf, findMcpServer, ofServer } from "./mcp-server-records.ts";
 
 /** Longest time that a sync takes: on demand, and while an integration is created. */
 const syncMs = 60_000;
@@ -45,6 +47,32 @@ async function integrationOfServer(call: AdminCall<undefined>): Promise<McpInteg
   throw new InvalidRequestError("Cannot do this: the MCP server joins others", { code: "AB01" });
 }
 
+/** The token of an account at a server: the integration's own, or that of the user of the key. */
+async function tokenAt(server: McpServer, { services, principal }: CallerContext): Promise<string | undefined> {
+  const { machineTokens, connections } = services.oauth.upstream;
+  if (server.authType === "oauth_client_credentials") return machineTokens.get(server).catch(() => undefined);
+  const { organisationId, userId } = principal;
+  if (userId === null) return undefined;
+  const place = { organisationId, workspaceId: server.workspaceId, userId, serverId: server.id };
+  const found = await connections.token(server, place);
+  return found.kind === "token" ? found.token : undefined;
+}
+
+/** Headers of an account that a call may use at the server of an integration; undefined without one. */
+async function accountAt(row: McpIntegrationRow, context: CallerContext): Promise<AccountHeaders | undefined> {
+  if (!needsAccount(row)) return undefined;
+  const { services, principal } = context;
+  const { organisationId, workspaceId } = principal;
+  const where = { integrationId: row.id };
+  const rows = await services.control.stores.mcpServers.all({ organisationId, workspaceId }, { where });
+  for (const one of rows) {
+    const server = await services.mcpServers.find(ofServer(one), one.slug);
+    const token = server && (await tokenAt(server, context));
+    if (token !== undefined) return { authorization: `Bearer ${token}` };
+  }
+  return undefined;
+}
+
 /** Reads what a server offers and stores it; nothing waits in the queue of writes meanwhile. */
 async function syncIntegration(
   row: McpIntegrationRow,
@@ -52,7 +80,7 @@ async function syncIntegration(
   { totalMs, action }: { totalMs: number; action: string },
 ): Promise<string | null> {
   const { mcpSync, stores } = context.services.control;
-  const reading = await mcpSync.read(row, totalMs);
+  const reading = await mcpSync.read(row, totalMs, await accountAt(row, context));
   const { error } = await commitAudited({ resource: "mcp_integrations", action }, context, async () => {
     // it may have changed, or been deleted, while its server answered
     const found = await stores.mcpIntegrations.find(organisationOf(row), { id: row.id });
@@ -99,7 +127,7 @@ function showTest(row: McpIntegrationRow, result: UpstreamTest, startedAt: numbe
 async function testIntegration(row: McpIntegrationRow, context: CallerContext, audit: Audited & { recordId: string }) {
   const { clock, control } = context.services;
   const startedAt = clock.monotonic();
-  const result = await control.mcpSync.test(row, testMs);
+  const result = await control.mcpSync.test(row, testMs, await accountAt(row, context));
   const { recordId } = audit;
   await commitAudited(audit, context, async () => ({ statements: [], recordId }));
   return showTest(row, result, startedAt, clock.monotonic());

@@ -34,14 +34,29 @@ interface SyncEffect {
 /** What was read of a server, or why it could not be read. */
 type Reading = { readonly contents: UpstreamContents } | { readonly failure: string };
 
+/** Servers that the gateway does not call for itself: they need a user, or a token that their calls ask for. */
+const ofCallers = new Set(["oauth_auto", "external", "oauth_client_credentials"]);
+
+/** Headers with a token of an account. */
+export type AccountHeaders = Readonly<Record<string, string>>;
+
+/** Whether servers are called with tokens that the gateway does not have for itself. */
+export function needsAccount({ authType }: Pick<McpIntegrationRow, "authType">): boolean {
+  return ofCallers.has(authType);
+}
+
 /** Reads what upstream servers offer, and stores it. */
 export interface McpSync {
-  /** Calls the server of an integration. Fails never. */
-  read(row: McpIntegrationRow, totalMs: number): Promise<Reading>;
+  /**
+   * Calls the server of an integration. Fails never.
+   *
+   * @param account Headers of an account there, for servers at which the gateway has no account.
+   */
+  read(row: McpIntegrationRow, totalMs: number, account?: AccountHeaders): Promise<Reading>;
   /** The statements that store what was read: the integration as it is now. */
   store(row: McpIntegrationRow, reading: Reading): Promise<SyncEffect>;
   /** Tests whether the server of an integration answers. */
-  test(row: McpIntegrationRow, totalMs: number): Promise<UpstreamTest>;
+  test(row: McpIntegrationRow, totalMs: number, account?: AccountHeaders): Promise<UpstreamTest>;
   /**
    * Takes up what is new in a page of a list that a server sent to a caller. Nobody waits for it. Of a server that changes its
    * lists all the time, ten pages a minute are taken up.
@@ -68,8 +83,6 @@ const observeEveryMs = 60_000;
 /** Longest text of a server that is stored of its description. */
 const maxMetadataLength = 64 * 1024;
 
-/** Servers that the gateway does not call for itself: they need a user, or a token that their calls ask for. */
-const ofCallers = new Set(["oauth_auto", "external", "oauth_client_credentials"]);
 /** Age of a sync at which a server is read again, where its stored lists are shown. */
 const staleMs = 5 * 60_000;
 /** Longest time that such a reading takes. */
@@ -126,27 +139,28 @@ class UpstreamSync implements McpSync {
     this.#parts = parts;
   }
 
-  async #target(row: McpIntegrationRow): Promise<UpstreamTarget> {
+  async #target(row: McpIntegrationRow, account: AccountHeaders | undefined): Promise<UpstreamTarget> {
     const { outbound, opener } = this.#parts;
-    if (ofCallers.has(row.authType)) throw new UpstreamFailure("Its lists are read when callers ask for them");
+    if (ofCallers.has(row.authType) && !account)
+      throw new UpstreamFailure("Its lists are read when callers ask for them");
     if (row.transport === "sse") throw new UpstreamFailure("Its lists are read when they pass through");
     const configurations = await openConfigurations(row, await readSecrets(this.#parts, row), opener);
     const api = row.transport === "openapi" ? createOpenapiUpstream(row.url, row.openapi ?? "{}") : undefined;
     const send: UpstreamTarget["send"] = (init) => (api ? api(init, outbound) : outbound(row.url, init));
-    return { headers: headersIn(configurations), send };
+    return { headers: { ...headersIn(configurations), ...account }, send };
   }
 
-  async read(row: McpIntegrationRow, totalMs: number): Promise<Reading> {
+  async read(row: McpIntegrationRow, totalMs: number, account?: AccountHeaders): Promise<Reading> {
     try {
-      return { contents: await readUpstream(await this.#target(row), totalMs) };
+      return { contents: await readUpstream(await this.#target(row, account), totalMs) };
     } catch (error) {
       return { failure: describe(error) };
     }
   }
 
-  async test(row: McpIntegrationRow, totalMs: number): Promise<UpstreamTest> {
+  async test(row: McpIntegrationRow, totalMs: number, account?: AccountHeaders): Promise<UpstreamTest> {
     try {
-      return await testUpstream(await this.#target(row), totalMs);
+      return await testUpstream(await this.#target(row, account), totalMs);
     } catch (error) {
       return { status: null, serverName: null, error: describe(error) };
     }
