@@ -16,7 +16,7 @@ interface JoinedEntry {
 }
 
 /** A URI of a member as callers of the joined server see it. */
-function toJoinedUri(prefix: string, uri: string): string {
+export function toJoinedUri(prefix: string, uri: string): string {
   return `gw+${prefix}+${uri}`;
 }
 
@@ -42,7 +42,7 @@ function withJoinedLinks(value: unknown, prefix: string, depth = 0): unknown {
 }
 
 /** Members that a caller may use. */
-function openMembers(server: McpServer, userId: string | null): McpMember[] {
+export function openMembers(server: McpServer, userId: string | null): McpMember[] {
   const members = server.aggregate?.members ?? [];
   return members.filter((member) => member.server.isActive && member.server.isOpenTo(userId));
 }

@@ -2,8 +2,10 @@ import type { CapabilityKind, McpMember, McpServer } from "../control/mcp/mcp-se
 import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { RpcError } from "../errors.ts";
 import { isObject, stringOf } from "../lib/json.ts";
+import type { Reply } from "../lib/reply.ts";
 import { findJoinedUri, joinedEntries, joinedInstructions, withJoinedUris } from "./aggregate.ts";
 import { lists } from "./capabilities.ts";
+import { listenAtMembers } from "./joined-listening.ts";
 import { callerOf, type McpCall } from "./mcp-call.ts";
 import { nameOf } from "./mirrored-headers.ts";
 import { hasUserAccounts } from "./oauth/upstream-hop.ts";
@@ -20,6 +22,8 @@ type LocalOutcome =
   | { readonly kind: "result"; readonly result: Record<string, unknown> }
   /** Nothing is to be answered. */
   | { readonly kind: "accepted" }
+  /** It is answered by a stream. */
+  | { readonly kind: "reply"; readonly reply: Reply }
   /** It goes on as another call, of a member where it has one. */
   | { readonly kind: "call"; readonly call: McpCall; readonly member: McpMember | undefined };
 
@@ -78,6 +82,14 @@ function refreshMembers({ server, context }: McpCall): void {
   }
 }
 
+/** What clients may ask of a server that the gateway answers for. */
+function capabilitiesOf({ server, era }: McpCall): object {
+  // changes are reported to those who listen, as only the newest revision does
+  const isListening = server.aggregate !== null && era === "modern";
+  const list = isListening ? { listChanged: true } : {};
+  return { tools: list, prompts: list, resources: isListening ? { ...list, subscribe: true } : {}, completions: {} };
+}
+
 /** What a server says of itself, in the words of the gateway. */
 function describe(call: McpCall): { capabilities: object; serverInfo: object; instructions?: string } {
   const { server, context } = call;
@@ -86,7 +98,7 @@ function describe(call: McpCall): { capabilities: object; serverInfo: object; in
     ? joinedInstructions(server, context.principal.userId)
     : (about.instructions ?? undefined);
   return {
-    capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
+    capabilities: capabilitiesOf(call),
     serverInfo: { name: server.slug, title: server.name, version: about.version ?? "0.0.0" },
     ...(instructions !== undefined && { instructions }),
   };
@@ -165,6 +177,8 @@ function serveJoined(call: McpCall): LocalOutcome | Promise<LocalOutcome> {
   if (method === "prompts/get") return routeName(call, "prompt", { ...params });
   if (method === "resources/read") return routeUri(call, { ...params });
   if (method === "completion/complete") return routeCompletion(call);
+  if (method === "subscriptions/listen" && call.era === "modern")
+    return { kind: "reply", reply: listenAtMembers(call) };
   return refuse(
     `Cannot find the method ${method}: this server joins others`,
     codes.methodNotFound,

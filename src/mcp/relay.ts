@@ -11,7 +11,7 @@ import { codes } from "./protocol.ts";
 import { callerKey, describeFailure, upstreamError } from "./upstream.ts";
 
 /** Headers of every event stream. */
-const streamHeaders = {
+export const streamHeaders = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
   "x-accel-buffering": "no",
@@ -92,7 +92,9 @@ async function streamReply(
 }
 
 /** @throws {RpcError} 503 if as many streams listen as may. */
-function enterListening(call: McpCall): () => void {
+export function enterListening(call: McpCall): () => void {
+  // streams at the members of a server that joins them count as the one of their client
+  if (call.context.connection.actingFor) return () => {};
   const leave = call.context.services.mcp.listening.enter(callerKey(call));
   if (leave) return leave;
   throw new RpcError(503, "Cannot listen now: too many streams of this caller are open", {

@@ -152,6 +152,7 @@ async function serveMessage(message: Message, server: McpServer, context: Caller
   if (!local) return serveCall(call);
   if (local.kind === "result") return answerReply({ jsonrpc: "2.0", id: message.id, result: local.result }, context);
   if (local.kind === "accepted") return { status: 202, headers: {}, body: null };
+  if (local.kind === "reply") return local.reply;
   noteMessage(local.call.message, local.call.server, context);
   if (context.log.mcp) Object.assign(context.log.mcp, { era: call.era, through: server.slug });
   return serveCall(local.call, local.member);

@@ -64,6 +64,8 @@ export interface McpSync {
   observe(tenant: { organisationId: string; integrationId: string }, list: ReadList): void;
   /** Reads a server again whose last sync is old; nobody waits for it. */
   refresh(tenant: { organisationId: string; integrationId: string }): void;
+  /** Reads a server again that said that its lists changed, at most every few seconds. Rejects never. */
+  reread(tenant: { organisationId: string; integrationId: string }): Promise<void>;
   /** Waits for what is being taken up. */
   close(): Promise<void>;
 }
@@ -85,6 +87,8 @@ const maxMetadataLength = 64 * 1024;
 
 /** Age of a sync at which a server is read again, where its stored lists are shown. */
 const staleMs = 5 * 60_000;
+/** How often a server is read again that says that its lists changed. */
+const rereadEveryMs = 2_000;
 /** Longest time that such a reading takes. */
 const refreshMs = 30_000;
 
@@ -133,6 +137,8 @@ class UpstreamSync implements McpSync {
   readonly #observed = new BoundedMap<string, { since: number; count: number }>(10_000);
   /** When servers were last read again, by integration. */
   readonly #refreshed = new BoundedMap<string, number>(10_000);
+  /** The last readings of servers whose lists changed, by integration. */
+  readonly #reread = new BoundedMap<string, { since: number; work: Promise<void> }>(10_000);
   readonly #running = new Set<Promise<void>>();
 
   constructor(parts: McpSyncParts) {
@@ -222,17 +228,25 @@ class UpstreamSync implements McpSync {
     this.#start(this.#readAgain(tenant));
   }
 
-  async #readAgain({
-    organisationId,
-    integrationId,
-  }: {
-    organisationId: string;
-    integrationId: string;
-  }): Promise<void> {
+  async reread(tenant: { organisationId: string; integrationId: string }): Promise<void> {
+    const key = JSON.stringify([tenant.organisationId, tenant.integrationId]);
+    const now = this.#parts.clock.monotonic();
+    const last = this.#reread.get(key);
+    if (last && now - last.since < rereadEveryMs) return last.work;
+    const work = this.#readAgain(tenant, 0).catch(() => {});
+    this.#reread.set(key, { since: now, work });
+    this.#start(work);
+    return work;
+  }
+
+  async #readAgain(
+    { organisationId, integrationId }: { organisationId: string; integrationId: string },
+    olderThanMs = staleMs,
+  ): Promise<void> {
     const { stores, committer, clock } = this.#parts;
     const find = () => stores.mcpIntegrations.find({ organisationId, workspaceId: null }, { id: integrationId });
     const row = await find();
-    const isFresh = row?.lastSyncedAt !== null && clock.now() - (row?.lastSyncedAt ?? 0) < staleMs;
+    const isFresh = row?.lastSyncedAt !== null && clock.now() - (row?.lastSyncedAt ?? 0) < olderThanMs;
     if (!row || isFresh || ofCallers.has(row.authType) || row.transport === "sse") return;
     const reading = await this.read(row, refreshMs);
     await committer.run(organisationId, async () => {

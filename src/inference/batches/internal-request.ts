@@ -8,14 +8,6 @@ interface FileForm {
   contentType: string;
 }
 
-/** What an internal request holds. */
-export interface OwnRequestInit {
-  method?: string;
-  headers: Readonly<Record<string, string>>;
-  body?: string | ReadableStream<Uint8Array>;
-  signal: AbortSignal;
-}
-
 /** Largest response that is read. */
 const maxAnswerBytes = 1024 * 1024;
 
@@ -55,13 +47,6 @@ export function createFileForm(
     { highWaterMark: 0 },
   );
   return { body, contentType: `multipart/form-data; boundary=${boundary}` };
-}
-
-/** A request the gateway makes of itself, for `Services.handle`. */
-export function createOwnRequest(path: string, { method = "GET", ...init }: OwnRequestInit): Request {
-  // `duplex` is required for streamed bodies and missing in the DOM types
-  const streamed = init.body instanceof ReadableStream ? { duplex: "half" as const } : {};
-  return new Request(`http://gateway.internal${path}`, { method, ...init, ...streamed });
 }
 
 /** The fields of a JSON response, which is read to its end; empty where it is not an object. */

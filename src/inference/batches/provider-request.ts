@@ -1,7 +1,8 @@
+import { createOwnRequest, type OwnRequestInit } from "../../context/own-request.ts";
 import type { ConnectionInfo } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { errorOf, retryableStatuses } from "./call-line.ts";
-import { createOwnRequest, type OwnRequestInit, readOwnAnswer } from "./internal-request.ts";
+import { readOwnAnswer } from "./internal-request.ts";
 import { openOptions } from "./options.ts";
 import type { StepParts } from "./progress.ts";
 

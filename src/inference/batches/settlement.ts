@@ -1,5 +1,6 @@
 import type { InStatement } from "@libsql/client";
 import { noDefaults, type Principal } from "../../auth/principal.ts";
+import { createOwnRequest } from "../../context/own-request.ts";
 import { type CallerContext, createRequestContext, type Services, withCaller } from "../../context.ts";
 import type { GatewayBatchRow } from "../../db/tables/batches.ts";
 import { GatewayError } from "../../errors.ts";
@@ -15,7 +16,6 @@ import { resultsOfRow } from "../facts/hook-results.ts";
 import { settleMetadata } from "../target/caller-metadata.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { listLeaves, readLeafDestination } from "../target/config-target.ts";
-import { createOwnRequest } from "./internal-request.ts";
 import { batchOperations } from "./lines.ts";
 import { openOptions } from "./options.ts";
 

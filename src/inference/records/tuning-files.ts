@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { createOwnRequest } from "../../context/own-request.ts";
 import { type CallerContext, createHeaderReader } from "../../context.ts";
 import { readJsonBody, requireBody } from "../../endpoint.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
@@ -6,7 +7,7 @@ import { HeaderMap } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { GatewayOptionHeaders } from "../../schemas/batches.ts";
-import { createFileForm, createOwnRequest, readOwnAnswer } from "../batches/internal-request.ts";
+import { createFileForm, readOwnAnswer } from "../batches/internal-request.ts";
 import { readGatewayOptions } from "../batches/options.ts";
 import { readOnlyDestination, withOptions } from "../batches/provider-choice.ts";
 import { requireFile } from "../files/files.ts";

@@ -1,3 +1,4 @@
+import { createOwnRequest } from "../../context/own-request.ts";
 import type { CallerContext, ConnectionInfo } from "../../context.ts";
 import { InvalidRequestError, NotFoundError, UpstreamError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
@@ -6,7 +7,6 @@ import { isHeaderValue } from "../../lib/headers.ts";
 import { isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import { mapParallel } from "../../lib/parallel.ts";
 import { readEvents } from "../../lib/sse.ts";
-import { createOwnRequest } from "../batches/internal-request.ts";
 import { namesBeta } from "../target/target.ts";
 
 /** The beta that lets models use MCP servers of the workspace. */

@@ -1,0 +1,14 @@
+/** What an internal request holds. */
+export interface OwnRequestInit {
+  method?: string;
+  headers: Readonly<Record<string, string>>;
+  body?: string | ReadableStream<Uint8Array>;
+  signal: AbortSignal;
+}
+
+/** A request the gateway makes of itself, for `Services.handle`. */
+export function createOwnRequest(path: string, { method = "GET", ...init }: OwnRequestInit): Request {
+  // `duplex` is required for streamed bodies and missing in the DOM types
+  const streamed = init.body instanceof ReadableStream ? { duplex: "half" as const } : {};
+  return new Request(`http://gateway.internal${path}`, { method, ...init, ...streamed });
+}
