@@ -23,6 +23,8 @@ export function createDetails(id: string, organisationId: string, workspaceId: s
     _user: `user-${draw(3_000)}@example.com`,
     team: `team-${draw(20)}`,
     session: `session-${draw(100_000)}`,
+    // more keys than have columns
+    [`tag-${draw(200)}`]: `value-${draw(50)}`,
   };
   const details: LogDetails = {
     id,

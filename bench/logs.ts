@@ -1,6 +1,7 @@
-// Times lists of the log and analytics: seeds a database file with rows, makes the index, and asks for pages with each
-// filter and pair, and for all graphs and groups over 90 days.
-// Usage: node scripts/run.mjs bun bench/logs.ts [--rows 1000000] [--folder folder] [--only lists|analytics]
+// Times lists of the log and analytics: seeds a database file with rows, makes the index, and asks for pages and figures
+// over 90 days with each filter and pair of filters, as hosts do: on the thread that reads the log. Prints a line for each
+// limit. Medians of times judge; with `--judge cpu` those of processor time, where other programs use the machine.
+// Usage: node scripts/run.mjs bun bench/logs.ts [--rows 1000000] [--folder folder] [--only lists|analytics] [--judge cpu]
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -12,13 +13,24 @@ import { createLogStore } from "../src/db/stores/logs.ts";
 import { createIdFactory } from "../src/lib/ids.ts";
 import { LogSealer } from "../src/log-index/sealer.ts";
 import type { LogBatch } from "../src/schemas/logs.ts";
+import { createLogReaderThread } from "../src/serve/log-reader-thread.ts";
 import { adminKey, createDetails, draw, masterKeys } from "./log-rows.ts";
+import { showPause, watchLoop } from "./loop-watch.ts";
 import { median } from "./measure.ts";
 import { createFolder, removeFolder } from "./processes.ts";
+import { judge } from "./verdict.ts";
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: "string", default: "1000000" },
+    folder: { type: "string" },
+    only: { type: "string" },
+    judge: { type: "string", default: "time" },
+  },
+});
 
 const days = 90;
 const batchRows = 64;
-const warmLists = 7;
 
 /** Stores rows of one workspace over the days before now. */
 async function seed(
@@ -50,23 +62,9 @@ async function seed(
   }
 }
 
-/** The longest time in which a timer did not fire. */
-function watchLoop(): () => number {
-  let [last, longest] = [performance.now(), 0];
-  const timer = setInterval(() => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }, 1);
-  return () => {
-    clearInterval(timer);
-    return longest;
-  };
-}
-
 async function seal(database: Database, rows: number): Promise<void> {
   const sealer = new LogSealer(createLogSealingStore(database), Date.now);
-  const [cpu, startedAt, stopWatch] = [process.cpuUsage(), performance.now(), watchLoop()];
+  const [cpu, startedAt, watch] = [process.cpuUsage(), performance.now(), watchLoop()];
   let segments = 0;
   while (await sealer.run()) segments++;
   const elapsed = performance.now() - startedAt;
@@ -78,8 +76,9 @@ async function seal(database: Database, rows: number): Promise<void> {
   console.log(
     `${segments} segments of ${sealed} of ${rows} rows in ${Math.round(elapsed)} ms:`,
     `${((user + system) / sealed).toFixed(1)} us of CPU and ${(Number(sizes[0]?.bytes) / sealed).toFixed(0)} bytes a row,`,
-    `at most ${stopWatch().toFixed(0)} ms without a turn of the event loop`,
+    `longest pause of the loop that makes them ${showPause(watch.take())}`,
   );
+  watch.stop();
 }
 
 /** Milliseconds of processor time of this process since an earlier measurement: other programs do not change it. */
@@ -99,28 +98,40 @@ async function ask(gateway: Gateway, path: string): Promise<{ ms: number; cpuMs:
   return { ms, cpuMs, text };
 }
 
-async function list(gateway: Gateway, query: string): Promise<{ ms: number; rows: number }> {
-  const { ms, text } = await ask(gateway, `/v1/logs?limit=50${query}`);
-  return { ms, rows: JSON.parse(text).data.length };
-}
-
 async function start(url: string): Promise<Gateway> {
-  const gateway = createGateway({ database: url, masterKeys, bootstrap: { adminKey } });
+  const host = { createLogReader: createLogReaderThread };
+  const gateway = createGateway({ database: url, masterKeys, bootstrap: { adminKey }, ...host });
   await gateway.start();
   return gateway;
 }
 
-/** The first list of a process, and the median of later ones. */
-async function time(url: string, query: string): Promise<{ coldMs: number; warmMs: number; rows: number }> {
-  const gateway = await start(url);
-  const { ms: coldMs, rows } = await list(gateway, query);
-  const warmMs: number[] = [];
-  for (let count = 0; count < warmLists; count++) warmMs.push((await list(gateway, query)).ms);
-  await gateway.close();
-  return { coldMs, warmMs: median(warmMs), rows };
+/** The median of several answers, after a first one that may have to read the index. */
+interface Median {
+  readonly query: string;
+  readonly firstMs: number;
+  readonly ms: number;
+  readonly cpuMs: number;
+  /** Length of the answer. */
+  readonly characters: number;
 }
 
-const filters: readonly string[] = [
+async function timeMedian(gateway: Gateway, query: string, count = 3): Promise<Median> {
+  const first = await ask(gateway, query);
+  const others: Awaited<ReturnType<typeof ask>>[] = [];
+  for (let index = 0; index < count; index++) others.push(await ask(gateway, query));
+  return {
+    query,
+    firstMs: first.ms,
+    ms: median(others.map(({ ms }) => ms)),
+    cpuMs: median(others.map(({ cpuMs }) => cpuMs)),
+    characters: first.text.length,
+  };
+}
+
+const iso = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString();
+
+/** Each filter of lists, some of them with values that no row has. */
+const listFilters: readonly string[] = [
   "model=model-3",
   "model=absent",
   "provider=openai",
@@ -134,81 +145,132 @@ const filters: readonly string[] = [
   "prompt_slug=prompt-3",
   "error=status_429",
   "error=absent",
-  `api_key_id=${crypto.randomUUID()}`,
+  "api_key_id=absent",
   "trace_id=absent",
+  "span_id=absent",
+  "ai_org_model=openai__model-3",
+  "total_units_min=5990",
+  "cost_max=0.0001",
+  "cache_status=HIT",
+  "weighted_feedback_min=1",
   "metadata._user=user-7@example.com",
   "metadata.team=team-7",
   "metadata.session=session-7",
   "metadata.absent=1",
-  `from=${new Date(Date.now() - 60 * 86_400_000).toISOString()}&to=${new Date(Date.now() - 59 * 86_400_000).toISOString()}`,
+  `from=${iso(60)}&to=${iso(59)}`,
 ];
 
-async function timeAll(url: string): Promise<void> {
-  console.log("\n| filter | rows | first list ms | later lists ms |\n|---|--:|--:|--:|");
-  for (const query of ["", ...filters.map((filter) => `&${filter}`)]) {
-    const { coldMs, warmMs, rows } = await time(url, query);
-    const shown = query.slice(1).replace(/[0-9a-f-]{36}/, "absent") || "none";
-    console.log(`| \`${shown}\` | ${rows} | ${coldMs.toFixed(0)} | ${warmMs.toFixed(1)} |`);
-  }
-  const gateway = await start(url);
-  const pairs = filters.flatMap((one, index) => filters.slice(index + 1).map((other) => [one, other] as const));
-  const times: { query: string; ms: number }[] = [];
-  for (const [one, other] of pairs) {
-    if (one.split("=")[0] === other.split("=")[0]) continue;
-    const query = `&${one}&${other}`;
-    const found: number[] = [];
-    for (let count = 0; count < 4; count++) found.push((await list(gateway, query)).ms);
-    times.push({ query, ms: median(found.slice(1)) });
-  }
-  times.sort((a, b) => b.ms - a.ms);
-  const slow = times.slice(0, 5).map(({ query, ms }) => `${query.slice(1)} (${ms.toFixed(0)} ms)`);
-  console.log(
-    `\n${times.length} pairs: median ${median(times.map(({ ms }) => ms)).toFixed(1)} ms. Slowest: ${slow.join(", ")}`,
+/** Filters on keys that have no column. */
+const keysWithoutColumn: readonly string[] = ["tag-150", "tag-199", "absent"].map((key) => `metadata.${key}=value-7`);
+
+/** Pairs of filters that do not exclude each other by their names. */
+function pairsOf(filters: readonly string[]): string[] {
+  const nameOf = (filter: string) => filter.split("=")[0];
+  return filters.flatMap((one, index) =>
+    filters
+      .slice(index + 1)
+      .filter((other) => nameOf(one) !== nameOf(other))
+      .map((other) => `${one}&${other}`),
   );
-  console.log(`memory: ${Math.round(process.memoryUsage.rss() / 1e6)} MB`);
+}
+
+/** The slowest of some medians, by what judges. */
+function slowest(medians: readonly Median[]): Median & { figure: number } {
+  const figureOf = ({ ms, cpuMs }: Median) => (values.judge === "cpu" ? cpuMs : ms);
+  const [first] = medians.toSorted((one, other) => figureOf(other) - figureOf(one));
+  if (!first) throw new Error("Cannot judge: nothing was measured");
+  return { ...first, figure: figureOf(first) };
+}
+
+const unit = () => (values.judge === "cpu" ? "ms of CPU" : "ms");
+
+function judgeMedians(line: string, medians: readonly Median[], most: number): void {
+  const { query, figure, ms, cpuMs } = slowest(medians);
+  const beyond = medians.filter((one) => slowest([one]).figure > most).length;
+  console.log(
+    `${line}: slowest ${ms.toFixed(0)} ms, ${cpuMs.toFixed(0)} ms of CPU: ${query}; ${beyond} of ${medians.length} beyond ${most}`,
+  );
+  judge({ line, figure, most, unit: unit() });
+}
+
+async function timeLists(url: string): Promise<void> {
+  console.log("\n| filter | first list ms | later lists ms | CPU ms |\n|---|--:|--:|--:|");
+  const gateway = await start(url);
+  const page = (filter: string) => timeMedian(gateway, `/v1/logs?limit=50&${filter}`);
+  const singles: Median[] = [];
+  for (const filter of ["", ...listFilters]) {
+    const found = await page(filter);
+    singles.push(found);
+    const figures = [found.firstMs.toFixed(0), found.ms.toFixed(1), found.cpuMs.toFixed(1)];
+    console.log(`| \`${filter || "none"}\` | ${figures.join(" | ")} |`);
+  }
+  const pairs: Median[] = [];
+  for (const pair of pairsOf(listFilters)) pairs.push(await page(pair));
+  const others: Median[] = [];
+  const watch = watchLoop();
+  for (const filter of keysWithoutColumn) others.push(await page(filter));
+  const pause = watch.take();
+  watch.stop();
+  console.log("");
+  judgeMedians("a page of the list with one filter", singles, 50);
+  judgeMedians("a page of the list with two filters", pairs, 50);
+  judgeMedians("a page of the list by a key without a column", others, 1_500);
+  console.log(`longest pause of the request loop meanwhile: ${showPause(pause)}`);
+  judge({ line: "pause of the request loop by such a list", figure: pause.ownMs, most: 20, unit: "ms" });
   await gateway.close();
 }
 
-/** The largest range that analytics are asked for, and a filter that needs another column. */
-const analyticsFilters = [
-  "",
-  "&ai_org_model=openai__model-3",
-  "&metadata=%7B%22team%22%3A%22team-7%22%7D",
-  "&status_code=503",
+const analyticsFilters: readonly string[] = [
+  "total_units_min=5990",
+  "prompt_token_max=100",
+  "completion_token_min=900",
+  "cost_min=0.5",
+  "status_code=503",
+  "weighted_feedback_min=1",
+  "virtual_keys=provider-3",
+  "configs=config-3,config-4",
+  "prompt_slug=prompt-3",
+  "trace_id=absent",
+  "span_id=absent",
+  "ai_org_model=openai__model-3",
+  "ai_model=model-3,model-4",
+  "api_key_ids=absent",
+  "cache_status=HIT",
+  `metadata=${encodeURIComponent('{"team":"team-7"}')}`,
+  `metadata=${encodeURIComponent('{"session":"session-7"}')}`,
 ];
+
+/** Paths that read most columns, or make most groups. */
+const widePaths = ["graphs/latency", "groups/model", "groups/metadata/session"];
 
 async function timeAnalytics(url: string): Promise<void> {
   const gateway = await start(url);
   const spec = await (await gateway.fetch(new Request("http://gateway.test/openapi.json"))).json();
-  const [to, from] = [new Date(), new Date(Date.now() - days * 86_400_000)];
-  const range = `time_of_generation_min=${from.toISOString()}&time_of_generation_max=${to.toISOString()}`;
-  console.log(
-    "\n| analytics | first ms | later ms | later, CPU ms | with a filter, slowest ms | CPU ms |\n|---|--:|--:|--:|--:|--:|",
-  );
-  for (const path of Object.keys(spec.paths)
-    .filter((name) => name.startsWith("/v1/analytics"))
-    .concat("/v1/analytics/groups/metadata/session")) {
-    const query = `${path.replace("{metadataKey}", "team")}?${range}`;
-    const later: { ms: number; cpuMs: number }[] = [];
-    let firstMs = Number.NaN;
-    for (const filter of analyticsFilters) {
-      const found: Awaited<ReturnType<typeof ask>>[] = [];
-      for (let count = 0; count < 4; count++) found.push(await ask(gateway, query + filter));
-      const [first, ...others] = found;
-      later.push({ ms: median(others.map(({ ms }) => ms)), cpuMs: median(others.map(({ cpuMs }) => cpuMs)) });
-      if (filter === "") firstMs = first?.ms ?? Number.NaN;
-    }
-    const [plain = { ms: Number.NaN, cpuMs: Number.NaN }, ...filtered] = later;
-    const slowest = (of: "ms" | "cpuMs") => Math.max(...filtered.map((one) => one[of])).toFixed(0);
-    const figures = [firstMs.toFixed(0), plain.ms.toFixed(0), plain.cpuMs.toFixed(0), slowest("ms"), slowest("cpuMs")];
-    console.log(`| \`${path}\` | ${figures.join(" | ")} |`);
+  const range = `time_of_generation_min=${iso(days)}&time_of_generation_max=${iso(0)}`;
+  const names = Object.keys(spec.paths)
+    .filter((name) => name.startsWith("/v1/analytics/"))
+    .map((name) => name.slice("/v1/analytics/".length).replace("{metadataKey}", "team"))
+    .concat("groups/metadata/session", "groups/metadata/tag-150");
+  const figures = (name: string, filter: string) => timeMedian(gateway, `/v1/analytics/${name}?${range}&${filter}`);
+  console.log("\n| analytics | first ms | later ms | CPU ms | slowest filter ms | CPU ms |\n|---|--:|--:|--:|--:|--:|");
+  const [all, ofOthers]: [Median[], Median[]] = [[], []];
+  for (const name of names) {
+    const plain = await figures(name, "");
+    const filtered: Median[] = [];
+    for (const filter of analyticsFilters) filtered.push(await figures(name, filter));
+    (name.includes("tag-") ? ofOthers : all).push(plain, ...filtered);
+    const { ms, cpuMs } = slowest(filtered);
+    const shown = [plain.firstMs, plain.ms, plain.cpuMs, ms, cpuMs].map((value) => value.toFixed(0));
+    console.log(`| \`${name}\` | ${shown.join(" | ")} |`);
   }
+  for (const name of widePaths) for (const pair of pairsOf(analyticsFilters)) all.push(await figures(name, pair));
+  console.log("");
+  judgeMedians("an endpoint of analytics with up to two filters", all, 300);
+  judgeMedians("groups by a key without a column", ofOthers, 1_500);
+  console.log(`memory: ${Math.round(process.memoryUsage.rss() / 1e6)} MB`);
   await gateway.close();
 }
 
-const { values } = parseArgs({
-  options: { rows: { type: "string", default: "1000000" }, folder: { type: "string" }, only: { type: "string" } },
-});
 const rows = Number(values.rows);
 const folder = values.folder === undefined ? createFolder("logs") : resolve(values.folder);
 mkdirSync(folder, { recursive: true });
@@ -228,7 +290,7 @@ if (!isSeeded) {
 }
 await seal(database, rows);
 await database.close();
-if (values.only !== "analytics") await timeAll(url);
+if (values.only !== "analytics") await timeLists(url);
 if (values.only !== "lists") await timeAnalytics(url);
 if (values.folder === undefined) removeFolder(folder);
-process.exit(0);
+process.exit();

@@ -2,7 +2,7 @@ import type { FieldName, NumberFieldName } from "../log-index/fields.ts";
 import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../log-index/measures.ts";
 import type { RowBlock } from "../log-index/row-block.ts";
 import { cacheHitsOf, failuresOf, type Places, rateOf, Sums, toCents } from "./sums.ts";
-import type { FeedbackIndex, TraceFeedback } from "./trace-feedback.ts";
+import { type FeedbackIndex, feedbackFields, type TraceFeedback } from "./trace-feedback.ts";
 
 /** A figure of a group in the response. */
 export type Figure = number | string | null;
@@ -190,7 +190,7 @@ export function createMeasures(columns: readonly GroupColumnName[], feedback: Fe
   const fields = wanted.flatMap((step) => fieldsOf[step]);
   return {
     tallies,
-    fields: feedback ? ([...fields, "trace", "workspace"] as const) : fields,
+    fields: feedback ? [...fields, ...feedbackFields] : fields,
     add(block: RowBlock, { places, groups, isPart }: AddedRows): void {
       tallies.requests.reserve(groups);
       if (!isPart) tallies.requests.countRows(places);

@@ -26,7 +26,7 @@ import type {
 } from "./log-reader.ts";
 import { PeriodSummary } from "./period-summary.ts";
 import { visitParts } from "./sums.ts";
-import { type FeedbackIndex, feedbackTest, readFeedback } from "./trace-feedback.ts";
+import { type FeedbackIndex, FeedbackReader, feedbackTest } from "./trace-feedback.ts";
 import { Vocabularies, type Vocabulary } from "./vocabulary.ts";
 
 /** Questions that are answered at once: lists, and the longer ones for figures. Others wait. */
@@ -35,6 +35,9 @@ const figuresAtOnce = 2;
 
 /** Most bytes of strings that stay in memory for the next question. */
 const vocabularyBytes = 32 * 2 ** 20;
+
+/** Most bytes of feedback that stay in memory: some 100,000 ratings of an organisation. */
+const feedbackBytes = 64 * 2 ** 20;
 
 /** What a reader reads from. */
 interface ReaderParts {
@@ -50,7 +53,7 @@ type VisitRows = (block: RowBlock, isPart: boolean) => void;
 class IndexReader implements LogReader {
   readonly #index: LogIndex;
   readonly #segments: LogSegmentStore;
-  readonly #feedback: FeedbackStore;
+  readonly #feedback: FeedbackReader;
   readonly #vocabularies = new Vocabularies(vocabularyBytes);
   readonly #lists = new FairGate(listsAtOnce);
   readonly #figures = new FairGate(figuresAtOnce);
@@ -58,7 +61,7 @@ class IndexReader implements LogReader {
   constructor({ index, segments, feedback }: ReaderParts) {
     this.#index = index;
     this.#segments = segments;
-    this.#feedback = feedback;
+    this.#feedback = new FeedbackReader(feedback, feedbackBytes);
   }
 
   find(question: NewestRows): Promise<FoundRow[]> {
@@ -97,8 +100,16 @@ class IndexReader implements LogReader {
   async close(): Promise<void> {}
 
   async #tests({ terms, scope }: WantedRows, known?: FeedbackIndex): Promise<RowTest[]> {
-    const rated = terms.rating && [feedbackTest(known ?? (await readFeedback(this.#feedback, scope)), terms.rating)];
+    const rated = terms.rating && [
+      feedbackTest(known ?? (await this.#feedback.read(scope.organisationId)), terms.rating),
+    ];
     return [...testsOf(terms), ...(rated ?? [])];
+  }
+
+  /** The feedback of an organisation; undefined where it has none. */
+  async #readFeedback({ scope }: WantedRows): Promise<FeedbackIndex | undefined> {
+    const feedback = await this.#feedback.read(scope.organisationId);
+    return feedback.isEmpty ? undefined : feedback;
   }
 
   async #find({ scope, lower, upper, conditions, limit, ...rest }: NewestRows): Promise<FoundRow[]> {
@@ -144,7 +155,7 @@ class IndexReader implements LogReader {
     vocabularyOf: (field: string) => Vocabulary,
   ): Promise<string> {
     const graph = graphs[name];
-    const feedback = graph.readsFeedback ? await readFeedback(this.#feedback, wanted.scope) : undefined;
+    const feedback = graph.readsFeedback ? await this.#readFeedback(wanted) : undefined;
     const width = widthOf(from, to);
     const starts = pointsBetween(from, to, width);
     const first = starts[0] ?? startOfPoint(from, width);
@@ -195,7 +206,7 @@ class IndexReader implements LogReader {
 
   async #groups(question: GroupsQuestion, vocabulary: Vocabulary): Promise<string> {
     const { readsFeedback, hasTotal } = question.query;
-    const feedback = readsFeedback ? await readFeedback(this.#feedback, question.scope) : undefined;
+    const feedback = readsFeedback ? await this.#readFeedback(question) : undefined;
     const run = new GroupRun(question, { feedback, vocabulary, pause: this.#index.createPause() });
     await this.#scan(question, { fields: run.fields, feedback }, (block, isPart) => run.add(block, isPart));
     const { total, data } = await run.finish();

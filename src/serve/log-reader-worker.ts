@@ -12,14 +12,14 @@ import { serveThread } from "./thread.ts";
 const indexCacheBytes = 128 * 2 ** 20;
 /** Time of a question before another has a turn: a turn takes a millisecond. */
 const sliceMs = 8;
-/** Requests come first where processors are busy. */
-const lowestPriority = 19;
+/** Requests come first where processors are busy: this thread then gets a tenth of their time. */
+const priority = 10;
 
 /** Linux has a priority for each thread; elsewhere this would be that of the whole process. */
 function yieldToRequests(): void {
   if (process.platform !== "linux") return;
   try {
-    setPriority(0, lowestPriority);
+    setPriority(0, priority);
   } catch {
     // a sandbox may forbid it
   }

@@ -16,7 +16,7 @@ import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
 import { meetsTerms, testsOf } from "../../src/log-index/row-test.ts";
 import { scanRows } from "../../src/log-index/scan-rows.ts";
 import { LogSealer } from "../../src/log-index/sealer.ts";
-import { feedbackTest, readFeedback } from "../../src/log-reader/trace-feedback.ts";
+import { FeedbackReader, feedbackTest } from "../../src/log-reader/trace-feedback.ts";
 import { readTailPage, type TailFilter } from "../../src/log-tail/page.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { createRandom } from "../support/gateway.ts";
@@ -296,7 +296,12 @@ async function compareQueries(
   const { text, isMet } = randomQuery(world, world.ratings);
   const { terms, conditions, lower, upper } = readLogFilter(new URLSearchParams(text), undefined);
   const rated = terms.rating
-    ? [feedbackTest(await readFeedback(createFeedbackStore(database), scope), terms.rating)]
+    ? [
+        feedbackTest(
+          await new FeedbackReader(createFeedbackStore(database), 0).read(scope.organisationId),
+          terms.rating,
+        ),
+      ]
     : [];
   const filters = [{ condition: conditions[0] as Condition, isMet }]; // only the second member is used
   const query = { lower, conditions, tests: [...testsOf(terms), ...rated], limit: world.pick([2, 7, 60]) };

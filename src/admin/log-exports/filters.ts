@@ -65,7 +65,7 @@ export function readExportQuery(filters: ExportFilters, userId: string | null, n
     offset: (filters.current_page ?? 0) * limit,
     limit,
     async readTest(feedback, scope) {
-      const means = bounds && (await readTraceMeans(feedback, scope));
+      const means = bounds && (await readTraceMeans(feedback, scope.organisationId));
       const { least = -10, most = 10 } = bounds ?? {};
       return (row) => {
         const mean = means?.(row.workspace_id, row.trace_id);

@@ -371,4 +371,14 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `cache_vectors_tenant` ON `cache_vectors` (`organisation_id`,`workspace_id`,`namespace`);",
     ],
   },
+  {
+    id: "0027_feedback_changes",
+    statements: [
+      "ALTER TABLE `feedback` ADD `change` integer DEFAULT 0 NOT NULL;",
+      "CREATE INDEX `feedback_by_change` ON `feedback` (`organisation_id`,`change`);",
+      "UPDATE `feedback` SET `change` = rowid;",
+      "CREATE TRIGGER `feedback_added` AFTER INSERT ON `feedback` BEGIN UPDATE `feedback` SET `change` = max(cast(unixepoch('subsec') * 1000 AS integer), 1 + (SELECT max(`change`) FROM `feedback` WHERE `organisation_id` = NEW.`organisation_id`)) WHERE rowid = NEW.rowid; END;",
+      "CREATE TRIGGER `feedback_changed` AFTER UPDATE OF `value`, `weight` ON `feedback` BEGIN UPDATE `feedback` SET `change` = max(cast(unixepoch('subsec') * 1000 AS integer), 1 + (SELECT max(`change`) FROM `feedback` WHERE `organisation_id` = NEW.`organisation_id`)) WHERE rowid = NEW.rowid; END;",
+    ],
+  },
 ];

@@ -116,7 +116,7 @@ export const schema: readonly string[] = [
   "CREATE TABLE `log_slices` (\n\t`segment_id` integer NOT NULL,\n\t`first_row` integer NOT NULL,\n\t`end_row` integer NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`first_id` text NOT NULL,\n\t`last_id` text NOT NULL,\n\tPRIMARY KEY(`segment_id`, `first_row`)\n)",
   "CREATE INDEX `log_slices_by_tenant` ON `log_slices` (`organisation_id`,`segment_id`)",
   "CREATE TRIGGER `log_batches_changed` AFTER UPDATE OF `details` ON `log_batches` BEGIN INSERT INTO `log_changes` (`seq`) VALUES (NEW.`seq`); END",
-  "CREATE TABLE `feedback` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`api_key_id` text NOT NULL,\n\t`trace_id` text NOT NULL,\n\t`value` integer NOT NULL,\n\t`weight` real NOT NULL,\n\t`metadata` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL\n)",
+  "CREATE TABLE `feedback` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`api_key_id` text NOT NULL,\n\t`trace_id` text NOT NULL,\n\t`value` integer NOT NULL,\n\t`weight` real NOT NULL,\n\t`metadata` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL\n, `change` integer DEFAULT 0 NOT NULL)",
   "CREATE INDEX `feedback_by_workspace` ON `feedback` (`organisation_id`,`workspace_id`)",
   "CREATE INDEX `feedback_by_time` ON `feedback` (`created_at`)",
   "CREATE TABLE `log_hidden` (\n\t`organisation_id` text PRIMARY KEY NOT NULL,\n\t`first_id` text NOT NULL\n)",
@@ -175,4 +175,7 @@ export const schema: readonly string[] = [
   "CREATE INDEX `cache_vectors_partition` ON `cache_vectors` (`organisation_id`,`partition`,`stored_at`)",
   "CREATE INDEX `cache_vectors_expiring` ON `cache_vectors` (`expires_at`)",
   "CREATE INDEX `cache_vectors_tenant` ON `cache_vectors` (`organisation_id`,`workspace_id`,`namespace`)",
+  "CREATE INDEX `feedback_by_change` ON `feedback` (`organisation_id`,`change`)",
+  "CREATE TRIGGER `feedback_added` AFTER INSERT ON `feedback` BEGIN UPDATE `feedback` SET `change` = max(cast(unixepoch('subsec') * 1000 AS integer), 1 + (SELECT max(`change`) FROM `feedback` WHERE `organisation_id` = NEW.`organisation_id`)) WHERE rowid = NEW.rowid; END",
+  "CREATE TRIGGER `feedback_changed` AFTER UPDATE OF `value`, `weight` ON `feedback` BEGIN UPDATE `feedback` SET `change` = max(cast(unixepoch('subsec') * 1000 AS integer), 1 + (SELECT max(`change`) FROM `feedback` WHERE `organisation_id` = NEW.`organisation_id`)) WHERE rowid = NEW.rowid; END",
 ];

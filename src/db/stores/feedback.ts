@@ -2,11 +2,16 @@ import type { Database } from "../client.ts";
 import { type FeedbackRow, feedback } from "../tables/feedback.ts";
 import { createTenantStore, type Tenant } from "../tenant-store.ts";
 
-/** What analytics read of a feedback. */
-export interface TraceRating extends Pick<FeedbackRow, "workspaceId" | "traceId" | "value" | "weight"> {
-  /** Place in the order of reading, with `workspaceId`. */
+/** Where a rating stands in the order of changes. */
+export interface RatingPlace {
+  readonly change: number;
   readonly rowId: number;
 }
+
+/** What analytics read of a feedback. */
+export interface TraceRating
+  extends RatingPlace,
+    Pick<FeedbackRow, "workspaceId" | "traceId" | "value" | "weight" | "createdAt"> {}
 
 /** Ratings of traces. */
 export interface FeedbackStore {
@@ -14,8 +19,10 @@ export interface FeedbackStore {
   add(tenant: Tenant, rows: readonly FeedbackRow[]): Promise<void>;
   /** Changes a feedback; false if the tenant has none with this id. */
   update(tenant: Tenant, id: string, changes: Partial<FeedbackRow>): Promise<boolean>;
-  /** Feedback of a tenant behind another, at most `limit`. */
-  readAfter(tenant: Tenant, after: TraceRating | undefined, limit: number): Promise<TraceRating[]>;
+  /** Feedback of an organisation that was added or changed after a place, in the order of changes, at most `limit`. */
+  readAfter(organisationId: string, after: RatingPlace | undefined, limit: number): Promise<TraceRating[]>;
+  /** When the oldest feedback of all was created, in Unix milliseconds; infinite without any. */
+  readOldest(): Promise<number>;
   /** Removes feedback that was created before `time` (Unix milliseconds), at most `limit`. Returns how much. */
   purge(time: number, limit: number): Promise<number>;
 }
@@ -31,21 +38,25 @@ export function createFeedbackStore(database: Database): FeedbackStore {
       const [result] = await database.write([rows.update(tenant, { id }, changes)]);
       return (result?.rowsAffected ?? 0) > 0;
     },
-    async readAfter({ organisationId, workspaceId }, after, limit) {
-      const ofWorkspace = workspaceId === null ? "" : "AND workspace_id = ?";
-      const sql = `SELECT rowid AS row_id, workspace_id, trace_id, value, weight FROM feedback
-        WHERE organisation_id = ? ${ofWorkspace} AND (workspace_id, rowid) > (?, ?)
-        ORDER BY workspace_id, rowid LIMIT ?`;
-      const place = [after?.workspaceId ?? "", after?.rowId ?? 0];
-      const args = [organisationId, ...(workspaceId === null ? [] : [workspaceId]), ...place, limit];
+    async readAfter(organisationId, after, limit) {
+      const sql = `SELECT rowid AS row_id, change, workspace_id, trace_id, value, weight, created_at FROM feedback
+        WHERE organisation_id = ? AND (change, rowid) > (?, ?) ORDER BY change, rowid LIMIT ?`;
+      const args = [organisationId, after?.change ?? -1, after?.rowId ?? 0, limit];
       const { rows: found } = await database.read({ sql, args });
       return found.map((row) => ({
         rowId: Number(row.row_id),
+        change: Number(row.change),
         workspaceId: String(row.workspace_id),
         traceId: String(row.trace_id),
         value: Number(row.value),
         weight: Number(row.weight),
+        createdAt: Number(row.created_at),
       }));
+    },
+    async readOldest() {
+      const { rows: found } = await database.read("SELECT min(created_at) AS oldest FROM feedback");
+      const oldest = found[0]?.oldest;
+      return oldest === null || oldest === undefined ? Number.POSITIVE_INFINITY : Number(oldest);
     },
     async purge(time, limit) {
       const sql = "DELETE FROM feedback WHERE rowid IN (SELECT rowid FROM feedback WHERE created_at < ? LIMIT ?)";

@@ -16,13 +16,16 @@ export const feedback = sqliteTable(
     /** From 0 to 1. */
     weight: real("weight").notNull(),
     metadata: jsonColumn("metadata").notNull(),
+    /** Greater than that of all earlier changes of the organisation's feedback; triggers set it. */
+    change: integer("change").notNull().default(0),
     createdAt,
     lastUpdatedAt,
   },
   (table) => [
     index("feedback_by_workspace").on(table.organisationId, table.workspaceId),
     index("feedback_by_time").on(table.createdAt),
+    index("feedback_by_change").on(table.organisationId, table.change),
     index("feedback_by_trace").on(table.organisationId, table.workspaceId, table.traceId),
   ],
 );
-export type FeedbackRow = typeof feedback.$inferSelect;
+export type FeedbackRow = Omit<typeof feedback.$inferSelect, "change">;
