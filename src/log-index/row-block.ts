@@ -84,14 +84,23 @@ export function toBlock(rows: Uint32Array, columnOf: (field: FieldName) => Colum
   };
 }
 
+function testRowsOnce(rows: Uint32Array, passes: (place: number) => boolean): Uint32Array {
+  const passed = new Uint32Array(rows.length);
+  let count = 0;
+  for (let place = 0; place < rows.length; place++) if (passes(place)) passed[count++] = rows[place] ?? 0;
+  return passed.subarray(0, count);
+}
+
 /** The rows that pass all tests. */
 export function testRows(
   rows: Uint32Array,
   columnOf: (field: FieldName) => Column,
   tests: readonly RowTest[],
 ): Uint32Array {
-  if (tests.length === 0 || rows.length === 0) return rows;
-  const block = toBlock(rows, columnOf);
-  const passes = tests.map((test) => test.of(block));
-  return rows.filter((_, place) => passes.every((pass) => pass(place)));
+  let passed = rows;
+  for (const test of tests) {
+    if (passed.length === 0) break;
+    passed = testRowsOnce(passed, test.of(toBlock(passed, columnOf)));
+  }
+  return passed;
 }

@@ -3,10 +3,10 @@ import type { LogSegmentStore } from "../db/stores/log-segments.ts";
 import { FairGate } from "../lib/fair-gate.ts";
 import { maxText } from "../lib/text-order.ts";
 import type { FieldName } from "../log-index/fields.ts";
-import { type FoundRow, findRows } from "../log-index/find-rows.ts";
+import { type FoundRow, findRows, type RowQuery } from "../log-index/find-rows.ts";
 import type { LogIndex } from "../log-index/log-index.ts";
 import { pointsBetween, startOfPoint, widthOf } from "../log-index/measures.ts";
-import type { RowBlock, RowTest } from "../log-index/row-block.ts";
+import type { RowBlock } from "../log-index/row-block.ts";
 import { meetsTerms, testsOf } from "../log-index/row-test.ts";
 import { scanRows } from "../log-index/scan-rows.ts";
 import { withoutDenied } from "../logs/denied-fields.ts";
@@ -99,11 +99,14 @@ class IndexReader implements LogReader {
 
   async close(): Promise<void> {}
 
-  async #tests({ terms, scope }: WantedRows, known?: FeedbackIndex): Promise<RowTest[]> {
-    const rated = terms.rating && [
-      feedbackTest(known ?? (await this.#feedback.read(scope.organisationId)), terms.rating),
-    ];
-    return [...testsOf(terms), ...(rated ?? [])];
+  /** @param known Feedback, if it was read already. */
+  async #toQuery({ scope, lower, upper, conditions, terms }: WantedRows, known?: FeedbackIndex): Promise<RowQuery> {
+    const tests = testsOf(terms);
+    if (!terms.rating) return { lower, upper, conditions, tests };
+    const feedback = known ?? (await this.#feedback.read(scope.organisationId));
+    // without feedback no row meets a bound on it, and none needs to be looked at
+    if (feedback.isEmpty) return { lower: "", upper: "", conditions, tests };
+    return { lower, upper, conditions, tests: [...tests, feedbackTest(feedback, terms.rating)] };
   }
 
   /** The feedback of an organisation; undefined where it has none. */
@@ -112,9 +115,8 @@ class IndexReader implements LogReader {
     return feedback.isEmpty ? undefined : feedback;
   }
 
-  async #find({ scope, lower, upper, conditions, limit, ...rest }: NewestRows): Promise<FoundRow[]> {
-    const tests = await this.#tests({ scope, lower, upper, conditions, ...rest });
-    return findRows(this.#index, scope, { lower, upper, conditions, tests, limit });
+  async #find({ limit, ...wanted }: NewestRows): Promise<FoundRow[]> {
+    return findRows(this.#index, wanted.scope, { ...(await this.#toQuery(wanted)), limit });
   }
 
   async #list({ content, denied, limit, ...wanted }: ListQuestion): Promise<ListPage> {
@@ -131,23 +133,21 @@ class IndexReader implements LogReader {
     return { data: JSON.stringify(rows), next };
   }
 
-  async #count({ scope, lower, upper, conditions, ...rest }: WantedRows): Promise<number> {
-    const tests = await this.#tests({ scope, lower, upper, conditions, ...rest });
-    const firstShown = await this.#index.firstShown(scope);
+  async #count(wanted: WantedRows): Promise<number> {
+    const query = await this.#toQuery(wanted);
+    const firstShown = await this.#index.firstShown(wanted.scope);
     let rows = 0;
-    const scan = { lower: maxText(firstShown, lower), upper, conditions, tests, fields: [] };
-    await scanRows(this.#index, scope, scan, ({ length }) => {
+    const scan = { ...query, lower: maxText(firstShown, query.lower), fields: [] };
+    await scanRows(this.#index, wanted.scope, scan, ({ length }) => {
       rows += length;
     });
     return rows;
   }
 
   async #scan(wanted: WantedRows, { fields, feedback }: ScanNeeds, visit: VisitRows): Promise<void> {
-    const { scope, lower, upper, conditions } = wanted;
-    const tests = await this.#tests(wanted, feedback);
+    const query = await this.#toQuery(wanted, feedback);
     const all = [...new Set<FieldName>(["part", ...fields])];
-    const query = { lower, upper, conditions, tests, fields: all };
-    await scanRows(this.#index, scope, query, (block) => visitParts(block, visit));
+    await scanRows(this.#index, wanted.scope, { ...query, fields: all }, (block) => visitParts(block, visit));
   }
 
   async #graph(

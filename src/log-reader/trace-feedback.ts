@@ -33,10 +33,15 @@ interface RatedTrace extends TraceFeedback {
   readonly createdAt: number[];
 }
 
+/** Marks of traces that may have feedback, by the lowest bits of their digests: a power of two. */
+const markCount = 2 ** 18;
+
 /** Feedback of an organisation, in memory. */
 class Ratings implements FeedbackIndex {
   /** By workspace and digest of the trace: traces of different workspaces may have the same id. */
   readonly #byWorkspace = new Map<string, Map<number, RatedTrace>>();
+  /** 1 where a trace has feedback, or had some: most rows are asked for nothing else. */
+  readonly #marks = new Uint8Array(markCount);
   #size = 0;
   #last: RatingPlace | undefined;
   #lastRowId = 0;
@@ -47,7 +52,7 @@ class Ratings implements FeedbackIndex {
   }
 
   get bytes(): number {
-    return this.#size * ratingBytes;
+    return this.#size * ratingBytes + markCount;
   }
 
   /** The feedback of a trace. */
@@ -60,7 +65,11 @@ class Ratings implements FeedbackIndex {
     const traces = block.numbers("trace");
     const { codes, values } = block.strings("workspace");
     const maps = Array.from({ length: values.size }, (_, workspace) => this.#byWorkspace.get(values.at(workspace)));
-    return (place) => maps[(codes[place] ?? 0) - 1]?.get(traces[place] ?? 0);
+    const marks = this.#marks;
+    return (place) => {
+      const trace = traces[place] ?? 0;
+      return marks[trace & (markCount - 1)] === 1 ? maps[(codes[place] ?? 0) - 1]?.get(trace) : undefined;
+    };
   }
 
   /** Reads what was added, changed and removed since the last time. */
@@ -82,6 +91,7 @@ class Ratings implements FeedbackIndex {
     const digest = digestOfId(traceId);
     const trace = traces.get(digest) ?? { values: [], weights: [], rowIds: [], createdAt: [], weighted: 0 };
     traces.set(digest, trace);
+    this.#marks[digest & (markCount - 1)] = 1;
     // rows behind the last are new: a trace may have very many
     let at = rowId > this.#lastRowId ? -1 : trace.rowIds.indexOf(rowId);
     this.#lastRowId = Math.max(rowId, this.#lastRowId);
