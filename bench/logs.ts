@@ -233,7 +233,6 @@ const analyticsFilters: readonly string[] = [
   "trace_id=absent",
   "span_id=absent",
   "ai_org_model=openai__model-3",
-  "ai_model=model-3,model-4",
   "api_key_ids=absent",
   "cache_status=HIT",
   `metadata=${encodeURIComponent('{"team":"team-7"}')}`,

@@ -93,9 +93,24 @@ const filters: Readonly<Record<string, RowFilter>> = {
     test: ({ usage }) => within(usage?.total_tokens, 1_000, 4_000),
   },
   prompt_token: { query: { prompt_token_max: "2500" }, test: ({ usage }) => within(usage?.input_tokens, 0, 2_500) },
+  "prompt_token between": {
+    query: { prompt_token_min: "700", prompt_token_max: "2500" },
+    test: ({ usage }) => within(usage?.input_tokens, 700, 2_500),
+  },
   completion_token: {
     query: { completion_token_min: "400" },
     test: ({ usage }) => within(usage?.output_tokens, 400, 1e9),
+  },
+  "completion_token below": {
+    query: { completion_token_max: "300" },
+    test: ({ usage }) => within(usage?.output_tokens, 0, 300),
+  },
+  "several filters": {
+    query: { ai_org_model: "openai__m-1,anthropic__m__3", weighted_feedback_min: "-5", completion_token_max: "700" },
+    test: ({ provider, model, trace_id, usage }) =>
+      ["openai__m-1", "anthropic__m__3"].includes(`${provider}__${model}`) &&
+      within(meanRating(trace_id), -5, 10) &&
+      within(usage?.output_tokens, 0, 700),
   },
   cost: { query: { cost_min: "0.25", cost_max: "0.75" }, test: ({ cost }) => within(cost, 0.25, 0.75) },
   status_code: { query: { status_code: "429, 503" }, test: ({ status }) => [429, 503].includes(status) },
@@ -181,6 +196,38 @@ for (const name of graphNames) {
     }
   });
 }
+
+test("every filter that analytics document is among those of the tests, and so is every endpoint", async () => {
+  const response = await gateway.fetch("/openapi.json");
+  const { paths } = await response.json();
+  const documented = Object.entries<{ get: { parameters: { name: string; in: string }[] } }>(paths).filter(([path]) =>
+    path.startsWith("/v1/analytics/"),
+  );
+  const tested = new Set(Object.values(filters).flatMap(({ query }) => Object.keys(query)));
+  const others = [
+    "workspace_slug",
+    "time_of_generation_min",
+    "time_of_generation_max",
+    "current_page",
+    "page_size",
+    "columns",
+    "order_by",
+    "order_by_type",
+    "include_total",
+  ];
+  const known = new Set([
+    ...graphNames.map((name) => `graphs/${name}`),
+    ...Object.keys(groupings).map((name) => `groups/${name.replace(/^metadata\/.*/, "metadata/{metadataKey}")}`),
+    ...["summary/cache", "summary/requests", "groups/workspace", "groups/workspaces"],
+  ]);
+  for (const [path, { get }] of documented) {
+    assert.ok(known.has(path.slice("/v1/analytics/".length)), path);
+    for (const { name, in: place } of get.parameters) {
+      if (place === "query" && !others.includes(name)) assert.ok(tested.has(name), `${path}: ${name}`);
+    }
+  }
+  assert.equal(documented.length, known.size);
+});
 
 test("the filters of the tests find some rows, and not all", () => {
   for (const [name, filter] of Object.entries(filters)) {
