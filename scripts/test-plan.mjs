@@ -47,6 +47,13 @@ const tiers = [
     ],
   },
   {
+    // pages of the console in a browser: all with `--all`, else the first steps
+    name: "browser",
+    runtimes: [],
+    sampledOn: { bun: (files) => files.filter((file) => file.endsWith("/sign-in.test.ts")) },
+    names: ["browser"],
+  },
+  {
     name: "host",
     runtimes: ["bun", "node", "deno"],
     names: [

@@ -63,7 +63,7 @@ export function StatusBadge({ value }: { readonly value: string | number }): Rea
   const code = Number(word);
   const tone = code >= 500 ? "red" : code >= 400 ? "orange" : code >= 200 ? "green" : (tones[word] ?? "gray");
   return (
-    <Badge variant="light" color={tone} radius="sm" className={`tone-${tone}`}>
+    <Badge variant="light" color={tone} radius="sm" tt="none" className={`tone-${tone}`}>
       {word}
     </Badge>
   );

@@ -1,0 +1,51 @@
+import type { ConsoleStand } from "./support.ts";
+
+/** Records of each kind and some requests, so that no page is empty. */
+export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, name = "Example"): Promise<void> {
+  const { workspaceKey, adminKey } = gateway;
+  const make = (row: string, body: object) => call(`POST ${row}`, workspaceKey, body);
+  await make("/v1/integrations", { name, ai_provider_id: "echo", slug: "example" });
+  await make("/v1/configs", { name, config: { strategy: { mode: "fallback" }, targets: [{ provider: "echo" }, { provider: "openai" }] } });
+  await make("/v1/guardrails", {
+    name,
+    checks: [{ id: "default.contains", parameters: { words: ["forbidden"], operator: "none" } }],
+    actions: { deny: true },
+  });
+  const conditions = [{ key: "workspace_id", value: workspaceId }];
+  const group = [{ key: "api_key" }];
+  await make("/v1/policies/usage-limits", { name, conditions, group_by: group, type: "cost", credit_limit: 10 });
+  await make("/v1/policies/rate-limits", { name, conditions, group_by: group, type: "requests", unit: "rpm", value: 6000 });
+  const collection = await make("/v1/collections", { name });
+  await make("/v1/prompts", {
+    name,
+    collection_id: collection.id,
+    string: JSON.stringify([{ role: "user", content: "Hello {{name}}" }]),
+    parameters: {},
+    virtual_key: "echo",
+    model: "echo-1",
+  });
+  await make("/v1/prompts/partials", { name, string: "Kind regards" });
+  await make("/v1/labels", { name: "staging" });
+  const server = { url: "https://tools.example/mcp", auth_type: "none", transport: "http" };
+  await make("/v1/mcp-integrations", { name, slug: "example-tools", ...server });
+  await make("/v1/mcp-servers", { name, slug: "example-server", mcp_integration_id: "example-tools" });
+  await call("POST /v1/admin/users/invites", adminKey, {
+    email: "invited@example.com",
+    role: "member",
+    workspaces: [{ id: workspaceId, role: "member" }],
+  });
+  await call("POST /v1/admin/scim/tokens", adminKey, { name });
+  await make("/v1/logs/exports", { filters: {}, requested_data: ["id"], description: name });
+}
+
+/** Sends a chat request to the built-in provider, which answers with the last user message. */
+export async function chat(stand: ConsoleStand, content: string, more: object = {}): Promise<Response> {
+  const { gateway } = stand;
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "x-gateway-api-key": gateway.workspaceKey, "x-gateway-provider": "echo", "content-type": "application/json" },
+    body: JSON.stringify({ model: "echo-1", messages: [{ role: "user", content }], ...more }),
+  });
+  await response.arrayBuffer();
+  return response;
+}

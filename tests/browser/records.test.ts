@@ -1,0 +1,264 @@
+// Each kind of record of the control plane: made, seen in its list, opened, changed and deleted in the browser.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { assertClean, type ConsolePage, type ConsoleStand, fillForm, noConsole, openStand, textOf } from "./support.ts";
+
+type Values = Readonly<Record<string, string | readonly string[]>>;
+
+interface Journey {
+  readonly path: string;
+  readonly as: "admin" | "workspace";
+  readonly create: Values;
+  /** What the list and the detail page call the record. */
+  readonly name: string;
+  readonly update?: Values;
+  /** What the detail page shows after the change. */
+  readonly changed?: string;
+  /** A secret is shown once after the record was made. */
+  readonly secret?: boolean;
+  /** Records of this kind cannot be deleted. */
+  readonly stays?: boolean;
+  /** A deleted record stays in the list with another status. */
+  readonly lingers?: boolean;
+  /** What must be typed to delete it. Default: `name`. */
+  readonly typed?: string;
+}
+
+const contains = '[{"id": "default.contains", "parameters": {"words": ["card"], "operator": "none"}}]';
+const everyModel = '[{"key": "model", "value": "gpt-*"}]';
+
+const journeys: readonly Journey[] = [
+  {
+    path: "/api-keys",
+    as: "workspace",
+    create: { Name: "Key of a journey", Scopes: ["completions.write"] },
+    name: "Key of a journey",
+    update: { Description: "Changed by hand" },
+    changed: "Changed by hand",
+    secret: true,
+  },
+  {
+    path: "/api-keys",
+    as: "admin",
+    create: { Kind: "Organisation service (admin)", Name: "Admin key of a journey", Scopes: ["workspaces.list"] },
+    name: "Admin key of a journey",
+    secret: true,
+  },
+  {
+    path: "/integrations",
+    as: "workspace",
+    create: {
+      Name: "Integration of a journey",
+      Provider: "openai",
+      Slug: "journey-openai",
+      "API key": "sk-not-a-real-key",
+      "Create a provider in the workspaces": "off",
+    },
+    name: "Integration of a journey",
+    update: { Name: "Integration renamed" },
+    changed: "Integration renamed",
+    typed: "Integration renamed",
+  },
+  {
+    path: "/providers",
+    as: "workspace",
+    create: { Name: "Provider of a journey", Integration: "Kept integration", Slug: "journey-provider" },
+    name: "Provider of a journey",
+    update: { Note: "For the team" },
+  },
+  {
+    path: "/guardrails",
+    as: "workspace",
+    create: { Name: "Guardrail of a journey", Checks: contains },
+    name: "Guardrail of a journey",
+    update: { Actions: '{"deny": true}' },
+    changed: '"deny":true',
+  },
+  {
+    path: "/usage-limits",
+    as: "workspace",
+    create: { Name: "Budget of a journey", "Credit limit": "25", Conditions: everyModel },
+    name: "Budget of a journey",
+    update: { "Alert at": "20" },
+    changed: "20",
+  },
+  {
+    path: "/rate-limits",
+    as: "workspace",
+    create: { Name: "Rate limit of a journey", Limit: "60", Conditions: everyModel },
+    name: "Rate limit of a journey",
+    update: { Limit: "90" },
+    changed: "90",
+  },
+  {
+    path: "/mcp-integrations",
+    as: "workspace",
+    create: { Name: "Tools of a journey", Address: "https://tools.example/mcp", Slug: "journey-tools" },
+    name: "Tools of a journey",
+    update: { Name: "Tools renamed" },
+    changed: "Tools renamed",
+    typed: "Tools renamed",
+  },
+  {
+    path: "/mcp-servers",
+    as: "workspace",
+    create: { Name: "Server of a journey", Integration: "Kept tools", Slug: "journey-server" },
+    name: "Server of a journey",
+    update: { Description: "For agents" },
+    changed: "For agents",
+  },
+  {
+    path: "/mcp-oauth-clients",
+    as: "workspace",
+    create: { Name: "Client of a journey", "Redirect addresses": ["https://client.example/back"] },
+    name: "Client of a journey",
+    secret: true,
+  },
+  {
+    path: "/workspaces",
+    as: "admin",
+    create: { Name: "Workspace of a journey" },
+    name: "Workspace of a journey",
+    update: { Description: "A team" },
+    changed: "A team",
+  },
+  {
+    path: "/invites",
+    as: "admin",
+    create: { "E-mail": "journey@example.com" },
+    name: "journey@example.com",
+    secret: true,
+    lingers: true,
+  },
+  {
+    path: "/scim-tokens",
+    as: "admin",
+    create: { Name: "Token of a journey" },
+    name: "Token of a journey",
+    secret: true,
+  },
+  {
+    path: "/secret-references",
+    as: "admin",
+    create: {
+      Name: "Secret of a journey",
+      Path: "team/key",
+      "Access to the vault":
+        '{"vault_auth_type": "token", "vault_addr": "https://vault.example", "vault_token": "not-a-real-token"}',
+    },
+    name: "Secret of a journey",
+    update: { Description: "In the vault" },
+  },
+  {
+    path: "/exports",
+    as: "workspace",
+    create: { Description: "Export of a journey" },
+    name: "Export of a journey",
+    stays: true,
+  },
+];
+
+let stand: ConsoleStand;
+const opened: Partial<Record<Journey["as"], ConsolePage>> = {};
+
+before(async () => {
+  if (noConsole) return;
+  stand = await openStand();
+  const { gateway, call } = stand;
+  await call("POST /v1/integrations", gateway.workspaceKey, {
+    name: "Kept integration",
+    ai_provider_id: "echo",
+    slug: "kept",
+  });
+  await call("POST /v1/mcp-integrations", gateway.workspaceKey, {
+    name: "Kept tools",
+    slug: "kept-tools",
+    url: "https://tools.example/mcp",
+    auth_type: "none",
+    transport: "http",
+  });
+  opened.admin = await stand.signIn(gateway.adminKey);
+  opened.workspace = await stand.signIn(gateway.workspaceKey);
+});
+after(() => stand?.close());
+
+async function create(page: Page, { create, secret = false }: Journey): Promise<void> {
+  await fillForm(page, create);
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  if (!secret) return;
+  const dialog = page.getByRole("dialog", { name: "Copy the secret now" });
+  assert.ok((await textOf(dialog.locator("pre"))).length >= 16);
+  await dialog.getByRole("button", { name: "I have copied it" }).click();
+}
+
+async function change(page: Page, { update, changed }: Journey): Promise<void> {
+  if (update === undefined) return;
+  await page.getByRole("link", { name: "Edit" }).click();
+  await page.getByRole("button", { name: "Save" }).waitFor();
+  await fillForm(page, update);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("link", { name: "Edit" }).waitFor();
+  if (changed !== undefined) await page.getByRole("main").getByText(changed).first().waitFor();
+}
+
+async function remove(page: Page, journey: Journey): Promise<void> {
+  const name = journey.typed ?? journey.name;
+  await page.getByRole("button", { name: "Delete" }).click();
+  const dialog = page.getByRole("dialog");
+  assert.equal(await dialog.getByRole("button", { name: "Delete" }).isDisabled(), true);
+  await dialog.getByLabel("Name").fill(name);
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  if (journey.lingers !== true) {
+    await page.getByRole("row", { name: new RegExp(name) }).waitFor({ state: "detached" });
+  }
+}
+
+for (const journey of journeys) {
+  test(`${journey.path} as ${journey.as}: made, listed, changed, deleted`, { skip: noConsole }, async () => {
+    const one = opened[journey.as];
+    if (one === undefined) throw new TypeError("The stand is not open");
+    const { page } = one;
+    await one.open(`${journey.path}/new`);
+    await create(page, journey);
+    await page.getByRole("button", { name: "Create", exact: true }).waitFor({ state: "hidden" });
+    await one.open(journey.path);
+    await page
+      .getByRole("row", { name: new RegExp(journey.name) })
+      .first()
+      .click();
+    await page.getByRole("tab", { name: "Details" }).waitFor();
+    await change(page, journey);
+    if (journey.stays !== true) await remove(page, journey);
+    assertClean(one);
+  });
+}
+
+test("what a member may not do is not shown, and refused by the API all the same", { skip: noConsole }, async () => {
+  const { gateway, call, workspaceId } = stand;
+  const scopes = ["completions.write", "logs.list", "configs.list", "guardrails.list", "guardrails.create"];
+  const invite = await call("POST /v1/admin/users/invites", gateway.adminKey, {
+    email: "member@example.com",
+    role: "member",
+    workspaces: [{ id: workspaceId, role: "member" }],
+    workspace_api_key_details: { scopes },
+  });
+  const link = new URL(String(invite.invite_link));
+  const path = `/v1/admin/users/invites/${String(invite.id)}/accept`;
+  const accepted = await call(`POST ${path}`, "", { token: link.searchParams.get("token") });
+  const keys = Array.isArray(accepted.api_keys) ? accepted.api_keys : [];
+  const member = await stand.signIn(String(keys[0]?.key));
+  await member.open("/guardrails");
+  const navigation = member.page.getByRole("navigation", { name: "Pages" });
+  assert.equal(await navigation.getByRole("link", { name: "Users" }).count(), 0);
+  assert.equal(await member.page.getByRole("link", { name: "Create guardrail" }).count(), 0);
+  await member.open("/guardrails/new");
+  await fillForm(member.page, { Name: "Not allowed", Checks: contains });
+  await member.page.getByRole("button", { name: "Create", exact: true }).click();
+  const alert = member.page.getByRole("alert");
+  await alert.waitFor();
+  assert.match(await textOf(alert), /403/);
+});

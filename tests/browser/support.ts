@@ -1,0 +1,183 @@
+// The console in a real browser: a gateway process with data, Debian's Chromium driven by playwright-core.
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
+import { type GatewayProcess, startGatewayProcess } from "../support/process.ts";
+import { repository } from "../support/source-files.ts";
+
+const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
+  existsSync(path),
+);
+
+/** Why the tests of this folder are skipped; false where there are a browser and a build. */
+export const noConsole: string | false =
+  program === undefined
+    ? "there is no Chromium"
+    : existsSync(join(repository, "dist/console/index.html"))
+      ? false
+      : "the console is not built";
+
+/** A page of the console, and what went wrong in it. */
+export interface ConsolePage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors of scripts, messages of the browser about errors, requests to other origins. */
+  readonly problems: string[];
+  /** Opens a page of the console and waits until it stands. */
+  open(path: string): Promise<void>;
+}
+
+/** A gateway with a browser in front of it. */
+export interface ConsoleStand {
+  readonly gateway: GatewayProcess;
+  /** Id of the workspace `default`. */
+  readonly workspaceId: string;
+  /** Opens a browser context of its own and signs in with a key. */
+  signIn(key: string, options?: PageOptions): Promise<ConsolePage>;
+  /** Opens a browser context that is not signed in. */
+  visit(options?: PageOptions): Promise<ConsolePage>;
+  /** Calls the API with a key. */
+  call(row: string, key: string, body?: unknown): Promise<Record<string, unknown>>;
+  close(): Promise<void>;
+}
+
+/** How a browser shows pages. */
+export interface PageOptions {
+  readonly width?: number;
+  readonly scheme?: "light" | "dark";
+}
+
+/** Messages of the browser that belong to refusals a test asks for. */
+const expected = /Failed to load resource: the server responded with a status of 4(?:0[0134]|09)/;
+
+function watch(page: Page, origin: string): string[] {
+  const problems: string[] = [];
+  page.on("pageerror", (error) => problems.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !expected.test(message.text())) problems.push(`console: ${message.text()}`);
+  });
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(origin) && !/^(?:data|blob):/.test(url)) problems.push(`loaded: ${url}`);
+  });
+  page.on("dialog", (dialog) => void dialog.accept());
+  return problems;
+}
+
+async function openContext(browser: Browser, gateway: GatewayProcess, options: PageOptions): Promise<ConsolePage> {
+  const { width = 1440, scheme = "light" } = options;
+  const viewport = { width, height: 900 };
+  const context = await browser.newContext({ viewport, colorScheme: scheme, reducedMotion: "reduce" });
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const open = async (path: string) => {
+    await page.goto(`${gateway.url}/console${path}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  };
+  return { page, context, problems: watch(page, gateway.url), open };
+}
+
+/** Signs in on the form that is shown. */
+export async function enterKey(page: Page, key: string): Promise<void> {
+  await page.getByLabel("Gateway key").fill(key);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+}
+
+/** Starts a gateway and a browser. */
+export async function openStand(): Promise<ConsoleStand> {
+  const gateway = await startGatewayProcess();
+  const browser = await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
+  const call: ConsoleStand["call"] = async (row, key, body) => {
+    const [method = "GET", path = "/"] = row.split(" ");
+    const response = await fetch(gateway.url + path, {
+      method,
+      headers: { "x-gateway-api-key": key, "content-type": "application/json" },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await response.text();
+    assert.equal(response.status, 200, `${row}: ${text}`);
+    return text === "" ? {} : JSON.parse(text);
+  };
+  const { data } = await call("GET /v1/admin/workspaces", gateway.adminKey);
+  const workspaceId = Array.isArray(data) ? String(data[0]?.id) : "";
+  const visit = (options: PageOptions = {}) => openContext(browser, gateway, options);
+  return {
+    gateway,
+    workspaceId,
+    call,
+    visit,
+    async signIn(key, options = {}) {
+      const opened = await visit(options);
+      await opened.page.goto(`${gateway.url}/console`);
+      await enterKey(opened.page, key);
+      await opened.page.getByRole("button", { name: "Account" }).waitFor();
+      return opened;
+    },
+    async close() {
+      await browser.close();
+      await gateway.stop("SIGKILL");
+    },
+  };
+}
+
+async function fillOne(page: Page, input: Locator, value: string | readonly string[]): Promise<void> {
+  const isCode = (await input.getAttribute("contenteditable")) === "true";
+  if (isCode) {
+    await input.click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.insertText(String(value));
+    return;
+  }
+  if ((await input.getAttribute("role")) === "switch") {
+    await input.setChecked(value === "on", { force: true });
+    return;
+  }
+  const isChoice = (await input.getAttribute("aria-haspopup")) === "listbox";
+  for (const one of typeof value === "string" ? [value] : value) {
+    if (!isChoice) {
+      await input.fill(one);
+      if (typeof value !== "string") await input.press("Enter");
+      continue;
+    }
+    await input.click();
+    if (await input.isEditable()) await input.fill(one);
+    const option = page.getByRole("option", { name: one, exact: true }).first();
+    // inputs of free words have no options
+    if ((await input.isEditable()) && (await option.count()) === 0) await input.press("Enter");
+    else await option.click();
+  }
+  if (isChoice && typeof value !== "string") await input.press("Escape");
+}
+
+/** Fills the fields of a form by their labels: words, choices, code, switches (`on`, `off`). */
+export async function fillForm(
+  page: Page,
+  values: Readonly<Record<string, string | readonly string[]>>,
+): Promise<void> {
+  for (const [label, value] of Object.entries(values)) {
+    const field = page.locator("form").getByLabel(label, { exact: true });
+    const named = page.locator("form").getByLabel(new RegExp(`^${label}(?: \\*)?$`));
+    const input = (await field.count()) > 0 ? field.first() : named.first();
+    await fillOne(page, input, value);
+  }
+}
+
+/** Fails with everything that went wrong in a page. */
+export function assertClean({ problems }: ConsolePage): void {
+  assert.deepEqual(problems.splice(0), []);
+}
+
+/** What an element says. */
+export async function textOf(element: Locator): Promise<string> {
+  return (await element.textContent()) ?? "";
+}
+
+/** Addresses of every page that the navigation offers to who signed in, below `/console`. */
+export async function listPages({ page, open }: ConsolePage): Promise<string[]> {
+  await open("/api-keys");
+  const links = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").all();
+  const addresses = await Promise.all(links.map((link) => link.getAttribute("href")));
+  return addresses.map((address) => (address ?? "").replace(/^\/console/, "") || "/");
+}
