@@ -16,8 +16,7 @@ const accent: MantineColorsTuple = [
 /** Mantine's theme: what `tokens.css` says, in Mantine's terms. */
 export const theme = createTheme({
   primaryColor: "accent",
-  primaryShade: { light: 6, dark: 4 },
-  autoContrast: true,
+  primaryShade: 6,
   colors: { accent },
   fontFamily: "var(--font-text)",
   fontFamilyMonospace: "var(--font-code)",

@@ -4,8 +4,20 @@ import type { ConsoleStand } from "./support.ts";
 export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, name = "Example"): Promise<void> {
   const { workspaceKey, adminKey } = gateway;
   const make = (row: string, body: object) => call(`POST ${row}`, workspaceKey, body);
-  await make("/v1/integrations", { name, ai_provider_id: "echo", slug: "example" });
-  await make("/v1/configs", { name, config: { strategy: { mode: "fallback" }, targets: [{ provider: "echo" }, { provider: "openai" }] } });
+  await make("/v1/integrations", {
+    name,
+    ai_provider_id: "echo",
+    slug: "example",
+    create_default_provider: true,
+    default_provider_slug: "echo",
+  });
+  await make("/v1/configs", {
+    name,
+    config: {
+      strategy: { mode: "fallback" },
+      targets: [{ provider: "echo" }, { provider: "echo", override_params: { model: "echo-2" } }],
+    },
+  });
   await make("/v1/guardrails", {
     name,
     checks: [{ id: "default.contains", parameters: { words: ["forbidden"], operator: "none" } }],
@@ -14,7 +26,14 @@ export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, na
   const conditions = [{ key: "workspace_id", value: workspaceId }];
   const group = [{ key: "api_key" }];
   await make("/v1/policies/usage-limits", { name, conditions, group_by: group, type: "cost", credit_limit: 10 });
-  await make("/v1/policies/rate-limits", { name, conditions, group_by: group, type: "requests", unit: "rpm", value: 6000 });
+  await make("/v1/policies/rate-limits", {
+    name,
+    conditions,
+    group_by: group,
+    type: "requests",
+    unit: "rpm",
+    value: 6000,
+  });
   const collection = await make("/v1/collections", { name });
   await make("/v1/prompts", {
     name,
@@ -43,7 +62,11 @@ export async function chat(stand: ConsoleStand, content: string, more: object = 
   const { gateway } = stand;
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
-    headers: { "x-gateway-api-key": gateway.workspaceKey, "x-gateway-provider": "echo", "content-type": "application/json" },
+    headers: {
+      "x-gateway-api-key": gateway.workspaceKey,
+      "x-gateway-provider": "echo",
+      "content-type": "application/json",
+    },
     body: JSON.stringify({ model: "echo-1", messages: [{ role: "user", content }], ...more }),
   });
   await response.arrayBuffer();

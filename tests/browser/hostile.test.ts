@@ -59,7 +59,10 @@ async function check(one: ConsolePage, address: string): Promise<void> {
   assert.deepEqual(one.problems.splice(0), [], address);
   assert.equal(await one.page.evaluate(() => Reflect.get(globalThis, "wasRun")), undefined, address);
   const foreign = await one.page.evaluate(
-    () => document.querySelectorAll("script:not([src]), iframe, a[href^='javascript:'], a[href^='data:'], [onerror], [onload], [onfocus]").length,
+    () =>
+      document.querySelectorAll(
+        "script:not([src]), iframe, a[href^='javascript:'], a[href^='data:'], [onerror], [onload], [onfocus]",
+      ).length,
   );
   assert.equal(foreign, 0, address);
 }

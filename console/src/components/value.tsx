@@ -10,6 +10,7 @@ import {
   formatTime,
 } from "@/lib/format.ts";
 import { text } from "@/text/text.ts";
+import classes from "./value.module.css";
 
 export type ValueKind =
   | "text"
@@ -42,30 +43,37 @@ function isFigure(kind: ValueKind): kind is keyof typeof figures {
   return figureKinds.has(kind);
 }
 
-const tones: Readonly<Record<string, string>> = {
-  active: "green",
-  success: "green",
-  completed: "green",
-  passed: "green",
-  exhausted: "orange",
-  pending: "yellow",
-  in_progress: "yellow",
-  archived: "gray",
-  cancelled: "gray",
-  expired: "red",
-  failed: "red",
-  denied: "red",
+type Tone = "good" | "warn" | "bad" | "quiet";
+
+const tones: Readonly<Record<string, Tone>> = {
+  active: "good",
+  success: "good",
+  completed: "good",
+  accepted: "good",
+  connected: "good",
+  passed: "good",
+  exhausted: "warn",
+  pending: "warn",
+  in_progress: "warn",
+  expired: "bad",
+  failed: "bad",
+  denied: "bad",
 };
+
+function toneOf(word: string): Tone {
+  const code = Number(word);
+  if (code >= 500) return "bad";
+  if (code >= 400) return "warn";
+  return code >= 200 ? "good" : (tones[word] ?? "quiet");
+}
 
 /** A state as a badge: HTTP statuses by their class, words by their meaning, anything else grey. */
 export function StatusBadge({ value }: { readonly value: string | number }): ReactNode {
   const word = String(value);
-  const code = Number(word);
-  const tone = code >= 500 ? "red" : code >= 400 ? "orange" : code >= 200 ? "green" : (tones[word] ?? "gray");
   return (
-    <Badge variant="light" color={tone} radius="sm" tt="none" className={`tone-${tone}`}>
+    <span className={classes.badge} data-tone={toneOf(word)}>
       {word}
-    </Badge>
+    </span>
   );
 }
 

@@ -102,9 +102,13 @@ function HeaderTools(): ReactNode {
         variant="default"
         leftSection={<Icon name="search" size={14} />}
         onClick={() => setPalette(true)}
-        aria-label={text.nav.palette}
+        aria-keyshortcuts="Control+K"
         visibleFrom="sm"
-        rightSection={<Kbd size="xs">Ctrl K</Kbd>}
+        rightSection={
+          <Kbd size="xs" aria-hidden="true">
+            Ctrl K
+          </Kbd>
+        }
       >
         {text.common.search}
       </Button>
