@@ -187,6 +187,11 @@ export interface CheckWindow {
   /** Whether nothing can be found at or after `from`; false where finding out takes longer. Absent: always false. */
   lacks?(text: string, from: number): boolean;
   /**
+   * The first index at or after `from` at which a finding may begin, whatever follows the text; the length of the text
+   * if it can begin nowhere in it. Absent: any character may begin one.
+   */
+  opensAt?(text: string, from: number): number;
+  /**
    * The first finding that begins at or after `from`. The character before `from` belongs to the text; what follows its
    * end may not have come yet. The runner asks again where more text could change a finding.
    */

@@ -223,6 +223,19 @@ export class WindowChecks {
     return this.#work.run(steps).catch((error: unknown) => this.#fail(text, error));
   }
 
+  /** Settles what no finding can begin in, whatever follows. Text that may begin one stays as it is. */
+  settleQuiet(text: StreamText): void {
+    if (this.look(text, false) || this.#isDenied) return;
+    let settled = text.end;
+    for (const { window, index } of this.plan.stages) {
+      if (this.#states[index]?.error !== undefined) continue;
+      const from = Math.min(text.cursors[index] ?? 0, text.end);
+      const opens = window.opensAt?.(text.kept, from - text.base) ?? from - text.base;
+      settled = Math.min(settled, opens + text.base);
+    }
+    text.settled = Math.max(text.settled, settled);
+  }
+
   /** Whether no check can find anything in what came of a text, as far as that can be seen at once. */
   #lacksAll(text: StreamText, isEnd: boolean): boolean {
     const { kept, base, end, cursors } = text;

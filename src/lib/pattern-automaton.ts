@@ -236,6 +236,19 @@ export class AutomatonScan {
     return true;
   }
 
+  /** Reads to the end of the text, after which more may come: false where a match was found, or reading became costly. */
+  runToEnd(): boolean {
+    while (this.#automaton.generation === this.#generation) {
+      this.#skip(this.#text.length);
+      if (this.#index >= this.#text.length) return true;
+      const code = this.#text.codePointAt(this.#index) ?? -1;
+      const next = this.#automaton.next(this.#state, code, this.#counter);
+      if (next === undefined || next === matched || next === ended) return false;
+      this.#enter(next, this.#index + (code > 0xffff ? 2 : 1));
+    }
+    return false;
+  }
+
   #enter(state: number, index: number): void {
     this.#state = state;
     this.#index = index;

@@ -121,6 +121,20 @@ export class Pattern implements PatternAmount {
     return yield* runSearch(new PatternSearch(this.#program, text, { from: first, slots: 2 }));
   }
 
+  /**
+   * The first index at or after `from` at which a match may begin, whatever follows the text; the length of the text if it
+   * can begin nowhere in it.
+   */
+  opensAt(text: string, from: number): number {
+    if (this.#program.isAnchored) return from > 0 ? text.length : from;
+    const automaton = this.#useAutomaton();
+    if (!automaton) return from;
+    // half of a character says nothing yet
+    const isHalf = /[\ud800-\udbff]$/.test(text);
+    const scan = new AutomatonScan(automaton, isHalf ? text.slice(0, -1) : text, from);
+    return scan.runToEnd() ? scan.start : from;
+  }
+
   /** The automaton of the pattern; undefined where it has none. */
   #useAutomaton(): PatternAutomaton | undefined {
     const program = this.#program;

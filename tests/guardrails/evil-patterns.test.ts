@@ -4,8 +4,8 @@ import { prepareGuard } from "../support/guardrails.ts";
 import { measureGap } from "../support/loop-gap.ts";
 import { sample } from "../support/sample.ts";
 
-/** Milliseconds of processor time one piece of work may hold the loop; the aim is 50, the rest is for busy machines. */
-const limitMs = 150;
+/** Milliseconds of processor time that one piece of work may hold the loop. */
+const limitMs = 50;
 
 /** Patterns that take backtracking engines exponential or quadratic time, and those with many states. */
 const patterns = [

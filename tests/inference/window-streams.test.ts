@@ -20,15 +20,18 @@ import { eventually, type RecordingUpstream, startRecordingUpstream } from "../s
 
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
-/** How the upstream answers, and whether its last stream was given up. */
+/** How the upstream answers, how many of its streams were given up, and when the last one was. */
 let serve: (response: ServerResponse) => unknown = () => {};
 let givenUp = 0;
+let givenUpAt = 0;
 
 before(async () => {
   gateway = await createTestGateway();
   upstream = await startRecordingUpstream((_, response) => {
     response.on("close", () => {
-      if (!response.writableFinished) givenUp++;
+      if (response.writableFinished) return;
+      givenUp++;
+      givenUpAt = performance.now();
     });
     response.writeHead(200, { "content-type": "text/event-stream" });
     return serve(response);
@@ -161,6 +164,52 @@ for (const dialect of streamDialects) {
     assert.doesNotMatch(JSON.stringify(log), /Fresh kumquat/);
   });
 }
+
+test("a denial stops the upstream within 100 ms", async () => {
+  const parts: PlantedPart[] = [{ part: "answer", choice: 0, text: `Fresh kumquat ${"and figs ".repeat(12)}` }];
+  const written = toEvents("chat", parts, createRandom(1)).slice(0, -3).join("");
+  const times: number[] = [];
+  // other programs only make it longer
+  while (times.length < 20 && !times.some((time) => time < 100)) {
+    const given = givenUp;
+    let writtenAt = 0;
+    serve = (response) => {
+      response.write(written);
+      writtenAt = performance.now();
+    };
+    const { response } = await open("chat", { output_guardrails: [deny] });
+    assert.match(await response.text(), /guardrail denied it/);
+    await eventually(() => givenUp > given, "the upstream's connection is closed");
+    times.push(givenUpAt - writtenAt);
+  }
+  assert.ok(Math.min(...times) < 100, `it took ${times.map(Math.round)} ms`);
+});
+
+test("while the provider pauses, text that can begin no finding is sent, and text that may begin one is not", async () => {
+  const chunk = (content: string) =>
+    `data: ${JSON.stringify({ id: "x", choices: [{ index: 0, delta: { content } }] })}\n\n`;
+  const email = { "default.regexReplace": { rule: "/[a-z]+@[a-z]+\\.com/g" } };
+  const pause = async (said: string, config: object, end: string) => {
+    let goOn = () => {};
+    serve = (response) => {
+      response.write(chunk("Hello ") + chunk(said));
+      goOn = () => response.end(`${chunk(end)}data: [DONE]\n\n`);
+    };
+    const { response } = await open("chat", config);
+    const reader = response.body?.getReader() ?? assert.fail();
+    const sent = new TextDecoder().decode((await reader.read()).value);
+    goOn();
+    let all = sent;
+    for (let next = await reader.read(); !next.done; next = await reader.read())
+      all += new TextDecoder().decode(next.value);
+    const read = (text: string) => joinTexts("chat", eventsOf(text)).get("answer 0");
+    return [read(sent), read(all)];
+  };
+  assert.deepEqual(await pause("figo", { output_guardrails: [deny] }, " end"), ["Hello figo", "Hello figo end"]);
+  assert.deepEqual(await pause("kum", { output_guardrails: [deny] }, "quat"), ["Hello ", "Hello "]);
+  assert.deepEqual(await pause("7 +", { output_guardrails: [email] }, " 1"), ["Hello 7 +", "Hello 7 + 1"]);
+  assert.deepEqual(await pause("jo@ex", { output_guardrails: [email] }, "a.com"), ["Hello ", "Hello [REDACTED]"]);
+});
 
 test("the first event waits for as many characters as the window has, and no more", async () => {
   const config = {

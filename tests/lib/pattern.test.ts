@@ -91,6 +91,20 @@ test(seeded("Pattern finds what RE2 finds, and its groups"), () => {
   );
 });
 
+test(seeded("no match of a longer text begins before Pattern.opensAt()"), () => {
+  fc.assert(
+    fc.property(pattern, searchedText, text, fc.nat(40), (written, begun, more, from) => {
+      if (!compileByLibrary(written) || from > begun.length) return;
+      const own = compile(written);
+      const opens = own.opensAt(begun, from);
+      assert.ok(opens >= from && opens <= begun.length);
+      const match = runNow(own.find(begun + more, from), 1_000_000);
+      if (match) assert.ok(match.start >= opens, `${match.start} is before ${opens}`);
+    }),
+    { numRuns: 4_000 },
+  );
+});
+
 test(seeded("estimatePatternSize() is never too low"), () => {
   fc.assert(
     fc.property(pattern, (written) => {

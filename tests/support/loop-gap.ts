@@ -1,12 +1,12 @@
-/** Processor time of this process so far, in milliseconds. */
+/** Processor time of this thread so far, in milliseconds. */
 function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
+  const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
 }
 
 /**
  * Longest time the event loop was blocked during a run, and its result. The lesser of wall clock time and processor time
- * counts: the former includes other programs, the latter other threads.
+ * counts: the former includes other programs, and the latter is counted in steps of up to ten milliseconds.
  */
 async function measureOnce<Result>(run: () => Promise<Result>): Promise<{ gapMs: number; result: Result }> {
   let gapMs = 0;

@@ -39,10 +39,23 @@ const fewWords = 32;
 const shortWord = 32;
 const shortPart = 4_096;
 
-/** Shows at once that a part of a text has none of a few words; undefined for many words, or long ones. */
-function createQuickTest(words: readonly string[]): CheckWindow["lacks"] {
-  if (words.length > fewWords || words.some(({ length }) => length > shortWord)) return undefined;
-  return (text, from) => text.length <= shortPart && !words.some((word) => text.includes(word, from));
+/** Where a word begins that a text has, or whose beginning it ends with; the length of the text if nowhere. */
+function startOf(word: string, text: string, from: number): number {
+  const found = text.indexOf(word, from);
+  if (found >= 0) return found;
+  for (let start = Math.max(from, text.length - word.length + 1); start < text.length; start++) {
+    if (word.startsWith(text.slice(start))) return start;
+  }
+  return text.length;
+}
+
+/** What can be seen at once of a part of a text and a few words; nothing for many words, or long ones. */
+function createQuickTests(words: readonly string[]): Pick<CheckWindow, "lacks" | "opensAt"> {
+  if (words.length > fewWords || words.some(({ length }) => length > shortWord)) return {};
+  return {
+    lacks: (text, from) => text.length <= shortPart && !words.some((word) => text.includes(word, from)),
+    opensAt: (text, from) => words.reduce((first, word) => Math.min(first, startOf(word, text, from)), text.length),
+  };
 }
 
 /** Words that occur in a text, compared exactly. */
@@ -54,8 +67,7 @@ export const contains: Check<v.InferOutput<typeof Contains>> = {
   window({ words, operator }) {
     if (operator !== "none") return undefined;
     const characters = words.reduce((longest, { length }) => Math.max(longest, length), 0);
-    const lacks = createQuickTest(words);
-    return { characters, find: (text, from) => findFirst(text, words, from), ...(lacks && { lacks }) };
+    return { characters, find: (text, from) => findFirst(text, words, from), ...createQuickTests(words) };
   },
   *run({ text }, { words, operator }) {
     const found = yield* findWords(text, words);

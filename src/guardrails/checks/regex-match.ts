@@ -22,6 +22,7 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
       characters: charactersOf(rule),
       lacks: (text) => !rule.mayMatch(text),
       find: (text, from) => findIn(rule, text, { from, fails: true }),
+      opensAt: (text, from) => rule.opensAt(text, from),
     };
   },
   *run({ text, mustSeeAll }, { rule, not }) {

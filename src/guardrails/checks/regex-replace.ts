@@ -73,6 +73,7 @@ export const regexReplace: Check<RegexReplace> = {
       onlyFirst: !isGlobal,
       lacks: (text) => !pattern.mayMatch(text),
       find: (text, from) => findIn(pattern, text, { from, fails, replacement }),
+      opensAt: (text, from) => pattern.opensAt(text, from),
     };
   },
   *run({ texts, rest, mustSeeAll }, parameters) {

@@ -20,6 +20,9 @@ const clientStallMs = 60_000;
 /** Most bytes of a shared stream that wait for its caller. */
 const maxAheadBytes = 8 * 1024 * 1024;
 
+/** Silence of an upstream after which text that can begin no finding is not held back any longer. */
+const quietMs = 1_000;
+
 /** Time an upstream gets to close its side after the last event. */
 const drainMs = 1_000;
 
@@ -96,6 +99,7 @@ class EventRelay implements RunningStream {
   #lastSentAt: number;
   #lastAskedAt: number;
   #asking = false;
+  #isReading = false;
   /** The whole response is sent; guardrail results may follow. */
   #isWhole = false;
   #hasLeft = false;
@@ -148,6 +152,7 @@ class EventRelay implements RunningStream {
   readonly #leaveOnAbort = () => this.#leave();
 
   tick(now: number): void {
+    if (this.#isReading && now - this.#lastReadAt >= quietMs) this.#sendQuiet();
     const { limits } = this.#options.context.services;
     const { attempt } = this.#options;
     if (!this.#asking && now - this.#lastAskedAt > clientStallMs) {
@@ -160,6 +165,19 @@ class EventRelay implements RunningStream {
     } else if (this.#asking && !this.#hasLeft && now - this.#lastSentAt > keepAliveAfterMs) {
       this.#controller?.enqueue(encoder.encode(keepAliveComment));
       this.#lastSentAt = now;
+    }
+  }
+
+  #sendQuiet(): void {
+    const { hooks } = this.#options;
+    if (!hooks?.holds || this.#ended || this.#hasLeft) return;
+    try {
+      const released = hooks.releaseQuiet();
+      if (!released) return;
+      hooks.see(released);
+      this.#send(hooks.withPrologue(released));
+    } catch (denial) {
+      this.#fail(denial);
     }
   }
 
@@ -195,7 +213,9 @@ class EventRelay implements RunningStream {
     let block = this.#first;
     this.#first = undefined;
     if (block === undefined) {
+      this.#isReading = true;
       const { done, value } = await this.#reader.read();
+      this.#isReading = false;
       if (this.#ended) return true;
       if (done) {
         await this.#finish();

@@ -153,6 +153,15 @@ export class StreamHooks {
     return this.#window && this.#permit(await this.#window.finish(ending));
   }
 
+  /**
+   * The events that need not wait while the provider says nothing.
+   *
+   * @throws {GuardrailDeniedError} If a guardrail denies the response.
+   */
+  releaseQuiet(): Uint8Array | undefined {
+    return this.#permit(this.#window?.releaseQuiet());
+  }
+
   #permit(released: Uint8Array | undefined): Uint8Array | undefined {
     const { checks, guard, strict } = this.#options;
     if (checks?.isDenied) throw guard.toDenial(checks.results(), strict);

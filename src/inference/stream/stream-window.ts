@@ -172,6 +172,14 @@ export class EventWindow {
     return this.#release(true);
   }
 
+  /** The events whose text can begin no finding, while the provider says nothing. */
+  releaseQuiet(): readonly string[] {
+    for (const { segments } of this.#waiting) {
+      for (const { text } of segments) if (!text.isEnded) this.#checks.settleQuiet(text);
+    }
+    return this.#checks.isDenied ? [] : this.#takeSettled(false).released;
+  }
+
   /** Adds an event: as it is written, and its data. */
   add(written: string, data: string): void {
     this.#waitingLength += written.length;
@@ -245,25 +253,23 @@ export class EventWindow {
   /** The events at the front whose text is settled. */
   #release(isAll: boolean): string[] | Promise<string[]> {
     if (this.#checks.isDenied) return [];
-    let count = 0;
+    const { released, open } = this.#takeSettled(isAll);
+    const isLate = open && (this.#waitingLength > maxWaiting || this.#checks.isQuiet(open.text));
+    return isLate ? this.#releaseLate(open.text, released) : released;
+  }
+
+  /** Takes the events up to the first one with text that is not settled. */
+  #takeSettled(isAll: boolean): { released: string[]; open: Segment | undefined } {
     const released: string[] = [];
+    let open: Segment | undefined;
     for (const event of this.#waiting) {
-      const open = isAll ? undefined : event.segments.find(isOpen);
-      if (open && (this.#waitingLength > maxWaiting || this.#checks.isQuiet(open.text))) {
-        this.#drop(count);
-        return this.#releaseLate(open.text, released);
-      }
+      open = isAll ? undefined : event.segments.find(isOpen);
       if (open) break;
-      count++;
       this.#waitingLength -= event.written.length;
       released.push(this.#write(event));
     }
-    this.#drop(count);
-    return released;
-  }
-
-  #drop(count: number): void {
-    if (count > 0) this.#waiting = this.#waiting.slice(count);
+    if (released.length > 0) this.#waiting = this.#waiting.slice(released.length);
+    return { released, open };
   }
 
   /** Goes on without waiting for the rest of a text: it is looked at as if it had ended. */
@@ -317,6 +323,11 @@ export class StreamWindow {
     this.#add(block);
     const released = this.#events.release();
     return released instanceof Promise ? released.then(encode) : encode(released);
+  }
+
+  /** The events that need not wait while the provider says nothing. */
+  releaseQuiet(): Uint8Array | undefined {
+    return encode(this.#events.releaseQuiet());
   }
 
   /** The events that still wait, at the end of the response, and those that end it. */
