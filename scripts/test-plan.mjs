@@ -44,6 +44,7 @@ const tiers = [
       "inference/provider-batches",
       "inference/realtime-limits",
       "inference/routing-load",
+      "inference/window-splits",
     ],
   },
   {
