@@ -1,6 +1,7 @@
 import * as v from "valibot";
+import type { Steps } from "../../lib/steps.ts";
 import { charactersOf, findIn, lengthForPattern, TenantPattern } from "../tenant-patterns.ts";
-import { bothPhases, type Check, CheckError } from "../types.ts";
+import { bothPhases, type Check, CheckError, type CheckOutcome } from "../types.ts";
 
 const RegexMatch = v.object({ rule: TenantPattern, not: v.optional(v.boolean(), false) });
 
@@ -8,6 +9,34 @@ const RegexMatch = v.object({ rule: TenantPattern, not: v.optional(v.boolean(), 
 const maxShownLength = 500;
 
 const shorten = (text: string | null | undefined): string | null => text?.slice(0, maxShownLength) ?? null;
+
+/** What a result says of a match. */
+type Shown = Readonly<Record<string, unknown>>;
+
+function toOutcome(found: Shown | undefined, not: boolean, isCut: boolean): CheckOutcome {
+  const expected = not ? "expected no match" : "expected a match";
+  const explanation = `The pattern is ${found ? "found" : "not found"} in the text, ${expected}`;
+  const data: Record<string, unknown> = found ? { explanation, ...found } : { explanation };
+  if (isCut) data.isCut = true;
+  return { pass: (found !== undefined) !== not, data };
+}
+
+/** Looks for a match in all of a text. */
+function* search(
+  text: string,
+  { rule, not, isCut }: v.InferOutput<typeof RegexMatch> & { isCut: boolean },
+): Steps<CheckOutcome> {
+  const match = yield* rule.find(text);
+  if (text === "") throw new CheckError("Cannot check: there is no text", { verdict: (match !== undefined) !== not });
+  const groups = match && (yield* rule.findGroups(text, match));
+  const found = match && {
+    matchedText: shorten(text.slice(match.start, match.end)),
+    index: match.start,
+    captures: groups?.slice(1).map(shorten),
+    groups: Object.fromEntries(Object.entries(rule.names).map(([name, group]) => [name, shorten(groups?.[group])])),
+  };
+  return toOutcome(found, not, isCut);
+}
 
 /** Whether a pattern matches a text. */
 export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
@@ -20,31 +49,16 @@ export const regexMatch: Check<v.InferOutput<typeof RegexMatch>> = {
     if (!not) return undefined;
     return {
       characters: charactersOf(rule),
-      lacks: (text) => !rule.mayMatch(text),
+      lacks: (text, from) => !rule.mayMatch(text, from),
       find: (text, from) => findIn(rule, text, { from, fails: true }),
       opensAt: (text, from) => rule.opensAt(text, from),
     };
   },
-  *run({ text, mustSeeAll }, { rule, not }) {
-    if (text === "") {
-      const isEmptyFound = (yield* rule.find("")) !== undefined;
-      throw new CheckError("Cannot check: there is no text", { verdict: isEmptyFound !== not });
-    }
+  run({ text, mustSeeAll }, { rule, not }) {
     const length = lengthForPattern(rule, text.length, mustSeeAll);
-    const seen = text.slice(0, length);
-    const match = yield* rule.find(seen);
-    const isFound = match !== undefined;
-    const groups = match && (yield* rule.findGroups(seen, match));
-    const expected = not ? "expected no match" : "expected a match";
-    const found = match && {
-      matchedText: shorten(seen.slice(match.start, match.end)),
-      index: match.start,
-      captures: groups?.slice(1).map(shorten),
-      groups: Object.fromEntries(Object.entries(rule.names).map(([name, group]) => [name, shorten(groups?.[group])])),
-    };
-    const explanation = `The pattern is ${isFound ? "found" : "not found"} in the text, ${expected}`;
-    const data: Record<string, unknown> = found ? { explanation, ...found } : { explanation };
-    if (length < text.length) data.isCut = true;
-    return { pass: isFound !== not, data };
+    const seen = length < text.length ? text.slice(0, length) : text;
+    // most of them show at once that they have no match
+    if (seen !== "" && !rule.mayMatch(seen)) return toOutcome(undefined, not, length < text.length);
+    return search(seen, { rule, not, isCut: length < text.length });
   },
 };

@@ -71,7 +71,7 @@ export const regexReplace: Check<RegexReplace> = {
     return {
       characters: charactersOf(pattern),
       onlyFirst: !isGlobal,
-      lacks: (text) => !pattern.mayMatch(text),
+      lacks: (text, from) => !pattern.mayMatch(text, from),
       find: (text, from) => findIn(pattern, text, { from, fails, replacement }),
       opensAt: (text, from) => pattern.opensAt(text, from),
     };
