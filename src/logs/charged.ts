@@ -31,11 +31,29 @@ class Numbering {
   }
 }
 
+const noIndexes: readonly number[] = [];
+
+function isSameCounters(row: readonly LimitCounter[], other: readonly LimitCounter[]): boolean {
+  if (row.length !== other.length) return false;
+  for (let index = 0; index < row.length; index++) {
+    const [one, two] = [row[index], other[index]];
+    if (one?.limitId !== two?.limitId || one?.bucket !== two?.bucket || one?.windowStart !== two?.windowStart)
+      return false;
+  }
+  return true;
+}
+
 /** The counters of money that each row of a batch counts in, as `log_batches` stores them. Empty without any. */
 export function packCharged(rows: readonly (readonly LimitCounter[])[]): string {
   if (rows.every(({ length }) => length === 0)) return "";
   const numbering = new Numbering();
-  const indexes = rows.map((row) => row.map((counter) => numbering.indexOf(counter)));
+  let [former, formerIndexes] = [none, noIndexes];
+  const indexes = rows.map((row) => {
+    // most rows count where the one before them did
+    if (!isSameCounters(row, former)) formerIndexes = row.map((counter) => numbering.indexOf(counter));
+    former = row;
+    return formerIndexes;
+  });
   const packed: ChargedRows = { counters: numbering.counters, rows: indexes };
   return JSON.stringify(packed);
 }

@@ -71,6 +71,8 @@ function contentSizeOf({ content }: LogRecord): number {
 /** Waiting rows in order, with their size; drops bodies, then rows, when there are too many. */
 class WaitingRows {
   #rows: LogRecord[] = [];
+  /** Size of each row. */
+  #sizes: number[] = [];
   #bytes = 0;
   /** Rows before this index have lost their bodies already. */
   #bodiless = 0;
@@ -92,8 +94,10 @@ class WaitingRows {
   }
 
   push(entry: LogRecord): void {
+    const size = sizeOf(entry);
     this.#rows.push(entry);
-    this.#bytes += sizeOf(entry);
+    this.#sizes.push(size);
+    this.#bytes += size;
     while (this.#bytes > this.#limits.bytes && this.#bodiless < this.#rows.length) this.#dropBodies();
     while (this.#rows.length > this.#limits.rows || (this.#bytes > this.#limits.bytes && this.#rows.length > 1)) {
       this.#dropRow();
@@ -102,9 +106,11 @@ class WaitingRows {
 
   #dropBodies(): void {
     const entry = this.#rows[this.#bodiless];
-    if (entry && contentSizeOf(entry) > 0) {
-      this.#bytes -= contentSizeOf(entry);
+    const size = entry && contentSizeOf(entry);
+    if (size) {
+      this.#bytes -= size;
       this.#rows[this.#bodiless] = { ...entry, content: null };
+      this.#sizes[this.#bodiless] = sizeOf(entry) - size;
       this.lostBodies++;
     }
     this.#bodiless++;
@@ -114,7 +120,7 @@ class WaitingRows {
     const entry = this.#rows.shift();
     if (!entry) return;
     this.#bodiless = Math.max(0, this.#bodiless - 1);
-    this.#bytes -= sizeOf(entry);
+    this.#bytes -= this.#sizes.shift() ?? 0;
     this.countLost(entry);
   }
 
@@ -131,21 +137,22 @@ class WaitingRows {
   take(limit: number, bytesLimit: number): LogRecord[] {
     let bytes = 0;
     let count = 0;
-    for (const entry of this.#rows) {
+    for (const size of this.#sizes) {
       if (count === limit) break;
-      const size = sizeOf(entry);
       if (count > 0 && bytes + size > bytesLimit) break;
       bytes += size;
       count++;
     }
     this.#bytes -= bytes;
     this.#bodiless = Math.max(0, this.#bodiless - count);
+    this.#sizes.splice(0, count);
     return this.#rows.splice(0, count);
   }
 
   putBack(entries: readonly LogRecord[]): void {
     const later = this.#rows;
     this.#rows = [];
+    this.#sizes = [];
     this.#bytes = 0;
     this.#bodiless = 0;
     for (const entry of [...entries, ...later]) this.push(entry);

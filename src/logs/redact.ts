@@ -92,6 +92,27 @@ export interface RedactorOptions {
   aliasPrefixes: readonly string[];
 }
 
+/** What values are shown as that are hidden: their digests, remembered for a while. */
+function createDigests(mac: Mac): (value: string) => string | Promise<string> {
+  const digests = new BoundedMap<string, string>(2_000);
+  let digestsSince = performance.now();
+  const remember = (value: string, digest: string): string => {
+    const shown = `hmac:${hexOf(digest)}`;
+    if (value.length <= 4096) digests.set(value, shown);
+    return shown;
+  };
+  return (value) => {
+    if (performance.now() - digestsSince > rememberDigestsMs) {
+      digests.clear();
+      digestsSince = performance.now();
+    }
+    const known = digests.get(value);
+    if (known !== undefined) return known;
+    const digest = mac(value);
+    return typeof digest === "string" ? remember(value, digest) : digest.then((late) => remember(value, late));
+  };
+}
+
 /** Creates the redactor of a gateway. */
 export function createRedactor(options: RedactorOptions): Redactor {
   const forms = createSecretForms([options.keyPrefix, scimPrefix], masked);
@@ -115,22 +136,17 @@ export function createRedactor(options: RedactorOptions): Redactor {
   }
   const text = (value: string): string =>
     mayHoldSecret(value) ? runNow(textSteps(value), Number.POSITIVE_INFINITY) : value;
-  const digests = new BoundedMap<string, string>(2_000);
-  let digestsSince = performance.now();
-  const remember = (value: string, digest: string): string => {
-    const shown = `hmac:${hexOf(digest)}`;
-    if (value.length <= 4096) digests.set(value, shown);
-    return shown;
+  const digestOf = createDigests(options.mac);
+  /** Whether a header is hidden that stands under this name. */
+  const isHidden = (name: string, value: string, extra: readonly string[] | null): boolean => {
+    const isAsked = extra === null ? !commonHeaders.has(name) : extra.length > 0 && extra.includes(name);
+    if (isAsked) return true;
+    const kind = kindOf(name);
+    return kind === "sensitive" || (kind === "config" && isInlineConfig(value));
   };
-  const digestOf = (value: string): string | Promise<string> => {
-    if (performance.now() - digestsSince > rememberDigestsMs) {
-      digests.clear();
-      digestsSince = performance.now();
-    }
-    const known = digests.get(value);
-    if (known !== undefined) return known;
-    const digest = options.mac(value);
-    return typeof digest === "string" ? remember(value, digest) : digest.then((late) => remember(value, late));
+  const holdsHidden = (headers: Readonly<Record<string, string>>, extra: readonly string[] | null): boolean => {
+    for (const name in headers) if (isHidden(name, headers[name] ?? "", extra)) return true;
+    return false;
   };
   const hideNamed = (
     headers: Readonly<Record<string, string>>,
@@ -141,10 +157,7 @@ export function createRedactor(options: RedactorOptions): Redactor {
     const late: Promise<void>[] = [];
     for (const name in headers) {
       const value = headers[name] ?? "";
-      const isAsked = extra === null ? !commonHeaders.has(name) : extra.length > 0 && extra.includes(name);
-      const kind = isAsked ? "sensitive" : kindOf(name);
-      const sensitive = kind === "sensitive" || (kind === "config" && isInlineConfig(value));
-      const shown = sensitive ? digestOf(value) : mask(value);
+      const shown = isHidden(name, value, extra) ? digestOf(value) : mask(value);
       if (typeof shown === "string") result[name] = shown;
       else late.push(shown.then((digest) => void Object.assign(result, { [name]: digest })));
     }
@@ -157,7 +170,8 @@ export function createRedactor(options: RedactorOptions): Redactor {
     isSensitive: (name) => kindOf(name) === "sensitive",
     headers: (headers, extra) =>
       hideNamed(headers, extra, (value) => (value.length < shortestSecret ? value : text(value))),
-    hide: (headers, extra) => hideNamed(headers, extra, asIs),
+    // headers of responses seldom hold any
+    hide: (headers, extra) => (holdsHidden(headers, extra) ? hideNamed(headers, extra, asIs) : headers),
   };
 }
 

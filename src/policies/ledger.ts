@@ -107,6 +107,8 @@ const manyLimits = 1_000;
 export class Ledger implements LimitStore {
   /** By organisation and limit: the ids in claims of tokens are those that their issuers chose. */
   readonly #limits = new Map<string, Map<string, Buckets>>();
+  /** The same by the objects that requests bring: those of a record are the same until it changes. */
+  #byObject = new WeakMap<Limit, Buckets>();
   #limitCount = 0;
   readonly #now: () => number;
   readonly #onUsed: LimitUseObserver | undefined;
@@ -128,6 +130,16 @@ export class Ledger implements LimitStore {
     return this.#limits.get(organisationId)?.get(id);
   }
 
+  /** The buckets of a limit, now that a claim of it came. */
+  #claimed(limit: Limit, time: number): Buckets {
+    const known = this.#byObject.get(limit);
+    if (known) return known;
+    if (!this.#known(limit)) this.#sweep(time);
+    const buckets = this.#bucketsOf(limit);
+    this.#byObject.set(limit, buckets);
+    return buckets;
+  }
+
   #bucketsOf(limit: LimitName): Buckets {
     const found = this.#known(limit);
     if (found) return found;
@@ -140,9 +152,7 @@ export class Ledger implements LimitStore {
 
   /** The bucket of a claim in the window of now. */
   #bucketOf({ limit, bucket: name }: Pick<Claim, "limit" | "bucket">, time: number): Bucket {
-    const known = this.#known(limit);
-    if (!known) this.#sweep(time);
-    const buckets = known ?? this.#bucketsOf(limit);
+    const buckets = this.#claimed(limit, time);
     const { live, stored } = buckets;
     const found = live.get(name);
     if (found) {
@@ -195,6 +205,7 @@ export class Ledger implements LimitStore {
   #sweep(time: number): void {
     if (this.#limitCount < this.#sweepAt) return;
     this.#limitCount = 0;
+    this.#byObject = new WeakMap();
     for (const [organisationId, limits] of this.#limits) {
       for (const [id, { live, stored }] of limits) {
         forgetEnded(live, time);
@@ -267,8 +278,8 @@ export class Ledger implements LimitStore {
       const gains: LimitIncrement[] = [];
       if (!isOpen) return gains;
       isOpen = false;
-      const time = this.#now();
-      for (const booking of bookings) this.#close(booking, used?.[booking.claim.limit.counts], { time, gains });
+      const settled = { time: this.#now(), gains };
+      for (const booking of bookings) this.#close(booking, used?.[booking.claim.limit.counts], settled);
       return gains;
     };
     const states = bookings.map(({ bucket }) => toState(bucket));

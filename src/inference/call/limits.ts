@@ -247,16 +247,20 @@ function admit(call: LimitedCall, view: WorkspaceView | undefined, context: Call
   return book(call, readsRecords(context) ? found.filter(({ kind }) => kind === "rate") : found, context);
 }
 
+const isSamePlace = (one: BookedPlace, other: BookedPlace): boolean =>
+  one.every((part, index) => part === other[index]);
+
 /** @returns A promise only where processes share the counters. */
 function book(call: LimitedCall, applied: readonly AppliedLimit[], context: CallerContext): void | Promise<void> {
   const { log, services } = context;
   const place: BookedPlace = [log.label, call.provider.slug, log.stored?.slug, log.model];
-  if (log.booking?.place.every((part, index) => part === place[index])) return;
+  if (log.booking && isSamePlace(log.booking.place, place)) return;
   settleBooking(log, log.spent);
   const [first] = applied;
   if (!first) return;
   const expected = estimate(call, applied, log);
-  const claims = applied.map((one) => toClaim(one, expected));
+  const claims: Claim[] = [];
+  for (const one of applied) claims.push(toClaim(one, expected));
   const note = (outcome: Reservation | Refusal) => {
     if ("claim" in outcome) {
       const refused = applied[claims.indexOf(outcome.claim)] ?? first;
@@ -283,7 +287,7 @@ function settleBooking(log: CallRecord, cost: number, tokens: number = log.spent
     tokens: tokens - booking.tokensBefore,
     cost: cost - booking.spentBefore,
   };
-  log.counted.push(...booking.reservation.settle(used));
+  for (const gain of booking.reservation.settle(used)) log.counted.push(gain);
 }
 
 /**

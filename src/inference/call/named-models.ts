@@ -12,6 +12,8 @@ export interface NamedProvider {
   readonly models: Pick<BoundProvider["models"], "canonical">;
 }
 
+const noNames: readonly string[] = [];
+
 /**
  * The models a call names, for the conditions of policies: the one the provider is called with first, each by its
  * canonical name and as it was written.
@@ -25,11 +27,11 @@ export function modelsOfCall(
   const further = names?.();
   if (further?.isUnclear) return undefined;
   const given: string[] = [];
-  for (const name of [model, requestedModel, ...(further?.names ?? [])]) {
-    // most calls name one model, in several places
-    if (name === null || name === given[0]) continue;
-    if (given.push(name) > maxModels || name.length > maxLength) return undefined;
-  }
+  // most calls name one model, in several places
+  if (model !== null) given.push(model);
+  if (requestedModel !== null && requestedModel !== model) given.push(requestedModel);
+  for (const name of further?.names ?? noNames) if (name !== given[0]) given.push(name);
+  if (given.length > maxModels || given.some(({ length }) => length > maxLength)) return undefined;
   const prefix = stored ? `@${stored.slug}/` : "";
   const found: [canonical: string, ...string[]][] = [];
   for (const name of given) {

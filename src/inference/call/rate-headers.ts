@@ -12,6 +12,7 @@ function toDuration(seconds: number): string {
   return minutes > 0 ? `${minutes}m${rest}` : rest;
 }
 
+/** The headers of one kind of rate limit. */
 const kinds = (["requests", "tokens"] as const).map((counts) => ({
   counts,
   limit: `x-ratelimit-limit-${counts}`,
@@ -51,11 +52,11 @@ export function addRateHeaders(
   { log, services }: Pick<CallerContext, "log" | "services">,
 ): void {
   if (!log.rates) return;
-  for (const { counts, ...names } of kinds) {
-    const nearest = findNearest(counts, log.rates);
+  for (const kind of kinds) {
+    const nearest = findNearest(kind.counts, log.rates);
     if (!nearest) continue;
-    headers[names.limit] = String(Math.floor(nearest.most));
-    headers[names.remaining] = String(Math.floor(nearest.left));
-    headers[names.reset] = toDuration(secondsUntil(nearest.end, services.steadyTime()));
+    headers[kind.limit] = String(Math.floor(nearest.most));
+    headers[kind.remaining] = String(Math.floor(nearest.left));
+    headers[kind.reset] = toDuration(secondsUntil(nearest.end, services.steadyTime()));
   }
 }
