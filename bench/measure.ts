@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 /** Clock ticks of `/proc/<pid>/stat`: 100 a second on every Linux. */
 const ticksPerSecond = 100;
@@ -18,6 +18,32 @@ function statFields(pid: number | "self"): string[] {
 /** CPU time all threads of a process have used so far, in microseconds. */
 export function cpuMicroseconds(pid: number): number {
   return toMicroseconds(sumOf(statFields(pid).slice(11, 13)));
+}
+
+/** CPU time of the threads of a process, in microseconds. */
+export interface ThreadTimes {
+  all: number;
+  /** Of the thread that answers. */
+  answering: number;
+  /** Of the threads that JavaScript started, among them the one that writes the log. */
+  workers: number;
+}
+
+/** CPU time the threads of a process have used so far: finer than `cpuMicroseconds`, without threads that have ended. */
+export function threadTimes(pid: number): ThreadTimes {
+  const times: ThreadTimes = { all: 0, answering: 0, workers: 0 };
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const path = `/proc/${pid}/task/${thread}`;
+    try {
+      const microseconds = Number(readFileSync(`${path}/schedstat`, "utf8").split(" ")[0]) / 1_000;
+      times.all += microseconds;
+      if (Number(thread) === pid) times.answering += microseconds;
+      else if (readFileSync(`${path}/comm`, "utf8").startsWith("Worker")) times.workers += microseconds;
+    } catch {
+      // the thread has ended
+    }
+  }
+  return times;
 }
 
 /** CPU time of this process and of its children that have ended, in microseconds. */

@@ -252,8 +252,17 @@ export async function startBareProxy(upstreamPort: number): Promise<Running> {
 /** One for the whole run: a second start needs the keys of the first. */
 const masterKeys = createMasterKeyText();
 
-/** How the gateway is started with its data in `folder`. */
-export function gatewayCommand(runtime: Runtime | "binary", folder: string, port: number): Command {
+/**
+ * How the gateway is started with its data in `folder`.
+ *
+ * @param root Where its sources are, for Bun and Node. Default: this project.
+ */
+export function gatewayCommand(
+  runtime: Runtime | "binary",
+  folder: string,
+  port: number,
+  { root = projectRoot }: { root?: string } = {},
+): Command {
   const env: Record<string, string> = {
     ...plainEnvironment(),
     PORT: String(port),
@@ -262,7 +271,7 @@ export function gatewayCommand(runtime: Runtime | "binary", folder: string, port
     TRUSTED_CUSTOM_HOSTS: "127.0.0.1",
     DRAIN_SECONDS: "5",
   };
-  const entry = join(projectRoot, "mod.ts");
+  const entry = join(root, "mod.ts");
   if (runtime === "binary") return { command: join(projectRoot, "dist/gateway"), args: [], cwd: folder, env };
   const command = toolPath(runtime);
   if (runtime === "bun") return { command, args: ["run", entry], cwd: folder, env };
@@ -284,14 +293,16 @@ export function databaseFile(folder: string): string {
  * Starts the gateway in a new folder.
  *
  * @param env Variables besides those it always gets.
+ * @param root As in `gatewayCommand`.
  */
 export async function startGateway(
   runtime: Runtime,
   env: Readonly<Record<string, string>> = {},
+  root: string = projectRoot,
 ): Promise<Running & { folder: string }> {
   const folder = createFolder("gateway");
   const port = await findPort();
-  const command = gatewayCommand(runtime, folder, port);
+  const command = gatewayCommand(runtime, folder, port, { root });
   const running = await start("gateway", { ...command, env: { ...command.env, ...env } }, port, folder);
   return { ...running, folder };
 }
