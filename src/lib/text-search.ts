@@ -14,7 +14,7 @@ interface SoughtStrings {
 }
 
 /** Prepares a search for strings of less than 256 bytes. */
-export function seek(texts: readonly Uint8Array[]): SoughtStrings {
+function seek(texts: readonly Uint8Array[]): SoughtStrings {
   const windowLength = Math.min(...texts.map(({ length }) => length));
   const shifts = new Uint8Array(256).fill(windowLength);
   for (const text of texts) {
@@ -27,7 +27,7 @@ export function seek(texts: readonly Uint8Array[]): SoughtStrings {
 }
 
 /** Whether `text` ends at `end`. */
-export function endsWith(bytes: Uint8Array, end: number, text: Uint8Array): boolean {
+function endsWith(bytes: Uint8Array, end: number, text: Uint8Array): boolean {
   const start = end - text.length;
   if (start < 0) return false;
   for (let index = 0; index < text.length; index++) if (bytes[start + index] !== text[index]) return false;
