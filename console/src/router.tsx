@@ -1,4 +1,11 @@
-import { type AnyRoute, createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
+import {
+  type AnyRoute,
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Empty, Failure, Waiting } from "./components/states.tsx";
 import { Shell } from "./layout/shell.tsx";
@@ -32,8 +39,17 @@ const resourceRoutes = resources.flatMap((resource): AnyRoute[] => {
   return routes;
 });
 
+// Where the gateway leads to when an identity provider refused: once signed in, there is nothing to see.
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/sign-in",
+  beforeLoad() {
+    throw redirect({ to: "/" });
+  },
+});
+
 // The routes come from tables, so an address is a string here and not a union of literals.
-const children: AnyRoute[] = [...pageRoutes, ...resourceRoutes];
+const children: AnyRoute[] = [...pageRoutes, ...resourceRoutes, signInRoute];
 
 /** The addresses of the console. Search parameters are plain strings, so that a link can be read and written by hand. */
 export const router = createRouter({

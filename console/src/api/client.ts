@@ -53,11 +53,16 @@ export type Answer<P extends keyof paths, M extends Method> =
   paths[P] extends Record<M, { responses: { 200: { content: { "application/json": infer T } } } }> ? T : unknown;
 
 /** State of the signed-in browser that every call needs. The token lives in memory only. */
-const session: { csrf: string | undefined; onEnd: (() => void) | undefined } = { csrf: undefined, onEnd: undefined };
+const session: { csrf?: string | undefined; onEnd?: () => void; workspace?: string | undefined } = {};
 
 /** Sets the token that proves that a call comes from this page; undefined after signing out. */
 export function setCsrfToken(token: string | undefined): void {
   session.csrf = token;
+}
+
+/** Sets the workspace that the calls of a user act in; undefined: the one the gateway chooses. */
+export function setActingWorkspace(id: string | undefined): void {
+  session.workspace = id;
 }
 
 /** Sets what happens when the gateway says that the session ended. */
@@ -107,6 +112,7 @@ async function toApiError(response: Response): Promise<ApiError> {
 export async function send(method: string, path: string, options: CallOptions = {}): Promise<Response> {
   const headers = new Headers(options.headers);
   if (session.csrf !== undefined) headers.set("x-gateway-csrf", session.csrf);
+  if (session.workspace !== undefined) headers.set("x-gateway-workspace", session.workspace);
   const init: RequestInit = {
     method: method.toUpperCase(),
     headers,

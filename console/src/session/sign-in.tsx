@@ -1,4 +1,4 @@
-import { Button, Divider, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { call } from "@/api/client.ts";
 import { Command, Failure } from "@/components/states.tsx";
@@ -16,6 +16,7 @@ interface SignInProps {
 /** Exchanges a gateway key, or the organisation's identity provider, for a session. */
 export function SignIn({ onSignIn, ended }: SignInProps): ReactNode {
   const [key, setKey] = useState("");
+  const problem = readProblem();
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const submit = async (event: FormEvent) => {
@@ -59,6 +60,11 @@ export function SignIn({ onSignIn, ended }: SignInProps): ReactNode {
               required
               size="sm"
             />
+            {error === undefined && problem !== undefined && (
+              <Alert color="red" variant="light" role="alert">
+                {problem}
+              </Alert>
+            )}
             {error !== undefined && <Failure error={error} />}
             <Button type="submit" size="sm" loading={busy}>
               {text.signIn.submit}
@@ -77,6 +83,14 @@ export function SignIn({ onSignIn, ended }: SignInProps): ReactNode {
       </main>
     </div>
   );
+}
+
+/** What went wrong at the identity provider, as the address says it. */
+function readProblem(): string | undefined {
+  const problem = new URLSearchParams(location.search).get("problem");
+  if (problem === null || !location.pathname.endsWith("/sign-in")) return undefined;
+  const { problems } = text.signIn;
+  return Object.entries(problems).find(([name]) => name === problem)?.[1] ?? problems.stale;
 }
 
 interface Offer {

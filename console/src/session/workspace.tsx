@@ -1,4 +1,6 @@
-import { createContext, type ReactNode, use, useMemo, useState } from "react";
+import { useQueryClient } from "@tanstack/react-query";
+import { createContext, type ReactNode, use, useLayoutEffect, useMemo, useState } from "react";
+import { setActingWorkspace } from "@/api/client.ts";
 import { useSession } from "./context.tsx";
 import type { Workspace } from "./session.ts";
 
@@ -26,18 +28,27 @@ const storageKey = "console.workspace";
 export function WorkspaceProvider({ children }: { readonly children: ReactNode }): ReactNode {
   const { principal } = useSession();
   const [chosen, setChosen] = useState<string | undefined>(() => sessionStorage.getItem(storageKey) ?? undefined);
+  const queries = useQueryClient();
+  const { workspaces: all, workspace_id: bound, type } = principal;
+  // A member of several workspaces acts in one of them at a time; who sees the organisation names one in each call.
+  const acts = type === "user" && bound !== null && all.length > 1;
+  const current = all.find(({ id }) => id === (acts || bound === null ? (chosen ?? bound) : bound));
+  const acting = acts ? current?.slug : undefined;
+  useLayoutEffect(() => {
+    setActingWorkspace(acting);
+    if (acting !== undefined) void queries.resetQueries();
+  }, [acting, queries]);
   const state = useMemo<WorkspaceState>(() => {
-    const { workspaces: all, workspace_id: bound } = principal;
     return {
-      current: all.find(({ id }) => id === (bound ?? chosen)),
+      current,
       all,
-      choosable: bound === null,
+      choosable: bound === null || acts,
       choose(id) {
         if (id === undefined) sessionStorage.removeItem(storageKey);
         else sessionStorage.setItem(storageKey, id);
         setChosen(id);
       },
     };
-  }, [principal, chosen]);
+  }, [current, all, bound, acts]);
   return <WorkspaceContext value={state}>{children}</WorkspaceContext>;
 }

@@ -65,6 +65,13 @@ export const en = {
     out: "Sign out",
     expires: (when: string) => `Session ends ${when}`,
     unreachable: "The gateway does not answer",
+    problems: {
+      not_offered: "The organisation has no identity provider for this sign-in",
+      unreachable: "The identity provider does not answer",
+      stale: "The sign-in took too long or was started elsewhere. Begin again",
+      not_confirmed: "The identity provider did not confirm who you are",
+      no_user: "You are not a user of this organisation. Ask for an invite",
+    },
   },
   nav: {
     label: "Pages",
