@@ -45,6 +45,20 @@ export const theme = createTheme({
   },
 });
 
+/** Mantine makes inputs and menus of the dark scheme from these. */
+const darkShades = [
+  "ink",
+  "ink-soft",
+  "ink-faint",
+  "line-strong",
+  "line-strong",
+  "line",
+  "surface-raised",
+  "surface",
+  "surface-sunken",
+  "ground",
+];
+
 /** Mantine's colours of grounds, lines and words come from the tokens, in both colour schemes. */
 export const cssVariables: CSSVariablesResolver = () => {
   const variables = {
@@ -59,6 +73,10 @@ export const cssVariables: CSSVariablesResolver = () => {
   return {
     variables: {},
     light: variables,
-    dark: { ...variables, "--mantine-color-default": "var(--surface-raised)" },
+    dark: {
+      ...variables,
+      "--mantine-color-default": "var(--surface-raised)",
+      ...Object.fromEntries(darkShades.map((token, index) => [`--mantine-color-dark-${index}`, `var(--${token})`])),
+    },
   };
 };

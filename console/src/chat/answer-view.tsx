@@ -54,7 +54,7 @@ export function AnswerView({ answer }: { readonly answer: Answer }): ReactNode {
         </div>
       ))}
       {answer.objected && (
-        <Alert color="yellow" variant="light" icon={<Icon name="warning" />}>
+        <Alert className="notice" icon={<Icon name="warning" />}>
           {words.objected}
         </Alert>
       )}

@@ -12,7 +12,7 @@ export interface ModelRequest {
 
 interface RunOptions {
   readonly signal: AbortSignal;
-  /** Called at most every 40 ms while the answer grows, and once at its end. */
+  /** Called at most every 40 ms, less often for long texts, while the answer grows, and once at its end. */
   readonly onAnswer: (answer: Answer) => void;
   /** Whether the session may read the row of the request, which has its cost. */
   readonly readsLog: boolean;
@@ -65,7 +65,8 @@ export async function runModel({ path, headers, body }: ModelRequest, options: R
   let last = emptyAnswer;
   const show = (answer: Answer) => {
     last = answer;
-    if (performance.now() - shownAt < pauseMs) return;
+    // a long text takes longer to lay out
+    if (performance.now() - shownAt < pauseMs + answer.text.length / 100) return;
     shownAt = performance.now();
     onAnswer(answer);
   };
@@ -87,11 +88,11 @@ export async function runModel({ path, headers, body }: ModelRequest, options: R
   return answer;
 }
 
-const tries = 6;
+const maxReads = 6;
 
 /** The cost of a request in dollars: its log row appears shortly after its end. */
 async function readCost(id: string): Promise<number | null | undefined> {
-  for (let attempt = 0; attempt < tries; attempt++) {
+  for (let attempt = 0; attempt < maxReads; attempt++) {
     await new Promise((resolve) => setTimeout(resolve, 350 * (attempt + 1)));
     // a row that is not there yet is a 404, and a row of others is none of this session
     const row = await call("GET", "/v1/logs/{id}", { path: { id } }).catch(() => undefined);

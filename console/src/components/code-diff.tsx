@@ -44,7 +44,7 @@ export function CodeDiff({ before, after, label, language = "json" }: CodeDiffPr
           look,
           marks,
           EditorState.readOnly.of(true),
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           unifiedMergeView({
             original: before,
             mergeControls: false,

@@ -80,7 +80,7 @@ function languageOf({ language = "json", schema, onChange, lines = true }: CodeE
   const guided =
     schema === undefined || onChange === undefined
       ? []
-      : [linter(lintWithSchema(schema)), autocompletion({ override: [completeFromSchema(schema)] })];
+      : [linter(lintWithSchema(schema)), autocompletion({ icons: false, override: [completeFromSchema(schema)] })];
   return [json(), checks, guided];
 }
 
@@ -114,7 +114,7 @@ export function CodeMirror(props: CodeEditorProps): ReactNode {
           size,
           language.current.of(languageOf(initial.current)),
           EditorState.readOnly.of(!editable),
-          EditorView.contentAttributes.of({ "aria-label": label }),
+          EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }),
           EditorView.updateListener.of((update) => {
             if (update.docChanged) changed.current?.(update.state.doc.toString());
           }),

@@ -2,10 +2,23 @@ import { Modal, NavLink, ScrollArea, Text, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, type ReactNode, useId, useMemo, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
+import { pages } from "@/pages/pages.ts";
 import { resources } from "@/resources/all.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { navEntries } from "./entries.ts";
+
+/** Pages, and actions that open one, that a viewer may use. */
+function entriesFor(can: (row: string) => boolean) {
+  const shown = navEntries(can).flatMap(([, group]) => group.map(({ to, label, icon }) => ({ to, label, icon })));
+  const opened = pages.flatMap(({ path, rows, action }) =>
+    action !== undefined && can(rows[0] ?? "") ? [{ to: path, label: action, icon: "plus" as const }] : [],
+  );
+  const made = resources
+    .filter(({ create }) => create !== undefined && can(create.rows[0] ?? ""))
+    .map(({ name, text: words }) => ({ to: `/${name}/new`, label: words.create, icon: "plus" as const }));
+  return [...shown, ...opened, ...made];
+}
 
 /** Pages and actions by name, for the keyboard. */
 export function Palette({ onClose }: { readonly onClose: () => void }): ReactNode {
@@ -15,12 +28,8 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
   const [query, setQuery] = useState("");
   const [active, setActive] = useState(0);
   const entries = useMemo(() => {
-    const pages = navEntries(can).flatMap(([, group]) => group.map(({ to, label, icon }) => ({ to, label, icon })));
-    const actions = resources
-      .filter(({ create }) => create !== undefined && can(create.rows[0] ?? ""))
-      .map(({ name, text: words }) => ({ to: `/${name}/new`, label: words.create, icon: "plus" as const }));
     const wanted = query.trim().toLowerCase();
-    return [...pages, ...actions].filter(({ label }) => label.toLowerCase().includes(wanted));
+    return entriesFor(can).filter(({ label }) => label.toLowerCase().includes(wanted));
   }, [can, query]);
   const open = (index: number) => {
     const entry = entries[index];

@@ -11,6 +11,8 @@ export interface PageEntry {
   readonly load: () => Promise<{ readonly default: ComponentType }>;
   /** Place in the navigation; left out for pages that are reached from others. */
   readonly nav?: { readonly group: NavGroup; readonly label: string; readonly icon: IconName };
+  /** What opening it does, as the command palette offers it: `Create prompt`. */
+  readonly action?: string;
 }
 
 export type NavGroup = "observe" | "build" | "connect" | "govern" | "organisation";
@@ -48,7 +50,12 @@ export const pages: readonly PageEntry[] = [
     load: () => import("./prompts/list.tsx"),
     nav: { group: "build", label: text.nav.prompts, icon: "prompts" },
   },
-  { path: "/prompts/new", rows: ["POST /v1/prompts"], load: () => import("./prompts/new.tsx") },
+  {
+    path: "/prompts/new",
+    rows: ["POST /v1/prompts"],
+    load: () => import("./prompts/new.tsx"),
+    action: text.prompts.create,
+  },
   { path: "/prompts/$id", rows: ["GET /v1/prompts/{id}"], load: () => import("./prompts/detail.tsx") },
   {
     path: "/configs",
@@ -56,7 +63,12 @@ export const pages: readonly PageEntry[] = [
     load: () => import("./configs/list.tsx"),
     nav: { group: "build", label: text.nav.configs, icon: "configs" },
   },
-  { path: "/configs/new", rows: ["POST /v1/configs"], load: () => import("./configs/new.tsx") },
+  {
+    path: "/configs/new",
+    rows: ["POST /v1/configs"],
+    load: () => import("./configs/new.tsx"),
+    action: text.configs.create,
+  },
   { path: "/configs/$slug", rows: ["GET /v1/configs/{slug}"], load: () => import("./configs/detail.tsx") },
   {
     path: "/settings",

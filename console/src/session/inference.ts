@@ -2,9 +2,17 @@ import { text } from "@/text/text.ts";
 import { useSession } from "./context.tsx";
 import { useWorkspace } from "./workspace.tsx";
 
+/** What the signed-in person must do before a model can be called. */
+export interface Obstacle {
+  readonly title: string;
+  readonly hint: string;
+  /** Whether a workspace key helps. */
+  readonly needsKey: boolean;
+}
+
 interface Inference {
-  /** What the signed-in person must do first; undefined where models can be called. */
-  readonly obstacle: { readonly title: string; readonly hint: string } | undefined;
+  /** Undefined where models can be called. */
+  readonly obstacle: Obstacle | undefined;
   /** Headers of every request to a model: they name the workspace where the session belongs to several. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -14,15 +22,15 @@ export function useInference(): Inference {
   const { principal, can } = useSession();
   const { current, all } = useWorkspace();
   const words = text.inference;
-  if (!can("POST /v1/chat/completions")) {
-    return { obstacle: { title: words.noScope, hint: words.noScopeHint }, headers: {} };
+  if (principal.type === "user") {
+    const workspace = current ?? (all.length === 1 ? all[0] : undefined);
+    return workspace === undefined
+      ? { obstacle: { title: text.common.chooseWorkspace, hint: words.chooseHint, needsKey: false }, headers: {} }
+      : { obstacle: undefined, headers: { "x-gateway-workspace": workspace.slug } };
   }
-  if (principal.type !== "user") {
-    const isBound = principal.workspace_id !== null;
-    return { obstacle: isBound ? undefined : { title: words.adminKey, hint: words.adminKeyHint }, headers: {} };
+  if (principal.workspace_id === null) {
+    return { obstacle: { title: words.adminKey, hint: words.adminKeyHint, needsKey: true }, headers: {} };
   }
-  const workspace = current ?? (all.length === 1 ? all[0] : undefined);
-  return workspace === undefined
-    ? { obstacle: { title: text.common.chooseWorkspace, hint: words.chooseHint }, headers: {} }
-    : { obstacle: undefined, headers: { "x-gateway-workspace": workspace.slug } };
+  const obstacle = { title: words.noScope, hint: words.noScopeHint, needsKey: false };
+  return { obstacle: can("POST /v1/chat/completions") ? undefined : obstacle, headers: {} };
 }

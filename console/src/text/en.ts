@@ -519,8 +519,7 @@ export const en = {
     noScope: "Your session may not call models",
     noScopeHint: "Sign in with a key that has the scope completions.write.",
     adminKey: "An admin key cannot call models",
-    adminKeyHint:
-      "Requests to models belong to a workspace. Create a workspace key under API keys, sign out, and sign in with it.",
+    adminKeyHint: "Requests to models belong to a workspace. Create a workspace key, sign out, and sign in with it.",
     chooseHint: "Requests to models belong to a workspace. Choose one in the header.",
   },
 

@@ -7,6 +7,7 @@ import { Failure } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDuration } from "@/lib/format.ts";
 import { useInference } from "@/session/inference.ts";
+import { ObstacleNotice } from "@/session/obstacle.tsx";
 import { text } from "@/text/text.ts";
 import classes from "./config-tree.module.css";
 import { type Plan, type PlannedCall, toPlan } from "./plan.ts";
@@ -59,11 +60,7 @@ export function Explain({ config, plan, onPlan }: ExplainProps): ReactNode {
         <Text size="sm" c="dimmed">
           {words.explainAbout}
         </Text>
-        {obstacle !== undefined && (
-          <Alert color="yellow" variant="light" icon={<Icon name="warning" />} title={obstacle.title}>
-            {obstacle.hint}
-          </Alert>
-        )}
+        <ObstacleNotice obstacle={obstacle} />
         <Autocomplete label={words.path} data={paths} value={path} onChange={setPath} size="xs" />
         <Input.Wrapper label={words.sampleBody} labelElement="div" size="xs">
           <CodeEditor
@@ -105,7 +102,7 @@ function PlanView({ plan }: { readonly plan: Plan }): ReactNode {
     <div aria-live="polite">
       <Stack gap="sm">
         {plan.warnings.length > 0 && (
-          <Alert color="yellow" variant="light" icon={<Icon name="warning" />} title={words.warnings}>
+          <Alert className="notice" icon={<Icon name="warning" />} title={words.warnings}>
             {plan.warnings.map((warning) => (
               <Text key={warning} size="sm">
                 {warning}

@@ -2,8 +2,9 @@ import { Modal, SegmentedControl, Stack, Text } from "@mantine/core";
 import { type ReactNode, useMemo, useState } from "react";
 import { BigText } from "@/components/big-text.tsx";
 import type { Row } from "@/lib/read.ts";
+import type { CodeKind } from "@/lib/request-code.ts";
 import { text } from "@/text/text.ts";
-import { type CodeKind, toCode } from "./code.ts";
+import { toCode } from "./code.ts";
 
 const words = text.logs.code;
 

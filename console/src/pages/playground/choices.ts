@@ -4,6 +4,7 @@ import { readList, readPath, readRecord, readText } from "@/lib/read.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { useInference } from "@/session/inference.ts";
+import { useWorkspace } from "@/session/workspace.tsx";
 
 const inWorkspace = { workspace: "required" } as const;
 
@@ -11,9 +12,10 @@ const inWorkspace = { workspace: "required" } as const;
 function useSlugs(row: string, path: string) {
   const { can } = useSession();
   const workspace = useWorkspaceQuery(inWorkspace);
+  const { current, choosable } = useWorkspace();
   const { data } = useQuery({
     queryKey: ["choices", path, workspace],
-    enabled: can(row),
+    enabled: can(row) && (!choosable || current !== undefined),
     queryFn: async ({ signal }) =>
       readList(await call("GET", path, { query: { ...workspace, page_size: 100, current_page: 0 }, signal })),
   });

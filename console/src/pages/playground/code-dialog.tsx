@@ -2,12 +2,16 @@ import { Modal, Stack, Tabs } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { ModelRequest } from "@/chat/run.ts";
 import { CopyValue, Failure } from "@/components/states.tsx";
+import { type CodeKind, type SentRequest, writeCode } from "@/lib/request-code.ts";
 import { text } from "@/text/text.ts";
-import { type CodeLanguage, toCode } from "./code.ts";
 
 const words = text.playground;
 
-const languages: readonly CodeLanguage[] = ["curl", "typescript", "python"];
+const languages: readonly CodeKind[] = ["curl", "typescript", "python"];
+
+function toSent({ path, headers, body }: ModelRequest): SentRequest {
+  return { origin: location.origin, path, method: "POST", headers: Object.entries(headers), body };
+}
 
 interface CodeDialogProps {
   readonly read: () => ModelRequest;
@@ -38,7 +42,7 @@ export function CodeDialog({ read, onClose }: CodeDialogProps): ReactNode {
           </Tabs.List>
           {languages.map((language) => (
             <Tabs.Panel key={language} value={language}>
-              <Code value={toCode(language, request, location.origin)} />
+              <Code value={writeCode(language, toSent(request))} />
             </Tabs.Panel>
           ))}
         </Tabs>

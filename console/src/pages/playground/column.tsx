@@ -80,7 +80,12 @@ function ColumnActions(props: ColumnViewProps): ReactNode {
           {words.stopRun}
         </Button>
       ) : (
-        <Button variant="light" leftSection={<Icon name="playground" size={14} />} onClick={onRun} disabled={disabled}>
+        <Button
+          variant="default"
+          leftSection={<Icon name="playground" size={14} />}
+          onClick={onRun}
+          disabled={disabled}
+        >
           {words.run}
         </Button>
       )}
@@ -154,9 +159,7 @@ function ToolResults({
         />
       ))}
       <Group>
-        <Button variant="light" onClick={send}>
-          {words.sendResults}
-        </Button>
+        <Button onClick={send}>{words.sendResults}</Button>
       </Group>
     </>
   );

@@ -5,6 +5,7 @@ import { call } from "@/api/client.ts";
 import { type Message, readMessages } from "@/chat/messages.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
+import { toParameters } from "./request.ts";
 import {
   type Column,
   createColumn,
@@ -12,43 +13,49 @@ import {
   emptyTarget,
   type Parameters,
   type Playground,
+  type Target,
   type Update,
 } from "./state.ts";
 
 const numberOf = (value: unknown): number | string => (typeof value === "number" ? value : "");
 
+/** Members that are shown elsewhere than among the parameters. */
 const own: ReadonlySet<string> = new Set([
   "model",
   "messages",
+  "system",
+  "input",
+  "variables",
   "tools",
   "stream",
   "stream_options",
-  "temperature",
-  "max_tokens",
-  "top_p",
-  "stop",
-  "response_format",
-  "reasoning_effort",
 ]);
 
 const pretty = (value: unknown): string => JSON.stringify(value, undefined, 2);
 
-/** Parameters of a body as the fields show them; what has no field is in `extra`. */
-export function readParameters(body: Row): Parameters {
-  const others = Object.entries(body).filter(([name, value]) => !own.has(name) && value !== null);
-  const { stop } = body;
+/** The fields of parameters, as far as they can hold what a body says. */
+function readFields(body: Row): Parameters {
   const schema = readPath(body, "response_format.json_schema.schema");
   return {
     ...emptyParameters,
     temperature: numberOf(body.temperature),
     maxTokens: numberOf(body.max_tokens),
     topP: numberOf(body.top_p),
-    stop: Array.isArray(stop) ? stop.map(String) : typeof stop === "string" ? [stop] : [],
+    stop: Array.isArray(body.stop) ? body.stop.map(String) : [],
     format: readText(body, "response_format.type"),
     schema: schema === undefined ? "" : pretty(schema),
     effort: readText(body, "reasoning_effort"),
-    extra: others.length === 0 ? "" : pretty(Object.fromEntries(others)),
   };
+}
+
+/** Parameters of a body as the fields show them; what no field can hold without loss is in `extra`. */
+export function readParameters(body: Row): Parameters {
+  const given = Object.entries(body).filter(([, value]) => value !== null);
+  const shown = toParameters(readFields(body));
+  const isWhole = ([name, value]: [string, unknown]) => JSON.stringify(shown[name]) === JSON.stringify(value);
+  const fields = readFields(Object.fromEntries(given.filter(isWhole)));
+  const others = given.filter((member) => !own.has(member[0]) && !isWhole(member));
+  return { ...fields, extra: others.length === 0 ? "" : pretty(Object.fromEntries(others)) };
 }
 
 /** The messages of a saved prompt: its text is their list, or the text of one. */
@@ -61,29 +68,41 @@ export function messagesOfPrompt(record: Row): readonly Message[] {
   }
 }
 
+/** The messages of a body: also a system prompt beside them, and an input that is one text. */
+function messagesOf({ system, messages, input }: Row): readonly Message[] {
+  const first = system === undefined ? [] : [{ role: "system", content: system }];
+  const said = typeof input === "string" ? [{ role: "user", content: input }] : (input ?? []);
+  return readMessages([...first, ...(Array.isArray(messages) ? messages : Array.isArray(said) ? said : [])]);
+}
+
 function withBody(state: Playground, body: Row, column: Column): Playground {
-  const messages = readMessages(body.messages);
+  const messages = messagesOf(body);
   const tools = Array.isArray(body.tools) && body.tools.length > 0 ? pretty(body.tools) : "";
   return { ...state, shared: true, messages, tools, columns: [{ ...column, messages }], stream: body.stream !== false };
 }
 
-/** A stored request in the playground. */
-function fromLog(state: Playground, row: Row): Playground {
-  const body = isRow(readPath(row, "request.body")) ? readPath(row, "request.body") : {};
+/** Where a stored request went, as a request says it. */
+function targetOf(row: Row, body: Row): Target {
+  const target = { ...emptyTarget, model: readText(body, "model") };
   const config = readText(row, "config");
+  const prompt = readText(row, "prompt_slug");
   const named = readText(row, "request.gatewayHeaders.provider");
   const stored = readText(row, "virtual_key");
-  const provider = named || (stored === "" ? readText(row, "provider") : `@${stored}`);
-  const request = isRow(body) ? body : {};
-  const target = { ...emptyTarget, model: readText(request, "model") };
-  return withBody(
-    state,
-    { stream: row.stream === true, ...request },
-    createColumn({
-      target: config === "" ? { ...target, kind: "provider", provider } : { ...target, kind: "config", config },
-      parameters: readParameters(request),
-    }),
-  );
+  if (prompt !== "") {
+    const given = isRow(body.variables) ? Object.entries(body.variables) : [];
+    const variables = Object.fromEntries(given.map(([name, value]) => [name, readText({ value }, "value")]));
+    return { ...target, kind: "prompt", prompt, variables };
+  }
+  if (config !== "") return { ...target, kind: "config", config };
+  return { ...target, provider: named || (stored === "" ? readText(row, "provider") : `@${stored}`) };
+}
+
+/** A stored request in the playground. */
+function fromLog(state: Playground, row: Row): Playground {
+  const stored = readPath(row, "request.body");
+  const body = isRow(stored) ? stored : {};
+  const column = createColumn({ target: targetOf(row, body), parameters: readParameters(body) });
+  return withBody(state, { stream: row.stream === true, ...body }, column);
 }
 
 /** A saved prompt for editing: its messages, model, parameters and tools. */

@@ -1,4 +1,4 @@
-import { Alert, Button, Collapse, Input, Kbd, Stack, Switch } from "@mantine/core";
+import { Button, Collapse, Input, Kbd, Stack, Switch } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type ReactNode, useEffect, useState } from "react";
 import { MessageList } from "@/chat/message-list.tsx";
@@ -8,6 +8,7 @@ import { Failure } from "@/components/states.tsx";
 import { ListPage, Section } from "@/layout/page.tsx";
 import { useSession } from "@/session/context.tsx";
 import { useInference } from "@/session/inference.ts";
+import { ObstacleNotice } from "@/session/obstacle.tsx";
 import { text } from "@/text/text.ts";
 import { CodeDialog } from "./code-dialog.tsx";
 import { ColumnView } from "./column.tsx";
@@ -48,11 +49,7 @@ export default function PlaygroundPage(): ReactNode {
         <PageActions state={state} update={update} busy={busy} disabled={obstacle !== undefined} onRun={runAll} />
       }
     >
-      {obstacle !== undefined && (
-        <Alert color="yellow" variant="light" icon={<Icon name="warning" />} title={obstacle.title}>
-          {obstacle.hint}
-        </Alert>
-      )}
+      <ObstacleNotice obstacle={obstacle} />
       {error !== null && <Failure error={error} />}
       <div className={classes.board} data-stacked={!state.shared || state.columns.length > 2 || undefined}>
         <Shared state={state} update={update} />
@@ -68,10 +65,12 @@ function useRunKey(run: () => void): void {
     const listen = (event: KeyboardEvent) => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
+      // an editor would add a line
+      event.stopPropagation();
       run();
     };
-    document.addEventListener("keydown", listen);
-    return () => document.removeEventListener("keydown", listen);
+    document.addEventListener("keydown", listen, { capture: true });
+    return () => document.removeEventListener("keydown", listen, { capture: true });
   }, [run]);
 }
 
@@ -143,9 +142,10 @@ function Shared({ state, update }: { readonly state: Playground; readonly update
       shared,
       columns: shared ? before.columns : before.columns.map((column) => ({ ...column, messages: before.messages })),
     }));
+  const hasMessages = state.shared && state.columns.some(({ target }) => target.kind !== "prompt");
   return (
     <Section
-      title={state.shared ? words.messages : words.options}
+      title={hasMessages ? words.messages : words.options}
       actions={
         state.columns.length > 1 && (
           <Switch
@@ -157,7 +157,7 @@ function Shared({ state, update }: { readonly state: Playground; readonly update
       }
     >
       <Stack gap="sm">
-        {state.shared && (
+        {hasMessages && (
           <MessageList
             messages={state.messages}
             onChange={(messages) => update((before) => ({ ...before, messages }))}

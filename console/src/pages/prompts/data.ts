@@ -4,6 +4,7 @@ import { type Row, readList, readRecord, readText } from "@/lib/read.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import type { Option } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
+import { useWorkspace } from "@/session/workspace.tsx";
 
 const inWorkspace = { workspace: "required" } as const;
 
@@ -12,9 +13,10 @@ const firstPage = { current_page: 0, page_size: 100 };
 function useOptions(name: string, path: string): readonly Option[] {
   const { can } = useSession();
   const workspace = useWorkspaceQuery(inWorkspace);
+  const { current, choosable } = useWorkspace();
   const { data } = useQuery({
     queryKey: [name, "options", workspace],
-    enabled: can(`GET ${path}`),
+    enabled: can(`GET ${path}`) && (!choosable || current !== undefined),
     queryFn: async ({ signal }) => readList(await call("GET", path, { query: { ...workspace, ...firstPage }, signal })),
   });
   return (data ?? []).map((row) => ({ value: readText(row, "id"), label: readText(row, "name") }));

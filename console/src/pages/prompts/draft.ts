@@ -94,6 +94,8 @@ export function inForm(draft: Draft, form: TemplateForm): Draft {
 
 /** What belongs to a version. @throws {Error} A field that holds JSON cannot be read. */
 export function versionOf(draft: Draft): Row {
+  // a broken list would be stored as the text of a completion
+  if (draft.form === "json" && !Array.isArray(parse(draft.template))) throw new Error(text.prompts.notMessages);
   const tools = readTools(draft.tools);
   return {
     string: templateOf(draft),

@@ -56,7 +56,7 @@ function useSave({ id, initial, onSaved }: PromptEditorProps) {
       setError(failure);
     }
   };
-  return { save, error, busy: change.isPending, done: change.isSuccess };
+  return { save, error, busy: change.isPending, done: change.isSuccess, reset: change.reset };
 }
 
 /** Messages with variables, the model and its parameters. */
@@ -66,10 +66,13 @@ export function PromptEditor(props: PromptEditorProps): ReactNode {
   const collections = useCollections();
   const [edited, setDraft] = useState(initial);
   const draft = { ...edited, collection: edited.collection || (collections[0]?.value ?? "") };
-  const { save, error, busy, done } = useSave(props);
+  const { save, error, busy, done, reset } = useSave(props);
   const dirty = JSON.stringify(edited) !== JSON.stringify(initial);
   const editable = can(id === undefined ? "POST /v1/prompts" : "PUT /v1/prompts/{id}");
-  const change = (changes: Partial<Draft>) => setDraft((before) => ({ ...before, ...changes }));
+  const change = (changes: Partial<Draft>) => {
+    setDraft((before) => ({ ...before, ...changes }));
+    reset();
+  };
   useBlocker({
     shouldBlockFn: () => dirty && !busy && !done && !confirm(text.common.unsaved),
     enableBeforeUnload: () => dirty,

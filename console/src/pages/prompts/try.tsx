@@ -1,4 +1,4 @@
-import { Alert, Button, Code, Group, Stack, Text, Textarea } from "@mantine/core";
+import { Button, Code, Group, Stack, Text, Textarea } from "@mantine/core";
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { call } from "@/api/client.ts";
 import type { Answer } from "@/chat/answer.ts";
@@ -10,6 +10,7 @@ import { Section } from "@/layout/page.tsx";
 import { isRow, readRecord } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { useInference } from "@/session/inference.ts";
+import { ObstacleNotice } from "@/session/obstacle.tsx";
 import { text } from "@/text/text.ts";
 
 const words = text.prompts;
@@ -81,11 +82,7 @@ export function TryPrompt({ reference, variables }: TryPromptProps): ReactNode {
   return (
     <Section title={words.tryIt}>
       <Stack gap="sm">
-        {obstacle !== undefined && (
-          <Alert color="yellow" variant="light" icon={<Icon name="warning" />} title={obstacle.title}>
-            {obstacle.hint}
-          </Alert>
-        )}
+        <ObstacleNotice obstacle={obstacle} />
         <Text size="sm" c="dimmed">
           {variables.length === 0 ? words.noVariables : words.valuesHint}
         </Text>
