@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Menu, Popover, Stack, Text, TextInput } from "@mantine/core";
+import { ActionIcon, Button, Group, Menu, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
@@ -43,46 +43,49 @@ export function Views({ search }: { readonly search: Search }): ReactNode {
     setNaming(false);
   };
   return (
-    <Popover opened={naming} onChange={setNaming} trapFocus position="bottom-end" withinPortal>
-      <Popover.Target>
-        <div>
-          <Menu position="bottom-end" width="16rem">
-            <Menu.Target>
-              <Button variant="default" rightSection={<Icon name="down" size={12} />}>
-                {words.views}
-              </Button>
-            </Menu.Target>
-            <Menu.Dropdown>
-              {views.length === 0 && (
-                <Text size="xs" c="dimmed" p="xs">
-                  {words.noViews}
-                </Text>
-              )}
-              {views.map((view) => (
-                <Group key={view.name} gap={0} wrap="nowrap">
-                  <Menu.Item onClick={() => void navigate({ to: "/logs", search: view.search })}>{view.name}</Menu.Item>
-                  <ActionIcon
-                    variant="subtle"
-                    color="gray"
-                    aria-label={words.removeView(view.name)}
-                    onClick={() => store(views.filter(({ name }) => name !== view.name))}
-                  >
-                    <Icon name="trash" size={14} />
-                  </ActionIcon>
-                </Group>
-              ))}
-              <Menu.Divider />
-              <Menu.Item leftSection={<Icon name="plus" size={14} />} onClick={() => setNaming(true)}>
-                {words.saveView}
-              </Menu.Item>
-            </Menu.Dropdown>
-          </Menu>
-        </div>
-      </Popover.Target>
-      <Popover.Dropdown>
-        <NameForm onSave={save} />
-      </Popover.Dropdown>
-    </Popover>
+    <>
+      <Menu position="bottom-end" width="16rem">
+        <Menu.Target>
+          <Button variant="default" rightSection={<Icon name="down" size={12} />}>
+            {words.views}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {views.length === 0 && (
+            <Text size="xs" c="dimmed" p="xs">
+              {words.noViews}
+            </Text>
+          )}
+          {views.map((view) => (
+            <Group key={view.name} gap={0} wrap="nowrap">
+              <Menu.Item onClick={() => void navigate({ to: "/logs", search: view.search })}>{view.name}</Menu.Item>
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                aria-label={words.removeView(view.name)}
+                onClick={() => store(views.filter(({ name }) => name !== view.name))}
+              >
+                <Icon name="trash" size={14} />
+              </ActionIcon>
+            </Group>
+          ))}
+          <Menu.Divider />
+          <Menu.Item leftSection={<Icon name="plus" size={14} />} onClick={() => setNaming(true)}>
+            {words.saveView}
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {naming && (
+        <Modal
+          opened
+          onClose={() => setNaming(false)}
+          title={words.saveView}
+          closeButtonProps={{ "aria-label": text.common.close }}
+        >
+          <NameForm onSave={save} />
+        </Modal>
+      )}
+    </>
   );
 }
 
