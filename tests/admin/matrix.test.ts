@@ -156,6 +156,7 @@ const rules: readonly Rule[] = [
   ...crud("/deployments", "admin", ["deployments"]),
   ["GET /deployments/{id}/ping", "admin", "deployments.read"],
   ["GET /audit-logs", "admin", "audit_logs.list"],
+  ["GET /audit-logs/verification", "admin", "audit_logs.list"],
   ...["GET /logs/exports", "POST /logs/exports", "GET /logs/exports/field-restrictions"].map(
     (route): Rule => [route, "any", "logs.export"],
   ),
