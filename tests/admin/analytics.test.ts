@@ -218,7 +218,10 @@ test("every filter that analytics document is among those of the tests, and so i
   const known = new Set([
     ...graphNames.map((name) => `graphs/${name}`),
     ...Object.keys(groupings).map((name) => `groups/${name.replace(/^metadata\/.*/, "metadata/{metadataKey}")}`),
-    ...["summary/cache", "summary/requests", "groups/workspace", "groups/workspaces"],
+    "summary/cache",
+    "summary/requests",
+    "groups/workspace",
+    "groups/workspaces",
   ]);
   for (const [path, { get }] of documented) {
     assert.ok(known.has(path.slice("/v1/analytics/".length)), path);

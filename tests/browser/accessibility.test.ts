@@ -1,4 +1,4 @@
-// WCAG 2.2 AA as far as axe-core can tell, on each page, light and dark; and no page is wider than a small screen.
+// WCAG 2.2 AA, as axe-core checks it, on each page, light and dark; and no page is wider than a small screen.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -34,7 +34,7 @@ export interface ConsoleStand {
   readonly gateway: GatewayProcess;
   /** Id of the workspace `default`. */
   readonly workspaceId: string;
-  /** Opens a browser context of its own and signs in with a key. */
+  /** Opens a separate browser context and signs in with a key. */
   signIn(key: string, options?: PageOptions): Promise<ConsolePage>;
   /** Opens a browser context that is not signed in. */
   visit(options?: PageOptions): Promise<ConsolePage>;

@@ -161,7 +161,7 @@ function secretsOf(context: CallerContext): readonly string[] {
   return secrets.filter((secret, index) => secrets.indexOf(secret) === index);
 }
 
-/** So many texts are compared with each other faster than a set of them is made. */
+/** So many strings are compared with each other faster than a set of them is made. */
 const fewSecrets = 8;
 
 /**
