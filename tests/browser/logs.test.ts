@@ -1,0 +1,105 @@
+// The overview, the log and analytics in a real browser.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { chat } from "./data.ts";
+import { assertClean, type ConsolePage, type ConsoleStand, noConsole, openStand } from "./support.ts";
+
+let stand: ConsoleStand;
+let one: ConsolePage;
+before(async () => {
+  if (noConsole) return;
+  stand = await openStand();
+  for (const model of ["echo-1", "echo-1", "echo-2"]) await chat(stand, `Hello ${model}`, { model });
+  one = await stand.signIn(stand.gateway.workspaceKey);
+});
+after(() => stand?.close());
+
+const search = () => new URL(one.page.url()).searchParams;
+
+test("a model of the overview leads to its log rows", { skip: noConsole }, async () => {
+  await one.open("/?range=1h");
+  await one.page.getByRole("link", { name: "echo-2", exact: true }).click();
+  await one.page.locator("[data-index='0']").waitFor();
+  assert.deepEqual([search().get("model"), search().get("range")], ["echo-2", "1h"]);
+  assert.equal(await one.page.locator("[data-index]").count(), 1);
+  assertClean(one);
+});
+
+test("filters are added by keyboard, stand in the address and can be saved as a view", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  await one.open("/logs");
+  await page.locator("[data-index='2']").waitFor();
+  await page.keyboard.press("/");
+  await page.keyboard.type("model=echo-1");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Remove the filter Model" }).waitFor();
+  await page.keyboard.type("status: 2xx");
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Remove the filter Status" }).waitFor();
+  assert.deepEqual([search().get("model"), search().get("status_code")], ["echo-1", "2xx"]);
+  await page.getByRole("button", { name: "Saved views" }).click();
+  await page.getByRole("menuitem", { name: "Save these filters as a view" }).click();
+  await page.getByLabel("Name of the view").fill("Good ones");
+  await page.keyboard.press("Enter");
+  await one.open("/logs");
+  await page.getByRole("button", { name: "Saved views" }).click();
+  await page.getByRole("menuitem", { name: "Good ones" }).click();
+  await page.getByRole("button", { name: "Remove the filter Status" }).waitFor();
+  assert.equal(search().get("status_code"), "2xx");
+  assertClean(one);
+});
+
+test("j, k and Enter open a row, which is replayed and rated", { skip: noConsole }, async () => {
+  const { page } = one;
+  await one.open("/logs?model=echo-2");
+  await page.locator("[data-index='0']").waitFor();
+  await page.keyboard.press("j");
+  await page.locator("[data-index='0']:focus").waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("article").first().waitFor();
+  assert.match(
+    (await page.locator("article").allInnerTexts()).join("\n"),
+    /User\s+Hello echo-2[\s\S]*Assistant\s+Hello echo-2/,
+  );
+  await page.getByRole("tab", { name: "Replay" }).click();
+  await page.getByLabel("Or a config as JSON").fill('{"provider":"echo","override_params":{"model":"echo-3"}}');
+  await page.getByRole("button", { name: "Replay the request" }).click();
+  await page.getByText("echo · echo-3").waitFor();
+  await page.getByRole("tab", { name: "Feedback" }).click();
+  await page.getByRole("button", { name: "Good" }).click();
+  await page.getByRole("cell", { name: "+1", exact: true }).waitFor();
+  assertClean(one);
+});
+
+test("the live tail shows requests as they end, and holds them while it is paused", { skip: noConsole }, async () => {
+  const { page } = one;
+  await one.open("/logs?live=1");
+  await page.getByText("Connected: requests appear as they end").waitFor();
+  await chat(stand, "now", { model: "tail-1" });
+  await page.getByText("tail-1", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await chat(stand, "later", { model: "tail-2" });
+  await page.getByRole("button", { name: "Resume, 1 new" }).waitFor();
+  assert.equal(await page.getByText("tail-2", { exact: true }).count(), 0);
+  await page.getByRole("button", { name: "Resume, 1 new" }).click();
+  await page.getByText("tail-2", { exact: true }).waitFor();
+  assertClean(one);
+});
+
+test("groups of analytics are saved as CSV", { skip: noConsole }, async () => {
+  const { page } = one;
+  await one.open("/analytics?range=1h&columns=requests");
+  await page.getByRole("cell", { name: "echo-2", exact: true }).waitFor();
+  const [saved] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "CSV" }).last().click(),
+  ]);
+  const stream = await saved.createReadStream();
+  const pieces: Buffer[] = [];
+  for await (const piece of stream) pieces.push(Buffer.from(piece));
+  assert.match(Buffer.concat(pieces).toString(), /^model,requests\r\necho-1,2\r\n/);
+  assertClean(one);
+});
