@@ -20,18 +20,23 @@ export function browserOriginOf(context: Asked): string {
   return isSecure(context) ? origin.replace(/^http:/, "https:") : origin;
 }
 
+/** Whether an origin is the gateway's: its public address, or the host that was asked. */
+function isOwnOrigin(origin: string, context: Asked): boolean {
+  const host = (context.headers.get("host") ?? context.url.host).toLowerCase();
+  return origin === browserOriginOf(context) || URL.parse(origin)?.host === host;
+}
+
 /**
  * Refuses what a page of another site sent. Browsers leave out `sec-fetch-site` on plain HTTP: there the origin of the
- * page must be the host that was asked.
+ * page must be the gateway's.
  *
  * @throws {PermissionError}
  */
-export function requireSameOrigin({ headers, url }: Asked): void {
-  const site = headers.get("sec-fetch-site");
-  const origin = headers.get("origin");
-  const host = (headers.get("host") ?? url.host).toLowerCase();
-  const isSame = site === undefined ? origin === undefined || URL.parse(origin)?.host === host : site === "same-origin";
-  if (isSame) return;
+export function requireSameOrigin(context: Asked): void {
+  const site = context.headers.get("sec-fetch-site");
+  const origin = context.headers.get("origin");
+  const isOwn = origin === undefined || isOwnOrigin(origin, context);
+  if (site === undefined ? isOwn : site === "same-origin") return;
   throw new PermissionError("Cannot use the console's session here: the request came from a page of another site", {
     code: "foreign_request",
   });

@@ -81,7 +81,6 @@ export async function startSingleSignOn(context: RequestContext): Promise<Reply>
 /** `GET /console/sign-in/callback` */
 export async function finishSingleSignOn(context: RequestContext): Promise<Reply> {
   requireOrigin(context);
-  limitSignIns(context);
   const browser = readCookie(context.headers.get("cookie"), browserCookieName(context)) ?? "";
   const result = await context.services.singleSignOn.finish({
     ...(await placeOf(context, browser)),
@@ -89,7 +88,9 @@ export async function finishSingleSignOn(context: RequestContext): Promise<Reply
   });
   if ("problem" in result) {
     const { problem, organisationId } = result;
-    await auditFailure({ organisationId, status: 403, details: { method: "oidc", reason: problem } }, context);
+    const failure = { organisationId, status: 403, details: { method: "oidc", reason: problem } };
+    // an answer that no sign-in of this browser waits for is about nobody
+    if (organisationId !== undefined) await auditFailure(failure, context);
     return problemReply(problem);
   }
   const { organisationId, user, subject, content } = result;

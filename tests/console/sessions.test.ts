@@ -326,6 +326,21 @@ for (const [name, body, wanted] of [
   });
 }
 
+test("a proxy may change the host: pages of the public address are the gateway's own", async () => {
+  const own = await createTestGateway({ mcp: { baseUrl: "http://console.example.com" } });
+  try {
+    const attempt = (origin: string) =>
+      problemOf(
+        send(own, "POST /console/session", { body: { key: adminKey }, headers: { origin, host: "inside.test" } }),
+      );
+    assert.equal(await attempt("http://console.example.com"), "200");
+    assert.equal(await attempt("http://inside.test"), "200");
+    assert.equal(await attempt("http://evil.test"), "403 foreign_request");
+  } finally {
+    await own.close();
+  }
+});
+
 test("a page of another site cannot sign a browser in", async () => {
   const headers = { "sec-fetch-site": "cross-site" };
   const response = send(gateway, "POST /console/session", { body: { key: adminKey }, headers });

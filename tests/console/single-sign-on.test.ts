@@ -167,6 +167,26 @@ for (const [name, changes, problem] of [
   });
 }
 
+test("failures at the identity provider are in the audit log; answers that nobody waits for are not", async () => {
+  const rows = async () => {
+    const at = (time: number) => new Date(time).toISOString();
+    const query = `start_time=${at(0)}&end_time=${at(Date.now() + 1_000)}&resource_type=console_sessions&page_size=100`;
+    return done(call<{ records: { response_status_code: number }[] }>(gateway, `GET /audit-logs?${query}`));
+  };
+  const failures = async () => (await rows()).records.filter((row) => row.response_status_code === 403).length;
+  const before = await failures();
+  await open("/console/sign-in/callback?code=x&state=y");
+  assert.equal(await failures(), before);
+  const provider = await startIdentityProvider({ claims: { email: "nobody@example.com", sub: "nobody" } });
+  try {
+    await trust(provider);
+    await signInThere();
+  } finally {
+    await provider.close();
+  }
+  assert.equal(await failures(), before + 1);
+});
+
 test("another browser cannot finish a sign-in", async () => {
   const provider = await startIdentityProvider({});
   try {
