@@ -1,0 +1,118 @@
+// Playground, prompts and configs in a real browser: what a person does with them from the first word to the result.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { assertClean, type ConsolePage, type ConsoleStand, enterKey, noConsole, openStand } from "./support.ts";
+
+let stand: ConsoleStand;
+before(async () => {
+  if (!noConsole) stand = await openStand();
+});
+after(() => stand?.close());
+
+const signIn = (): Promise<ConsolePage> => stand.signIn(stand.gateway.workspaceKey);
+
+/** Replaces the text of an editor. */
+async function write(page: Page, label: string, text: string): Promise<void> {
+  await page.locator(`[aria-label="${label}"]`).click();
+  await page.keyboard.press("Control+A");
+  // typed over coloured words, Chromium adds a style of its own to the first letters, which the policy refuses
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText(text);
+}
+
+async function sendToEcho(page: Page, content: string): Promise<void> {
+  await page.locator('input[placeholder^="@slug"]').first().fill("echo");
+  await page.keyboard.press("Escape");
+  await page.locator('input[placeholder^="gpt-4.1, or"]').first().fill("echo-1");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Text of message 2").first().fill(content);
+}
+
+test("the playground streams into two columns, and what was typed survives a session that ended", {
+  skip: noConsole,
+}, async () => {
+  const one = await signIn();
+  const { page } = one;
+  await one.open("/playground");
+  await sendToEcho(page, "Ships leave at dawn");
+  await page.getByRole("button", { name: "Add column" }).click();
+  await page.keyboard.press("Control+Enter");
+  for (const name of ["Column 1", "Column 2"]) {
+    const column = page.getByRole("region", { name });
+    await column.locator("p", { hasText: "Ships leave at dawn" }).waitFor();
+    await column.getByText("$0.00").waitFor();
+  }
+  await page.evaluate(async () => {
+    const session = await (await fetch("/console/session")).json();
+    await fetch("/console/session", { method: "DELETE", headers: { "x-gateway-csrf": session.csrf_token } });
+  });
+  await page.getByRole("button", { name: /Run all/ }).click();
+  await page.getByText("Your session ended").waitFor();
+  await enterKey(page, stand.gateway.workspaceKey);
+  await page.getByText("Your session ended").waitFor({ state: "detached" });
+  assert.equal(await page.getByLabel("Text of message 2").inputValue(), "Ships leave at dawn");
+  await page.getByRole("button", { name: "Show code" }).first().click();
+  await page.getByRole("dialog").getByText("x-gateway-api-key: $GATEWAY_API_KEY").waitFor();
+  assertClean(one);
+});
+
+test("an admin key is shown what it needs before it can call models", { skip: noConsole }, async () => {
+  const one = await stand.signIn(stand.gateway.adminKey);
+  await one.open("/playground");
+  await one.page.getByText("An admin key cannot call models").waitFor();
+  assert.equal(await one.page.getByRole("button", { name: /Run all/ }).isDisabled(), true);
+  assertClean(one);
+});
+
+test("a prompt is made, changed into a second version, labelled, made the default and run", {
+  skip: noConsole,
+}, async () => {
+  const one = await signIn();
+  const { page } = one;
+  await one.open("/prompts/new");
+  await page.getByLabel("Name").first().fill("Greeting");
+  await write(page, "Text of message 1", "Be {{mood}}.");
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByLabel("{{mood}}").waitFor();
+  await write(page, "Text of message 2", "Greet {{who}}");
+  await page.getByRole("button", { name: "Save version" }).click();
+  await page.getByLabel("{{who}}").fill("Ada");
+  await page.getByRole("button", { name: "Render" }).click();
+  await page.getByText("Greet Ada").waitFor();
+  await page.getByRole("tab", { name: "Versions" }).click();
+  await page.getByRole("button", { name: "Make default" }).click();
+  await page.getByRole("button", { name: "Label version 2" }).click();
+  await page.getByRole("menuitem", { name: "production" }).click();
+  await page.getByRole("row", { name: /^2 default production/ }).waitFor();
+  await page.locator(".cm-deletedChunk").first().waitFor();
+  assertClean(one);
+});
+
+test("a config shows what the gateway refused at its place, is saved, and explained on its tree", {
+  skip: noConsole,
+}, async () => {
+  const one = await signIn();
+  const { page } = one;
+  await one.open("/configs/new");
+  await page.getByLabel("Name").first().fill("Two targets");
+  const targets = (weight: number) =>
+    `{"strategy":{"mode":"fallback"},"targets":[{"provider":"echo","weight":${weight}},{"provider":"echo","override_params":{"model":"second"}}]}`;
+  await write(page, "Config as JSON", targets(-1));
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.locator(".cm-lintRange-error", { hasText: "-1" }).waitFor();
+  await write(page, "Config as JSON", targets(1));
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.waitForURL(/\/configs\/pc-/);
+  await page.getByRole("button", { name: "Explain" }).click();
+  await page
+    .getByRole("treeitem", { name: /Call 2/ })
+    .last()
+    .waitFor();
+  await page.getByRole("treeitem").first().focus();
+  await page.keyboard.press("ArrowRight");
+  const focused = await page.evaluate(() => document.activeElement?.getAttribute("data-path"));
+  assert.equal(focused, "config.targets[0]");
+  assertClean(one);
+});
