@@ -48,10 +48,11 @@ const tiers = [
     ],
   },
   {
-    // pages of the console in a browser: all with `--all`, else the first steps
+    // pages of the console in a browser: with `--all` each on Bun and the sign-in on all runtimes, else the sign-in on Bun
     name: "browser",
     runtimes: [],
-    sampledOn: { bun: (files) => files.filter((file) => file.endsWith("/sign-in.test.ts")) },
+    sampledOn: { bun: onlySignIn },
+    wholeOn: { node: onlySignIn, deno: onlySignIn },
     names: ["browser"],
   },
   {
@@ -120,6 +121,11 @@ function oneInSix(place) {
   return (files, seed) => files.filter((_, index) => (index + seed) % 6 === place);
 }
 
+/** The files that sign in to the console. */
+function onlySignIn(files) {
+  return files.filter((file) => file.endsWith("/sign-in.test.ts"));
+}
+
 /** One file of each folder: another one with each seed. */
 function oneOfEachFolder(files, seed) {
   const folders = groupBy(files, (file) => file.slice(0, file.lastIndexOf("/")));
@@ -141,8 +147,9 @@ export function assignFiles({ paths, isWhole, seed, runtimes: asked }) {
     const own = byTier.get(tier) ?? [];
     if (own.length === 0) return [];
     const counts = asked.map((runtime) => {
+      const whole = tier.wholeOn?.[runtime]?.(own) ?? own;
       const all = isWhole || tier.runtimes.includes(runtime);
-      const chosen = all ? own : (tier.sampledOn?.[runtime]?.(own, seed) ?? []);
+      const chosen = all ? whole : (tier.sampledOn?.[runtime]?.(own, seed) ?? []);
       assigned[runtime].push(...chosen);
       return `${runtime} ${chosen.length}`;
     });
