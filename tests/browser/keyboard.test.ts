@@ -1,0 +1,108 @@
+// Sign-in, keys, logs and the playground without a pointer.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { chat } from "./data.ts";
+import { assertClean, type ConsolePage, type ConsoleStand, noConsole, openStand, textOf } from "./support.ts";
+
+let stand: ConsoleStand;
+before(async () => {
+  if (noConsole) return;
+  stand = await openStand();
+  for (const content of ["First", "Second"]) await chat(stand, content);
+});
+after(() => stand?.close());
+
+/** Presses Tab until an element has the focus. */
+async function tabTo(page: Page, element: Locator): Promise<void> {
+  await element.waitFor();
+  for (let presses = 0; presses < 150; presses++) {
+    if (await element.evaluate((node) => node === document.activeElement)) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`Tab does not reach ${element}`);
+}
+
+async function signIn(): Promise<ConsolePage> {
+  const one = await stand.visit();
+  const { page } = one;
+  await page.goto(`${stand.gateway.url}/console`);
+  await tabTo(page, page.getByLabel("Gateway key"));
+  await page.keyboard.type(stand.gateway.workspaceKey);
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Account" }).waitFor();
+  return one;
+}
+
+/** Opens a page or starts an action by the command palette. */
+async function go(page: Page, words: string): Promise<void> {
+  await page.keyboard.press("Control+K");
+  await page.getByRole("combobox", { name: "Go to a page or start an action" }).waitFor();
+  await page.keyboard.type(words);
+  await page.keyboard.press("Enter");
+}
+
+test("a key is made and deleted by keyboard", { skip: noConsole }, async () => {
+  const one = await signIn();
+  const { page } = one;
+  await go(page, "Create API key");
+  await tabTo(page, page.locator("form").getByLabel(/^Name/));
+  await page.keyboard.type("By keyboard");
+  await tabTo(page, page.locator("form").getByLabel(/^Scopes/));
+  await page.keyboard.type("completions.write");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await tabTo(page, page.getByRole("button", { name: "Create", exact: true }));
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Copy the secret now" });
+  assert.match(await textOf(dialog.locator("pre")), /^\S{16,}/);
+  await tabTo(page, dialog.getByRole("button", { name: "I have copied it" }));
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "By keyboard" }).waitFor();
+  await tabTo(page, page.getByRole("button", { name: "Delete" }));
+  await page.keyboard.press("Enter");
+  const confirm = page.getByRole("dialog").getByLabel("Name");
+  await tabTo(page, confirm);
+  await page.keyboard.type("By keyboard");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "API keys" }).waitFor();
+  await page.getByRole("row", { name: /First workspace key/ }).waitFor();
+  assert.equal(await page.getByRole("row", { name: /By keyboard/ }).count(), 0);
+  assertClean(one);
+});
+
+test("a row of the log is found and opened by keyboard, and Back returns to the list", { skip: noConsole }, async () => {
+  const one = await signIn();
+  const { page } = one;
+  await go(page, "Logs");
+  await page.locator("[data-index='1']").waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.locator("[data-index='1']:focus").waitFor();
+  await page.keyboard.press("k");
+  await page.locator("[data-index='0']:focus").waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("article").first().waitFor();
+  await page.keyboard.press("Alt+ArrowLeft");
+  await page.locator("[data-index='1']").waitFor();
+  assertClean(one);
+});
+
+test("a model is called in the playground by keyboard", { skip: noConsole }, async () => {
+  const one = await signIn();
+  const { page } = one;
+  await go(page, "Playground");
+  await tabTo(page, page.locator('input[placeholder^="@slug"]').first());
+  await page.keyboard.type("echo");
+  await page.keyboard.press("Escape");
+  await tabTo(page, page.locator('input[placeholder^="gpt-4.1, or"]').first());
+  await page.keyboard.type("echo-1");
+  await page.keyboard.press("Escape");
+  await tabTo(page, page.getByLabel("Text of message 2").first());
+  await page.keyboard.type("Written by keyboard");
+  await page.keyboard.press("Control+Enter");
+  await page.locator("p", { hasText: "Written by keyboard" }).waitFor();
+  assertClean(one);
+});
