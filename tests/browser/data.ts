@@ -44,7 +44,7 @@ export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, na
     model: "echo-1",
   });
   await make("/v1/prompts/partials", { name, string: "Kind regards" });
-  await make("/v1/labels", { name: "staging" });
+  await make("/v1/labels", { name: "reviewed" });
   const server = { url: "https://tools.example/mcp", auth_type: "none", transport: "http" };
   await make("/v1/mcp-integrations", { name, slug: "example-tools", ...server });
   await make("/v1/mcp-servers", { name, slug: "example-server", mcp_integration_id: "example-tools" });

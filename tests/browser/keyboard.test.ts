@@ -73,7 +73,9 @@ test("a key is made and deleted by keyboard", { skip: noConsole }, async () => {
   assertClean(one);
 });
 
-test("a row of the log is found and opened by keyboard, and Back returns to the list", { skip: noConsole }, async () => {
+test("a row of the log is found and opened by keyboard, and the way back returns to the list", {
+  skip: noConsole,
+}, async () => {
   const one = await signIn();
   const { page } = one;
   await go(page, "Logs");
@@ -85,7 +87,8 @@ test("a row of the log is found and opened by keyboard, and Back returns to the 
   await page.locator("[data-index='0']:focus").waitFor();
   await page.keyboard.press("Enter");
   await page.locator("article").first().waitFor();
-  await page.keyboard.press("Alt+ArrowLeft");
+  await tabTo(page, page.getByRole("main").getByRole("link", { name: "Logs" }).first());
+  await page.keyboard.press("Enter");
   await page.locator("[data-index='1']").waitFor();
   assertClean(one);
 });

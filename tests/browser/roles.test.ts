@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { scopesOfKind } from "../../src/auth/scopes.ts";
 import { chat, fillStand } from "./data.ts";
 import { assertClean, type ConsoleStand, listPages, noConsole, openStand } from "./support.ts";
 
@@ -14,16 +15,14 @@ before(async () => {
 });
 after(() => stand?.close());
 
-/** Key of a new user with a role in the workspace, with each scope that a key of the workspace has. */
+/** Key of a new user with a role in the workspace, with each scope that such a key can hold. */
 async function keyOf(role: "manager" | "member"): Promise<string> {
   const { gateway, call, workspaceId } = stand;
-  const { data } = await call("GET /v1/api-keys", gateway.adminKey);
-  const scopes = Array.isArray(data) ? data.find(({ type }) => type === "workspace-service")?.scopes : [];
   const invite = await call("POST /v1/admin/users/invites", gateway.adminKey, {
     email: `${role}@example.com`,
     role: "member",
     workspaces: [{ id: workspaceId, role }],
-    workspace_api_key_details: { scopes },
+    workspace_api_key_details: { scopes: scopesOfKind("workspace-user") },
   });
   const token = new URL(String(invite.invite_link)).searchParams.get("token");
   const accepted = await call(`POST /v1/admin/users/invites/${String(invite.id)}/accept`, "", { token });

@@ -26,7 +26,7 @@ export function Failure({ error, onRetry }: FailureProps): ReactNode {
       <Stack gap="xs">
         <Text size="sm">{error instanceof Error ? error.message : String(error)}</Text>
         {api !== undefined && api.status > 0 && (
-          <Text size="xs" c="dimmed">
+          <Text size="xs" c="var(--ink-soft)">
             {text.common.status} {api.status}
             {api.code !== "" && ` · ${api.code}`}
             {api.traceId !== "" && (

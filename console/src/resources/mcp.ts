@@ -144,7 +144,7 @@ export const mcpClients: Resource = {
   text: { ...ofClients, emptyHint: ofClients.empty },
   workspace: "optional",
   list: { path: "/v1/mcp-oauth-clients" },
-  id: "id",
+  id: "client_id",
   title: "name",
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },

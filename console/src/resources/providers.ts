@@ -102,7 +102,7 @@ export const providers: Resource = {
   group: "connect",
   icon: "providers",
   text: { ...ofProviders, emptyHint: ofProviders.empty },
-  workspace: "optional",
+  workspace: "required",
   list: { path: "/v1/providers", paging: numbered },
   id: "slug",
   title: "name",
