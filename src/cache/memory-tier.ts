@@ -8,7 +8,7 @@ const entryOverhead = 1_536;
  * The memory of a process grows by this many times the bytes of an entry, as measured by `bench/cache.ts`: entries that
  * were dropped take memory until it is collected.
  */
-const collectionShare = 5;
+const collectionShare = 6;
 
 interface Held {
   readonly place: CachePlace;
