@@ -17,7 +17,7 @@ const signIn = (): Promise<ConsolePage> => stand.signIn(stand.gateway.workspaceK
 async function write(page: Page, label: string, text: string): Promise<void> {
   await page.locator(`[aria-label="${label}"]`).click();
   await page.keyboard.press("Control+A");
-  // typed over coloured words, Chromium adds a style of its own to the first letters, which the policy refuses
+  // typed over coloured words, Chromium adds a style to the first letters, which the policy refuses
   await page.keyboard.press("Delete");
   await page.keyboard.insertText(text);
 }
