@@ -347,13 +347,16 @@ test("a first round that fails answers with its status, a later one with an even
 
 test("a model that breaks off ends the stream with an error event, and calls no tool", async () => {
   const before = upstream.requests.filter(({ text }) => text.includes("tools/call")).length;
+  const open: Parameters<Round>[0][] = [];
   rounds = [
     (response) => {
       stream(response, [...begun, ...itemEvents(call, 0, argumentDeltas)], false);
-      setTimeout(() => response.destroy(), 50);
+      open.push(response);
     },
   ];
   const answer = await ask("/v1/responses", "openai", request);
+  // only now: a stream that breaks off before its first event is a failed attempt
+  for (const response of open) response.destroy();
   const events = eventsIn(await answer.text());
   assert.ok(!events.some(({ type }) => type === "response.completed"));
   assert.ok(events.some(({ type }) => type === "error" || type === "response.failed"));
