@@ -14,10 +14,10 @@ interface SoughtStrings {
 }
 
 /** Prepares a search for strings of less than 256 bytes. */
-function seek(texts: readonly Uint8Array[]): SoughtStrings {
-  const windowLength = Math.min(...texts.map(({ length }) => length));
+function seek(strings: readonly Uint8Array[]): SoughtStrings {
+  const windowLength = Math.min(...strings.map(({ length }) => length));
   const shifts = new Uint8Array(256).fill(windowLength);
-  for (const text of texts) {
+  for (const text of strings) {
     for (const [index, byte] of text.subarray(-windowLength).entries()) {
       const distance = windowLength - 1 - index;
       if (distance > 0) shifts[byte] = Math.min(shifts[byte] ?? windowLength, distance);
@@ -35,8 +35,8 @@ function endsWith(bytes: Uint8Array, end: number, text: Uint8Array): boolean {
 }
 
 /** Creates a test whether bytes contain one of several strings of 2 to 255 bytes, all with the same last character. */
-export function createTextFinder(texts: readonly string[]): (bytes: Uint8Array) => boolean {
-  const sought = texts.map((text) => encoder.encode(text));
+export function createTextFinder(strings: readonly string[]): (bytes: Uint8Array) => boolean {
+  const sought = strings.map((text) => encoder.encode(text));
   const { windowLength, shifts } = seek(sought);
   const last = sought[0]?.at(-1);
   /** 1 for the bytes that precede the last one of a string: the last one alone is too common for comparing all strings. */

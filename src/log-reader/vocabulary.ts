@@ -14,7 +14,7 @@ const entrySize = 4;
  */
 export class Vocabulary {
   /** Joined strings: one object for each would take several times the memory. */
-  readonly #texts: string[] = [];
+  readonly #strings: string[] = [];
   #characters = 0;
   #entries = new Uint32Array((firstSlots / 2) * entrySize);
   #size = 0;
@@ -37,7 +37,7 @@ export class Vocabulary {
   /** The string with a number. */
   at(number: number): string {
     const at = number * entrySize;
-    return (this.#texts[this.#entries[at] ?? 0] ?? "").slice(this.#entries[at + 1], this.#entries[at + 2]);
+    return (this.#strings[this.#entries[at] ?? 0] ?? "").slice(this.#entries[at + 1], this.#entries[at + 2]);
   }
 
   /** The number of a string, which is added if it is new. */
@@ -53,7 +53,7 @@ export class Vocabulary {
     const known = this.#numbersOf.get(dictionary);
     if (known) return known;
     const numbers = new Uint32Array(dictionary.size);
-    const added: { texts: string[]; digests: number[]; places: number[] } = { texts: [], digests: [], places: [] };
+    const added: { strings: string[]; digests: number[]; places: number[] } = { strings: [], digests: [], places: [] };
     let place = 0;
     const isSame = (whole: string, start: number, end: number) => dictionary.isAt(place, whole, start, end);
     for (; place < numbers.length; place++) {
@@ -61,13 +61,13 @@ export class Vocabulary {
       const found = this.#find(digest, isSame) ?? this.#findOther(dictionary, place);
       if (found !== undefined) numbers[place] = found;
       else {
-        added.texts.push(dictionary.at(place));
+        added.strings.push(dictionary.at(place));
         added.digests.push(digest);
         added.places.push(place);
       }
     }
     // the strings of a dictionary differ, so none of these is found in the others
-    const first = this.#addAll(added.texts, added.digests);
+    const first = this.#addAll(added.strings, added.digests);
     for (const [index, of] of added.places.entries()) numbers[of] = first + index;
     this.#numbersOf.set(dictionary, numbers);
     return numbers;
@@ -85,25 +85,25 @@ export class Vocabulary {
       if (found === 0) return undefined;
       const at = (found - 1) * entrySize;
       if (entries[at + 3] !== digest) continue;
-      if (isSame(this.#texts[entries[at] ?? 0] ?? "", entries[at + 1] ?? 0, entries[at + 2] ?? 0)) return found - 1;
+      if (isSame(this.#strings[entries[at] ?? 0] ?? "", entries[at + 1] ?? 0, entries[at + 2] ?? 0)) return found - 1;
     }
     return undefined;
   }
 
   /** Adds strings that are not there yet; returns the number of the first. */
-  #addAll(texts: readonly string[], digests: readonly number[]): number {
+  #addAll(strings: readonly string[], digests: readonly number[]): number {
     const first = this.#size;
-    if (texts.length === 0) return first;
+    if (strings.length === 0) return first;
     // a copy: a part of another text would hold all of it in memory
-    const whole = texts.join("");
-    const text = this.#texts.push(whole) - 1;
+    const whole = strings.join("");
+    const text = this.#strings.push(whole) - 1;
     this.#characters += whole.length;
-    this.#reserve(first + texts.length);
+    this.#reserve(first + strings.length);
     let start = 0;
-    for (const [index, { length }] of texts.entries()) {
+    for (const [index, { length }] of strings.entries()) {
       const digest = digests[index] ?? 0;
       this.#entries.set([text, start, start + length, digest], this.#size * entrySize);
-      if (!this.#take(this.#size, digest)) this.#others.set(texts[index] ?? "", this.#size);
+      if (!this.#take(this.#size, digest)) this.#others.set(strings[index] ?? "", this.#size);
       this.#size++;
       start += length;
     }

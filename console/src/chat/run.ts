@@ -12,7 +12,7 @@ export interface ModelRequest {
 
 interface RunOptions {
   readonly signal: AbortSignal;
-  /** Called at most every 40 ms, less often for long texts, while the answer grows, and once at its end. */
+  /** Called at most every 40 ms, less often for long answers, while the answer grows, and once at its end. */
   readonly onAnswer: (answer: Answer) => void;
   /** Whether the session may read the row of the request, which has its cost. */
   readonly readsLog: boolean;

@@ -26,7 +26,7 @@ interface CodeDiffProps {
   readonly language?: "json" | "text";
 }
 
-/** Two texts in one: what was removed above what replaced it. Loaded by `TextDiff`. */
+/** Two strings in one: what was removed above what replaced it. Loaded by `TextDiff`. */
 export function CodeDiff({ before, after, label, language = "json" }: CodeDiffProps): ReactNode {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {

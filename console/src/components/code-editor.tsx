@@ -18,7 +18,7 @@ export interface CodeEditorProps {
   readonly reveal?: { readonly path: JsonPath } | undefined;
   readonly minHeight?: string;
   readonly maxHeight?: string;
-  /** false: without line numbers, for short texts. */
+  /** false: without line numbers, for short values. */
   readonly lines?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function CodeEditor(props: CodeEditorProps): ReactNode {
 
 const Diff = lazy(async () => ({ default: (await import("./code-diff.tsx")).CodeDiff }));
 
-/** What differs between two texts, side by side. */
+/** What differs between two strings, side by side. */
 export function TextDiff(props: {
   readonly before: string;
   readonly after: string;

@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
-import { ConfirmName } from "@/components/confirm-name.tsx";
+import { DeleteButton } from "@/components/delete-button.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
@@ -96,7 +96,6 @@ function RecordActions({ resource, record, id }: RecordActionsProps): ReactNode 
   const navigate = useNavigate();
   const forget = useForget(resource);
   const workspace = useWorkspaceQuery(resource);
-  const [removing, setRemoving] = useState(false);
   const { update, remove } = resource;
   const shown = (resource.actions ?? []).filter(({ row, when }) => can(row) && (when === undefined || when(record)));
   const confirmRemove = async () => {
@@ -125,22 +124,12 @@ function RecordActions({ resource, record, id }: RecordActionsProps): ReactNode 
           {text.common.edit}
         </Button>
       )}
-      {remove !== undefined && can(remove.row) && (
-        <Button
-          variant="default"
-          color="red"
-          onClick={() => setRemoving(true)}
-          leftSection={<Icon name="trash" size={14} />}
-        >
-          {text.common.delete}
-        </Button>
-      )}
-      {removing && (
-        <ConfirmName
+      {remove !== undefined && (
+        <DeleteButton
+          row={remove.row}
           what={resource.text.one}
           name={readText(record, resource.title) || id}
           onConfirm={confirmRemove}
-          onClose={() => setRemoving(false)}
         />
       )}
     </>

@@ -102,7 +102,7 @@ export function GroupPanel({ period, filters, names }: GroupPanelProps): ReactNo
         <>
           {page === 0 && <GroupChart rows={rows} nameOf={nameOf} column={order} label={grouping.label} />}
           <ColumnSelect columns={columns} />
-          <GroupTable rows={rows} columns={columns} {...{ order, grouping, period, nameOf }} />
+          <GroupTable rows={rows} columns={columns} order={order} grouping={grouping} period={period} nameOf={nameOf} />
           <Pages page={page} total={readTotal(data)} />
         </>
       )}

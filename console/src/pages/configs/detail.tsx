@@ -2,9 +2,9 @@ import { Badge, Button, Tabs } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
-import { ConfirmName } from "@/components/confirm-name.tsx";
+import { DeleteButton } from "@/components/delete-button.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Command, CopyValue, Failure, Waiting } from "@/components/states.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
@@ -71,7 +71,6 @@ function Actions({ slug, record }: { readonly slug: string; readonly record: Row
   const navigate = useNavigate();
   const queries = useQueryClient();
   const workspace = useWorkspaceQuery(configs);
-  const [removing, setRemoving] = useState(false);
   const remove = async () => {
     await call("DELETE", "/v1/configs/{slug}", { path: { slug }, query: workspace });
     notifications.show({ message: text.common.deleted(words.one) });
@@ -96,19 +95,12 @@ function Actions({ slug, record }: { readonly slug: string; readonly record: Row
           {text.nav.playground}
         </Button>
       )}
-      {can("DELETE /v1/configs/{slug}") && (
-        <Button variant="default" leftSection={<Icon name="trash" size={14} />} onClick={() => setRemoving(true)}>
-          {text.common.delete}
-        </Button>
-      )}
-      {removing && (
-        <ConfirmName
-          what={words.one}
-          name={readText(record, "name") || slug}
-          onConfirm={remove}
-          onClose={() => setRemoving(false)}
-        />
-      )}
+      <DeleteButton
+        row="DELETE /v1/configs/{slug}"
+        what={words.one}
+        name={readText(record, "name") || slug}
+        onConfirm={remove}
+      />
     </>
   );
 }

@@ -1,9 +1,10 @@
-import { Group, Select, Stack, Text } from "@mantine/core";
+import { Group, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { call } from "@/api/client.ts";
 import { TextDiff } from "@/components/code-editor.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
+import { VersionPair } from "@/components/version-pair.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
 import { type Row, readList, readText } from "@/lib/read.ts";
@@ -53,21 +54,13 @@ function Compare({
       ) : (
         <Stack gap="sm">
           <Group align="end">
-            <Select
-              label={words.before}
-              data={choices}
-              value={before}
-              onChange={(id) => setBefore(id ?? before)}
-              w="20rem"
-              maw="100%"
-            />
-            <Select
-              label={words.after}
-              data={choices}
-              value={after}
-              onChange={(id) => setAfter(id ?? after)}
-              w="20rem"
-              maw="100%"
+            <VersionPair
+              choices={choices}
+              before={before}
+              after={after}
+              onBefore={setBefore}
+              onAfter={setAfter}
+              words={words}
             />
           </Group>
           {before === after || code(before) === code(after) ? (

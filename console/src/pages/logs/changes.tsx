@@ -56,7 +56,7 @@ const shownValue = 300;
 
 function show(value: unknown): string {
   if (value === undefined) return words.absent;
-  // long texts are cut before they are written out
+  // long strings are cut before they are written out
   const plain = typeof value === "string" ? value.slice(0, shownValue + 1) : (JSON.stringify(value) ?? "");
   return plain.length > shownValue ? `${plain.slice(0, shownValue)}…` : plain;
 }

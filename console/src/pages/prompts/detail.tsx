@@ -1,8 +1,8 @@
 import { Button, Tabs } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
-import { type ReactNode, useMemo, useState } from "react";
-import { ConfirmName } from "@/components/confirm-name.tsx";
+import { type ReactNode, useMemo } from "react";
+import { DeleteButton } from "@/components/delete-button.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { CopyValue, Failure, Waiting } from "@/components/states.tsx";
 import { DetailPage } from "@/layout/page.tsx";
@@ -77,7 +77,6 @@ function Actions({ id, record }: { readonly id: string; readonly record: Row }):
   const { can } = useSession();
   const navigate = useNavigate();
   const change = usePromptChange();
-  const [removing, setRemoving] = useState(false);
   const slug = readText(record, "slug");
   const remove = async () => {
     await change.mutateAsync({ method: "DELETE", path: `/v1/prompts/${encodeURIComponent(id)}`, body: undefined });
@@ -97,19 +96,12 @@ function Actions({ id, record }: { readonly id: string; readonly record: Row }):
           {text.nav.playground}
         </Button>
       )}
-      {can("DELETE /v1/prompts/{id}") && (
-        <Button variant="default" leftSection={<Icon name="trash" size={14} />} onClick={() => setRemoving(true)}>
-          {text.common.delete}
-        </Button>
-      )}
-      {removing && (
-        <ConfirmName
-          what={words.one}
-          name={readText(record, "name") || id}
-          onConfirm={remove}
-          onClose={() => setRemoving(false)}
-        />
-      )}
+      <DeleteButton
+        row="DELETE /v1/prompts/{id}"
+        what={words.one}
+        name={readText(record, "name") || id}
+        onConfirm={remove}
+      />
     </>
   );
 }

@@ -1,9 +1,10 @@
-import { Button, Group, Select, Stack } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { call } from "@/api/client.ts";
 import { CodeEditor, TextDiff } from "@/components/code-editor.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
+import { VersionPair } from "@/components/version-pair.tsx";
 import { formatTime } from "@/lib/format.ts";
 import { type Row, readList, readText } from "@/lib/read.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
@@ -62,21 +63,13 @@ function Versions({ id, versions, current }: VersionsProps): ReactNode {
   return (
     <Stack gap="sm">
       <Group align="end">
-        <Select
-          label={words.before}
-          data={choices}
-          value={before}
-          onChange={(next) => setBefore(next ?? before)}
-          w="20rem"
-          maw="100%"
-        />
-        <Select
-          label={words.after}
-          data={choices}
-          value={after}
-          onChange={(next) => setAfter(next ?? after)}
-          w="20rem"
-          maw="100%"
+        <VersionPair
+          choices={choices}
+          before={before}
+          after={after}
+          onBefore={setBefore}
+          onAfter={setAfter}
+          words={words}
         />
         {after !== current && can("PUT /v1/prompts/partials/{id}/makeDefault") && (
           <Button variant="default" loading={makeDefault.isPending} onClick={() => makeDefault.mutate(after)}>

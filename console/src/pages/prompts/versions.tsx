@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Menu, Select, Stack, Table, Text } from "@mantine/core";
+import { Badge, Button, Group, Menu, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
@@ -6,6 +6,7 @@ import { call } from "@/api/client.ts";
 import { TextDiff } from "@/components/code-editor.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
+import { VersionPair } from "@/components/version-pair.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
 import { type Row, readList, readRecord, readText } from "@/lib/read.ts";
@@ -191,21 +192,13 @@ function Compare({ id, versions }: { readonly id: string; readonly versions: rea
     <Section title={words.compare}>
       <Stack gap="sm">
         <Group align="end">
-          <Select
-            label={words.before}
-            data={choices}
-            value={before}
-            onChange={(next) => setBefore(next ?? before)}
-            w="20rem"
-            maw="100%"
-          />
-          <Select
-            label={words.after}
-            data={choices}
-            value={after}
-            onChange={(next) => setAfter(next ?? after)}
-            w="20rem"
-            maw="100%"
+          <VersionPair
+            choices={choices}
+            before={before}
+            after={after}
+            onBefore={setBefore}
+            onAfter={setAfter}
+            words={words}
           />
         </Group>
         {error !== null && <Failure error={error} />}

@@ -1,0 +1,30 @@
+import { Button } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { useSession } from "@/session/context.tsx";
+import { text } from "@/text/text.ts";
+import { ConfirmName } from "./confirm-name.tsx";
+import { Icon } from "./icons.tsx";
+
+interface DeleteButtonProps {
+  /** Row of the API that deletes: without the right to call it, nothing is shown. */
+  readonly row: string;
+  readonly what: string;
+  /** What must be typed to confirm. */
+  readonly name: string;
+  readonly onConfirm: () => Promise<void>;
+}
+
+/** A button that deletes a record once its name was typed. */
+export function DeleteButton({ row, what, name, onConfirm }: DeleteButtonProps): ReactNode {
+  const { can } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  if (!can(row)) return null;
+  return (
+    <>
+      <Button variant="default" onClick={() => setAsking(true)} leftSection={<Icon name="trash" size={14} />}>
+        {text.common.delete}
+      </Button>
+      {isAsking && <ConfirmName what={what} name={name} onConfirm={onConfirm} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
