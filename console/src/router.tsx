@@ -11,6 +11,7 @@ import { Empty, Failure, Waiting } from "./components/states.tsx";
 import { Shell } from "./layout/shell.tsx";
 import { pages } from "./pages/pages.ts";
 import { resources } from "./resources/all.ts";
+import { readReturn } from "./session/return.ts";
 import { text } from "./text/text.ts";
 
 const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });
@@ -39,12 +40,12 @@ const resourceRoutes = resources.flatMap((resource): AnyRoute[] => {
   return routes;
 });
 
-// Where the gateway leads to when an identity provider refused: once signed in, there is nothing to see.
+// Where the gateway leads to when an identity provider refused: once signed in, the page that was asked for is shown.
 const signInRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sign-in",
   beforeLoad() {
-    throw redirect({ to: "/" });
+    throw redirect(readReturn(location.search));
   },
 });
 

@@ -87,11 +87,11 @@ export async function finishSingleSignOn(context: RequestContext): Promise<Reply
     url: context.url,
   });
   if ("problem" in result) {
-    const { problem, organisationId } = result;
+    const { problem, organisationId, content } = result;
     const failure = { organisationId, status: 403, details: { method: "oidc", reason: problem } };
     // an answer that no sign-in of this browser waits for is about nobody
     if (organisationId !== undefined) await auditFailure(failure, context);
-    return problemReply(problem);
+    return problemReply(problem, content && readReturnPath(stringOf(content.returnTo)));
   }
   const { organisationId, user, subject, content } = result;
   const holder = { kind: "user", organisationId, userId: user.id, subject } as const;

@@ -18,10 +18,11 @@ import { toRecord } from "./settings.ts";
  */
 type SignOnProblem = "not_offered" | "unreachable" | "stale" | "not_confirmed" | "no_user";
 
-/** A sign-in that cannot go on; with its organisation where that is known. */
+/** A sign-in that cannot go on; with its organisation, and what `begin` got, where they are known. */
 interface SignOnFailure {
   readonly problem: SignOnProblem;
   readonly organisationId?: string;
+  readonly content?: Readonly<Record<string, unknown>>;
 }
 
 /** The place of a sign-in. */
@@ -215,16 +216,16 @@ export function createSingleSignOn(parts: SignOnParts): SingleSignOn {
       const { organisationId, content } = opened;
       const row = await control.stores.organisations.get(organisationId);
       const settings = row && settingsOf(row);
-      if (!settings) return { problem: "not_offered", organisationId };
+      if (!settings) return { problem: "not_offered", organisationId, content };
       let claims: oauth.IDToken;
       try {
         const { callback, url } = request;
         claims = await readClaims(parts, { ...opened, callback, url }, { organisationId, settings });
       } catch {
-        return { problem: "not_confirmed", organisationId };
+        return { problem: "not_confirmed", organisationId, content };
       }
       const user = await findUser(parts, organisationId, claims);
-      if (!user) return { problem: "no_user", organisationId };
+      if (!user) return { problem: "no_user", organisationId, content };
       return { organisationId, user, subject: claims.sub, content };
     },
   };

@@ -158,8 +158,9 @@ for (const [name, changes, problem] of [
     const provider = await startIdentityProvider(changes);
     try {
       await trust(provider);
-      const { finished } = await signInThere();
-      assert.deepEqual([finished.status, finished.location], [303, `/console/sign-in?problem=${problem}`]);
+      const { finished } = await signInThere("?return_to=/console/keys");
+      const returned = `/console/sign-in?problem=${problem}&return_to=%2Fconsole%2Fkeys`;
+      assert.deepEqual([finished.status, finished.location], [303, returned]);
       assert.equal(finished.cookie, "");
     } finally {
       await provider.close();

@@ -5,6 +5,7 @@ import { Command, Failure } from "@/components/states.tsx";
 import classes from "@/layout/layout.module.css";
 import { readPath } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
+import { addressOf, isSignInPage, readReturn } from "./return.ts";
 import { type Session, signIn } from "./session.ts";
 
 interface SignInProps {
@@ -88,7 +89,7 @@ export function SignIn({ onSignIn, ended }: SignInProps): ReactNode {
 /** What went wrong at the identity provider, as the address says it. */
 function readProblem(): string | undefined {
   const problem = new URLSearchParams(location.search).get("problem");
-  if (problem === null || !location.pathname.endsWith("/sign-in")) return undefined;
+  if (problem === null || !isSignInPage()) return undefined;
   const { problems } = text.signIn;
   return Object.entries(problems).find(([name]) => name === problem)?.[1] ?? problems.stale;
 }
@@ -98,7 +99,7 @@ interface Offer {
   readonly asksOrganisation: boolean;
 }
 
-/** The way to the organisation's identity provider, where one is set up. It comes back to the page that is open. */
+/** The way to the organisation's identity provider, where one is set up. It comes back to the page that was asked for. */
 function Provider(): ReactNode {
   const [offer, setOffer] = useState<Offer>({ oidc: false, asksOrganisation: false });
   const [organisation, setOrganisation] = useState("");
@@ -115,7 +116,8 @@ function Provider(): ReactNode {
     read().catch(() => setOffer({ oidc: false, asksOrganisation: false }));
   }, []);
   if (!offer.oidc) return null;
-  const query = new URLSearchParams({ return_to: `${location.pathname}${location.search}` });
+  const here = isSignInPage() ? addressOf(readReturn(location.search)) : location.pathname + location.search;
+  const query = new URLSearchParams({ return_to: here });
   if (organisation !== "") query.set("organisation", organisation);
   return (
     <>
