@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { assertClean, type ConsoleStand, enterKey, fillForm, noConsole, openStand, textOf } from "./support.ts";
+import {
+  assertClean,
+  type ConsoleStand,
+  enterKey,
+  fillForm,
+  noConsole,
+  openStand,
+  signOut,
+  textOf,
+} from "./support.ts";
 
 let stand: ConsoleStand;
 before(async () => {
@@ -23,9 +32,7 @@ test("a key signs in, the browser stores no part of it, and signing out ends the
   const [cookie, ...others] = await context.cookies();
   assert.deepEqual([cookie?.httpOnly, cookie?.sameSite, others.length], [true, "Strict", 0]);
   assert.ok(!cookie?.value.includes(gateway.adminKey));
-  await page.getByRole("button", { name: "Account" }).click();
-  await page.getByRole("menuitem", { name: "Sign out" }).click();
-  await page.getByLabel("Gateway key").waitFor();
+  await signOut(opened);
   await page.reload();
   await page.getByLabel("Gateway key").waitFor();
   assertClean(opened);

@@ -29,18 +29,22 @@ export interface ConsolePage {
   open(path: string): Promise<void>;
 }
 
-/** A gateway with a browser in front of it. */
-export interface ConsoleStand {
-  readonly gateway: GatewayProcess;
-  /** Id of the workspace `default`. */
-  readonly workspaceId: string;
+/** A browser in front of a gateway. */
+interface ConsoleBrowser {
   /** Opens a separate browser context and signs in with a key. */
   signIn(key: string, options?: PageOptions): Promise<ConsolePage>;
   /** Opens a browser context that is not signed in. */
   visit(options?: PageOptions): Promise<ConsolePage>;
+  close(): Promise<void>;
+}
+
+/** A gateway with a browser in front of it. */
+export interface ConsoleStand extends ConsoleBrowser {
+  readonly gateway: GatewayProcess;
+  /** Id of the workspace `default`. */
+  readonly workspaceId: string;
   /** Calls the API with a key. */
   call(row: string, key: string, body?: unknown): Promise<Record<string, unknown>>;
-  close(): Promise<void>;
 }
 
 /** How a browser shows pages. */
@@ -85,10 +89,34 @@ export async function enterKey(page: Page, key: string): Promise<void> {
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
 
+/** Signs out by the menu of the account. */
+export async function signOut({ page }: ConsolePage): Promise<void> {
+  await page.getByRole("button", { name: "Account" }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await page.getByLabel("Gateway key").waitFor();
+}
+
+/** Starts a browser. */
+export async function openBrowser(gateway: GatewayProcess): Promise<ConsoleBrowser> {
+  const browser = await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
+  const visit = (options: PageOptions = {}) => openContext(browser, gateway, options);
+  return {
+    visit,
+    async signIn(key, options = {}) {
+      const opened = await visit(options);
+      await opened.page.goto(`${gateway.url}/console`);
+      await enterKey(opened.page, key);
+      await opened.page.getByRole("button", { name: "Account" }).waitFor();
+      return opened;
+    },
+    close: () => browser.close(),
+  };
+}
+
 /** Starts a gateway and a browser. */
 export async function openStand(): Promise<ConsoleStand> {
   const gateway = await startGatewayProcess();
-  const browser = await chromium.launch({ executablePath: program ?? "", args: ["--no-sandbox"] });
+  const { visit, signIn, close } = await openBrowser(gateway);
   const call: ConsoleStand["call"] = async (row, key, body) => {
     const [method = "GET", path = "/"] = row.split(" ");
     const response = await fetch(gateway.url + path, {
@@ -102,21 +130,14 @@ export async function openStand(): Promise<ConsoleStand> {
   };
   const { data } = await call("GET /v1/admin/workspaces", gateway.adminKey);
   const workspaceId = Array.isArray(data) ? String(data[0]?.id) : "";
-  const visit = (options: PageOptions = {}) => openContext(browser, gateway, options);
   return {
     gateway,
     workspaceId,
     call,
     visit,
-    async signIn(key, options = {}) {
-      const opened = await visit(options);
-      await opened.page.goto(`${gateway.url}/console`);
-      await enterKey(opened.page, key);
-      await opened.page.getByRole("button", { name: "Account" }).waitFor();
-      return opened;
-    },
+    signIn,
     async close() {
-      await browser.close();
+      await close();
       await gateway.stop("SIGKILL");
     },
   };

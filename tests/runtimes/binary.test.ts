@@ -4,9 +4,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
+import { assertClean, noConsole, openBrowser, signOut } from "../browser/support.ts";
 import { compileGateway } from "../support/binary.ts";
 import { requireCountedCut } from "../support/cut-stream.ts";
-import { createFolder, runCommand, runtime, waitFor, withGateway } from "../support/process.ts";
+import { createFolder, type GatewayProcess, runCommand, runtime, waitFor, withGateway } from "../support/process.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
 import { repository } from "../support/source-files.ts";
 
@@ -32,6 +33,28 @@ async function requireConsole({ url, output }: { url: string; output(): string }
   assert.ok((await loaded.text()).length > 1_000);
 }
 
+/** Signs in with a key in a browser, opens the only row of the log, and signs out. */
+async function walkConsole(gateway: GatewayProcess, key: string): Promise<void> {
+  const browser = await openBrowser(gateway);
+  try {
+    const one = await browser.signIn(key);
+    const { page } = one;
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Logs" }).click();
+    await page.locator("[data-index='0']").click();
+    await page.locator("article", { hasText: "Hello" }).first().waitFor();
+    await signOut(one);
+    assertClean(one);
+  } finally {
+    await browser.close();
+  }
+}
+
+/** The key of the workspace that the first start wrote to a file. */
+function readFirstKey(folder: string): string {
+  const [, key = ""] = /^workspace key: (\S+)$/m.exec(readFileSync(join(folder, "data/first-keys"), "utf8")) ?? [];
+  return key;
+}
+
 // only Bun compiles
 if (runtime === "bun" && process.platform !== "win32") {
   test("the compiled program serves from an empty folder, keeps rows, and ends in order", async () => {
@@ -44,12 +67,13 @@ if (runtime === "bun" && process.platform !== "win32") {
       const answer = JSON.parse(await runShell(command, folder));
       assert.equal(answer.choices[0].message.content, "Hello");
       await requireConsole(gateway);
+      if (!noConsole) await walkConsole(gateway, readFirstKey(folder));
       assert.deepEqual(await gateway.stop(), { code: 0, signal: null });
     });
     assert.deepEqual(readdirSync(folder), ["data"]);
     const rotated = await runCommand(["keys", "rotate"], { command: [program], cwd: folder });
     assert.deepEqual([rotated.code, rotated.stdout.split("\n")[0]], [0, "v2 wraps 1 record, 1 of them re-wrapped now"]);
-    const [, key = ""] = /^workspace key: (\S+)$/m.exec(readFileSync(join(folder, "data/first-keys"), "utf8")) ?? [];
+    const key = readFirstKey(folder);
     const redis = hasRedis ? await startRedis() : undefined;
     await withGateway({ command: [program], cwd: folder, env: { ...keys, REDIS_URL: redis?.url } }, async (gateway) => {
       const nodes = await redis?.send("KEYS", "gateway:*:nodes");
