@@ -1,6 +1,6 @@
 // Makes what the console's sources import from the gateway's own OpenAPI document:
 //   src/api/schema.gen.ts  the types of every route (openapi-typescript)
-//   src/api/scopes.gen.ts  the scopes of every route: any one of them admits a caller
+//   src/api/access.gen.ts  who may call every route: kinds of keys, and scopes of which any one admits a caller
 //   src/api/bodies.gen.ts  the JSON schemas of the request bodies that the console edits
 // Run by `npm run build` of this folder; the files are not in git.
 
@@ -10,6 +10,7 @@ import openapiTS, { astToString } from "openapi-typescript";
 import { createGateway } from "../mod.ts";
 
 interface Operation {
+  readonly "x-gateway-keys"?: string;
   readonly "x-gateway-scopes"?: readonly string[];
   readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: unknown }>> };
 }
@@ -42,14 +43,14 @@ async function readDocument(): Promise<Document> {
 const document = await readDocument();
 const paths = Object.fromEntries(Object.entries(document.paths).filter(([path]) => !left.test(path)));
 
-const scopes: Record<string, readonly string[]> = {};
+const access: Record<string, { readonly keys: string; readonly scopes: readonly string[] }> = {};
 const bodies: Record<string, unknown> = {};
 for (const [path, operations] of Object.entries(paths)) {
   for (const method of methods) {
     const operation = operations[method];
     if (operation === undefined) continue;
     const row = `${method.toUpperCase()} ${path}`;
-    scopes[row] = operation["x-gateway-scopes"] ?? [];
+    access[row] = { keys: operation["x-gateway-keys"] ?? "any", scopes: operation["x-gateway-scopes"] ?? [] };
     const schema = operation.requestBody?.content?.["application/json"]?.schema;
     if (schema !== undefined && method !== "get") bodies[row] = schema;
   }
@@ -75,8 +76,18 @@ function withDefinitions(schema: unknown): unknown {
 const types = astToString(await openapiTS(JSON.stringify({ ...document, paths }), { alphabetize: false }));
 writeFileSync(join(folder, "schema.gen.ts"), `${note}${types}`);
 writeFileSync(
-  join(folder, "scopes.gen.ts"),
-  `${note}\n/** Scopes by method and path. */\nexport const scopes: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(scopes, undefined, 2)};\n`,
+  join(folder, "access.gen.ts"),
+  `${note}
+/** Who may call a route. */
+interface Access {
+  /** \`admin\`: callers of the organisation; \`workspace\`: callers of a workspace. */
+  readonly keys: string;
+  readonly scopes: readonly string[];
+}
+
+/** Who may call each route, by method and path. */
+export const access: Readonly<Record<string, Access>> = ${JSON.stringify(access, undefined, 2)};
+`,
 );
 writeFileSync(
   join(folder, "bodies.gen.ts"),

@@ -54,10 +54,11 @@ function successOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
   return Object.keys(all).length > 0 ? { content: all } : {};
 }
 
-/** Required authentication. */
+/** Required authentication: the kinds of keys that may call, and the scopes of which they need one. */
 function securityOf({ access }: Endpoint): object {
   if (access === "public") return { security: [] };
-  return access === "scim" ? { security: [{ bearer: [] }] } : { "x-gateway-scopes": access.scopes };
+  if (access === "scim") return { security: [{ bearer: [] }] };
+  return { "x-gateway-keys": access.keys, "x-gateway-scopes": access.scopes };
 }
 
 /** Operation id for generated clients, such as `postV1ChatCompletions`. */

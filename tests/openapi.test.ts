@@ -11,6 +11,7 @@ interface Operation {
   summary: string;
   tags: string[];
   security?: object[];
+  "x-gateway-keys"?: string;
   "x-gateway-scopes"?: string[];
   parameters?: { name: string; in: string }[];
   requestBody?: { content: Record<string, { schema: { type?: string; required?: string[]; properties?: object } }> };
@@ -54,7 +55,10 @@ test("GET /openapi.json says of each row who may call it, and declares every par
     assert.ok(operation, name);
     if (endpoint.access === "public") assert.deepEqual(operation.security, [], name);
     else if (endpoint.access === "scim") assert.deepEqual(operation.security, [{ bearer: [] }], name);
-    else assert.deepEqual(operation["x-gateway-scopes"], endpoint.access.scopes, name);
+    else {
+      const { "x-gateway-keys": keys, "x-gateway-scopes": scopes } = operation;
+      assert.deepEqual({ keys, scopes }, endpoint.access, name);
+    }
     const declared = (operation.parameters ?? []).filter((one) => one.in === "path").map((one) => one.name);
     const varies = [...pathOf(endpoint).matchAll(/\{(\w+)\}/g)].map(([, one]) => one);
     assert.deepEqual(declared.sort(), varies.sort(), name);

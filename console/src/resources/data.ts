@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
-import { call } from "@/api/client.ts";
+import { ApiError, call } from "@/api/client.ts";
 import { isRow, type Row, readList, readPath, readRecord, readText, readTotal } from "@/lib/read.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
 import type { Paging, Resource } from "./types.ts";
@@ -59,11 +59,20 @@ export function useRecord(resource: Resource, id: string) {
   return useQuery({
     queryKey: [resource.name, "record", id, workspace],
     queryFn: async ({ signal }): Promise<Row> => {
-      if (resource.read !== undefined) {
+      const find = async () => {
+        const query = { ...resource.list.query, ...workspace };
+        const answer = await call("GET", resource.list.path, { query, signal });
+        return readList(answer).find((row) => readText(row, resource.id) === id);
+      };
+      if (resource.read === undefined) return (await find()) ?? {};
+      try {
         return readRecord(await call("GET", fillPath(resource.read, id), { query: workspace, signal }));
+      } catch (error) {
+        if (resource.shared !== true || !(error instanceof ApiError) || error.status !== 403) throw error;
+        const row = await find();
+        if (row === undefined) throw error;
+        return row;
       }
-      const answer = await call("GET", resource.list.path, { query: { ...resource.list.query, ...workspace }, signal });
-      return readList(answer).find((row) => readText(row, resource.id) === id) ?? {};
     },
   });
 }

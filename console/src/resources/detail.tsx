@@ -15,12 +15,12 @@ import { type Row, readPath, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { fillPath, findSecret, splitRow, useForget, useRecord, useWorkspaceQuery, withoutNulls } from "./data.ts";
-import type { Action, Resource, ResourceSection } from "./types.ts";
+import type { Action, Condition, Resource, ResourceSection } from "./types.ts";
 
 /** The page of one record: facts, sections, JSON, and what can be done with it. */
 export function ResourceDetail({ resource }: { readonly resource: Resource }): ReactNode {
   const { id = "" } = useParams({ strict: false });
-  const { can } = useSession();
+  const { can, principal } = useSession();
   const { data, error, refetch } = useRecord(resource, id);
   const back = { to: `/${resource.name}`, label: resource.text.title };
   if (error !== null) {
@@ -51,7 +51,7 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
             <Facts rows={facts} />
           </Section>
           {(resource.sections ?? [])
-            .filter(({ row }) => can(row))
+            .filter(({ row, when }) => can(row) && (when === undefined || when(data, principal)))
             .map((section) => (
               <Part key={section.title} section={section} record={data} id={id} />
             ))}
@@ -92,12 +92,13 @@ interface RecordActionsProps {
 }
 
 function RecordActions({ resource, record, id }: RecordActionsProps): ReactNode {
-  const { can } = useSession();
+  const { can, principal } = useSession();
   const navigate = useNavigate();
   const forget = useForget(resource);
   const workspace = useWorkspaceQuery(resource);
   const { update, remove } = resource;
-  const shown = (resource.actions ?? []).filter(({ row, when }) => can(row) && (when === undefined || when(record)));
+  const holds = (when: Condition | undefined) => when === undefined || when(record, principal);
+  const shown = (resource.actions ?? []).filter(({ row, when }) => can(row) && holds(when));
   const confirmRemove = async () => {
     if (remove === undefined) return;
     const { method, path } = splitRow(remove.row);
@@ -114,7 +115,7 @@ function RecordActions({ resource, record, id }: RecordActionsProps): ReactNode 
       {shown.map((action) => (
         <ActionButton key={action.label} action={action} record={record} id={id} query={workspace} onDone={forget} />
       ))}
-      {update !== undefined && can(update.rows[0]) && (
+      {update !== undefined && can(update.rows[0]) && holds(update.when) && (
         <Button
           component={Link}
           to={`/${resource.name}/${encodeURIComponent(id)}/edit`}
@@ -124,7 +125,7 @@ function RecordActions({ resource, record, id }: RecordActionsProps): ReactNode 
           {text.common.edit}
         </Button>
       )}
-      {remove !== undefined && (
+      {remove !== undefined && holds(remove.when) && (
         <DeleteButton
           row={remove.row}
           what={resource.text.one}

@@ -6,9 +6,10 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { ApiError, call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
-import { Failure, Waiting } from "@/components/states.tsx";
+import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { EditorPage } from "@/layout/page.tsx";
 import { type Row, readRecord, readText } from "@/lib/read.ts";
+import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
 import { missingFields, toBody, toValues } from "./body.ts";
@@ -18,33 +19,34 @@ import type { Resource, Write } from "./types.ts";
 
 /** The page that makes a record. */
 export function ResourceCreate({ resource }: { readonly resource: Resource }): ReactNode {
-  return resource.create === undefined ? null : (
-    <Editor
-      resource={resource}
-      write={resource.create}
-      title={resource.text.create}
-      back={{ to: `/${resource.name}`, label: resource.text.title }}
-    />
+  const { can } = useSession();
+  const { create } = resource;
+  const place = { title: resource.text.create, back: { to: `/${resource.name}`, label: resource.text.title } };
+  if (create === undefined || !can(create.rows[0])) return <NotAllowed {...place} />;
+  return <Editor resource={resource} write={create} {...place} />;
+}
+
+/** What stands in place of a form that would be refused. */
+function NotAllowed(place: Pick<EditorProps, "title" | "back">): ReactNode {
+  return (
+    <EditorPage {...place}>
+      <Empty title={text.common.writeNotAllowed} />
+    </EditorPage>
   );
 }
 
 /** The page that changes a record. */
 export function ResourceEdit({ resource }: { readonly resource: Resource }): ReactNode {
   const { id = "" } = useParams({ strict: false });
+  const { can, principal } = useSession();
   const { data, error } = useRecord(resource, id);
+  const { update } = resource;
   if (error !== null) return <Failure error={error} />;
-  if (data === undefined || resource.update === undefined) return <Waiting />;
+  if (data === undefined || update === undefined) return <Waiting />;
   const name = readText(data, resource.title) || id;
-  return (
-    <Editor
-      resource={resource}
-      write={resource.update}
-      title={name}
-      record={data}
-      id={id}
-      back={{ to: `/${resource.name}/${encodeURIComponent(id)}`, label: name }}
-    />
-  );
+  const place = { title: name, back: { to: `/${resource.name}/${encodeURIComponent(id)}`, label: name } };
+  if (!can(update.rows[0]) || update.when?.(data, principal) === false) return <NotAllowed {...place} />;
+  return <Editor resource={resource} write={update} record={data} id={id} {...place} />;
 }
 
 function toFormData(body: Row): FormData {

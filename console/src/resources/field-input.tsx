@@ -15,6 +15,7 @@ import type { ChangeEvent, ReactNode } from "react";
 import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { readList, readText } from "@/lib/read.ts";
+import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import type { Field, Option, OptionSource } from "./types.ts";
 
@@ -29,8 +30,10 @@ function isSource(options: Field["options"]): options is OptionSource {
   return options !== undefined && "path" in options;
 }
 
-/** The choices of a field: given ones, or rows of the API. */
+/** The choices of a field: given ones that lead to what the viewer may do, or rows of the API. */
 function useOptions(options: Field["options"]): readonly Option[] {
+  const { can } = useSession();
+  const allowed = (given: readonly Option[] = []) => given.filter(({ row }) => row === undefined || can(row));
   const source = isSource(options) ? options : undefined;
   const { current, choosable } = useWorkspace();
   const workspace = choosable && current !== undefined ? { workspace_id: current.id } : {};
@@ -41,7 +44,7 @@ function useOptions(options: Field["options"]): readonly Option[] {
       call("GET", source?.path ?? "", { query: { page_size: 100, ...source?.query, ...workspace }, signal }),
     staleTime: 30_000,
   });
-  if (source === undefined) return isSource(options) ? [] : (options ?? []);
+  if (source === undefined) return isSource(options) ? [] : allowed(options);
   const found = readList(data).map((row) => ({
     value: readText(row, source.value),
     label: readText(row, source.label) || readText(row, source.value),

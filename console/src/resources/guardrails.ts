@@ -1,5 +1,5 @@
 import { text } from "@/text/text.ts";
-import { choices, numbered } from "./options.ts";
+import { choices, isOwn, numbered } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
@@ -44,8 +44,8 @@ export const guardrails: Resource = {
       { name: "target", label: fields.target, kind: "select", initial: "llm", options: choices("llm", "mcp_tools") },
     ],
   },
-  update: { rows: ["PUT /v1/guardrails/{id}"], fields: writable },
-  remove: { row: "DELETE /v1/guardrails/{id}" },
+  update: { rows: ["PUT /v1/guardrails/{id}"], fields: writable, when: isOwn },
+  remove: { row: "DELETE /v1/guardrails/{id}", when: isOwn },
   sections: [
     { title: words.test, row: "POST /v1/guardrails/{id}/test", load: () => import("./sections/guardrail-test.tsx") },
     { title: words.catalog, row: "GET /v1/guardrails/checks", load: () => import("./sections/check-catalog.tsx") },

@@ -1,6 +1,6 @@
 import { text } from "@/text/text.ts";
 import { choices, descriptionField, numbered } from "./options.ts";
-import type { Field, Resource } from "./types.ts";
+import type { Condition, Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const ofExports = text.resources.exports;
@@ -44,6 +44,8 @@ const exportFields: readonly Field[] = [
   },
 ];
 
+const isDraft: Condition = ({ status }) => status === "draft";
+
 /** Export jobs: `/v1/logs/exports`. */
 export const exportJobs: Resource = {
   name: "exports",
@@ -63,13 +65,19 @@ export const exportJobs: Resource = {
   ],
   read: "/v1/logs/exports/{id}",
   create: { rows: ["POST /v1/logs/exports"], fields: exportFields },
-  update: { rows: ["PUT /v1/logs/exports/{id}"], fields: exportFields },
+  update: {
+    rows: ["PUT /v1/logs/exports/{id}"],
+    fields: exportFields,
+    when: isDraft,
+    // the route always takes the filters
+    toBody: (body, record) => ({ filters: record?.filters, ...body }),
+  },
   actions: [
     {
       label: ofExports.start,
       icon: "playground",
       row: "POST /v1/logs/exports/{id}/start",
-      when: ({ status }) => status === "draft",
+      when: isDraft,
     },
     {
       label: ofExports.cancel,

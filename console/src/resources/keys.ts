@@ -1,13 +1,19 @@
-import { scopes } from "@/api/scopes.gen.ts";
+import { access } from "@/api/access.gen.ts";
 import { text } from "@/text/text.ts";
 import type { Field, Resource } from "./types.ts";
 
 const words = text.resources.keys;
 
-const kinds = Object.entries(words.kinds).map(([value, label]) => ({ value, label }));
+const kinds = Object.entries(words.kinds).map(([value, label]) => ({
+  value,
+  label,
+  row: `POST /v1/api-keys/${value}`,
+}));
 
 /** Every scope that some row asks for. */
-const allScopes = [...new Set(Object.values(scopes).flat())].sort().map((value) => ({ value, label: value }));
+const allScopes = [...new Set(Object.values(access).flatMap(({ scopes }) => scopes))]
+  .sort()
+  .map((value) => ({ value, label: value }));
 
 const shared: readonly Field[] = [
   { name: "name", label: words.name, kind: "text", required: true },

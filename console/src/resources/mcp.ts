@@ -1,5 +1,5 @@
 import { text } from "@/text/text.ts";
-import { choices, descriptionField, nameField, numbered, secretMappingsField, slugField } from "./options.ts";
+import { choices, descriptionField, isOwn, nameField, numbered, secretMappingsField, slugField } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
@@ -51,17 +51,31 @@ export const mcpIntegrations: Resource = {
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
   ],
   read: "/v1/mcp-integrations/{slug}",
+  shared: true,
   create: { rows: ["POST /v1/mcp-integrations"], fields: [nameField, slugField, ...connectionFields] },
-  update: { rows: ["PUT /v1/mcp-integrations/{slug}"], fields: [nameField, ...connectionFields] },
-  remove: { row: "DELETE /v1/mcp-integrations/{slug}" },
+  update: { rows: ["PUT /v1/mcp-integrations/{slug}"], fields: [nameField, ...connectionFields], when: isOwn },
+  remove: { row: "DELETE /v1/mcp-integrations/{slug}", when: isOwn },
   actions: [
-    { label: ofIntegrations.test, icon: "check", row: "POST /v1/mcp-integrations/{slug}/test", showAnswer: true },
-    { label: ofIntegrations.sync, icon: "refresh", row: "POST /v1/mcp-integrations/{slug}/sync", showAnswer: true },
+    {
+      label: ofIntegrations.test,
+      icon: "check",
+      row: "POST /v1/mcp-integrations/{slug}/test",
+      showAnswer: true,
+      when: isOwn,
+    },
+    {
+      label: ofIntegrations.sync,
+      icon: "refresh",
+      row: "POST /v1/mcp-integrations/{slug}/sync",
+      showAnswer: true,
+      when: isOwn,
+    },
   ],
   sections: [
     {
       title: ofIntegrations.capabilities,
       row: "GET /v1/mcp-integrations/{slug}/capabilities",
+      when: isOwn,
       load: async () => ({ default: (await import("./sections/capabilities.tsx")).IntegrationCapabilities }),
     },
   ],

@@ -1,5 +1,5 @@
 import { text } from "@/text/text.ts";
-import type { Field, Option } from "./types.ts";
+import type { Condition, Field, Option } from "./types.ts";
 
 const words = text.resources.fields;
 
@@ -9,6 +9,9 @@ export const choices = (...values: readonly string[]): readonly Option[] =>
 
 /** Paging by number, as most lists of the control plane page. */
 export const numbered = { page: "current_page", size: "page_size", first: 0 } as const;
+
+/** Records of the organisation are changed by those who act for it. */
+export const isOwn: Condition = ({ workspace_id }, viewer) => viewer.workspace_id === null || workspace_id !== null;
 
 /** Roles in a workspace. */
 export const workspaceRoles = choices("admin", "manager", "member");

@@ -9,7 +9,7 @@ import {
   workspaceRoles,
   workspaceSource,
 } from "./options.ts";
-import type { Field, Resource } from "./types.ts";
+import type { Condition, Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const ofWorkspaces = text.resources.workspaces;
@@ -54,7 +54,11 @@ export const workspaces: Resource = {
       { name: "security_settings", label: ofWorkspaces.security, kind: "json" },
     ],
   },
-  remove: { row: "DELETE /v1/admin/workspaces/{id}", body: ({ name }) => ({ name }) },
+  remove: {
+    row: "DELETE /v1/admin/workspaces/{id}",
+    body: ({ name }) => ({ name }),
+    when: ({ is_default }) => is_default !== 1,
+  },
   sections: [
     {
       title: ofWorkspaces.members,
@@ -63,6 +67,9 @@ export const workspaces: Resource = {
     },
   ],
 };
+
+/** The owner of the organisation stays what and where they are. */
+const isNoOwner: Condition = ({ role }) => role !== "owner";
 
 /** People: `/v1/admin/users`. */
 export const users: Resource = {
@@ -89,8 +96,9 @@ export const users: Resource = {
   update: {
     rows: ["PUT /v1/admin/users/{userId}"],
     fields: [{ name: "role", label: fields.role, kind: "select", required: true, options: choices("admin", "member") }],
+    when: isNoOwner,
   },
-  remove: { row: "DELETE /v1/admin/users/{userId}" },
+  remove: { row: "DELETE /v1/admin/users/{userId}", when: isNoOwner },
 };
 
 /** Invitations: `/v1/admin/users/invites`. */
@@ -187,9 +195,9 @@ export const scimMappings: Resource = {
   workspace: "none",
   list: { path: "/v1/scim/workspaces", paging: { page: "page", size: "page_size", first: 0 } },
   id: "id",
-  title: "scim_group_name",
+  title: "scim_group",
   columns: [
-    { label: ofMappings.group, path: "scim_group_name" },
+    { label: ofMappings.group, path: "scim_group" },
     { label: fields.workspace, path: "workspace_id", kind: "code" },
     { label: fields.role, path: "role", track: "6rem" },
   ],

@@ -1,5 +1,5 @@
 import { text } from "@/text/text.ts";
-import type { Field, Option, OptionSource, Resource } from "./types.ts";
+import type { Condition, Field, Option, OptionSource, Resource } from "./types.ts";
 
 const { partials: partialWords, collections: collectionWords, labels: labelWords } = text.resources;
 
@@ -81,6 +81,8 @@ const partials: Resource = {
   ],
 };
 
+const isNoDefault: Condition = ({ is_default }) => is_default !== 1;
+
 /** Folders of prompts and partials: `/v1/collections`. */
 const collections: Resource = {
   name: "collections",
@@ -108,14 +110,17 @@ const collections: Resource = {
   update: {
     rows: ["PUT /v1/collections/{id}"],
     fields: [{ name: "name", label: text.common.name, kind: "text", required: true }],
+    when: isNoDefault,
   },
-  remove: { row: "DELETE /v1/collections/{id}" },
+  remove: { row: "DELETE /v1/collections/{id}", when: isNoDefault },
 };
 
 const labelFields: readonly Field[] = [
   { name: "name", label: text.common.name, help: labelWords.nameHelp, kind: "text", required: true },
   { name: "description", label: labelWords.description, kind: "long" },
 ];
+
+const isNotBuiltIn: Condition = ({ is_universal }) => is_universal !== true;
 
 /** Names for versions of prompts: `/v1/labels`. */
 const labels: Resource = {
@@ -135,8 +140,8 @@ const labels: Resource = {
   ],
   read: "/v1/labels/{labelId}",
   create: { rows: ["POST /v1/labels"], fields: labelFields },
-  update: { rows: ["PUT /v1/labels/{labelId}"], fields: labelFields },
-  remove: { row: "DELETE /v1/labels/{labelId}" },
+  update: { rows: ["PUT /v1/labels/{labelId}"], fields: labelFields, when: isNotBuiltIn },
+  remove: { row: "DELETE /v1/labels/{labelId}", when: isNotBuiltIn },
 };
 
 /** What prompts are organised with, in the order of the navigation. */

@@ -1,6 +1,7 @@
 import { text } from "@/text/text.ts";
 import {
   descriptionField,
+  isOwn,
   nameField,
   numbered,
   rateLimitsField,
@@ -56,6 +57,7 @@ export const integrations: Resource = {
     { label: fields.created, path: "created_at", kind: "time" },
   ],
   read: "/v1/integrations/{slug}",
+  shared: true,
   create: {
     rows: ["POST /v1/integrations"],
     fields: [
@@ -73,17 +75,23 @@ export const integrations: Resource = {
       { name: "create_default_provider", label: ofIntegrations.createProvider, kind: "switch", initial: true },
     ],
   },
-  update: { rows: ["PUT /v1/integrations/{slug}"], fields: [nameField, descriptionField, ...credentialFields] },
-  remove: { row: "DELETE /v1/integrations/{slug}" },
+  update: {
+    rows: ["PUT /v1/integrations/{slug}"],
+    fields: [nameField, descriptionField, ...credentialFields],
+    when: isOwn,
+  },
+  remove: { row: "DELETE /v1/integrations/{slug}", when: isOwn },
   sections: [
     {
       title: ofIntegrations.models,
       row: "GET /v1/integrations/{slug}/models",
+      when: isOwn,
       load: () => import("./sections/models.tsx"),
     },
     {
       title: ofIntegrations.access,
       row: "GET /v1/integrations/{slug}/workspaces",
+      when: isOwn,
       load: () => import("./sections/integration-access.tsx"),
     },
   ],

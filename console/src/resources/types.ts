@@ -3,6 +3,7 @@ import type { IconName } from "@/components/icons.tsx";
 import type { ValueKind } from "@/components/value.tsx";
 import type { Row } from "@/lib/read.ts";
 import type { NavGroup } from "@/pages/pages.ts";
+import type { Principal } from "@/session/session.ts";
 
 /** One column of a list or one fact of a detail page. */
 export interface Attribute {
@@ -18,7 +19,12 @@ export interface Attribute {
 export interface Option {
   readonly value: string;
   readonly label: string;
+  /** Row of the API it leads to: offered to those who may call it. */
+  readonly row?: string;
 }
+
+/** Whether a record can be changed by a viewer who may call the row: some are built in, or belong to the organisation. */
+export type Condition = (record: Row, viewer: Principal) => boolean;
 
 /** Choices read from the API: the rows of a list route. */
 export interface OptionSource {
@@ -67,6 +73,7 @@ export interface Write {
   /** Path of the call; default: that of the first row. */
   readonly path?: (values: Row, id: string) => string;
   readonly fields: readonly Field[];
+  readonly when?: Condition;
   /** Changes the body before it is sent, for example to drop a member that only chose the path. */
   readonly toBody?: (body: Row, record: Row | undefined) => Row;
   /** The body is sent as multipart/form-data. */
@@ -87,7 +94,7 @@ export interface Action {
   readonly secret?: readonly string[];
   /** Shows the answer instead of only saying that it worked. */
   readonly showAnswer?: boolean;
-  readonly when?: (record: Row) => boolean;
+  readonly when?: Condition;
 }
 
 /** A further part of the detail page. */
@@ -95,6 +102,7 @@ export interface ResourceSection {
   readonly title: string;
   /** Row the section needs. */
   readonly row: string;
+  readonly when?: Condition;
   readonly load: () => Promise<{ readonly default: ComponentType<{ readonly record: Row; readonly id: string }> }>;
 }
 
@@ -145,9 +153,11 @@ export interface Resource {
   readonly facts?: readonly Attribute[];
   /** Path of one record, with one parameter. Left out: the detail page reads the list. */
   readonly read?: string;
+  /** The organisation shares records with workspaces, which see of them only what the list says. */
+  readonly shared?: boolean;
   readonly create?: Write;
   readonly update?: Write;
-  readonly remove?: { readonly row: string; readonly body?: (record: Row) => unknown };
+  readonly remove?: { readonly row: string; readonly body?: (record: Row) => unknown; readonly when?: Condition };
   readonly actions?: readonly Action[];
   readonly sections?: readonly ResourceSection[];
 }

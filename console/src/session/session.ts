@@ -1,5 +1,5 @@
+import { access } from "@/api/access.gen.ts";
 import { call, setCsrfToken } from "@/api/client.ts";
-import { scopes as scopesOfRows } from "@/api/scopes.gen.ts";
 
 type Role = "owner" | "admin" | "manager" | "member" | null;
 
@@ -58,7 +58,9 @@ export async function signOut(): Promise<void> {
  * @param row Method and path as in the OpenAPI document, for example `POST /v1/configs`.
  */
 export function mayCall(principal: Principal, row: string): boolean {
-  const wanted = scopesOfRows[row];
+  const wanted = access[row];
   if (wanted === undefined) return false;
-  return wanted.length === 0 || wanted.some((scope) => principal.scopes.includes(scope));
+  const { keys, scopes } = wanted;
+  if (keys !== "any" && (keys === "admin") !== (principal.workspace_id === null)) return false;
+  return scopes.length === 0 || scopes.some((scope) => principal.scopes.includes(scope));
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Select } from "@mantine/core";
+import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { call } from "@/api/client.ts";
@@ -69,28 +69,40 @@ export default function Members({ id }: { readonly record: Row; readonly id: str
   );
 }
 
+/** Adds a user: chosen by those who may list the users of the organisation, else named by the id. */
 function AddMember({ onAdd }: { readonly onAdd: (user: string, role: string) => void }): ReactNode {
+  const { can } = useSession();
+  const listsUsers = can("GET /v1/admin/users");
   const { data } = useQuery({
     queryKey: ["options", "/v1/admin/users"],
+    enabled: listsUsers,
     queryFn: ({ signal }) => call("GET", "/v1/admin/users", { query: { pageSize: 100 }, signal }),
   });
-  const [user, setUser] = useState<string | null>(null);
+  const [user, setUser] = useState("");
   const [role, setRole] = useState("member");
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (user !== null) onAdd(user, role);
-    setUser(null);
+    if (user !== "") onAdd(user, role);
+    setUser("");
   };
   return (
     <form onSubmit={submit}>
       <Group align="end" gap="xs">
-        <Select
-          label={fields.user}
-          data={readList(data).map((row) => ({ value: readText(row, "id"), label: readText(row, "email") }))}
-          value={user}
-          onChange={setUser}
-          searchable
-        />
+        {listsUsers ? (
+          <Select
+            label={fields.user}
+            data={readList(data).map((row) => ({ value: readText(row, "id"), label: readText(row, "email") }))}
+            value={user === "" ? null : user}
+            onChange={(next) => setUser(next ?? "")}
+            searchable
+          />
+        ) : (
+          <TextInput
+            label={words.userId}
+            value={user}
+            onChange={(event) => setUser(event.currentTarget.value.trim())}
+          />
+        )}
         <Select
           label={fields.role}
           data={[...workspaceRoles]}
@@ -99,7 +111,7 @@ function AddMember({ onAdd }: { readonly onAdd: (user: string, role: string) => 
           onChange={(next) => setRole(next ?? "member")}
           w="8rem"
         />
-        <Button type="submit" variant="default" disabled={user === null}>
+        <Button type="submit" variant="default" disabled={user === ""}>
           {words.add}
         </Button>
       </Group>
