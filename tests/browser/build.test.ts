@@ -3,7 +3,15 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { assertClean, type ConsolePage, type ConsoleStand, enterKey, noConsole, openStand } from "./support.ts";
+import {
+  assertClean,
+  type ConsolePage,
+  type ConsoleStand,
+  enterKey,
+  fillCode,
+  noConsole,
+  openStand,
+} from "./support.ts";
 
 let stand: ConsoleStand;
 before(async () => {
@@ -14,13 +22,8 @@ after(() => stand?.close());
 const signIn = (): Promise<ConsolePage> => stand.signIn(stand.gateway.workspaceKey);
 
 /** Replaces the text of an editor. */
-async function write(page: Page, label: string, text: string): Promise<void> {
-  await page.locator(`[aria-label="${label}"]`).click();
-  await page.keyboard.press("Control+A");
-  // typed over coloured words, Chromium adds a style to the first letters, which the policy refuses
-  await page.keyboard.press("Delete");
-  await page.keyboard.insertText(text);
-}
+const write = (page: Page, label: string, text: string) =>
+  fillCode(page, page.locator(`[aria-label="${label}"]`), text);
 
 async function sendToEcho(page: Page, content: string): Promise<void> {
   await page.locator('input[placeholder^="@slug"]').first().fill("echo");

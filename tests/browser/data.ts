@@ -1,3 +1,4 @@
+import { scopesOfKind } from "../../src/auth/scopes.ts";
 import type { ConsoleStand } from "./support.ts";
 
 /** Records of each kind and some requests, so that no page is empty. */
@@ -71,4 +72,18 @@ export async function chat(stand: ConsoleStand, content: string, more: object = 
   });
   await response.arrayBuffer();
   return response;
+}
+
+/** Key of a new user with a role in the workspace, with each scope that such a key can hold. */
+export async function keyOf({ gateway, call, workspaceId }: ConsoleStand, role: string, email = role): Promise<string> {
+  const invite = await call("POST /v1/admin/users/invites", gateway.adminKey, {
+    email: `${email}@example.com`,
+    role: "member",
+    workspaces: [{ id: workspaceId, role }],
+    workspace_api_key_details: { scopes: scopesOfKind("workspace-user") },
+  });
+  const token = new URL(String(invite.invite_link)).searchParams.get("token");
+  const accepted = await call(`POST /v1/admin/users/invites/${String(invite.id)}/accept`, "", { token });
+  const keys = Array.isArray(accepted.api_keys) ? accepted.api_keys : [];
+  return String(keys[0]?.key);
 }

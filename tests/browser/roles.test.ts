@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { scopesOfKind } from "../../src/auth/scopes.ts";
-import { chat, fillStand } from "./data.ts";
+import { chat, fillStand, keyOf } from "./data.ts";
 import { assertClean, type ConsoleStand, listPages, noConsole, openStand } from "./support.ts";
 
 let stand: ConsoleStand;
@@ -15,25 +14,10 @@ before(async () => {
 });
 after(() => stand?.close());
 
-/** Key of a new user with a role in the workspace, with each scope that such a key can hold. */
-async function keyOf(role: "manager" | "member"): Promise<string> {
-  const { gateway, call, workspaceId } = stand;
-  const invite = await call("POST /v1/admin/users/invites", gateway.adminKey, {
-    email: `${role}@example.com`,
-    role: "member",
-    workspaces: [{ id: workspaceId, role }],
-    workspace_api_key_details: { scopes: scopesOfKind("workspace-user") },
-  });
-  const token = new URL(String(invite.invite_link)).searchParams.get("token");
-  const accepted = await call(`POST /v1/admin/users/invites/${String(invite.id)}/accept`, "", { token });
-  const keys = Array.isArray(accepted.api_keys) ? accepted.api_keys : [];
-  return String(keys[0]?.key);
-}
-
 const viewers = {
   admin: () => Promise.resolve(stand.gateway.adminKey),
-  manager: () => keyOf("manager"),
-  member: () => keyOf("member"),
+  manager: () => keyOf(stand, "manager"),
+  member: () => keyOf(stand, "member"),
 } as const;
 
 /** Pages that only some may see. */

@@ -8,6 +8,7 @@ import {
   noConsole,
   openStand,
   signOut,
+  takeSecret,
   textOf,
 } from "./support.ts";
 
@@ -64,9 +65,7 @@ test("a key makes another key in the browser: the secret is shown once and works
   await page.getByRole("link", { name: "Create API key" }).click();
   await fillForm(page, { Name: "Made in the browser", Scopes: ["completions.write", "logs.list"] });
   await page.getByRole("button", { name: "Create", exact: true }).click();
-  const dialog = page.getByRole("dialog", { name: "Copy the secret now" });
-  const secret = (await textOf(dialog.locator("pre"))).trim();
-  await dialog.getByRole("button", { name: "I have copied it" }).click();
+  const secret = await takeSecret(page);
   await page.getByRole("heading", { name: "Made in the browser" }).waitFor();
   const model = { model: "echo-1", messages: [{ role: "user", content: "Hello" }] };
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {

@@ -1,6 +1,7 @@
 // The console in a real browser: a gateway process with data, Debian's Chromium driven by playwright-core.
 
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
@@ -143,14 +144,32 @@ export async function openStand(): Promise<ConsoleStand> {
   };
 }
 
+/** A file that is chosen in a form. */
+interface FormFile {
+  readonly name: string;
+  readonly content: string;
+}
+
+/** What goes into the fields of a form, by their labels. */
+export type FormValues = Readonly<Record<string, string | readonly string[] | FormFile>>;
+
+/** Replaces the text of a code editor. */
+export async function fillCode(page: Page, editor: Locator, text: string): Promise<void> {
+  await editor.click();
+  await page.keyboard.press("Control+A");
+  // typed over coloured words, Chromium adds a style to the first letters, which the policy refuses
+  await page.keyboard.press("Delete");
+  await page.keyboard.insertText(text);
+}
+
+async function chooseFile(page: Page, input: Locator, { name, content }: FormFile): Promise<void> {
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), input.click()]);
+  await chooser.setFiles({ name, mimeType: "application/jsonl", buffer: Buffer.from(content) });
+}
+
 async function fillOne(page: Page, input: Locator, value: string | readonly string[]): Promise<void> {
   const isCode = (await input.getAttribute("contenteditable")) === "true";
-  if (isCode) {
-    await input.click();
-    await page.keyboard.press("Control+A");
-    await page.keyboard.insertText(String(value));
-    return;
-  }
+  if (isCode) return fillCode(page, input, String(value));
   if ((await input.getAttribute("role")) === "switch") {
     await input.setChecked(value === "on", { force: true });
     return;
@@ -172,17 +191,35 @@ async function fillOne(page: Page, input: Locator, value: string | readonly stri
   if (isChoice && typeof value !== "string") await input.press("Escape");
 }
 
-/** Fills the fields of a form by their labels: words, choices, code, switches (`on`, `off`). */
-export async function fillForm(
-  page: Page,
-  values: Readonly<Record<string, string | readonly string[]>>,
-): Promise<void> {
+/** Fills the fields of a form by their labels: words, choices, code, switches (`on`, `off`), files. */
+export async function fillForm(page: Page, values: FormValues): Promise<void> {
   for (const [label, value] of Object.entries(values)) {
     const field = page.locator("form").getByLabel(label, { exact: true });
     const named = page.locator("form").getByLabel(new RegExp(`^${label}(?: \\*)?$`));
     const input = (await field.count()) > 0 ? field.first() : named.first();
-    await fillOne(page, input, value);
+    if (typeof value === "object" && "content" in value) await chooseFile(page, input, value);
+    else await fillOne(page, input, value);
   }
+}
+
+/** The secret that is shown once; closes its dialog. */
+export async function takeSecret(page: Page): Promise<string> {
+  const dialog = page.getByRole("dialog", { name: "Copy the secret now" });
+  const secret = await textOf(dialog.locator("pre"));
+  await dialog.getByRole("button", { name: "I have copied it" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  return secret;
+}
+
+/** Deletes the record that is open: its name must be typed. */
+export async function deleteRecord(page: Page, name: string): Promise<void> {
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  assert.equal(await dialog.getByRole("button", { name: "Delete" }).isDisabled(), true);
+  await dialog.getByLabel("Name").fill(name);
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  await page.getByRole("heading", { level: 1 }).waitFor();
 }
 
 /** Fails with everything that went wrong in a page. */
