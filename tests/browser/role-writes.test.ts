@@ -238,7 +238,7 @@ for (const row of roleRows) {
   }
 }
 
-/** Pages that are not made of records, or have tests of their own. */
+/** Pages that are not made of records, or have separate tests. */
 const others = ["/", "/logs", "/analytics", "/playground", "/prompts", "/configs", "/settings", "/audit"];
 
 test("every page of records has a row", { skip: noConsole }, async () => {

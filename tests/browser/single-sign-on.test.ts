@@ -85,7 +85,7 @@ test("a user signs in at the identity provider, is back at the page that was ask
   assert.deepEqual(problemsOf(one), []);
 });
 
-test("a user who refuses at the identity provider is told so, and a key then leads to the page that was asked for", {
+test("a refusal at the identity provider is shown, and a key then leads to the page that was asked for", {
   skip: noConsole,
 }, async () => {
   await trust();
