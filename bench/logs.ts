@@ -2,6 +2,7 @@
 // over 90 days with each filter and pair of filters, as hosts do: on the thread that reads the log. Prints a line for each
 // limit. Medians of times judge; with `--judge cpu` those of processor time, where other programs use the machine.
 // Usage: node scripts/run.mjs bun bench/logs.ts [--rows 1000000] [--folder folder] [--only lists|analytics] [--judge cpu]
+// With `--with text` only paths that contain the text are asked for, with `--ratings 200000` so many traces have feedback.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -26,6 +27,8 @@ const { values } = parseArgs({
     folder: { type: "string" },
     only: { type: "string" },
     judge: { type: "string", default: "time" },
+    with: { type: "string", default: "" },
+    ratings: { type: "string", default: "0" },
   },
 });
 
@@ -59,6 +62,25 @@ async function seed(
       content: "[]\n[]\n",
     };
     await store.append([batch]);
+  }
+}
+
+/** Stores feedback for traces of the log until there is as much as wanted. */
+async function rate(database: Database, ratings: number): Promise<void> {
+  const { rows: found } = await database.read("SELECT count(*) AS count FROM feedback");
+  const missing = ratings - Number(found[0]?.count);
+  if (missing <= 0) return;
+  const sql = `INSERT INTO feedback
+      (id, organisation_id, workspace_id, api_key_id, trace_id, value, weight, metadata, created_at, last_updated_at)
+    SELECT lower(hex(randomblob(16))), organisation_id, workspace_id, value ->> 'api_key_id', value ->> 'trace_id',
+      abs(random()) % 21 - 10, (abs(random()) % 101) / 100.0, '{}', ? + abs(random()) % 1000, 0
+    FROM log_batches, json_each(details) WHERE seq BETWEEN ? AND ? AND abs(random()) % 100 < ?`;
+  // a gateway removes old batches
+  const { rows: all } = await database.read("SELECT count(*) AS batches, min(seq), max(seq) FROM log_batches");
+  const [batches = 0, firstSeq = 0, lastSeq = 0] = Object.values(all[0] ?? {}).map(Number);
+  const percent = Math.ceil((100 * missing) / (batches * batchRows));
+  for (let first = firstSeq; first <= lastSeq; first += 64) {
+    await database.write([{ sql, args: [Date.now(), first, first + 63, percent] }]);
   }
 }
 
@@ -113,6 +135,14 @@ interface Median {
   readonly cpuMs: number;
   /** Length of the answer. */
   readonly characters: number;
+}
+
+/** Times a path, if it is to be asked for. */
+async function addMedian(medians: Median[], gateway: Gateway, query: string): Promise<Median | undefined> {
+  if (!query.includes(values.with)) return undefined;
+  const measured = await timeMedian(gateway, query);
+  medians.push(measured);
+  return measured;
 }
 
 async function timeMedian(gateway: Gateway, query: string, count = 3): Promise<Median> {
@@ -185,6 +215,7 @@ function slowest(medians: readonly Median[]): Median & { figure: number } {
 const unit = () => (values.judge === "cpu" ? "ms of CPU" : "ms");
 
 function judgeMedians(line: string, medians: readonly Median[], most: number): void {
+  if (medians.length === 0) return;
   const { query, figure, ms, cpuMs } = slowest(medians);
   const beyond = medians.filter((one) => slowest([one]).figure > most).length;
   console.log(
@@ -196,19 +227,19 @@ function judgeMedians(line: string, medians: readonly Median[], most: number): v
 async function timeLists(url: string): Promise<void> {
   console.log("\n| filter | first list ms | later lists ms | CPU ms |\n|---|--:|--:|--:|");
   const gateway = await start(url);
-  const page = (filter: string) => timeMedian(gateway, `/v1/logs?limit=50&${filter}`);
+  const addPage = (medians: Median[], filter: string) => addMedian(medians, gateway, `/v1/logs?limit=50&${filter}`);
   const singles: Median[] = [];
   for (const filter of ["", ...listFilters]) {
-    const found = await page(filter);
-    singles.push(found);
+    const found = await addPage(singles, filter);
+    if (!found) continue;
     const figures = [found.firstMs.toFixed(0), found.ms.toFixed(1), found.cpuMs.toFixed(1)];
     console.log(`| \`${filter || "none"}\` | ${figures.join(" | ")} |`);
   }
   const pairs: Median[] = [];
-  for (const pair of pairsOf(listFilters)) pairs.push(await page(pair));
+  for (const pair of pairsOf(listFilters)) await addPage(pairs, pair);
   const others: Median[] = [];
   const watch = watchLoop();
-  for (const filter of keysWithoutColumn) others.push(await page(filter));
+  for (const filter of keysWithoutColumn) await addPage(others, filter);
   const pause = watch.take();
   watch.stop();
   console.log("");
@@ -250,19 +281,21 @@ async function timeAnalytics(url: string): Promise<void> {
     .filter((name) => name.startsWith("/v1/analytics/"))
     .map((name) => name.slice("/v1/analytics/".length).replace("{metadataKey}", "team"))
     .concat("groups/metadata/session", "groups/metadata/tag-150");
-  const figures = (name: string, filter: string) => timeMedian(gateway, `/v1/analytics/${name}?${range}&${filter}`);
-  console.log("\n| analytics | first ms | later ms | CPU ms | slowest filter ms | CPU ms |\n|---|--:|--:|--:|--:|--:|");
+  const addFigures = (medians: Median[], name: string, filter: string) =>
+    addMedian(medians, gateway, `/v1/analytics/${name}?${range}&${filter}`);
+  console.log("\n| analytics | first ms | later ms | CPU ms | slowest ms | CPU ms |\n|---|--:|--:|--:|--:|--:|");
   const [all, ofOthers]: [Median[], Median[]] = [[], []];
   for (const name of names) {
-    const plain = await figures(name, "");
-    const filtered: Median[] = [];
-    for (const filter of analyticsFilters) filtered.push(await figures(name, filter));
-    (name.includes("tag-") ? ofOthers : all).push(plain, ...filtered);
-    const { ms, cpuMs } = slowest(filtered);
-    const shown = [plain.firstMs, plain.ms, plain.cpuMs, ms, cpuMs].map((value) => value.toFixed(0));
+    const measured: Median[] = [];
+    const plain = await addFigures(measured, name, "");
+    for (const filter of analyticsFilters) await addFigures(measured, name, filter);
+    (name.includes("tag-") ? ofOthers : all).push(...measured);
+    if (measured.length === 0) continue;
+    const { ms, cpuMs } = slowest(measured);
+    const shown = [plain?.firstMs, plain?.ms, plain?.cpuMs, ms, cpuMs].map((value) => value?.toFixed(0) ?? "");
     console.log(`| \`${name}\` | ${shown.join(" | ")} |`);
   }
-  for (const name of widePaths) for (const pair of pairsOf(analyticsFilters)) all.push(await figures(name, pair));
+  for (const name of widePaths) for (const pair of pairsOf(analyticsFilters)) await addFigures(all, name, pair);
   console.log("");
   judgeMedians("an endpoint of analytics with up to two filters", all, 300);
   judgeMedians("groups by a key without a column", ofOthers, 1_500);
@@ -287,6 +320,7 @@ if (!isSeeded) {
   );
   writeFileSync(join(folder, "seeded"), "");
 }
+await rate(database, Number(values.ratings));
 await seal(database, rows);
 await database.close();
 if (values.only !== "analytics") await timeLists(url);

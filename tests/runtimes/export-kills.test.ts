@@ -7,15 +7,20 @@ import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
 import type { LogExport } from "../../src/schemas/log-exports.ts";
 import { eventually } from "../support/eventually.ts";
+import { createRandom } from "../support/gateway.ts";
 import { plainDetails } from "../support/log-record.ts";
 import { createFolder, type GatewayProcess, startGatewayProcess } from "../support/process.ts";
-import { isWhole } from "../support/sample.ts";
+import { isWhole, sampleSeed } from "../support/sample.ts";
 
 /** As many as an export has at most. */
 const rows = isWhole ? 50_000 : 6_000;
 const batchRows = 50;
 const bodyLength = 1_000;
 const kills = 4;
+/** Longest time between rows that were written and the kill. */
+const killWithinMs = isWhole ? 300 : 30;
+/** Each step has a bound; together they may take longer than the runner waits for a test. */
+const timeout = 900_000;
 
 /** Stores rows with contents; their ids. */
 async function seed(database: Database): Promise<string[]> {
@@ -65,8 +70,24 @@ async function freeExports(folder: string): Promise<void> {
   }
 }
 
-test("an export whose processes are killed has each row once", async () => {
+/** What a comparison of equal lists finds. */
+const sameIds = { missing: 0, unknown: 0, twice: 0, moved: -1, examples: [] as string[] };
+
+/** How exported ids differ from those of the stored rows: a comparison of the lists would print them all. */
+function compareIds(exported: readonly string[], stored: readonly string[]): typeof sameIds {
+  const [found, known] = [new Set(exported), new Set(stored)];
+  const rest = new Set(exported);
+  const missing = stored.filter((id) => !found.has(id));
+  const unknown = exported.filter((id) => !known.has(id));
+  const twice = exported.filter((id) => !rest.delete(id));
+  const moved = stored.findIndex((id, index) => exported[index] !== id);
+  const examples = [missing, unknown, twice].flatMap((some) => some.slice(0, 3));
+  return { missing: missing.length, unknown: unknown.length, twice: twice.length, moved, examples };
+}
+
+test(`an export whose processes are killed has each row once (seed ${sampleSeed})`, { timeout }, async () => {
   const folder = createFolder();
+  const random = createRandom(sampleSeed);
   let gateway = await startGatewayProcess({ cwd: folder });
   const database = await openDatabase({ url: `file:${join(folder, "data/gateway.db")}` });
   try {
@@ -86,6 +107,7 @@ test("an export whose processes are killed has each row once", async () => {
         return written > before || status === "success";
       };
       await eventually("rows of the export", hasMore, 60_000);
+      await new Promise((resolve) => setTimeout(resolve, killWithinMs * random()));
       await gateway.stop("SIGKILL");
       if ((await readProgress()).status === "in_progress") unfinished++;
       await freeExports(folder);
@@ -94,12 +116,22 @@ test("an export whose processes are killed has each row once", async () => {
     assert.ok(unfinished > 0, "no process was killed in the middle");
     await eventually("the end of the export", async () => (await readProgress()).status === "success", 240_000);
     const { signed_url } = await send<{ signed_url: string }>(gateway, `GET /v1/logs/exports/${id}/download`);
-    const lines = (await (await fetch(signed_url)).text()).trim().split("\n");
-    const exported: { id: string; request: { body: string } }[] = lines.map((line) => JSON.parse(line));
-    const wanted = ids.toReversed();
-    const different = wanted.findIndex((row, index) => exported[index]?.id !== row);
-    // a comparison of all ids would print them all
-    assert.deepEqual([exported.length, different, exported[different]?.id], [wanted.length, -1, undefined]);
+    const response = await fetch(signed_url);
+    const text = await response.text();
+    const { rows: finished } = await database.read("SELECT bytes FROM log_exports");
+    // a download that breaks off would look like lost rows
+    assert.deepEqual([response.status, text.length], [200, Number(finished[0]?.bytes)]);
+    const exported: { id: string; request: { body: string } }[] = text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      compareIds(
+        exported.map((row) => row.id),
+        ids.toReversed(),
+      ),
+      sameIds,
+    );
     assert.ok(exported.every(({ request }) => request.body.length === bodyLength));
   } finally {
     await database.close();
