@@ -50,7 +50,7 @@ interface ControlPlaneOptions {
   guard: AddressGuard;
   /** Called for changes on this node or another; undefined when anything may have changed. */
   changed(changes: readonly Change[] | undefined): void;
-  /** Called once more for changes on this node, when the database lists them. */
+  /** Called once more for changes on this node, when a database on another machine lists them. */
   repeated(changes: readonly Change[]): void;
 }
 
@@ -73,6 +73,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     options.changed(undefined);
   };
   const repeated = (changes: readonly Change[]) => {
+    // a local database has no replicas: what was read after a change has it
+    if (!database.remote) return;
     directory.forget(changes);
     options.repeated(changes);
   };

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { after, before, test } from "node:test";
 import { createClient } from "@libsql/client/sqlite3";
 import { call, done } from "../support/control.ts";
 import { createTestGateway, type TestGateway } from "../support/gateway.ts";
 
-/** Reads of every database client of this process. */
-const reads: string[] = [];
+/** What is read for a request, whichever database client of this process does it; other work reads when its time comes. */
+const readsOf = new AsyncLocalStorage<string[]>();
 const probe = createClient({ url: ":memory:" });
 // all clients of local databases share it
 const shared: { execute: typeof probe.execute; batch: typeof probe.batch } = Object.getPrototypeOf(probe);
@@ -13,7 +14,7 @@ const { execute, batch } = shared;
 const others = /from "?(?:changes|audit_logs|sqlite_sequence|log_\w+|gateway_\w+)/i;
 const note = (statement: unknown) => {
   const sql = typeof statement === "string" ? statement : String(Object(statement).sql);
-  if (/^select/i.test(sql) && !others.test(sql)) reads.push(sql);
+  if (/^select/i.test(sql) && !others.test(sql)) readsOf.getStore()?.push(sql);
 };
 
 interface Place {
@@ -69,8 +70,8 @@ async function ask({ key }: Pick<Place, "key">, provider = "@echo-here"): Promis
 
 /** Tables that a request reads. */
 async function tablesOf(place: Pick<Place, "key">): Promise<string[]> {
-  reads.length = 0;
-  assert.equal(await ask(place), 200);
+  const reads: string[] = [];
+  assert.equal(await readsOf.run(reads, () => ask(place)), 200);
   const tables = reads.flatMap((sql) => [...sql.matchAll(/from "(\w+)"/g)].map(([, name]) => name ?? ""));
   return [...new Set(tables)].toSorted();
 }
