@@ -19,11 +19,16 @@ export class WeightedCache<Value> {
   readonly #shares = new Map<string, Share<Value>>();
   readonly #owners = new Map<string, string>();
   readonly #limit: number;
+  readonly #largest: number;
   #weight = 0;
 
-  /** @param limit Most bytes, roughly. */
-  constructor(limit: number) {
+  /**
+   * @param limit Most bytes, roughly.
+   * @param largest Most bytes of one value. Default a quarter of all.
+   */
+  constructor(limit: number, largest = limit / 4) {
     this.#limit = limit;
+    this.#largest = largest;
   }
 
   /** Bytes of all values, roughly. */
@@ -46,7 +51,7 @@ export class WeightedCache<Value> {
   /** Caches a value, unless it is too large. */
   set(text: string, value: Value, { owner, weight }: { owner: string; weight: number }): void {
     this.delete(text);
-    if (weight > this.#limit / 4) return;
+    if (weight > this.#largest) return;
     const share = this.#shares.get(owner) ?? { entries: new Map(), weight: 0 };
     this.#shares.set(owner, share);
     share.entries.set(text, { value, weight, isUsed: false });

@@ -1,48 +1,59 @@
 import { meanOf } from "../log-index/measures.ts";
 import type { RowBlock } from "../log-index/row-block.ts";
 import { Interned } from "./interned.ts";
+import { noTrace, type Ratings } from "./ratings.ts";
 import { Sums } from "./sums.ts";
-import type { FeedbackIndex, TraceFeedback } from "./trace-feedback.ts";
 
 /** Feedback of the wanted requests: that of a trace counts once, at the time of its first request. */
 class FoundFeedback {
-  readonly #index: FeedbackIndex | undefined;
-  readonly #firstTimes = new Map<TraceFeedback, number>();
+  readonly #ratings: Ratings | undefined;
+  /** By trace; 0 for those that were not found. */
+  readonly #firstTimes = new Sums();
 
-  constructor(index: FeedbackIndex | undefined) {
-    this.#index = index;
+  constructor(ratings: Ratings | undefined) {
+    this.#ratings = ratings;
   }
 
   add(block: RowBlock): void {
-    const feedbackOf = this.#index?.of(block);
-    if (!feedbackOf) return;
+    const ratings = this.#ratings;
+    if (!ratings) return;
+    this.#firstTimes.reserve(ratings.traces);
+    const traceOf = ratings.of(block);
     const times = block.numbers("time");
+    const [foundTraces, foundTimes] = [new Uint32Array(block.length), new Float64Array(block.length)];
+    let count = 0;
     for (let row = 0; row < block.length; row++) {
-      const found = feedbackOf(row);
-      if (!found) continue;
-      const time = times[row] ?? 0;
-      if (time < (this.#firstTimes.get(found) ?? Number.POSITIVE_INFINITY)) this.#firstTimes.set(found, time);
+      const trace = traceOf(row);
+      if (trace === noTrace) continue;
+      foundTraces[count] = trace;
+      foundTimes[count++] = times[row] ?? 0;
     }
+    this.#firstTimes.keepLeast(foundTraces.subarray(0, count), foundTimes.subarray(0, count));
   }
 
-  [Symbol.iterator](): IterableIterator<[TraceFeedback, number]> {
-    return this.#firstTimes[Symbol.iterator]();
+  /** Calls for each trace that was found, with the time of its first request. */
+  visit(visit: (trace: number, time: number, ratings: Ratings) => void): void {
+    const { traces } = this.#ratings ?? { traces: 0 };
+    for (let trace = 0; trace < traces; trace++) {
+      const time = this.#firstTimes.at(trace);
+      if (this.#ratings && time > 0) visit(trace, time, this.#ratings);
+    }
   }
 }
 
 interface FeedbackTools {
   readonly points: number;
   readonly pointOf: (time: number) => number;
-  readonly feedback: FeedbackIndex | undefined;
+  readonly feedback: Ratings | undefined;
 }
 
 /** Sums over all feedback, by point. */
 function sumFeedback(found: FoundFeedback, { points, pointOf }: FeedbackTools) {
   const [counts, weighted] = [new Sums(points), new Sums(points)];
-  for (const [{ values, weighted: sum }, time] of found) {
-    counts.add(pointOf(time), values.length);
-    weighted.add(pointOf(time), sum);
-  }
+  found.visit((trace, time, ratings) => {
+    counts.add(pointOf(time), ratings.countOf(trace));
+    weighted.add(pointOf(time), ratings.weightedOf(trace));
+  });
   return { counts, weighted };
 }
 
@@ -80,7 +91,7 @@ function scoresRun(tools: FeedbackTools) {
     add: (block: RowBlock) => found.add(block),
     finish() {
       const counts = new Sums(scores);
-      for (const [{ values }] of found) for (const value of values) counts.add(value - lowestScore, 1);
+      found.visit((trace, _, ratings) => ratings.visitValues(trace, (value) => counts.add(value - lowestScore, 1)));
       const rows = Array.from({ length: scores }, (_, at) => ({ score: at + lowestScore, total: counts.at(at) }));
       return { summary: { total: counts.total() }, rows };
     },
@@ -90,24 +101,24 @@ function scoresRun(tools: FeedbackTools) {
 /** The feedback of a trace counts once for each model that served it. */
 function modelsRun({ feedback }: FeedbackTools) {
   const models = new Interned();
-  const found: Set<TraceFeedback>[] = [];
+  const found: Set<number>[] = [];
   return {
     add(block: RowBlock) {
-      const feedbackOf = feedback?.of(block);
-      if (!feedbackOf) return;
+      const traceOf = feedback?.of(block);
+      if (!traceOf) return;
       const places = models.placesOf(block.strings("model"));
       for (let row = 0; row < block.length; row++) {
-        const one = feedbackOf(row);
-        if (!one) continue;
+        const trace = traceOf(row);
+        if (trace === noTrace) continue;
         const place = places[row] ?? 0;
-        const set = found[place] ?? new Set<TraceFeedback>();
-        found[place] = set.add(one);
+        const set = found[place] ?? new Set<number>();
+        found[place] = set.add(trace);
       }
     },
     finish() {
       const rows = Array.from(found, (set) => [...(set ?? [])]).flatMap((all, place) => {
-        const total = all.reduce((sum, { values }) => sum + values.length, 0);
-        const weighted = all.reduce((sum, one) => sum + one.weighted, 0);
+        const total = all.reduce((sum, trace) => sum + (feedback?.countOf(trace) ?? 0), 0);
+        const weighted = all.reduce((sum, trace) => sum + (feedback?.weightedOf(trace) ?? 0), 0);
         return total === 0 ? [] : [{ ai_model: models.at(place), total, avg_weighted_feedback: weighted / total }];
       });
       rows.sort((a, b) => b.total - a.total || (a.ai_model < b.ai_model ? -1 : 1));

@@ -5,8 +5,8 @@ import type { GraphName } from "../schemas/analytics.ts";
 import { cacheGraphs } from "./cache-graphs.ts";
 import { feedbackGraphs } from "./feedback-graphs.ts";
 import { Interned } from "./interned.ts";
+import type { Ratings } from "./ratings.ts";
 import { CountsByNumber, failuresOf, NumberSets, type Places, rateOf, Sums, toCents } from "./sums.ts";
-import type { FeedbackIndex } from "./trace-feedback.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** What a graph is computed with. */
@@ -16,7 +16,7 @@ interface GraphTools {
   /** The point of a time. */
   readonly pointOf: (time: number) => number;
   /** Feedback, if the graph says it reads it. */
-  readonly feedback: FeedbackIndex | undefined;
+  readonly feedback: Ratings | undefined;
   /** Strings of a field. */
   readonly vocabularyOf: (field: StringFieldName) => Vocabulary;
   readonly pause: Pause;

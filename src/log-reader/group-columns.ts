@@ -1,8 +1,9 @@
 import type { FieldName, NumberFieldName } from "../log-index/fields.ts";
 import { GroupedNumbers, meanOf, type Pause, percentilesOf } from "../log-index/measures.ts";
 import type { RowBlock } from "../log-index/row-block.ts";
+import { noTrace, type Ratings } from "./ratings.ts";
 import { cacheHitsOf, failuresOf, type Places, rateOf, Sums, toCents } from "./sums.ts";
-import { type FeedbackIndex, feedbackFields, type TraceFeedback } from "./trace-feedback.ts";
+import { feedbackFields } from "./trace-feedback.ts";
 
 /** A figure of a group in the response. */
 export type Figure = number | string | null;
@@ -28,7 +29,10 @@ class Tallies {
   readonly first = new Sums();
   readonly last = new Sums();
   readonly rated = new Sums();
-  readonly feedback: Set<TraceFeedback>[] = [];
+  /** Traces of each group that have feedback: it counts once in each, however many requests they have. */
+  readonly traces: Set<number>[] = [];
+  readonly ratings = new Sums();
+  readonly weighted = new Sums();
   readonly pause: Pause;
 
   constructor(pause: Pause) {
@@ -107,16 +111,6 @@ const percentileColumn = (part: 0 | 1): GroupColumn => ({
 
 const iso = (time: number): string => new Date(time).toISOString();
 
-/** The feedback of a trace counts once in each group. */
-function meanFeedback({ feedback }: Tallies, group: number): number | null {
-  let [count, weighted] = [0, 0];
-  for (const one of feedback[group] ?? []) {
-    count += one.values.length;
-    weighted += one.weighted;
-  }
-  return count === 0 ? null : weighted / count;
-}
-
 /** Every column besides the group's value, and `requests`, which is always there. */
 export const groupColumns = {
   cost: { steps: ["cost"], of: ({ sums }, group) => toCents(sums.cost.at(group)) },
@@ -138,7 +132,10 @@ export const groupColumns = {
   },
   last_seen: { steps: ["times"], of: ({ last }, group) => iso(last.at(group)) },
   first_seen: { steps: ["times"], of: ({ first }, group) => iso(first.at(group)) },
-  avg_weighted_feedback: { steps: [], of: meanFeedback },
+  avg_weighted_feedback: {
+    steps: [],
+    of: ({ ratings, weighted }, group) => (ratings.at(group) === 0 ? null : weighted.at(group) / ratings.at(group)),
+  },
   requests_with_feedback: { steps: [], of: ({ rated }, group) => rated.at(group) },
 } as const satisfies Readonly<Record<string, GroupColumn>>;
 
@@ -184,7 +181,7 @@ const stepsOfParts: ReadonlySet<keyof typeof steps> = new Set([
 ]);
 
 /** What columns are computed from, and the fields that takes. */
-export function createMeasures(columns: readonly GroupColumnName[], feedback: FeedbackIndex | undefined, pause: Pause) {
+export function createMeasures(columns: readonly GroupColumnName[], feedback: Ratings | undefined, pause: Pause) {
   const wanted = [...new Set(columns.flatMap((name) => columnOf(name).steps))];
   const tallies = new Tallies(pause);
   const fields = wanted.flatMap((step) => fieldsOf[step]);
@@ -205,17 +202,21 @@ export function createMeasures(columns: readonly GroupColumnName[], feedback: Fe
 function addFeedback(
   tallies: Tallies,
   block: RowBlock,
-  { places, groups, feedback }: { places: Places; groups: number; feedback: FeedbackIndex },
+  { places, groups, feedback }: { places: Places; groups: number; feedback: Ratings },
 ): void {
-  tallies.rated.reserve(groups);
-  const feedbackOf = feedback.of(block);
+  const { rated, traces, ratings, weighted } = tallies;
+  for (const sums of [rated, ratings, weighted]) sums.reserve(groups);
+  const traceOf = feedback.of(block);
   for (let row = 0; row < places.length; row++) {
-    const found = feedbackOf(row);
-    if (!found) continue;
+    const trace = traceOf(row);
+    if (trace === noTrace) continue;
     const place = places[row] ?? 0;
-    tallies.rated.add(place, 1);
-    const set = tallies.feedback[place] ?? new Set<TraceFeedback>();
-    tallies.feedback[place] = set.add(found);
+    rated.add(place, 1);
+    const found = traces[place] ?? new Set<number>();
+    if (found.has(trace)) continue;
+    traces[place] = found.add(trace);
+    ratings.add(place, feedback.countOf(trace));
+    weighted.add(place, feedback.weightedOf(trace));
   }
 }
 

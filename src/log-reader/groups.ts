@@ -11,8 +11,8 @@ import {
   type GroupColumnName,
 } from "./group-columns.ts";
 import { Interned } from "./interned.ts";
+import type { Ratings } from "./ratings.ts";
 import type { Places } from "./sums.ts";
-import type { FeedbackIndex } from "./trace-feedback.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** A field that requests are grouped by. */
@@ -99,7 +99,7 @@ export interface GroupOptions {
 /** What groups are computed with. */
 interface GroupTools {
   /** Feedback, if the query reads it and there is any. */
-  readonly feedback?: FeedbackIndex | undefined;
+  readonly feedback?: Ratings | undefined;
   /** Strings of the field. */
   readonly vocabulary?: Vocabulary | undefined;
   readonly pause: Pause;

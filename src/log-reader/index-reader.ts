@@ -25,8 +25,9 @@ import type {
   WantedRows,
 } from "./log-reader.ts";
 import { PeriodSummary } from "./period-summary.ts";
+import type { Ratings } from "./ratings.ts";
 import { visitParts } from "./sums.ts";
-import { type FeedbackIndex, FeedbackReader, feedbackTest } from "./trace-feedback.ts";
+import { FeedbackReader, feedbackBytes, feedbackTest } from "./trace-feedback.ts";
 import { Vocabularies, type Vocabulary } from "./vocabulary.ts";
 
 /** Questions that are answered at once: lists, and the longer ones for figures. Others wait. */
@@ -35,9 +36,6 @@ const figuresAtOnce = 2;
 
 /** Most bytes of strings that stay in memory for the next question. */
 const vocabularyBytes = 32 * 2 ** 20;
-
-/** Most bytes of feedback that stay in memory: some 100,000 ratings of an organisation. */
-const feedbackBytes = 64 * 2 ** 20;
 
 /** What a reader reads from. */
 interface ReaderParts {
@@ -100,7 +98,7 @@ class IndexReader implements LogReader {
   async close(): Promise<void> {}
 
   /** @param known Feedback, if it was read already. */
-  async #toQuery({ scope, lower, upper, conditions, terms }: WantedRows, known?: FeedbackIndex): Promise<RowQuery> {
+  async #toQuery({ scope, lower, upper, conditions, terms }: WantedRows, known?: Ratings): Promise<RowQuery> {
     const tests = testsOf(terms);
     if (!terms.rating) return { lower, upper, conditions, tests };
     const feedback = known ?? (await this.#feedback.read(scope.organisationId));
@@ -110,7 +108,7 @@ class IndexReader implements LogReader {
   }
 
   /** The feedback of an organisation; undefined where it has none. */
-  async #readFeedback({ scope }: WantedRows): Promise<FeedbackIndex | undefined> {
+  async #readFeedback({ scope }: WantedRows): Promise<Ratings | undefined> {
     const feedback = await this.#feedback.read(scope.organisationId);
     return feedback.isEmpty ? undefined : feedback;
   }
@@ -218,7 +216,7 @@ class IndexReader implements LogReader {
 interface ScanNeeds {
   readonly fields: readonly FieldName[];
   /** Feedback, if it was read already. */
-  readonly feedback?: FeedbackIndex | undefined;
+  readonly feedback?: Ratings | undefined;
 }
 
 /** A reader on the thread that calls this. */

@@ -3,7 +3,8 @@ import { after, before, test } from "node:test";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { createFeedbackStore, type FeedbackStore } from "../../src/db/stores/feedback.ts";
-import { FeedbackReader } from "../../src/log-reader/trace-feedback.ts";
+import { noTrace, Ratings } from "../../src/log-reader/ratings.ts";
+import { FeedbackReader, feedbackBytes } from "../../src/log-reader/trace-feedback.ts";
 import { createRandom } from "../support/gateway.ts";
 
 let database: Database;
@@ -24,6 +25,16 @@ interface Rating {
 }
 
 const toRow = (rating: Rating) => ({ ...rating, apiKeyId: "key", metadata: {}, lastUpdatedAt: 0 });
+
+/** All feedback of a trace. */
+function feedbackOf(ratings: Ratings, workspaceId: string, traceId: string): { values: number[]; weighted: number } {
+  const trace = ratings.find(workspaceId, traceId);
+  const values: number[] = [];
+  if (trace === noTrace) return { values, weighted: 0 };
+  ratings.visitValues(trace, (value) => values.push(value));
+  assert.equal(ratings.countOf(trace), values.length);
+  return { values, weighted: ratings.weightedOf(trace) };
+}
 
 /** The store, and how many ratings were read of it. */
 function createCounted(): { store: FeedbackStore; read: () => number } {
@@ -86,7 +97,7 @@ test("feedback in memory is what the table holds, after any additions, changes a
       for (let trace = 0; trace < 12; trace++) {
         for (const workspaceId of ["workspace-0", "workspace-1"]) {
           const wanted = own.filter((one) => one.workspaceId === workspaceId && one.traceId === `trace-${trace}`);
-          const { values = [], weighted = 0 } = found.find(workspaceId, `trace-${trace}`) ?? {};
+          const { values, weighted } = feedbackOf(found, workspaceId, `trace-${trace}`);
           assert.deepEqual(values.toSorted(), wanted.map(({ value }) => value).toSorted());
           assert.ok(Math.abs(weighted - wanted.reduce((sum, { value, weight }) => sum + value * weight, 0)) < 1e-9);
         }
@@ -114,7 +125,7 @@ test("questions at the same time read the feedback of an organisation once", asy
   await store.add({ organisationId: "three", workspaceId: "w" }, rows);
   const reader = new FeedbackReader(store, 2 ** 24);
   const found = await Promise.all([reader.read("three"), reader.read("three"), reader.read("three")]);
-  assert.equal(found[2]?.find("w", "one trace")?.values.length, 4_000);
+  for (const ratings of found) assert.equal(feedbackOf(ratings, "w", "one trace").values.length, 4_000);
   assert.equal(read(), 5_000);
 });
 
@@ -122,7 +133,7 @@ test("feedback that is too much for memory is read each time, and nothing of it 
   const { store, read } = createCounted();
   const reader = new FeedbackReader(store, 1_000);
   for (let count = 0; count < 2; count++) {
-    assert.equal((await reader.read("three")).find("w", "one trace")?.weighted, 4_000);
+    assert.equal(feedbackOf(await reader.read("three"), "w", "one trace").weighted, 4_000);
     assert.equal(read(), 5_000);
   }
 });
@@ -141,5 +152,27 @@ test("a failed read of feedback is no failure of the next", async () => {
     ["rejected", "rejected"],
   );
   fails = false;
-  assert.equal((await reader.read("three")).find("w", "one trace")?.values.length, 4_000);
+  assert.equal(feedbackOf(await reader.read("three"), "w", "one trace").values.length, 4_000);
+});
+
+test("a million ratings take less memory than there is for them, and each is found", () => {
+  const ratingOf = (index: number) => ({
+    rowId: index + 1,
+    change: index + 1,
+    workspaceId: `workspace-${index % 3}`,
+    traceId: `trace-${index}`,
+    value: (index % 21) - 10,
+    weight: 0.5,
+    createdAt: 1_000,
+  });
+  const ratings = new Ratings();
+  for (let index = 0; index < 1_000_000; index++) ratings.set(ratingOf(index));
+  assert.ok(ratings.bytes < feedbackBytes, `${ratings.bytes} bytes`);
+  assert.equal(ratings.traces, 1_000_000);
+  for (let index = 0; index < 1_000_000; index += 997) {
+    const { workspaceId, traceId, value } = ratingOf(index);
+    assert.deepEqual(feedbackOf(ratings, workspaceId, traceId), { values: [value], weighted: value / 2 });
+    assert.equal(ratings.find("workspace-9", traceId), noTrace);
+    assert.equal(ratings.find(`workspace-${(index + 1) % 3}`, traceId), noTrace);
+  }
 });
