@@ -16,6 +16,9 @@ async function send<Answer>(gateway: GatewayProcess, key: string, route: string,
   return JSON.parse(text);
 }
 
+/** Each step has a bound; together they may take longer than the runner waits for a test. */
+const timeout = 300_000;
+
 const chat = { model: "echo-1", messages: [{ role: "user", content: "Hello, this is enough for a token" }] };
 
 /** A key whose budget one request uses up. */
@@ -43,7 +46,7 @@ async function readAlerts(folder: string, free: boolean) {
   }
 }
 
-test("an alert of a killed process is delivered by the next one, to the webhook and by mail", async () => {
+test("an alert of a killed process is delivered by the next one, to the webhook and by mail", { timeout }, async () => {
   let isHanging = true;
   const receiver = await startReceiver((_, response) => {
     if (!isHanging) response.end();

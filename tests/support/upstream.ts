@@ -44,14 +44,18 @@ export function startSocketServer(onSocket: (socket: Socket) => void): Promise<U
 function open(server: Server, host: string, wantedPort = 0): Promise<Upstream> {
   const sockets = new Set<Socket>();
   let connections = 0;
+  let isClosed = false;
   server.on("connection", (socket: Socket) => {
     connections += 1;
+    // one that was accepted before the end and is announced after it
+    if (isClosed) socket.destroy();
     sockets.add(socket);
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
   });
   const close = () =>
     new Promise<void>((resolve) => {
+      isClosed = true;
       server.close(() => resolve());
       for (const socket of sockets) socket.destroy();
     });
