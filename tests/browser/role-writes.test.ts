@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fillStand, keyOf } from "./data.ts";
 import { type RoleRow, roleRows, type Verb, type Viewer, viewers } from "./role-rows.ts";
+import { callAs, deleteButton, editLink, failuresOf, settle, signInAll, type Viewers } from "./role-viewers.ts";
 import {
   assertClean,
   type ConsolePage,
@@ -19,7 +20,7 @@ import {
 } from "./support.ts";
 
 let stand: ConsoleStand;
-const opened = new Map<Viewer, ConsolePage>();
+let opened: Viewers;
 
 /** What `fillStand` does not make. */
 async function fillMore(): Promise<void> {
@@ -67,35 +68,9 @@ before(async () => {
   await fillStand(stand);
   await fillMore();
   await share();
-  const admin = await stand.signIn(stand.gateway.adminKey);
-  await admin.open("/api-keys");
-  await admin.page.getByLabel("Workspace", { exact: true }).first().click();
-  await admin.page.getByRole("option", { name: "default" }).click();
-  opened.set("admin", admin);
-  for (const role of ["manager", "member"] as const) opened.set(role, await stand.signIn(await keyOf(stand, role)));
+  opened = await signInAll(stand);
 });
 after(() => stand?.close());
-
-function pageOf(viewer: Viewer): ConsolePage {
-  const one = opened.get(viewer);
-  if (one === undefined) throw new TypeError("The stand is not open");
-  return one;
-}
-
-/** Status of a call that the open page makes with its session. */
-function callAs({ page }: ConsolePage, row: string, body?: object): Promise<number> {
-  const [method = "GET", path = ""] = row.split(" ");
-  return page.evaluate(
-    async ({ method, path, body }) => {
-      const session = await (await fetch("/console/session")).json();
-      const headers = { "x-gateway-csrf": session.csrf_token, "content-type": "application/json" };
-      const response = await fetch(path, { method, headers, body: body === undefined ? null : JSON.stringify(body) });
-      await response.text();
-      return response.status;
-    },
-    { method, path, body },
-  );
-}
 
 /** The record that everyone sees, as its owner sees it. */
 async function findExisting({ api, owner, existing = "", address = "id" }: RoleRow): Promise<string> {
@@ -114,21 +89,6 @@ async function requireRefused(one: ConsolePage, row: RoleRow, verb: Verb, id: st
 }
 
 const newLink = ({ page }: ConsolePage, { page: path }: RoleRow) => page.locator(`main a[href="/console${path}/new"]`);
-const editLink = ({ page }: ConsolePage) => page.getByRole("main").getByRole("link", { name: "Edit", exact: true });
-const deleteButton = ({ page }: ConsolePage) =>
-  page.getByRole("main").getByRole("button", { name: "Delete", exact: true });
-
-/** Refusals that the open page shows. */
-const failuresOf = ({ page }: ConsolePage): Promise<string[]> =>
-  page.getByRole("alert").filter({ hasText: "The request failed" }).allTextContents();
-
-/** Waits until nothing of the open page loads. */
-async function settle({ page }: ConsolePage): Promise<void> {
-  await page.waitForLoadState("networkidle");
-  const loading = page.getByRole("status", { name: "Loading" });
-  while ((await loading.count()) > 0) await loading.first().waitFor({ state: "detached" });
-}
-
 const rowOf = ({ page }: ConsolePage, name: string) =>
   page
     .getByRole("row")
@@ -230,7 +190,7 @@ for (const row of roleRows) {
     const may = row.may[viewer];
     const what = may === undefined ? "is hidden" : may.length === 0 ? "is read" : may.join(", ");
     test(`${row.page} as ${viewer}: ${what}`, { skip: noConsole }, async () => {
-      const one = pageOf(viewer);
+      const one = opened[viewer];
       if (may === undefined) await requireHidden(one, row);
       else await walk(one, row, viewer);
       assertClean(one);
@@ -242,7 +202,7 @@ for (const row of roleRows) {
 const others = ["/", "/logs", "/analytics", "/playground", "/prompts", "/configs", "/settings", "/audit"];
 
 test("every page of records has a row", { skip: noConsole }, async () => {
-  const shown = new Set([...(await listPages(pageOf("admin"))), ...(await listPages(pageOf("manager")))]);
+  const shown = new Set([...(await listPages(opened.admin)), ...(await listPages(opened.manager))]);
   const records = [...shown].filter((page) => !others.includes(page));
   assert.deepEqual(records.toSorted(), roleRows.map(({ page }) => page).toSorted());
 });
@@ -251,7 +211,7 @@ for (const path of ["/integrations", "/mcp-integrations", "/guardrails"]) {
   test(`${path}: what the organisation shares is shown to a manager, who cannot change it`, {
     skip: noConsole,
   }, async () => {
-    const one = pageOf("manager");
+    const one = opened.manager;
     await one.open(path);
     await openRecord(one, "Shared");
     await settle(one);
