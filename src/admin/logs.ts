@@ -7,7 +7,7 @@ import type { Mac } from "../lib/hash.ts";
 import { isId } from "../lib/ids.ts";
 import { jsonReply, jsonTextReply, type Reply } from "../lib/reply.ts";
 import { withoutDenied } from "../logs/denied-fields.ts";
-import { withoutContents } from "../logs/row.ts";
+import { toRow, withoutContents } from "../logs/row.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogList, ShownLog } from "../schemas/logs.ts";
 import { readChoice, readParameter, requireKnownQuery } from "./core/request.ts";
@@ -83,7 +83,7 @@ async function readLog(context: CallerContext): Promise<Reply> {
   const late = content ? await services.logStore.findHooks(scope, details.id) : [];
   if (isHooks) {
     const showsHooks = content && !denied.has("request") && !denied.has("response");
-    const hooks = showsHooks ? allHooks(details, late) : noHooks;
+    const hooks = showsHooks ? allHooks(toRow(details), late) : noHooks;
     return jsonReply({ id: details.id, object: "log_hooks", ...hooks });
   }
   const { workspace_id: workspaceId } = details;

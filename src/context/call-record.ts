@@ -12,8 +12,6 @@ export interface HookLog {
   after: readonly HookResult[];
   /** Hooks that run after the request; each returns its results before and after the call. */
   later: readonly (() => Promise<Pick<HookLog, "before" | "after">>)[];
-  /** The results as JSON, once they are written. */
-  written?: string;
 }
 
 /** One call to a provider: its times and outcome. Times are monotonic milliseconds. */

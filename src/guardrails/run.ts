@@ -16,7 +16,7 @@ import {
   type Hook,
   type RequestType,
 } from "./types.ts";
-import { createTimeWriter, RunWork, roundMs } from "./work.ts";
+import { RunWork, roundMs, writeTime } from "./work.ts";
 
 /** Longest JSON of a check's data. */
 const maxDataLength = 8 * 1024;
@@ -42,8 +42,6 @@ interface Run {
   clock: Clock;
   work: RunWork;
   texts: SeenTexts;
-  /** The time, written as results show it. */
-  toTime(): string;
 }
 
 const noTypes: readonly RequestType[] = [];
@@ -130,10 +128,8 @@ class RunInput implements CheckInput, Look {
 
   get text(): string {
     const { check, parameters } = this.bound;
-    if (!check.readsAll?.(parameters)) return this.visible.text;
-    const whole = this.#run.texts.whole(this);
-    this.#visible ??= this.#run.texts.look(this);
-    return whole;
+    const { visible } = this;
+    return check.readsAll?.(parameters) ? this.#run.texts.whole(this, visible) : visible.text;
   }
 
   get rest(): readonly string[] {
@@ -142,8 +138,8 @@ class RunInput implements CheckInput, Look {
 
   get readPieces(): () => Promise<JsonPieces> {
     return () => {
-      this.#visible ??= this.#run.texts.look(this);
-      return this.#run.texts.pieces(this);
+      const { visible } = this;
+      return this.#run.texts.pieces(this, visible);
     };
   }
 }
@@ -215,7 +211,7 @@ class CheckRun {
     this.#run = run;
     this.#input = new RunInput(run, hook, bound);
     this.#startedAt = run.clock.monotonic();
-    this.#createdAt = run.toTime();
+    this.#createdAt = writeTime(run.clock.now());
   }
 
   /** The outcome; undefined where it skipped. */
@@ -317,10 +313,10 @@ interface HookOutcome {
 
 /** Runs one hook; undefined where all of its checks skipped. */
 function runHook(shared: Run, hook: Hook): Soon<HookOutcome | undefined> {
-  const { subject, state, clock, texts, toTime } = shared;
-  const run = hook.isSaved ? { subject, state, clock, texts, toTime, work: new RunWork(clock) } : shared;
+  const { clock } = shared;
+  const run = hook.isSaved ? { ...shared, work: new RunWork(clock) } : shared;
   const startedAt = clock.monotonic();
-  const createdAt = toTime();
+  const createdAt = writeTime(clock.now());
   const checking = runChecks(run, hook);
   const conclude = (checked: readonly (Checked | undefined)[]) =>
     toHookOutcome(checked, { hook, run, startedAt, createdAt });
@@ -366,8 +362,7 @@ function toHookOutcome(
  */
 export function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Soon<PhaseOutcome> {
   const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
-  const toTime = createTimeWriter(clock);
-  const run: Run = { subject, state, clock, work: new RunWork(clock), texts: new SeenTexts(subject), toTime };
+  const run: Run = { subject, state, clock, work: new RunWork(clock), texts: new SeenTexts(subject) };
   const conclude = (outcomes: readonly (HookOutcome | undefined)[]) => toPhaseOutcome(outcomes, state);
   const running = startAll(run, hooks);
   return running instanceof Promise ? running.then(conclude) : conclude(running);

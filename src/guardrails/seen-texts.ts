@@ -17,8 +17,6 @@ interface KnownTexts {
   readonly length: number;
   readonly isInTokens: boolean;
   visible?: VisibleText;
-  /** The text with the rest of the body, for checks that look for forbidden content. */
-  whole?: string;
   pieces?: Promise<JsonPieces>;
 }
 
@@ -28,6 +26,10 @@ export interface VisibleText {
   text: string;
   /** What each string holds beyond that part; empty where all of it is seen. */
   rests: readonly string[];
+  /** The text is not its strings, but JSON that holds them: it writes some of their characters in another way. */
+  isJson: boolean;
+  /** The text with the rest of the body, for checks that look for forbidden content; set once one has looked. */
+  whole?: string;
 }
 
 /** A check that looks at a body. */
@@ -61,10 +63,11 @@ function cut(texts: readonly string[]): string[] {
 }
 
 function toVisibleText({ texts: all, joined, length }: KnownTexts): VisibleText {
-  if (length <= maxTextLength) return { texts: all, text: joined ?? joinTexts(all), rests: [] };
+  const isJson = joined !== undefined;
+  if (length <= maxTextLength) return { texts: all, text: joined ?? joinTexts(all), rests: noTexts, isJson };
   const texts = cut(all);
   const rests = all.map((text, index) => text.slice(texts[index]?.length));
-  return { texts, text: (joined ?? texts.join("\n")).slice(0, maxTextLength), rests };
+  return { texts, text: (joined ?? texts.join("\n")).slice(0, maxTextLength), rests, isJson };
 }
 
 /** The strings of a body, read once for all checks of a phase. */
@@ -128,20 +131,16 @@ export class SeenTexts {
   }
 
   /** The rest of the request and the text that a check sees, as one. */
-  whole(look: Look): string {
+  whole(look: Look, visible: VisibleText): string {
     const rest = this.rest(look);
-    const { texts, text } = this.look(look);
-    const known = this.#read(look.bound.scope, look);
-    // JSON writes some characters of its strings in another way
-    const plain = known.joined === undefined ? noTexts : texts;
-    if (rest.length + plain.length === 0) return text;
-    known.whole ??= [...rest, ...plain, text].join("\n");
-    return known.whole;
+    const { texts, text, isJson } = visible;
+    if (rest.length === 0 && !isJson) return text;
+    visible.whole ??= [...rest, ...(isJson ? texts : noTexts), text].join("\n");
+    return visible.whole;
   }
 
   /** The JSON in the text. */
-  async pieces(look: Look): Promise<JsonPieces> {
-    const { text } = this.look(look);
+  async pieces(look: Look, { text }: VisibleText): Promise<JsonPieces> {
     const known = this.#read(look.bound.scope, look);
     known.pieces ??= look.work.run(readJsonPieces(text));
     return known.pieces;

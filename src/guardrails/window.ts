@@ -5,7 +5,7 @@ import { failsOnError, toFeedback } from "./run.ts";
 import { toShown } from "./shown-result.ts";
 import { type BoundCheck, CheckError, type CheckWindow, type Hook, type WindowFinding } from "./types.ts";
 import { Placeholders } from "./values/placeholders.ts";
-import { RunWork, roundMs } from "./work.ts";
+import { RunWork, roundMs, writeTime } from "./work.ts";
 
 /** New characters of a text after which its checks look at it again: searching for each event would cost more. */
 const stride = 16;
@@ -128,7 +128,7 @@ export class WindowChecks {
     this.#clock = clock;
     this.#work = new RunWork(clock);
     this.#startedAt = clock.monotonic();
-    this.#createdAt = new Date(clock.now()).toISOString();
+    this.#createdAt = writeTime(clock.now());
     const begin = (): StageState => ({
       count: 0,
       isFailed: false,

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { createTimeWriter } from "../lib/iso-time.ts";
 import type { Soon } from "../lib/soon.ts";
 import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import { turns } from "../lib/turns.ts";
@@ -85,17 +86,8 @@ export class RunWork implements Work {
   }
 }
 
-/** Writes the time of a clock; once for all results of one millisecond. */
-export function createTimeWriter(clock: Clock): () => string {
-  let at = Number.NaN;
-  let written = "";
-  return () => {
-    const now = clock.now();
-    if (now !== at) written = new Date(now).toISOString();
-    at = now;
-    return written;
-  };
-}
+/** The time of results. */
+export const writeTime = createTimeWriter();
 
 /** Milliseconds with two decimals. */
 export function roundMs(ms: number): number {

@@ -1,7 +1,7 @@
 import type { LimitCounter, LimitIncrement, LogDetails, RowMeasures } from "../schemas/logs.ts";
 import { type HeldBody, isCut, toBytes } from "./body.ts";
 import { packCharged } from "./charged.ts";
-import { bodiesOf, type LogRecord, type RecordContent, writeDetails } from "./record.ts";
+import { bodiesOf, type LogRecord, type RecordContent } from "./record.ts";
 import type { Redactor } from "./redact.ts";
 
 /**
@@ -54,7 +54,6 @@ export type BodyLengths = (number | null)[];
 /** A record with its content head. */
 interface Row {
   details: LogDetails;
-  hookResults: string | undefined;
   counted: readonly LimitIncrement[];
   charged: readonly LimitCounter[];
   measures: RowMeasures;
@@ -76,7 +75,6 @@ export function packRecords(
 function toRow(
   {
     details,
-    hookResults,
     content,
     secrets = noSecrets,
     counted = noIncrements,
@@ -85,7 +83,7 @@ function toRow(
   }: LogRecord,
   redactor: Redactor,
 ): Row | Promise<Row> {
-  if (content === null) return { details, hookResults, counted, charged, measures, content, secrets, head: null };
+  if (content === null) return { details, counted, charged, measures, content, secrets, head: null };
   const { sensitiveHeaders, requestHeaders, responseHeaders, phases } = content;
   const request = redactor.hide(requestHeaders, sensitiveHeaders);
   const response = redactor.hide(responseHeaders, sensitiveHeaders);
@@ -93,7 +91,7 @@ function toRow(
   const toWhole = (hidden: [Headers, Headers], headers: Headers | null | undefined): Row => {
     const head: ContentHead = [...hidden, bodiesOf(content).map(isCut)];
     if (headers && phases?.sent) head.push({ method: phases.sent.method, headers });
-    return { details, hookResults, counted, charged, measures, content, secrets, head };
+    return { details, counted, charged, measures, content, secrets, head };
   };
   if (request instanceof Promise || response instanceof Promise || sent instanceof Promise) {
     return Promise.all([request, response, sent]).then(([one, other, third]) => toWhole([one, other], third));
@@ -166,12 +164,6 @@ function packRows(rows: readonly Row[]): PackedBatch[] {
   return [...tenants.values()].map(packTenant);
 }
 
-/** Rows without guardrail results, the usual case, are written in one go. */
-function packDetails(rows: readonly Row[]): string {
-  if (rows.every(({ hookResults }) => hookResults === undefined)) return JSON.stringify(rows.map((row) => row.details));
-  return `[${rows.map(writeDetails).join(",")}]`;
-}
-
 function packTenant(rows: readonly Row[]): PackedBatch {
   const bodies: ReturnType<typeof toBytes>[] = [];
   let length = 0;
@@ -190,7 +182,7 @@ function packTenant(rows: readonly Row[]): PackedBatch {
     workspaceId: sample?.details.workspace_id ?? null,
     firstId: ids[0] ?? "",
     lastId: ids.at(-1) ?? "",
-    details: packDetails(rows),
+    details: JSON.stringify(rows.map((row) => row.details)),
     counted: sumIncrements(rows),
     charged: packCharged(rows.map(({ charged }) => charged)),
     measures: JSON.stringify(rows.map(({ measures }) => measures)),

@@ -6,8 +6,6 @@ export interface LogRecord {
   details: LogDetails;
   /** Null when it could not be stored. */
   content: RecordContent | null;
-  /** Guardrail results of the details, as JSON, where they are not among them yet. */
-  hookResults?: string;
   /** What the request added to counters of limits: stored in the same transaction. */
   counted?: readonly LimitIncrement[];
   /** Counters of money that the request counts in: they follow when its price changes. */
@@ -38,18 +36,6 @@ export interface RecordPhases {
   sent: { method: string; headers: Readonly<Record<string, string>>; body: HeldBody } | null;
   /** The provider's response; null where the caller got it as it came. */
   originalBody: HeldBody | null;
-}
-
-/** The details of a row as JSON, with its guardrail results. */
-export function writeDetails({
-  details,
-  hookResults,
-}: {
-  details: LogDetails;
-  hookResults?: string | undefined;
-}): string {
-  const text = JSON.stringify(details);
-  return hookResults === undefined ? text : `${text.slice(0, -1)},"hook_results":${hookResults}}`;
 }
 
 /** The bodies of a row in the order in which they are stored. */

@@ -1,6 +1,7 @@
 import { timeOfId } from "../lib/ids.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import type { LogDetails, LogRow } from "../schemas/logs.ts";
+import { fromStoredHooks } from "../schemas/stored-hooks.ts";
 import { withAllCounts } from "./usage.ts";
 
 /** Whether every check passed; undefined without results. */
@@ -12,7 +13,7 @@ export function verdictOf(hooks: HookResults | undefined): boolean | undefined {
 /** A stored row as the API shows it. */
 export function toRow(details: LogDetails): LogRow {
   // rows of earlier versions do not say whether they are priced, or have no cost
-  const { id, usage, cost = null, priced = cost !== null, ...others } = details;
+  const { id, usage, cost = null, priced = cost !== null, hook_results: hooks, ...others } = details;
   const created_at = new Date(timeOfId(id)).toISOString();
   const row: LogRow = {
     id,
@@ -26,7 +27,8 @@ export function toRow(details: LogDetails): LogRow {
     cost_currency: "USD",
     priced,
   };
-  const verdict = verdictOf(details.hook_results);
+  if (hooks) row.hook_results = fromStoredHooks(hooks);
+  const verdict = verdictOf(row.hook_results);
   if (verdict !== undefined) row.hook_verdict = verdict;
   return row;
 }

@@ -5,7 +5,7 @@ import type { LogBatch, LogDetails } from "../schemas/logs.ts";
 import { textOfBody } from "./body.ts";
 import type { BodyLengths, PackedBatch } from "./pack.ts";
 import { isEventText, maskAcrossPieces } from "./pieces.ts";
-import { type LogRecord, writeDetails } from "./record.ts";
+import type { LogRecord } from "./record.ts";
 import type { Redactor } from "./redact.ts";
 import { masked } from "./secret-members.ts";
 
@@ -69,8 +69,7 @@ function* sealRows(text: string, { redactor, values, rows }: Masks): Steps<strin
 export function sealDetails(record: LogRecord, redactor: Redactor): LogDetails {
   const { details, secrets = [] } = record;
   const values = [createValueMask(secrets, () => masked)];
-  const written = `[${writeDetails(record)}]`;
-  const rows = runNow(sealRows(written, { redactor, values, rows: [0] }), Number.POSITIVE_INFINITY);
+  const rows = runNow(sealRows(JSON.stringify([details]), { redactor, values, rows: [0] }), Number.POSITIVE_INFINITY);
   // masks replace strings alone
   const [sealed = details] = JSON.parse(rows) as LogDetails[];
   return sealed;

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { HookResults } from "./hooks.ts";
+import type { StoredHookResults } from "./stored-hooks.ts";
 
 /** Token counts in the log; 0 where the provider reported none. */
 const LoggedUsage = v.object({
@@ -345,8 +346,11 @@ export const LogList = v.object({
   next_cursor: v.nullable(v.string()),
 });
 
-/** The stored fields of a row; others follow from its id. */
-export type LogDetails = Omit<LogRow, "object" | "created_at" | "hook_verdict">;
+/** The stored fields of a row; others follow from them. */
+export type LogDetails = Omit<LogRow, "object" | "created_at" | "hook_results" | "hook_verdict"> & {
+  /** Rows of earlier versions hold them as they are shown. */
+  hook_results?: StoredHookResults | HookResults;
+};
 
 /** The counter of a limit in one window. */
 export interface LimitCounter {

@@ -13,9 +13,19 @@ const shorten = (text: string | null | undefined): string | null => text?.slice(
 /** What a result says of a match. */
 type Shown = Readonly<Record<string, unknown>>;
 
+const explanations = {
+  wanted: {
+    found: "The pattern is found in the text, expected a match",
+    lacking: "The pattern is not found in the text, expected a match",
+  },
+  unwanted: {
+    found: "The pattern is found in the text, expected no match",
+    lacking: "The pattern is not found in the text, expected no match",
+  },
+} as const;
+
 function toOutcome(found: Shown | undefined, not: boolean, isCut: boolean): CheckOutcome {
-  const expected = not ? "expected no match" : "expected a match";
-  const explanation = `The pattern is ${found ? "found" : "not found"} in the text, ${expected}`;
+  const explanation = explanations[not ? "unwanted" : "wanted"][found ? "found" : "lacking"];
   const data: Record<string, unknown> = found ? { explanation, ...found } : { explanation };
   if (isCut) data.isCut = true;
   return { pass: (found !== undefined) !== not, data };

@@ -12,7 +12,7 @@ import { collectBatch, type LimitIncrement, type LoggedUsage } from "../../schem
 import { countUse } from "../call/limits.ts";
 import { toDetails } from "../call/log-sink.ts";
 import type { NamedProvider } from "../call/named-models.ts";
-import { resultsOfRow } from "../facts/hook-results.ts";
+import { addHookResults } from "../facts/hook-results.ts";
 import { settleMetadata } from "../target/caller-metadata.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { listLeaves, readLeafDestination } from "../target/config-target.ts";
@@ -114,13 +114,9 @@ async function toStatements(
   const { log, services } = context;
   Object.assign(log, { operation: collectBatch, usage: usageOf(row), cost: row.cost });
   const ended = { context, status: 200, responseHeaders: {}, endedAt: services.clock.monotonic() };
-  const record = {
-    details: toDetails(ended),
-    content: null,
-    counted,
-    secrets: log.secrets,
-    ...resultsOfRow(log.hooks),
-  };
+  const details = toDetails(ended);
+  addHookResults(details, log.hooks);
+  const record = { details, content: null, counted, secrets: log.secrets };
   const packed = await packRecords([record], services.redactor);
   return services.logStore.toStatements(packed.map((batch) => sealBatch(batch, services.redactor)));
 }

@@ -10,7 +10,7 @@ import type { PriceList } from "../../pricing/own-prices.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import { costOfUsage } from "../../pricing/request-cost.ts";
 import { collectBatch, type LoggedUsage } from "../../schemas/logs.ts";
-import { resultsOfRow } from "../facts/hook-results.ts";
+import { addHookResults } from "../facts/hook-results.ts";
 import { costOfBatchLine } from "./cost.ts";
 import { countUse } from "./limits.ts";
 import { toDetails } from "./log-sink.ts";
@@ -120,7 +120,8 @@ async function settle(rowId: string, use: BatchUse, provider: NamedProvider, con
   try {
     const ended = { context: counting, status: 200, responseHeaders: {}, endedAt: services.clock.monotonic() };
     const details = { ...toDetails(ended), id: rowId };
-    const record = { details, content: null, counted, secrets: log.secrets, ...resultsOfRow(log.hooks) };
+    addHookResults(details, log.hooks);
+    const record = { details, content: null, counted, secrets: log.secrets };
     const packed = await packRecords([record], services.redactor);
     await services.logStore.append(packed.map((batch) => sealBatch(batch, services.redactor)));
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { CacheHit, HookLog, UpstreamCall } from "../../context/call-record.ts";
+import type { CacheHit, UpstreamCall } from "../../context/call-record.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import { toGatewayError } from "../../errors.ts";
 import { readNameList } from "../../lib/headers.ts";
@@ -6,8 +6,8 @@ import { beginningOf } from "../../logs/body.ts";
 import type { LogRecord, RecordContent } from "../../logs/record.ts";
 import { toCents } from "../../pricing/cost.ts";
 import type { CallLog, LogDetails, RowMeasures } from "../../schemas/logs.ts";
-import { hasResults, resultsOfRow, toHookResults, writeHookResults } from "../facts/hook-results.ts";
-import { depthOf, type LogDepth, withoutQuotes } from "../facts/log-privacy.ts";
+import { addHookResults, hasResults } from "../facts/hook-results.ts";
+import { depthOf, type LogDepth } from "../facts/log-privacy.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { addFeedback, runAsyncGuardrails } from "./async-guardrails.ts";
 import { phasesOf } from "./log-phases.ts";
@@ -174,8 +174,9 @@ export function logSessionPart(context: CallerContext): void {
   const endedAt = services.clock.monotonic();
   const details = toDetails({ context, status: 101, responseHeaders: {}, endedAt });
   const row = { ...details, id: services.createId(), part_of: details.id };
+  addHookResults(row, log.hooks);
   const counts = { counted: log.counted, charged: moneyCountersOf(context) };
-  services.record({ details: row, secrets: secretsOf(context), content: null, ...counts, ...resultsOfRow(log.hooks) });
+  services.record({ details: row, secrets: secretsOf(context), content: null, ...counts });
 }
 
 /** Writes the log row of a finished request. */
@@ -242,21 +243,14 @@ function figuresOf(call: FinishedCall, details: LogDetails): RecordContent {
 /** Status of a request whose caller left. */
 const clientClosed = 499;
 
-/** Guardrail results as the row has them. */
-function writeResults(hooks: HookLog, storesContents: boolean): string {
-  if (storesContents) return writeHookResults(hooks);
-  const { before, after } = hooks;
-  return JSON.stringify(toHookResults({ before: withoutQuotes(before), after: withoutQuotes(after) }));
-}
-
 /** Writes the row, and starts the guardrails nobody waits for. */
 function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
   const { context } = call;
   const { log } = context;
   const storesContents = depth === "all";
   const content = storesContents ? contentOf(call) : depth === "figures" ? figuresOf(call, details) : null;
+  addHookResults(details, log.hooks, storesContents);
   const row: LogRecord = { details, secrets: secretsOf(context), content, measures: toMeasures(context) };
-  if (hasResults(log.hooks)) row.hookResults = writeResults(log.hooks, storesContents);
   const charged = moneyCountersOf(context);
   if (log.counted.length > 0 || charged.length > 0) {
     row.counted = log.counted;

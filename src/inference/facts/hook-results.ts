@@ -1,6 +1,8 @@
 import type { HookLog } from "../../context/call-record.ts";
-import type { LogRecord } from "../../logs/record.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
+import type { LogDetails } from "../../schemas/logs.ts";
+import { toStoredHooks } from "../../schemas/stored-hooks.ts";
+import { withoutQuotes } from "./log-privacy.ts";
 
 /** Guardrail results in the form clients receive. */
 export function toHookResults({ before, after }: Pick<HookLog, "before" | "after">): HookResults {
@@ -12,13 +14,15 @@ export function hasResults(log: HookLog | null): log is HookLog {
   return log !== null && log.before.length + log.after.length > 0;
 }
 
-/** The same as JSON: written once for the response and the log row. */
-export function writeHookResults(log: HookLog): string {
-  log.written ??= JSON.stringify(toHookResults(log));
-  return log.written;
-}
-
-/** What a row of the log has of them. */
-export function resultsOfRow(log: HookLog | null): Pick<LogRecord, "hookResults"> {
-  return hasResults(log) ? { hookResults: writeHookResults(log) } : {};
+/**
+ * Adds them to a row of the log.
+ *
+ * @param quotes Whether they may quote the contents that the guardrails checked.
+ */
+export function addHookResults(details: LogDetails, log: HookLog | null, quotes = true): void {
+  if (!hasResults(log)) return;
+  const { before, after } = log;
+  details.hook_results = quotes
+    ? toStoredHooks(before, after)
+    : toStoredHooks(withoutQuotes(before), withoutQuotes(after));
 }

@@ -19,7 +19,7 @@ import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import { noteDiscarded } from "../call/cost.ts";
-import { toHookResults, writeHookResults } from "../facts/hook-results.ts";
+import { toHookResults } from "../facts/hook-results.ts";
 import { asksForUsage } from "../facts/operation-facts.ts";
 import { kindOf, type RequestKind } from "../facts/request-types.ts";
 import { replay } from "../stream/replay.ts";
@@ -220,7 +220,7 @@ export class TargetGuard {
       const text = after.isTransformed ? read.write(after.body) : read.text;
       // the row has the results beside the body
       if (after.isTransformed) log.responseBody = text;
-      const body = read.withResults(text, writeHookResults(log.hooks));
+      const body = read.withResults(text, JSON.stringify(toHookResults(log.hooks)));
       return { ...reply, status: after.isFailed ? hooksFailed : status, body };
     };
     return checking instanceof Promise ? this.#waitFor(checking).then(conclude) : conclude(checking);

@@ -1,6 +1,7 @@
 import { timeOfId } from "../../lib/ids.ts";
 import type { HookResult } from "../../schemas/hooks.ts";
 import type { CallLog, LogDetails } from "../../schemas/logs.ts";
+import { fromStoredHooks } from "../../schemas/stored-hooks.ts";
 import type { ObservedRow } from "../rows.ts";
 import { type SpanIds, spanIdsOf } from "./ids.ts";
 import type { Attributes, Span } from "./span.ts";
@@ -228,7 +229,8 @@ export async function toSpans(row: TracedRow, names: ProviderNames): Promise<Spa
   // a part of a session: its call belongs to the session, which has a separate row
   if (isPart) return [{ ...root, attributes: { ...root.attributes, ...usageAttributes(details) } }];
   const calls = callsOf(row);
-  const { before_request_hooks: before = [], after_request_hooks: after = [] } = details.hook_results ?? {};
+  const results = details.hook_results && fromStoredHooks(details.hook_results);
+  const { before_request_hooks: before = [], after_request_hooks: after = [] } = results ?? {};
   return [
     root,
     ...calls.map((call, index) => toCallSpan(call, row, { ids, index, isLast: index === calls.length - 1, names })),
