@@ -3,7 +3,7 @@ import { Notifications } from "@mantine/notifications";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense } from "react";
 import { ApiError } from "./api/client.ts";
 import { Failure, Waiting } from "./components/states.tsx";
 import { cspNonce } from "./lib/nonce.ts";
@@ -12,6 +12,8 @@ import { SessionGate } from "./session/context.tsx";
 import { SignIn } from "./session/sign-in.tsx";
 import { WorkspaceProvider } from "./session/workspace.tsx";
 import { cssVariables, theme } from "./theme.ts";
+
+const AcceptInvite = lazy(async () => ({ default: (await import("./session/accept-invite.tsx")).AcceptInvite }));
 
 // For the style elements of Mantine's scroll lock.
 setNonce(cspNonce);
@@ -27,6 +29,9 @@ const queries = new QueryClient({
   },
 });
 
+/** The only page for people who are not users yet. */
+const isInvite = location.pathname === "/console/accept-invite";
+
 /** The whole console. */
 export function App(): ReactNode {
   return (
@@ -37,17 +42,29 @@ export function App(): ReactNode {
       getStyleNonce={() => cspNonce}
     >
       <Notifications position="bottom-right" />
-      <QueryClientProvider client={queries}>
-        <SessionGate
-          waiting={<Waiting />}
-          form={(onSignIn, ended) => <SignIn onSignIn={onSignIn} ended={ended} />}
-          failure={(error, retry) => <Failure error={error} onRetry={retry} />}
-        >
-          <WorkspaceProvider>
-            <RouterProvider router={router} />
-          </WorkspaceProvider>
-        </SessionGate>
-      </QueryClientProvider>
+      <QueryClientProvider client={queries}>{isInvite ? <Invited /> : <Signed />}</QueryClientProvider>
     </MantineProvider>
+  );
+}
+
+function Invited(): ReactNode {
+  return (
+    <Suspense fallback={<Waiting />}>
+      <AcceptInvite />
+    </Suspense>
+  );
+}
+
+function Signed(): ReactNode {
+  return (
+    <SessionGate
+      waiting={<Waiting />}
+      form={(onSignIn, ended) => <SignIn onSignIn={onSignIn} ended={ended} />}
+      failure={(error, retry) => <Failure error={error} onRetry={retry} />}
+    >
+      <WorkspaceProvider>
+        <RouterProvider router={router} />
+      </WorkspaceProvider>
+    </SessionGate>
   );
 }

@@ -42,6 +42,8 @@ export const theme = createTheme({
     Checkbox: { defaultProps: { size: "xs" } },
     SegmentedControl: { defaultProps: { size: "xs" } },
     Modal: { defaultProps: { centered: true } },
+    // on small screens tabs scroll in one line
+    Tabs: { styles: { list: { flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" } } },
   },
 });
 

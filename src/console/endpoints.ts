@@ -3,6 +3,7 @@ import { definePublicEndpoint, type Endpoint } from "../endpoint.ts";
 import type { Reply } from "../lib/reply.ts";
 import { serveConsole } from "./assets.ts";
 import { SessionReply } from "./describe.ts";
+import { openInvite } from "./invite.ts";
 import { SignedOut, SignInRequest, showSession, signIn, signOut } from "./sign-in.ts";
 import { finishSingleSignOn, SignInOptions, showOptions, startSingleSignOn } from "./single-sign-on.ts";
 
@@ -63,6 +64,10 @@ export const consoleEndpoints: readonly Endpoint[] = [
       finishSingleSignOn,
     ),
   ),
+  definePublicEndpoint({
+    ...get("/invites/:inviteId", "Where the link of an invite leads; opened by a browser", openInvite),
+    query: [{ name: "token", description: "The token of the link" }],
+  }),
   definePublicEndpoint(get(consolePath, "The console; opened by a browser", serveConsole)),
   definePublicEndpoint(get(`${consolePath}/:path+`, "Pages and files of the console", serveConsole)),
 ];

@@ -1,4 +1,5 @@
 import { scopesOfKind } from "../../src/auth/scopes.ts";
+import { eventually } from "../support/eventually.ts";
 import type { ConsoleStand } from "./support.ts";
 
 /** Records of each kind and some requests, so that no page is empty. */
@@ -56,6 +57,52 @@ export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, na
   });
   await call("POST /v1/admin/scim/tokens", adminKey, { name });
   await make("/v1/logs/exports", { filters: {}, requested_data: ["id"], description: name });
+  await call("POST /v1/secret-references", adminKey, {
+    name,
+    slug: "example-secret",
+    manager_type: "hashicorp_vault",
+    secret_path: "team/key",
+    auth_config: { vault_auth_type: "token", vault_addr: "https://vault.example", vault_token: "not-a-real-token" },
+  });
+  await call("POST /v1/scim/workspaces", adminKey, {
+    workspace_id: workspaceId,
+    role: "member",
+    scim_group_name: name,
+  });
+}
+
+/** Lines of a file for a batch that the built-in provider answers, one for each text. */
+export function toBatchLines(texts: readonly string[]): string {
+  return texts
+    .map((content, index) =>
+      JSON.stringify({
+        custom_id: `line-${index}`,
+        method: "POST",
+        url: "/v1/chat/completions",
+        body: { model: "echo-1", messages: [{ role: "user", content }] },
+      }),
+    )
+    .join("\n");
+}
+
+/** Uploads a file and runs it as a batch with the built-in provider, to its end. */
+export async function runBatch({ gateway, call }: ConsoleStand, texts: readonly string[]): Promise<void> {
+  const form = new FormData();
+  form.set("purpose", "batch");
+  form.set("file", new File([toBatchLines(texts)], "requests.jsonl"));
+  const headers = { "x-gateway-api-key": gateway.workspaceKey };
+  const response = await fetch(`${gateway.url}/v1/files`, { method: "POST", headers, body: form });
+  const { id } = await response.json();
+  const batch = await call("POST /v1/batches", gateway.workspaceKey, {
+    input_file_id: id,
+    endpoint: "/v1/chat/completions",
+    completion_window: "immediate",
+    gateway_options: { "x-gateway-provider": "echo" },
+  });
+  await eventually("the batch to end", async () => {
+    const { status } = await call(`GET /v1/batches/${String(batch.id)}`, gateway.workspaceKey);
+    return status === "completed";
+  });
 }
 
 /** Sends a chat request to the built-in provider, which answers with the last user message. */

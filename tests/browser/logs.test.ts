@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { chat } from "./data.ts";
-import { assertClean, type ConsolePage, type ConsoleStand, noConsole, openStand } from "./support.ts";
+import { assertClean, type ConsolePage, type ConsoleStand, noConsole, openStand, saveWith } from "./support.ts";
 
 let stand: ConsoleStand;
 let one: ConsolePage;
@@ -93,13 +93,7 @@ test("groups of analytics are saved as CSV", { skip: noConsole }, async () => {
   const { page } = one;
   await one.open("/analytics?range=1h&columns=requests");
   await page.getByRole("cell", { name: "echo-2", exact: true }).waitFor();
-  const [saved] = await Promise.all([
-    page.waitForEvent("download"),
-    page.getByRole("button", { name: "CSV" }).last().click(),
-  ]);
-  const stream = await saved.createReadStream();
-  const pieces: Buffer[] = [];
-  for await (const piece of stream) pieces.push(Buffer.from(piece));
-  assert.match(Buffer.concat(pieces).toString(), /^model,requests\r\necho-1,2\r\n/);
+  const { text } = await saveWith(page, page.getByRole("button", { name: "CSV" }).last());
+  assert.match(text, /^model,requests\r\necho-1,2\r\n/);
   assertClean(one);
 });

@@ -3,7 +3,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { assertClean, type ConsolePage, type ConsoleStand, fillForm, noConsole, openStand, textOf } from "./support.ts";
+import {
+  assertClean,
+  type ConsolePage,
+  type ConsoleStand,
+  deleteRecord,
+  fillForm,
+  noConsole,
+  openStand,
+  takeSecret,
+} from "./support.ts";
 
 type Values = Readonly<Record<string, string | readonly string[]>>;
 
@@ -74,7 +83,7 @@ const journeys: readonly Journey[] = [
     create: { Name: "Guardrail of a journey", Checks: contains },
     name: "Guardrail of a journey",
     update: { Actions: '{"deny": true}' },
-    changed: '"deny":true',
+    changed: '"deny": true',
   },
   {
     path: "/usage-limits",
@@ -158,6 +167,36 @@ const journeys: readonly Journey[] = [
     name: "Export of a journey",
     stays: true,
   },
+  {
+    path: "/partials",
+    as: "workspace",
+    create: { Name: "Partial of a journey", Template: "Kind regards" },
+    name: "Partial of a journey",
+    update: { Template: "With kind regards", "What changed": "Kinder" },
+  },
+  {
+    path: "/collections",
+    as: "workspace",
+    create: { Name: "Collection of a journey" },
+    name: "Collection of a journey",
+    update: { Name: "Collection renamed" },
+    changed: "Collection renamed",
+    typed: "Collection renamed",
+  },
+  {
+    path: "/labels",
+    as: "workspace",
+    create: { Name: "journey" },
+    name: "journey",
+    update: { Description: "Checked by the team" },
+    changed: "Checked by the team",
+  },
+  {
+    path: "/scim-groups",
+    as: "admin",
+    create: { Workspace: "default", Role: "manager", Group: "Engineers" },
+    name: "Engineers",
+  },
 ];
 
 let stand: ConsoleStand;
@@ -188,9 +227,7 @@ async function create(page: Page, { create, secret = false }: Journey): Promise<
   await fillForm(page, create);
   await page.getByRole("button", { name: "Create", exact: true }).click();
   if (!secret) return;
-  const dialog = page.getByRole("dialog", { name: "Copy the secret now" });
-  assert.ok((await textOf(dialog.locator("pre"))).length >= 16);
-  await dialog.getByRole("button", { name: "I have copied it" }).click();
+  assert.ok((await takeSecret(page)).length >= 16);
 }
 
 async function change(page: Page, { update, changed }: Journey): Promise<void> {
@@ -205,13 +242,7 @@ async function change(page: Page, { update, changed }: Journey): Promise<void> {
 
 async function remove(page: Page, journey: Journey): Promise<void> {
   const name = journey.typed ?? journey.name;
-  await page.getByRole("button", { name: "Delete" }).click();
-  const dialog = page.getByRole("dialog");
-  assert.equal(await dialog.getByRole("button", { name: "Delete" }).isDisabled(), true);
-  await dialog.getByLabel("Name").fill(name);
-  await dialog.getByRole("button", { name: "Delete" }).click();
-  await dialog.waitFor({ state: "hidden" });
-  await page.getByRole("heading", { level: 1 }).waitFor();
+  await deleteRecord(page, name);
   if (journey.lingers !== true) {
     await page.getByRole("row", { name: new RegExp(name) }).waitFor({ state: "detached" });
   }

@@ -202,6 +202,17 @@ export async function fillForm(page: Page, values: FormValues): Promise<void> {
   }
 }
 
+/** Makes a record with its form: the page of the record, or the dialog with its secret, follows. */
+export async function createRecord(
+  { page, open }: ConsolePage,
+  path: string,
+  values: Readonly<Record<string, string | readonly string[]>>,
+): Promise<void> {
+  await open(`${path}/new`);
+  await fillForm(page, values);
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+}
+
 /** The secret that is shown once; closes its dialog. */
 export async function takeSecret(page: Page): Promise<string> {
   const dialog = page.getByRole("dialog", { name: "Copy the secret now" });
@@ -220,6 +231,21 @@ export async function deleteRecord(page: Page, name: string): Promise<void> {
   await dialog.getByRole("button", { name: "Delete" }).click();
   await dialog.waitFor({ state: "hidden" });
   await page.getByRole("heading", { level: 1 }).waitFor();
+}
+
+/** Replaces the text of a code editor. */
+export async function writeCode(page: Page, label: string, text: string): Promise<void> {
+  await page.locator(`.cm-content[aria-label="${label}"]`).click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText(text);
+}
+
+/** The name and the text of the file that a button saves. */
+export async function saveWith(page: Page, button: Locator): Promise<{ name: string; text: string }> {
+  const [saved] = await Promise.all([page.waitForEvent("download"), button.click()]);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of await saved.createReadStream()) pieces.push(piece);
+  return { name: saved.suggestedFilename(), text: Buffer.concat(pieces).toString() };
 }
 
 /** Fails with everything that went wrong in a page. */

@@ -10,10 +10,14 @@ export interface Column<T> {
   readonly render: (row: T) => ReactNode;
   /** CSS grid track, for example `8rem` or `minmax(6rem, 1fr)`. Default: `minmax(6rem, 1fr)`. */
   readonly track?: string;
+  /** The track below 720 px. Default: `track`, with a lower bound of 4.5rem. */
+  readonly narrowTrack?: string;
   /** Figures stand flush right. */
   readonly figure?: boolean;
   /** Left out below 720 px. */
   readonly wide?: boolean;
+  /** Only below 720 px, in place of a wide one. */
+  readonly narrow?: boolean;
 }
 
 /** Rows by their place: an array, or what reads them when they come into view. */
@@ -41,6 +45,8 @@ interface DataTableProps<T> {
 
 const rowHeight = 36;
 
+const defaultTrack = "minmax(6rem, 1fr)";
+
 /**
  * A table of any length: only rows in view are in the document. `j`/`k` and the arrows move, `Enter` opens,
  * `Home` and `End` jump.
@@ -62,7 +68,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactNode {
   useEffect(() => {
     if (hasMore && last >= rows.length - 10) onEnd?.();
   }, [hasMore, last, rows.length, onEnd]);
-  const tracks = { "--tracks": toTracks(columns), "--tracks-narrow": toTracks(columns.filter(({ wide }) => !wide)) };
+  const tracks = { "--tracks": toTracks(columns), "--tracks-narrow": toNarrowTracks(columns) };
   return (
     // biome-ignore lint/a11y/useSemanticElements: rows are placed by their offset, which a table element does not do
     <div
@@ -168,7 +174,18 @@ function UnreadRow({ start }: { readonly start: number }): ReactNode {
 }
 
 function toTracks<T>(columns: readonly Column<T>[]): string {
-  return columns.map(({ track }) => track ?? "minmax(6rem, 1fr)").join(" ");
+  return columns
+    .filter(({ narrow }) => narrow !== true)
+    .map(({ track }) => track ?? defaultTrack)
+    .join(" ");
+}
+
+/** Tracks for small screens: columns that can give way do so, before one is cut off. */
+function toNarrowTracks<T>(columns: readonly Column<T>[]): string {
+  return columns
+    .filter(({ wide }) => wide !== true)
+    .map(({ track = defaultTrack, narrowTrack }) => narrowTrack ?? track.replace(/^minmax\([\d.]+rem/, "minmax(4.5rem"))
+    .join(" ");
 }
 
 function Head<T>({ columns }: { readonly columns: readonly Column<T>[] }): ReactNode {
@@ -176,10 +193,10 @@ function Head<T>({ columns }: { readonly columns: readonly Column<T>[] }): React
     // biome-ignore lint/a11y/useSemanticElements: as in DataTable
     // biome-ignore lint/a11y/useFocusableInteractive: the head takes no keys
     <div role="row" className={classes.head}>
-      {columns.map(({ key, label, figure, wide }) => (
+      {columns.map(({ key, label, figure, wide, narrow }) => (
         // biome-ignore lint/a11y/useSemanticElements: as in DataTable
         // biome-ignore lint/a11y/useFocusableInteractive: as above
-        <div key={key} role="columnheader" data-figure={figure} data-wide={wide}>
+        <div key={key} role="columnheader" data-figure={figure} data-wide={wide} data-narrow={narrow}>
           {label}
         </div>
       ))}
@@ -188,9 +205,9 @@ function Head<T>({ columns }: { readonly columns: readonly Column<T>[] }): React
 }
 
 function Cells<T>({ columns, row }: { readonly columns: readonly Column<T>[]; readonly row: T }): ReactNode {
-  return columns.map(({ key, render, figure, wide }) => (
+  return columns.map(({ key, render, figure, wide, narrow }) => (
     // biome-ignore lint/a11y/useSemanticElements: as in DataTable
-    <div key={key} role="cell" data-figure={figure} data-wide={wide} className={classes.cell}>
+    <div key={key} role="cell" data-figure={figure} data-wide={wide} data-narrow={narrow} className={classes.cell}>
       {render(row)}
     </div>
   ));

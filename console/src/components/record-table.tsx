@@ -9,14 +9,14 @@ interface RecordTableProps {
   readonly columns: readonly Attribute[];
   readonly rows: readonly Row[];
   readonly empty: string;
-  /** Member that tells rows apart. Default: `id`. */
-  readonly id?: string;
+  /** Members that together tell rows apart. Default: `id`. */
+  readonly id?: readonly string[];
   /** Buttons at the end of a row. */
   readonly actions?: (row: Row) => ReactNode;
 }
 
 /** A short table inside a page, all rows at once. */
-export function RecordTable({ label, columns, rows, empty, id = "id", actions }: RecordTableProps): ReactNode {
+export function RecordTable({ label, columns, rows, empty, id = ["id"], actions }: RecordTableProps): ReactNode {
   if (rows.length === 0) {
     return (
       <Text size="sm" c="dimmed">
@@ -39,7 +39,7 @@ export function RecordTable({ label, columns, rows, empty, id = "id", actions }:
         </Table.Thead>
         <Table.Tbody>
           {rows.map((row, index) => (
-            <Table.Tr key={readText(row, id) || index}>
+            <Table.Tr key={id.map((member) => readText(row, member)).join("\n") || index}>
               {columns.map(({ path, kind, render }) => (
                 <Table.Td key={path} ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}>
                   {render?.(row) ?? <Value value={readPath(row, path)} kind={kind ?? "text"} />}

@@ -68,18 +68,38 @@ function toneOf(word: string): Tone {
 }
 
 /** A state as a badge: HTTP statuses by their class, words by their meaning, anything else grey. */
-export function StatusBadge({ value }: { readonly value: string | number }): ReactNode {
-  const word = String(value);
+export function StatusBadge({
+  value,
+  label,
+}: {
+  readonly value: string | number;
+  /** What it says; default: the state. */
+  readonly label?: string;
+}): ReactNode {
+  const word = String(value).toLowerCase();
   return (
     <span className={classes.badge} data-tone={toneOf(word)}>
-      {word}
+      {label ?? word}
     </span>
   );
 }
 
-/** A value of a record the way its kind is read. Missing values are a dash. */
+/** Whether a value holds nothing: missing, or an empty text, list or object. */
+const isEmpty = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === "" ||
+  (typeof value === "object" && Object.keys(value).length === 0);
+
+/** JSON with one member a line where it is long. */
+export function IndentedJson({ value }: { readonly value: unknown }): ReactNode {
+  const short = JSON.stringify(value);
+  return <pre className={classes.json}>{short.length <= 40 ? short : JSON.stringify(value, undefined, 2)}</pre>;
+}
+
+/** A value of a record the way its kind is read. Missing and empty values are a dash. */
 export function Value({ value, kind = "text" }: { readonly value: unknown; readonly kind?: ValueKind }): ReactNode {
-  if (value === undefined || value === null || value === "")
+  if (isEmpty(value))
     return (
       <Text span c="dimmed" inherit>
         —
@@ -105,10 +125,16 @@ export function Value({ value, kind = "text" }: { readonly value: unknown; reado
   return typeof value === "object" ? <span className="code">{JSON.stringify(value)}</span> : String(value);
 }
 
-function Tags({ values }: { readonly values: readonly string[] }): ReactNode {
-  const shown = values.slice(0, 4);
+interface TagsProps {
+  readonly values: readonly string[];
+  /** Shows all of them, in several lines; default: the first ones in one line. */
+  readonly isWhole?: boolean;
+}
+
+export function Tags({ values, isWhole = false }: TagsProps): ReactNode {
+  const shown = isWhole ? values : values.slice(0, 4);
   return (
-    <Group gap={4} wrap="nowrap">
+    <Group gap={4} wrap={isWhole ? "wrap" : "nowrap"}>
       {shown.map((value) => (
         <Badge key={value} variant="default" radius="sm" tt="none" fw={400}>
           {value}

@@ -40,7 +40,7 @@ export function Shell(): ReactNode {
         </ActionIcon>
         <Link to="/" className={classes.brand}>
           <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={22} height={22} />
-          <span>{text.common.product}</span>
+          <span className={classes.product}>{text.common.product}</span>
         </Link>
         <HeaderTools />
       </header>
@@ -135,7 +135,7 @@ function WorkspaceSelect(): ReactNode {
       onChange={(id) => choose(id ?? undefined)}
       clearable
       searchable
-      w="11rem"
+      w={{ base: "9.5rem", sm: "11rem" }}
     />
   );
 }

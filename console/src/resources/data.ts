@@ -7,6 +7,9 @@ import type { Paging, Resource } from "./types.ts";
 
 const pageSize = 50;
 
+/** Time between two looks at work that has not ended. */
+const pollMs = 1500;
+
 /** The query parameter that names the workspace in view, for routes that take one. */
 export function useWorkspaceQuery(resource: Pick<Resource, "workspace">): Readonly<Record<string, string>> {
   const { current, choosable } = useWorkspace();
@@ -50,14 +53,20 @@ export function useResourceList(resource: Resource, filters: Readonly<Record<str
     queryFn: ({ pageParam, signal }) =>
       call("GET", path, { query: { ...query, ...workspace, ...filters, ...toPageQuery(paging, pageParam) }, signal }),
     getNextPageParam: (_last, pages, param) => nextPage(paging, pages, param),
+    refetchInterval: ({ state }) =>
+      resource.isUnfinished !== undefined && state.data?.pages.flatMap(readList).some(resource.isUnfinished)
+        ? pollMs
+        : false,
   });
 }
 
 /** One record of a resource. */
 export function useRecord(resource: Resource, id: string) {
   const workspace = useWorkspaceQuery(resource);
-  return useQuery({
+  return useQuery<Row>({
     queryKey: [resource.name, "record", id, workspace],
+    refetchInterval: ({ state }) =>
+      state.data !== undefined && resource.isUnfinished?.(state.data) === true ? pollMs : false,
     queryFn: async ({ signal }): Promise<Row> => {
       const find = async () => {
         const query = { ...resource.list.query, ...workspace };
@@ -81,6 +90,11 @@ export function useRecord(resource: Resource, id: string) {
 export function useForget(resource: Resource): () => Promise<void> {
   const queries = useQueryClient();
   return useCallback(() => queries.invalidateQueries({ queryKey: [resource.name] }), [queries, resource.name]);
+}
+
+/** What a person knows a record by; empty where it has no such name. */
+export function titleOf({ title }: Pick<Resource, "title">, record: Row): string {
+  return typeof title === "string" ? readText(record, title) : title(record);
 }
 
 /** A route's path with its only parameter filled in. */

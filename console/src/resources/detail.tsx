@@ -8,14 +8,23 @@ import { DeleteButton } from "@/components/delete-button.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
-import { Value } from "@/components/value.tsx";
+import { IndentedJson, Tags, Value } from "@/components/value.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
-import { type Row, readPath, readText } from "@/lib/read.ts";
+import { type Row, readPath } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
-import { fillPath, findSecret, splitRow, useForget, useRecord, useWorkspaceQuery, withoutNulls } from "./data.ts";
-import type { Action, Condition, Resource, ResourceSection } from "./types.ts";
+import {
+  fillPath,
+  findSecret,
+  splitRow,
+  titleOf,
+  useForget,
+  useRecord,
+  useWorkspaceQuery,
+  withoutNulls,
+} from "./data.ts";
+import type { Action, Attribute, Condition, Resource, ResourceSection } from "./types.ts";
 
 /** The page of one record: facts, sections, JSON, and what can be done with it. */
 export function ResourceDetail({ resource }: { readonly resource: Resource }): ReactNode {
@@ -31,13 +40,10 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
     );
   }
   if (data === undefined) return <Waiting />;
-  const facts = (resource.facts ?? resource.columns).map(
-    ({ label, path, kind, render }) =>
-      [label, render?.(data) ?? <Value key={path} value={readPath(data, path)} kind={kind ?? "text"} />] as const,
-  );
+  const facts = (resource.facts ?? resource.columns).map((fact) => [fact.label, renderFact(fact, data)] as const);
   return (
     <DetailPage
-      title={readText(data, resource.title) || id}
+      title={titleOf(resource, data) || id}
       back={back}
       actions={<RecordActions resource={resource} record={data} id={id} />}
     >
@@ -62,6 +68,15 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
       </Tabs>
     </DetailPage>
   );
+}
+
+/** The value of a fact as a detail page shows it. */
+export function renderFact({ path, kind = "text", render }: Attribute, record: Row): ReactNode {
+  const value = readPath(record, path);
+  if (render !== undefined && value !== undefined && value !== null) return render(record);
+  if (kind === "tags" && Array.isArray(value) && value.length > 0) return <Tags values={value.map(String)} isWhole />;
+  const isJson = kind === "json" && typeof value === "object" && value !== null && Object.keys(value).length > 0;
+  return isJson ? <IndentedJson value={value} /> : <Value value={value} kind={kind} />;
 }
 
 function Part({
@@ -129,7 +144,7 @@ function RecordActions({ resource, record, id }: RecordActionsProps): ReactNode 
         <DeleteButton
           row={remove.row}
           what={resource.text.one}
-          name={readText(record, resource.title) || id}
+          name={titleOf(resource, record) || id}
           onConfirm={confirmRemove}
         />
       )}

@@ -9,20 +9,29 @@ import { ShowSecret } from "@/components/show-secret.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { EditorPage } from "@/layout/page.tsx";
 import { type Row, readRecord, readText } from "@/lib/read.ts";
+import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
 import { missingFields, toBody, toValues } from "./body.ts";
-import { fillPath, findSecret, splitRow, useForget, useRecord } from "./data.ts";
+import { fillPath, findSecret, splitRow, titleOf, useForget, useRecord } from "./data.ts";
 import { FieldInput } from "./field-input.tsx";
 import type { Resource, Write } from "./types.ts";
 
 /** The page that makes a record. */
 export function ResourceCreate({ resource }: { readonly resource: Resource }): ReactNode {
   const { can } = useSession();
+  const { choosable, current } = useWorkspace();
   const { create } = resource;
   const place = { title: resource.text.create, back: { to: `/${resource.name}`, label: resource.text.title } };
   if (create === undefined || !can(create.rows[0])) return <NotAllowed {...place} />;
+  if (resource.workspace === "required" && choosable && current === undefined) {
+    return (
+      <EditorPage {...place}>
+        <ChooseWorkspace />
+      </EditorPage>
+    );
+  }
   return <Editor resource={resource} write={create} {...place} />;
 }
 
@@ -43,7 +52,7 @@ export function ResourceEdit({ resource }: { readonly resource: Resource }): Rea
   const { update } = resource;
   if (error !== null) return <Failure error={error} />;
   if (data === undefined || update === undefined) return <Waiting />;
-  const name = readText(data, resource.title) || id;
+  const name = titleOf(resource, data) || id;
   const place = { title: name, back: { to: `/${resource.name}/${encodeURIComponent(id)}`, label: name } };
   if (!can(update.rows[0]) || update.when?.(data, principal) === false) return <NotAllowed {...place} />;
   return <Editor resource={resource} write={update} record={data} id={id} {...place} />;

@@ -126,6 +126,7 @@ function ChoiceInput(props: FieldInputProps): ReactNode {
       data={data}
       searchable={data.length > 8}
       clearable={field.required !== true}
+      allowDeselect={field.required !== true}
       value={value === undefined ? null : asText(value)}
       onChange={(next) => onChange(next ?? undefined)}
     />

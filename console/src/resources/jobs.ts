@@ -1,3 +1,5 @@
+import { formatNumber } from "@/lib/format.ts";
+import { type Row, readPath } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { choices, descriptionField, numbered } from "./options.ts";
 import type { Condition, Field, Resource } from "./types.ts";
@@ -55,12 +57,12 @@ export const exportJobs: Resource = {
   workspace: "required",
   list: { path: "/v1/logs/exports", paging: numbered },
   id: "id",
-  title: "id",
+  title: ({ description }) => String(description ?? ""),
   columns: [
     { label: fields.description, path: "description", track: "minmax(10rem, 2fr)" },
     { label: fields.id, path: "id", kind: "code", wide: true },
-    { label: text.common.status, path: "status", kind: "status", track: "8rem" },
-    { label: ofExports.records, path: "total_records", kind: "number", track: "7rem" },
+    { label: text.common.status, path: "status", kind: "status", track: "7rem" },
+    { label: ofExports.records, path: "total_records", kind: "number", track: "5rem" },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   read: "/v1/logs/exports/{id}",
@@ -89,11 +91,20 @@ export const exportJobs: Resource = {
   sections: [
     {
       title: ofExports.download,
-      row: "GET /v1/logs/exports/{id}/content",
+      row: "GET /v1/logs/exports/{id}/download",
       load: async () => ({ default: (await import("./sections/downloads.tsx")).ExportDownload }),
     },
   ],
+  isUnfinished: ({ status }) => status === "in_progress" || status === "queued",
 };
+
+/** How many requests of a batch have ended. */
+function countRequests(batch: Row): string {
+  const [completed, failed, total] = ["completed", "failed", "total"].map((name) =>
+    Number(readPath(batch, `request_counts.${name}`) ?? 0),
+  );
+  return ofBatches.counted(formatNumber((completed ?? 0) + (failed ?? 0)), formatNumber(total ?? 0), failed ?? 0);
+}
 
 const byCursor = { after: "after", size: "limit" } as const;
 
@@ -110,8 +121,8 @@ export const files: Resource = {
   columns: [
     { label: fields.name, path: "filename", track: "minmax(10rem, 2fr)" },
     { label: fields.id, path: "id", kind: "code", wide: true },
-    { label: ofFiles.purpose, path: "purpose", track: "8rem" },
-    { label: ofFiles.size, path: "bytes", kind: "bytes", track: "7rem" },
+    { label: ofFiles.purpose, path: "purpose", track: "8rem", wide: true },
+    { label: ofFiles.size, path: "bytes", kind: "bytes", track: "5rem" },
     { label: text.common.status, path: "status", kind: "status", track: "7rem", wide: true },
   ],
   read: "/v1/files/{id}",
@@ -153,9 +164,9 @@ export const batches: Resource = {
   columns: [
     { label: fields.id, path: "id", kind: "code", track: "minmax(10rem, 2fr)" },
     { label: ofBatches.endpoint, path: "endpoint", wide: true },
-    { label: text.common.status, path: "status", kind: "status", track: "8rem" },
-    { label: ofBatches.counts, path: "request_counts", kind: "json", wide: true },
-    { label: fields.created, path: "created_at", kind: "seconds", track: "7rem" },
+    { label: text.common.status, path: "status", kind: "status", track: "7rem" },
+    { label: ofBatches.counts, path: "request_counts", track: "10rem", wide: true, render: countRequests },
+    { label: fields.created, path: "created_at", kind: "seconds", track: "7rem", wide: true },
   ],
   read: "/v1/batches/{id}",
   create: {
@@ -185,7 +196,7 @@ export const batches: Resource = {
         options: choices("24h", "immediate"),
       },
       { name: "model", label: fields.model, kind: "text" },
-      { name: "gateway_options", label: text.common.more, kind: "json" },
+      { name: "gateway_options", label: ofBatches.options, help: ofBatches.optionsHelp, kind: "json" },
     ],
   },
   actions: [
@@ -203,4 +214,5 @@ export const batches: Resource = {
       load: async () => ({ default: (await import("./sections/downloads.tsx")).BatchDownload }),
     },
   ],
+  isUnfinished: ({ status }) => !["completed", "failed", "cancelled", "expired"].includes(String(status)),
 };

@@ -1,5 +1,6 @@
-import { access } from "@/api/access.gen.ts";
 import { text } from "@/text/text.ts";
+import { userAt, workspaceAt } from "./names.tsx";
+import { allScopes } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
 
 const words = text.resources.keys;
@@ -9,11 +10,6 @@ const kinds = Object.entries(words.kinds).map(([value, label]) => ({
   label,
   row: `POST /v1/api-keys/${value}`,
 }));
-
-/** Every scope that some row asks for. */
-const allScopes = [...new Set(Object.values(access).flatMap(({ scopes }) => scopes))]
-  .sort()
-  .map((value) => ({ value, label: value }));
 
 const shared: readonly Field[] = [
   { name: "name", label: words.name, kind: "text", required: true },
@@ -74,7 +70,7 @@ export const keys: Resource = {
   title: "name",
   columns: [
     { label: words.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: words.key, path: "key", kind: "code", track: "9rem" },
+    { label: words.key, path: "key", kind: "code", track: "6rem" },
     { label: words.kind, path: "type", track: "11rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
     { label: words.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
@@ -86,13 +82,13 @@ export const keys: Resource = {
     { label: words.key, path: "key", kind: "code" },
     { label: words.kind, path: "type" },
     { label: text.common.status, path: "status", kind: "status" },
-    { label: words.workspace, path: "workspace_id", kind: "code" },
-    { label: words.user, path: "user_id", kind: "code" },
+    { label: words.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
+    { label: words.user, path: "user_id", render: userAt("user_id") },
     { label: words.creditLimit, path: "usage_limits", kind: "json" },
     { label: words.rateLimits, path: "rate_limits", kind: "json" },
     { label: words.expires, path: "expires_at", kind: "time" },
     { label: words.created, path: "created_at", kind: "time" },
-    { label: words.scopes, path: "scopes", kind: "json" },
+    { label: words.scopes, path: "scopes", kind: "tags" },
   ],
   read: "/v1/api-keys/{id}",
   create: {

@@ -8,17 +8,20 @@ import { figureKinds, Value } from "@/components/value.tsx";
 import { ListPage } from "@/layout/page.tsx";
 import { type Row, readList, readPath, readText } from "@/lib/read.ts";
 import { useSearchParams } from "@/lib/search.ts";
+import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { useResourceList } from "./data.ts";
 import type { Attribute, ListFilter, Resource } from "./types.ts";
 
-export function toColumn({ label, path, kind, track, wide, render }: Attribute): Column<Row> {
+export function toColumn({ label, path, kind, track, narrowTrack, wide, narrow, render }: Attribute): Column<Row> {
   return {
-    key: `${path}:${label}`,
+    key: `${path}:${label}:${kind}`,
     label,
     ...(track !== undefined && { track }),
+    ...(narrowTrack !== undefined && { narrowTrack }),
     ...(wide !== undefined && { wide }),
+    ...(narrow !== undefined && { narrow }),
     figure: kind !== undefined && figureKinds.has(kind),
     render: render ?? ((row) => <Value value={readPath(row, path)} kind={kind ?? "text"} />),
   };
@@ -53,7 +56,7 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
       actions={create}
       filters={<Filters filters={resource.list.filters ?? []} />}
     >
-      {!isEnabled && <Empty title={text.common.chooseWorkspace} hint={text.common.chooseWorkspaceHint} />}
+      {!isEnabled && <ChooseWorkspace />}
       {isEnabled && isPending && <Waiting />}
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data !== undefined && rows.length === 0 && (
@@ -93,7 +96,7 @@ function Filters({ filters }: { readonly filters: readonly ListFilter[] }): Reac
         leftSection={<Icon name="search" size={14} />}
         value={search.q ?? ""}
         onChange={(event) => set("q", event.currentTarget.value)}
-        w="16rem"
+        w={{ base: "100%", xs: "16rem" }}
       />
       {filters.map(({ name, label, options }) =>
         options === undefined ? (

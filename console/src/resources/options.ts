@@ -1,3 +1,4 @@
+import { access } from "@/api/access.gen.ts";
 import { text } from "@/text/text.ts";
 import type { Condition, Field, Option } from "./types.ts";
 
@@ -6,6 +7,9 @@ const words = text.resources.fields;
 /** Choices whose label is their value. */
 export const choices = (...values: readonly string[]): readonly Option[] =>
   values.map((value) => ({ value, label: value }));
+
+/** Every scope that some row asks for. */
+export const allScopes = choices(...[...new Set(Object.values(access).flatMap(({ scopes }) => scopes))].sort());
 
 /** Paging by number, as most lists of the control plane page. */
 export const numbered = { page: "current_page", size: "page_size", first: 0 } as const;

@@ -1,5 +1,7 @@
 import { text } from "@/text/text.ts";
+import { workspaceAt } from "./names.tsx";
 import {
+  allScopes,
   choices,
   descriptionField,
   nameField,
@@ -87,7 +89,7 @@ export const users: Resource = {
   title: "email",
   columns: [
     { label: fields.email, path: "email", track: "minmax(12rem, 2fr)" },
-    { label: ofUsers.first, path: "first_name" },
+    { label: ofUsers.first, path: "first_name", wide: true },
     { label: ofUsers.last, path: "last_name", wide: true },
     { label: fields.role, path: "role", track: "6rem" },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
@@ -119,7 +121,7 @@ export const invites: Resource = {
   title: "email",
   columns: [
     { label: fields.email, path: "email", track: "minmax(12rem, 2fr)" },
-    { label: fields.role, path: "role", track: "6rem" },
+    { label: fields.role, path: "role", track: "6rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "7rem" },
     { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
   ],
@@ -136,18 +138,26 @@ export const invites: Resource = {
         initial: "member",
         options: choices("admin", "member"),
       },
+      { name: "workspaces", label: ofInvites.workspaces, kind: "multi", options: workspaceSource },
       {
-        name: "workspaces",
-        label: ofInvites.workspaces,
-        help: ofInvites.workspacesHelp,
-        kind: "json",
+        name: "workspace_role",
+        label: ofInvites.workspaceRole,
+        kind: "select",
         required: true,
-        initial: [],
+        initial: "member",
+        options: workspaceRoles,
       },
-      { name: "workspace_api_key_details.scopes", label: ofInvites.keyScopes, kind: "tags" },
+      { name: "workspace_api_key_details.scopes", label: ofInvites.keyScopes, kind: "multi", options: allScopes },
       { name: "first_name", label: ofUsers.first, kind: "text" },
       { name: "last_name", label: ofUsers.last, kind: "text" },
     ],
+    toBody({ workspaces: ids, workspace_role: workspaceRole, ...body }) {
+      // the JSON of the form has what the API takes already
+      const workspaces = (Array.isArray(ids) ? ids : []).map((id) =>
+        typeof id === "string" ? { id, role: workspaceRole } : id,
+      );
+      return { ...body, workspaces };
+    },
     secret: ["invite_link"],
   },
   remove: { row: "DELETE /v1/admin/users/invites/{inviteId}" },
@@ -156,7 +166,7 @@ export const invites: Resource = {
       label: ofInvites.resend,
       icon: "invites",
       row: "POST /v1/admin/users/invites/{inviteId}/resend",
-      secret: ["invite_link"],
+      secret: ["inviteLink"],
       when: ({ status }) => status === "pending",
     },
   ],
@@ -198,7 +208,7 @@ export const scimMappings: Resource = {
   title: "scim_group",
   columns: [
     { label: ofMappings.group, path: "scim_group" },
-    { label: fields.workspace, path: "workspace_id", kind: "code" },
+    { label: fields.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
     { label: fields.role, path: "role", track: "6rem" },
   ],
   create: {

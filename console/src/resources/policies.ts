@@ -1,4 +1,7 @@
+import { formatDollars, formatNumber } from "@/lib/format.ts";
+import { type Row, readPath, readText } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
+import { conditionsOf } from "./names.tsx";
 import { choices, descriptionField, numbered } from "./options.ts";
 import type { Attribute, Field, Resource } from "./types.ts";
 
@@ -24,6 +27,21 @@ const groupBy: Field = {
   initial: ["api_key"],
 };
 
+/** A limit as its type counts it: dollars, or a number of tokens or requests. */
+const inUnits =
+  (path: string) =>
+  (row: Row): string => {
+    const value = Number(readPath(row, path));
+    return row.type === "cost" ? formatDollars(value) : formatNumber(value);
+  };
+const credit = inUnits("credit_limit");
+const alertAt = inUnits("alert_threshold");
+
+/** What a limit counts by, as it is written in the form. */
+function groupsOf({ group_by: groups }: Row): string {
+  return (Array.isArray(groups) ? groups : []).map((group) => readText(group, "key") || String(group)).join(", ");
+}
+
 /** `group_by` is written as plain keys and sent as the API takes it. */
 function withGroups({ group_by: groups, ...body }: Readonly<Record<string, unknown>>) {
   return Array.isArray(groups)
@@ -32,7 +50,7 @@ function withGroups({ group_by: groups, ...body }: Readonly<Record<string, unkno
 }
 
 const sharedColumns: readonly Attribute[] = [
-  { label: fields.conditions, path: "conditions", kind: "json", wide: true, track: "minmax(12rem, 2fr)" },
+  { label: fields.conditions, path: "conditions", wide: true, track: "minmax(12rem, 2fr)", render: conditionsOf },
   { label: text.common.status, path: "status", kind: "status", track: "6rem" },
 ];
 
@@ -48,20 +66,20 @@ export const usageLimits: Resource = {
   title: "name",
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.type, path: "type", track: "6rem" },
-    { label: ofUsage.credit, path: "credit_limit", kind: "number", track: "8rem" },
+    { label: fields.type, path: "type", track: "6rem", wide: true },
+    { label: ofUsage.credit, path: "credit_limit", kind: "number", track: "8rem", narrowTrack: "5rem", render: credit },
     { label: ofUsage.reset, path: "periodic_reset", track: "7rem", wide: true },
     ...sharedColumns,
   ],
   facts: [
     { label: fields.description, path: "description" },
     { label: fields.type, path: "type" },
-    { label: ofUsage.credit, path: "credit_limit", kind: "number" },
-    { label: ofUsage.alert, path: "alert_threshold", kind: "number" },
+    { label: ofUsage.credit, path: "credit_limit", render: credit },
+    { label: ofUsage.alert, path: "alert_threshold", render: alertAt },
     { label: ofUsage.reset, path: "periodic_reset" },
     { label: ofUsage.nextReset, path: "next_usage_reset_at", kind: "time" },
-    { label: fields.conditions, path: "conditions", kind: "json" },
-    { label: fields.groupBy, path: "group_by", kind: "json" },
+    { label: fields.conditions, path: "conditions", render: conditionsOf },
+    { label: fields.groupBy, path: "group_by", render: groupsOf },
     { label: text.common.status, path: "status", kind: "status" },
     { label: fields.created, path: "created_at", kind: "time" },
   ],
@@ -121,9 +139,9 @@ export const rateLimits: Resource = {
   title: "name",
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.type, path: "type", track: "6rem" },
-    { label: fields.limit, path: "value", kind: "number", track: "8rem" },
-    { label: fields.unit, path: "unit", track: "4rem" },
+    { label: fields.type, path: "type", track: "6rem", wide: true },
+    { label: fields.limit, path: "value", kind: "number", track: "8rem", narrowTrack: "4.5rem" },
+    { label: fields.unit, path: "unit", track: "4rem", narrowTrack: "2.5rem" },
     { label: fields.target, path: "target", track: "7rem", wide: true },
     ...sharedColumns,
   ],

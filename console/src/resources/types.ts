@@ -12,7 +12,9 @@ export interface Attribute {
   readonly path: string;
   readonly kind?: ValueKind;
   readonly track?: string;
+  readonly narrowTrack?: string;
   readonly wide?: boolean;
+  readonly narrow?: boolean;
   readonly render?: (row: Row) => ReactNode;
 }
 
@@ -147,8 +149,8 @@ export interface Resource {
   };
   /** Member that addresses a record in its routes. */
   readonly id: string;
-  /** Member a person knows the record by. */
-  readonly title: string;
+  /** Member a person knows the record by, or what makes it of the record. */
+  readonly title: string | ((record: Row) => string);
   readonly columns: readonly Attribute[];
   readonly facts?: readonly Attribute[];
   /** Path of one record, with one parameter. Left out: the detail page reads the list. */
@@ -160,4 +162,6 @@ export interface Resource {
   readonly remove?: { readonly row: string; readonly body?: (record: Row) => unknown; readonly when?: Condition };
   readonly actions?: readonly Action[];
   readonly sections?: readonly ResourceSection[];
+  /** Whether work on the record goes on: it is read again until it ends. */
+  readonly isUnfinished?: (record: Row) => boolean;
 }

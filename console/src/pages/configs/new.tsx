@@ -1,8 +1,8 @@
 import { useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { Empty } from "@/components/states.tsx";
 import { DetailPage } from "@/layout/page.tsx";
 import { readText } from "@/lib/read.ts";
+import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
 import { ConfigEditor } from "./config-editor.tsx";
@@ -16,7 +16,7 @@ export default function NewConfig(): ReactNode {
   return (
     <DetailPage title={words.create} back={{ to: "/configs", label: words.title }}>
       {choosable && current === undefined ? (
-        <Empty title={text.common.chooseWorkspace} hint={text.common.chooseWorkspaceHint} />
+        <ChooseWorkspace />
       ) : (
         <ConfigEditor initial={{ name: readText(search, "name"), isDefault: false, code: emptyConfig }} />
       )}

@@ -13,7 +13,6 @@ const moment = new Intl.DateTimeFormat(undefined, {
   hour: "2-digit",
   minute: "2-digit",
   second: "2-digit",
-  fractionalSecondDigits: 3,
   hourCycle: "h23",
 });
 
@@ -42,13 +41,26 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       key: "at",
       label: words.time,
       track: "10.5rem",
-      render: ({ at }) => <span className={classes.figures}>{moment.format(at)}</span>,
+      narrowTrack: "7.25rem",
+      render: ({ at }) => (
+        <span className={classes.figures}>
+          {moment.format(at)}
+          <span data-wide="true">.{String(at % 1000).padStart(3, "0")}</span>
+        </span>
+      ),
     },
-    { key: "status", label: text.common.status, track: "3.5rem", render: ({ status }) => <Status value={status} /> },
+    {
+      key: "status",
+      label: text.common.status,
+      track: "3.5rem",
+      narrowTrack: "2.75rem",
+      render: ({ status }) => <Status value={status} />,
+    },
     {
       key: "model",
       label: words.model,
       track: "minmax(8rem, 2fr)",
+      narrowTrack: "minmax(4rem, 1fr)",
       render: ({ model, operation }) => model || operation || dash,
     },
     {
@@ -68,7 +80,7 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
     {
       key: "key",
       label: words.key,
-      track: "minmax(6rem, 1fr)",
+      track: "minmax(8rem, 1.5fr)",
       wide: true,
       render: ({ key }) => names.get(key) ?? key,
     },
@@ -92,13 +104,14 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       key: "duration",
       label: words.duration,
       track: "5rem",
+      narrowTrack: "4rem",
       figure: true,
       render: ({ duration }) => formatDuration(duration),
     },
     {
       key: "note",
       label: words.note,
-      track: "8rem",
+      track: "6.5rem",
       wide: true,
       render: ({ error, cache }) => error || (cache === "DISABLED" ? "" : cache),
     },

@@ -7,37 +7,44 @@ import { CodeEditor } from "@/components/code-editor.tsx";
 import { DataTable } from "@/components/data-table.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
-import { Value } from "@/components/value.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { ListPage } from "@/layout/page.tsx";
 import { formatNumber } from "@/lib/format.ts";
-import { type Row, readList, readPath, readText, readTotal } from "@/lib/read.ts";
+import { type Row, readList, readText, readTotal } from "@/lib/read.ts";
 import { useSearchParams } from "@/lib/search.ts";
+import { renderFact } from "@/resources/detail.tsx";
 import { toColumn } from "@/resources/list.tsx";
+import { ActorName, workspaceAt } from "@/resources/names.tsx";
+import type { Attribute } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
 const words = text.audit;
 const dayMs = 86_400_000;
 
-const columns = [
-  { label: words.time, path: "timestamp", kind: "time", track: "13rem" },
-  { label: words.action, path: "action", track: "6rem" },
+const who = (record: Row) => <ActorName record={record} />;
+
+const columns: readonly Attribute[] = [
+  { label: words.time, path: "timestamp", kind: "time", track: "13rem", wide: true },
+  { label: words.time, path: "timestamp", kind: "ago", track: "4.5rem", narrow: true },
+  { label: words.who, path: "user_id", track: "minmax(8rem, 1fr)", wide: true, render: who },
+  { label: words.action, path: "action", track: "6rem", narrowTrack: "4.5rem" },
   { label: words.resource, path: "resource_type", track: "minmax(8rem, 1fr)" },
   { label: words.path, path: "uri", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
-  { label: words.status, path: "response_status_code", kind: "status", track: "5rem" },
+  { label: words.status, path: "response_status_code", kind: "status", track: "4rem" },
   { label: words.address, path: "client_ip", kind: "code", track: "8rem", wide: true },
-] as const;
+];
 
-const details = [
-  "request_id",
-  "method",
-  "uri",
-  "query_params",
-  "user_id",
-  "user_type",
-  "workspace_id",
-  "resource_id",
-  "client_ip",
+const details: readonly Attribute[] = [
+  { label: words.time, path: "timestamp", kind: "time" },
+  { label: words.who, path: "user_id", render: who },
+  { label: words.method, path: "method", kind: "code" },
+  { label: words.path, path: "uri", kind: "code" },
+  { label: words.query, path: "query_params", kind: "json" },
+  { label: words.status, path: "response_status_code", kind: "status" },
+  { label: text.common.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
+  { label: words.record, path: "resource_id", kind: "code" },
+  { label: words.address, path: "client_ip", kind: "code" },
+  { label: words.requestId, path: "request_id", kind: "code" },
 ];
 
 /** Who changed what: filters in the address, a record opens with its request body. */
@@ -123,7 +130,8 @@ function AuditFilters({ from, to }: { readonly from: string; readonly to: string
 }
 
 function AuditRecord({ record, onClose }: { readonly record: Row; readonly onClose: () => void }): ReactNode {
-  const facts = details.map((name) => [name, <Value key={name} value={readPath(record, name)} kind="code" />] as const);
+  const facts = details.map((fact) => [fact.label, renderFact(fact, record)] as const);
+  const body = readText(record, "request_body");
   return (
     <Modal
       opened
@@ -134,7 +142,7 @@ function AuditRecord({ record, onClose }: { readonly record: Row; readonly onClo
     >
       <Stack>
         <Facts rows={facts} />
-        <CodeEditor label={words.request} value={formatBody(readText(record, "request_body"))} minHeight="6rem" />
+        {body !== "" && <CodeEditor label={words.request} value={formatBody(body)} minHeight="6rem" />}
       </Stack>
     </Modal>
   );

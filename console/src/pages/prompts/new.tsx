@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { Empty } from "@/components/states.tsx";
 import { DetailPage } from "@/layout/page.tsx";
+import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
 import { newDraft } from "./draft.ts";
@@ -12,11 +12,7 @@ export default function NewPrompt(): ReactNode {
   const words = text.prompts;
   return (
     <DetailPage title={words.create} back={{ to: "/prompts", label: words.title }}>
-      {choosable && current === undefined ? (
-        <Empty title={text.common.chooseWorkspace} hint={text.common.chooseWorkspaceHint} />
-      ) : (
-        <PromptEditor initial={newDraft} />
-      )}
+      {choosable && current === undefined ? <ChooseWorkspace /> : <PromptEditor initial={newDraft} />}
     </DetailPage>
   );
 }

@@ -34,10 +34,10 @@ function Capabilities({ path, row: writing }: CapabilitiesProps): ReactNode {
           columns={columns}
           rows={readList(data)}
           empty={words.capabilitiesEmpty}
-          id="name"
+          id={["type", "name"]}
           actions={(row) => (
             <Switch
-              aria-label={`${fields.enabled}: ${readText(row, "name")}`}
+              aria-label={`${fields.enabled}: ${readText(row, "type")} ${readText(row, "name")}`}
               checked={isOn(row)}
               disabled={!can(writing)}
               onChange={(event) =>

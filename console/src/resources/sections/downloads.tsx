@@ -1,28 +1,29 @@
 import { Button, Group, Stack } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import { send } from "@/api/client.ts";
+import { call, send } from "@/api/client.ts";
 import { Icon } from "@/components/icons.tsx";
 import { Failure } from "@/components/states.tsx";
-import type { Row } from "@/lib/read.ts";
+import { type Row, readText } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
+import { useWorkspaceQuery } from "@/resources/data.ts";
 import { text } from "@/text/text.ts";
 
 interface DownloadProps {
-  readonly path: string;
+  /** Reads the file. */
+  readonly read: () => Promise<Response>;
   readonly file: string;
   readonly disabled?: boolean;
 }
 
-/** A button that reads a route with the session and saves what it answers. */
-function Download({ path, file, disabled = false }: DownloadProps): ReactNode {
+/** A button that reads a file with the session and saves it. */
+function Download({ read, file, disabled = false }: DownloadProps): ReactNode {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const run = async () => {
     setBusy(true);
     setError(undefined);
     try {
-      const response = await send("GET", path);
-      saveAs(file, await response.blob());
+      saveAs(file, await (await read()).blob());
     } catch (failure) {
       setError(failure);
     } finally {
@@ -53,10 +54,17 @@ interface SectionProps {
 }
 
 export function ExportDownload({ record, id }: SectionProps): ReactNode {
-  const path = `/v1/logs/exports/${encodeURIComponent(id)}/content`;
+  const workspace = useWorkspaceQuery({ workspace: "required" });
+  const read = async () => {
+    const path = `/v1/logs/exports/${encodeURIComponent(id)}`;
+    const answer = await call("GET", `${path}/download`, { query: workspace });
+    // the link names the public address of the gateway; the page reads from where it is
+    const { search } = new URL(readText(answer, "signed_url"));
+    return send("GET", `${path}/content${search}`);
+  };
   return (
     <Download
-      path={path}
+      read={read}
       file={`export-${id}.jsonl`}
       disabled={record.status !== "success" && record.status !== "completed"}
     />
@@ -64,10 +72,11 @@ export function ExportDownload({ record, id }: SectionProps): ReactNode {
 }
 
 export function FileDownload({ record, id }: SectionProps): ReactNode {
-  return <Download path={`/v1/files/${encodeURIComponent(id)}/content`} file={String(record.filename ?? id)} />;
+  const read = () => send("GET", `/v1/files/${encodeURIComponent(id)}/content`);
+  return <Download read={read} file={String(record.filename ?? id)} />;
 }
 
 export function BatchDownload({ record, id }: SectionProps): ReactNode {
-  const path = `/v1/batches/${encodeURIComponent(id)}/output`;
-  return <Download path={path} file={`${id}-output.jsonl`} disabled={record.status !== "completed"} />;
+  const read = () => send("GET", `/v1/batches/${encodeURIComponent(id)}/output`);
+  return <Download read={read} file={`${id}-output.jsonl`} disabled={record.status !== "completed"} />;
 }

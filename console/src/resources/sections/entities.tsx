@@ -1,8 +1,9 @@
 import { Button, Progress } from "@mantine/core";
 import type { ReactNode } from "react";
 import { RecordTable } from "@/components/record-table.tsx";
-import { formatShare } from "@/lib/format.ts";
+import { formatDollars, formatNumber, formatShare } from "@/lib/format.ts";
 import { type Row, readList, readText } from "@/lib/read.ts";
+import { WithNames } from "@/resources/names.tsx";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { Part } from "./part.tsx";
@@ -17,11 +18,14 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
   const part = usePart(path, { inWorkspace: true, query: { page_size: 100 } });
   const { can } = useSession();
   const limit = Number(record.credit_limit);
+  const inUnits = (value: unknown) =>
+    record.type === "cost" ? formatDollars(Number(value)) : formatNumber(Number(value));
   const used = (row: Row) => {
     const share = limit > 0 ? Number(row.current_usage) / limit : 0;
     const colour = share >= 1 ? "red" : share >= 0.8 ? "orange" : "accent";
     return (
       <Progress
+        miw="6rem"
         value={Math.min(100, share * 100)}
         color={colour}
         aria-label={`${words.entities}: ${formatShare(share)}`}
@@ -32,9 +36,9 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
     {
       label: fields.value,
       path: "value_key",
-      render: (row: Row) => readText(row, "value_key") || readText(row, "value") || readText(row, "id"),
+      render: (row: Row) => <WithNames value={readText(row, "value_key")} />,
     },
-    { label: fields.used, path: "current_usage", kind: "number" },
+    { label: fields.used, path: "current_usage", kind: "number", render: (row: Row) => inUnits(row.current_usage) },
     { label: "", path: "share", render: used },
     { label: text.common.status, path: "status", kind: "status" },
   ] as const;

@@ -68,9 +68,8 @@ export default function GuardrailTest({ id }: { readonly record: Row; readonly i
 
 function Verdict({ passed }: { readonly passed: boolean }): ReactNode {
   return (
-    <Group gap={6} component="output">
-      <StatusBadge value={passed ? "passed" : "failed"} />
-      {passed ? words.passed : words.failed}
-    </Group>
+    <output>
+      <StatusBadge value={passed ? "passed" : "failed"} label={passed ? words.passed : words.failed} />
+    </output>
   );
 }

@@ -38,7 +38,7 @@ export default function UserAccess({ id }: { readonly record: Row; readonly id: 
             columns={columns}
             rows={readList(data)}
             empty={text.common.emptyList}
-            id="user_id"
+            id={["user_id"]}
             actions={(row) => (
               <Switch
                 aria-label={`${fields.enabled}: ${readText(row, "email")}`}

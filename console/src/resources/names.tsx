@@ -1,0 +1,76 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { call } from "@/api/client.ts";
+import { Value } from "@/components/value.tsx";
+import { isRow, type Row, readPath, readRecord, readText } from "@/lib/read.ts";
+import { useKeyNames } from "@/pages/overview/data.ts";
+import { useSession } from "@/session/context.tsx";
+import { useWorkspace } from "@/session/workspace.tsx";
+import { text } from "@/text/text.ts";
+
+interface NameProps {
+  readonly id: string;
+}
+
+/** A workspace by its name; by its id where the viewer does not see it. */
+function WorkspaceName({ id }: NameProps): ReactNode {
+  const { all } = useWorkspace();
+  const name = all.find((workspace) => workspace.id === id)?.name;
+  return name ?? <Value value={id} kind="code" />;
+}
+
+/** A user by the e-mail address; by the id where the viewer may not read users. */
+function UserName({ id }: NameProps): ReactNode {
+  const { can } = useSession();
+  const { data } = useQuery({
+    queryKey: ["users", "name", id],
+    enabled: id !== "" && can("GET /v1/admin/users/{userId}"),
+    staleTime: 60_000,
+    queryFn: async ({ signal }) =>
+      readText(readRecord(await call("GET", `/v1/admin/users/${encodeURIComponent(id)}`, { signal })), "email"),
+  });
+  return data === undefined || data === "" ? <Value value={id} kind="code" /> : data;
+}
+
+/** Who made a change, by name: an API key, a user or the gateway. */
+export function ActorName({ record }: { readonly record: Row }): ReactNode {
+  const keys = useKeyNames();
+  const id = readText(record, "user_id");
+  switch (readText(record, "user_type")) {
+    case "api_key":
+      return keys.get(id) ?? <Value value={id} kind="code" />;
+    case "user":
+      return <UserName id={id} />;
+    default:
+      return text.audit.system;
+  }
+}
+
+/** Ids of records. */
+const ids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+/** A text in which the ids of API keys and workspaces are their names. */
+export function WithNames({ value }: { readonly value: string }): ReactNode {
+  const keys = useKeyNames();
+  const { all } = useWorkspace();
+  return value.replaceAll(ids, (id) => keys.get(id) ?? all.find((workspace) => workspace.id === id)?.name ?? id);
+}
+
+/** Conditions of a limit as `key = value`. */
+export function conditionsOf({ conditions }: Row): ReactNode {
+  const parts = (Array.isArray(conditions) ? conditions.filter(isRow) : []).map(({ key, value, excludes }) => {
+    const values = [excludes ?? value].flat().map(String).join(", ");
+    return `${String(key)} ${excludes === undefined || excludes === null ? "=" : "≠"} ${values}`;
+  });
+  return <WithNames value={parts.join("; ")} />;
+}
+
+/** Renders the workspace whose id stands at a path. */
+export const workspaceAt =
+  (path: string) =>
+  (row: Row): ReactNode => <WorkspaceName id={String(readPath(row, path) ?? "")} />;
+
+/** Renders the user whose id stands at a path. */
+export const userAt =
+  (path: string) =>
+  (row: Row): ReactNode => <UserName id={String(readPath(row, path) ?? "")} />;

@@ -1,0 +1,250 @@
+// Integrations, tool servers, guardrails, limits, and what is made of a request, in a real browser.
+
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { after, before, test } from "node:test";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { serveFetch } from "../mcp/conformance.ts";
+import { createFixture } from "../mcp/fixture.ts";
+import { chat } from "./data.ts";
+import {
+  assertClean,
+  type ConsolePage,
+  type ConsoleStand,
+  createRecord,
+  deleteRecord,
+  noConsole,
+  openStand,
+  textOf,
+  writeCode,
+} from "./support.ts";
+
+let stand: ConsoleStand;
+let one: ConsolePage;
+let provider: Awaited<ReturnType<typeof serveFetch>>;
+let tools: Awaited<ReturnType<typeof serveFetch>>;
+before(async () => {
+  if (noConsole) return;
+  stand = await openStand();
+  tools = await serveFetch(createFixture());
+  provider = await serveFetch(answerChat);
+  for (const model of ["echo-1", "echo-2"]) await chat(stand, `Hello ${model}`, { model });
+  one = await stand.signIn(stand.gateway.workspaceKey);
+});
+after(async () => {
+  await stand?.close();
+  tools?.stop();
+  provider?.stop();
+});
+
+/** Switches something off and waits until the gateway says so. */
+async function switchOff(page: Page, label: string): Promise<void> {
+  const input = page.getByLabel(label, { exact: true });
+  assert.equal(await input.isChecked(), true);
+  await input.click({ force: true });
+  await page.waitForFunction((name) => {
+    const found = [...document.querySelectorAll("input")].find((one) => one.ariaLabel === name);
+    return found?.checked === false;
+  }, label);
+}
+
+/** A provider that answers each chat with one token. */
+async function answerChat(request: Request): Promise<Response> {
+  const { model } = await request.json();
+  const message = { role: "assistant", content: "Aye" };
+  return Response.json({
+    id: "chatcmpl-1",
+    object: "chat.completion",
+    created: 1,
+    model,
+    choices: [{ index: 0, message, finish_reason: "stop" }],
+    usage: { prompt_tokens: 1000, completion_tokens: 100, total_tokens: 1100 },
+  });
+}
+
+const contains = '[{"id": "default.contains", "parameters": {"words": ["card"], "operator": "none"}}]';
+
+test("an integration gets a custom model with prices, and a request costs what they say", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  await createRecord(one, "/integrations", {
+    Name: "In house",
+    Provider: "openai",
+    Slug: "in-house",
+    "API key": "sk-not-a-real-key",
+    Configuration: JSON.stringify({ custom_host: `${provider.url.replace("localhost", "127.0.0.1")}/v1` }),
+  });
+  await page.getByRole("heading", { name: "In house" }).waitFor();
+  const models = page.getByRole("region", { name: "Models" });
+  await models.getByLabel("Name of the model").fill("harbour-1");
+  await models.getByLabel("Input, dollars per million tokens").fill("200");
+  await models.getByLabel("Output, dollars per million tokens").fill("400");
+  await models.getByRole("button", { name: "Add model" }).click();
+  await models.getByRole("row", { name: /harbour-1 \$200\.00 in, \$400\.00 out/ }).waitFor();
+  await stand.call("POST /v1/chat/completions", stand.gateway.workspaceKey, {
+    model: "@in-house/harbour-1",
+    messages: [{ role: "user", content: "Hello" }],
+  });
+  await one.open("/logs?model=harbour-1");
+  await page.locator("[data-index='0']").click();
+  await page.getByRole("tab", { name: "Usage and cost" }).click();
+  // 1,000 tokens of 200 dollars a million and 100 of 400
+  await page.getByText("$0.24").first().waitFor();
+  assertClean(one);
+});
+
+test("a model of an integration is switched off and deleted", { skip: noConsole }, async () => {
+  const { page } = one;
+  await one.open("/integrations/in-house");
+  const models = page.getByRole("region", { name: "Models" });
+  await switchOff(page, "Enabled: harbour-1");
+  await models.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("harbour-1");
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await models.getByText("Every model of the provider is allowed.").waitFor();
+  assertClean(one);
+});
+
+test("a guardrail is tried on a text that passes and on one that it denies", { skip: noConsole }, async () => {
+  const { page } = one;
+  await createRecord(one, "/guardrails", { Name: "No cards", Checks: contains, Actions: '{"deny": true}' });
+  const form = page.getByRole("region", { name: "Test" });
+  await form.getByLabel("Text to check").fill("The ship leaves at dawn");
+  await form.getByRole("button", { name: "Run" }).click();
+  await form.getByText("Passed", { exact: true }).first().waitFor();
+  await form.getByLabel("Text to check").fill("Pay by card");
+  await form.getByRole("button", { name: "Run" }).click();
+  await form.getByText("Denied or failed", { exact: true }).first().waitFor();
+  assertClean(one);
+});
+
+test("a budget shows what was used of it, and is reset", { skip: noConsole }, async () => {
+  const { page } = one;
+  await createRecord(one, "/usage-limits", {
+    Name: "Tokens per key",
+    Type: "tokens",
+    "Credit limit": "1000",
+    Conditions: JSON.stringify([{ key: "workspace_id", value: stand.workspaceId }]),
+  });
+  await page.getByText("Nothing counted in this period.").waitFor();
+  await chat(stand, "one two three four five");
+  await page.reload();
+  const usage = page.getByRole("region", { name: "Usage now" });
+  const row = usage.getByRole("row").nth(1);
+  await row.waitFor();
+  assert.match(await textOf(row), /First workspace key/);
+  await row.getByRole("progressbar").waitFor();
+  await row.getByRole("button", { name: "Reset" }).click();
+  await row.getByRole("cell", { name: "0", exact: true }).waitFor();
+  await deleteRecord(page, "Tokens per key");
+  assertClean(one);
+});
+
+test("a rate limit that is made refuses the next request", { skip: noConsole }, async () => {
+  const { page } = one;
+  await createRecord(one, "/rate-limits", {
+    Name: "One a week",
+    Limit: "1",
+    Unit: "rpw",
+    Conditions: '[{"key": "model", "value": "slow-1"}]',
+  });
+  await page.getByRole("heading", { name: "One a week" }).waitFor();
+  assert.equal((await chat(stand, "Hello", { model: "slow-1" })).status, 200);
+  assert.equal((await chat(stand, "Hello", { model: "slow-1" })).status, 429);
+  await deleteRecord(page, "One a week");
+  assert.equal((await chat(stand, "Hello", { model: "slow-1" })).status, 200);
+  assertClean(one);
+});
+
+test("a tool server is added, its tools are listed, and one is switched off", { skip: noConsole }, async () => {
+  const { page } = one;
+  await createRecord(one, "/mcp-integrations", {
+    Name: "Harbour tools",
+    Slug: "harbour-tools",
+    Address: `${tools.url.replace("localhost", "127.0.0.1")}/mcp`,
+  });
+  await page.getByRole("heading", { name: "Harbour tools" }).waitFor();
+  await page.getByRole("button", { name: "Read capabilities" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  await page.getByRole("cell", { name: "test_simple_text", exact: true }).waitFor();
+  await createRecord(one, "/mcp-servers", {
+    Name: "Harbour",
+    Integration: "Harbour tools",
+    Slug: "harbour",
+  });
+  await page.getByRole("heading", { name: "Harbour" }).waitFor();
+  await switchOff(page, "Enabled: tool test_simple_text");
+  await page.getByRole("button", { name: "Test connection" }).click();
+  await page.getByRole("dialog").locator(".cm-line").first().waitFor();
+  assertClean(one);
+});
+
+test("a link with filters shows them, and the row that is opened is copied as a command that works", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  await one.open("/logs?model=echo-2&status_code=2xx");
+  await page.locator("[data-index='0']").waitFor();
+  assert.equal(await page.locator("[data-index]").count(), 1);
+  await page.getByRole("button", { name: "Remove the filter Status" }).click();
+  assert.equal(new URL(page.url()).searchParams.has("status_code"), false);
+  await page.locator("[data-index='0']").click();
+  await page.getByRole("button", { name: "Copy as code" }).click();
+  await one.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("dialog").getByRole("button", { name: "Copy" }).click();
+  const command = await page.evaluate(() => navigator.clipboard.readText());
+  const { stdout } = await promisify(execFile)("sh", ["-c", command], {
+    env: { PATH: process.env.PATH, GATEWAY_API_KEY: stand.gateway.workspaceKey },
+  });
+  assert.match(stdout, /"content":"Hello echo-2"/);
+  assertClean(one);
+});
+
+test("a row of the log is opened in the playground, run again and saved as a prompt", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  await one.open("/logs?model=echo-1");
+  await page.locator("[data-index]").last().click();
+  await page.getByRole("link", { name: "Open in playground" }).click();
+  await page.getByRole("heading", { name: "Playground" }).waitFor();
+  const column = page.getByRole("region", { name: "Column 1" });
+  await column.getByRole("button", { name: "Run", exact: true }).click();
+  await column.locator("p", { hasText: "Hello echo-1" }).waitFor();
+  await column.getByRole("button", { name: "Save as prompt" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("Of the log");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { name: "Of the log" }).waitFor();
+  const { data } = await stand.call("GET /v1/prompts", stand.gateway.workspaceKey);
+  assert.match(JSON.stringify(data), /Of the log/);
+  assertClean(one);
+});
+
+test("a config is changed, its versions are compared, and it is deleted", { skip: noConsole }, async () => {
+  const { page } = one;
+  await one.open("/configs/new");
+  await page.getByLabel("Name").first().fill("Two versions");
+  await writeCode(page, "Config as JSON", '{"provider": "echo", "retry": {"attempts": 1}}');
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.waitForURL(/\/configs\/pc-/);
+  await writeCode(page, "Config as JSON", '{"provider": "echo", "retry": {"attempts": 3}}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", disabled: true }).waitFor();
+  await page.getByRole("tab", { name: "Versions" }).click();
+  await page.locator(".cm-deletedChunk").first().waitFor();
+  await deleteRecord(page, "Two versions");
+  assertClean(one);
+});
+
+test("a prompt is deleted after its name was typed", { skip: noConsole }, async () => {
+  const { page } = one;
+  await one.open("/prompts");
+  await page.getByRole("row", { name: /Of the log/ }).click();
+  await page.getByRole("heading", { name: "Of the log" }).waitFor();
+  await deleteRecord(page, "Of the log");
+  await page.getByRole("row", { name: /Of the log/ }).waitFor({ state: "detached" });
+  assertClean(one);
+});

@@ -1,0 +1,224 @@
+// Files, batches, exports, settings and the audit log in a real browser: work that goes on while the page is open.
+
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { after, before, test } from "node:test";
+import type { Page } from "playwright-core";
+import { chat, toBatchLines } from "./data.ts";
+import {
+  assertClean,
+  type ConsolePage,
+  type ConsoleStand,
+  createRecord,
+  deleteRecord,
+  fillForm,
+  noConsole,
+  openStand,
+  saveWith,
+  textOf,
+  writeCode,
+} from "./support.ts";
+
+let stand: ConsoleStand;
+let one: ConsolePage;
+let admin: ConsolePage;
+before(async () => {
+  if (noConsole) return;
+  stand = await openStand();
+  for (const content of ["First", "Second"]) await chat(stand, content);
+  one = await stand.signIn(stand.gateway.workspaceKey);
+  admin = await stand.signIn(stand.gateway.adminKey);
+});
+after(() => stand?.close());
+
+async function upload(page: Page, name: string, text: string): Promise<void> {
+  await one.open("/files/new");
+  await page
+    .locator("input[type=file]")
+    .setInputFiles({ name, mimeType: "application/jsonl", buffer: Buffer.from(text) });
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("heading", { name }).waitFor();
+}
+
+/** Waits until the open record shows a status, without another look at the address. */
+const status = (page: Page, word: string) =>
+  page.getByRole("main").locator("dd").getByText(word, { exact: true }).first().waitFor();
+
+/** Makes a batch of an uploaded file whose calls take a while. */
+async function createBatch(input: string, delayMs: number): Promise<void> {
+  await createRecord(one, "/batches", {
+    "Input file": input,
+    Window: "immediate",
+    "Headers of the calls": JSON.stringify({
+      "x-gateway-provider": "echo",
+      "x-gateway-echo-delay-ms": String(delayMs),
+    }),
+  });
+}
+
+test("a file is uploaded, downloaded as it was and deleted", { skip: noConsole }, async () => {
+  const { page } = one;
+  const text = toBatchLines(["Good morning"]);
+  await upload(page, "greetings.jsonl", text);
+  const saved = await saveWith(page, page.getByRole("button", { name: "Download" }));
+  assert.deepEqual(saved, { name: "greetings.jsonl", text });
+  await deleteRecord(page, "greetings.jsonl");
+  const { data } = await stand.call("GET /v1/files", stand.gateway.workspaceKey);
+  assert.deepEqual(data, []);
+  assertClean(one);
+});
+
+test("a file that is no list of requests is refused with the gateway's reason", { skip: noConsole }, async () => {
+  const { page } = one;
+  await one.open("/files/new");
+  const buffer = Buffer.from("not JSON");
+  await page.locator("input[type=file]").setInputFiles({ name: "words.jsonl", mimeType: "text/plain", buffer });
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  assert.match(await textOf(page.getByRole("alert")), /no line of it is a JSON object[\s\S]*Status 400[\s\S]*Trace id/);
+  assertClean(one);
+});
+
+test("a batch of an uploaded file is watched to its end, and its output downloaded", { skip: noConsole }, async () => {
+  const { page } = one;
+  await upload(page, "questions.jsonl", toBatchLines(["Good morning", "Good evening"]));
+  await createBatch("questions.jsonl", 1500);
+  await status(page, "in_progress");
+  await status(page, "completed");
+  await page.getByText("2 of 2", { exact: true }).waitFor();
+  const { name, text } = await saveWith(page, page.getByRole("button", { name: "Download" }));
+  assert.match(name, /^gw_batch_.*-output\.jsonl$/);
+  const answers = text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line).response.body.choices[0].message.content);
+  assert.deepEqual(answers.toSorted(), ["Good evening", "Good morning"]);
+  assertClean(one);
+});
+
+test("a running batch is cancelled", { skip: noConsole }, async () => {
+  const { page } = one;
+  const texts = Array.from({ length: 60 }, (_, index) => `Question ${index}`);
+  await upload(page, "many.jsonl", toBatchLines(texts));
+  await createBatch("many.jsonl", 2000);
+  await page.getByRole("button", { name: "Cancel", exact: true }).click();
+  await status(page, "cancelled");
+  const { data } = await stand.call("GET /v1/batches", stand.gateway.workspaceKey);
+  const counts = Array.isArray(data) ? data[0]?.request_counts : undefined;
+  assert.ok(counts.completed < 60, JSON.stringify(counts));
+  assertClean(one);
+});
+
+test("an export is made, started, watched to its end and downloaded", { skip: noConsole }, async () => {
+  const { page } = one;
+  await createRecord(one, "/exports", {
+    Description: "All of today",
+    Filters: '{"ai_model": "echo-1"}',
+    Members: ["request"],
+  });
+  await page.getByRole("heading", { name: "All of today" }).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Download" }).isDisabled(), true);
+  await page.getByRole("button", { name: "Start" }).click();
+  await status(page, "success");
+  const { text } = await saveWith(page, page.getByRole("button", { name: "Download" }));
+  assert.match(text, /"content":"First"/);
+  assert.match(text, /"content":"Second"/);
+  assertClean(one);
+});
+
+test("a running export is stopped", { skip: noConsole }, async () => {
+  const { page } = one;
+  const { gateway, call } = stand;
+  const make = async () => {
+    const made = await call("POST /v1/logs/exports", gateway.workspaceKey, {
+      filters: {},
+      requested_data: ["id", "request", "response"],
+    });
+    return String(made.id);
+  };
+  // one process writes one export at a time: the others before it let this one wait
+  const long = "word ".repeat(4000);
+  await Promise.all(Array.from({ length: 60 }, () => chat(stand, long)));
+  const before = await Promise.all(Array.from({ length: 8 }, make));
+  await createRecord(one, "/exports", { Description: "Too much" });
+  await page.getByRole("heading", { name: "Too much" }).waitFor();
+  await Promise.all(before.map((id) => call(`POST /v1/logs/exports/${id}/start`, gateway.workspaceKey)));
+  await page.getByRole("button", { name: "Start" }).click();
+  await page.getByRole("button", { name: "Cancel", exact: true }).click();
+  await status(page, "stopped");
+  assertClean(one);
+});
+
+test("settings of the organisation are changed, and what the gateway refuses is said", {
+  skip: noConsole,
+}, async () => {
+  const { page } = admin;
+  await admin.open("/settings");
+  await page.locator('[aria-label="Organisation"] .cm-line').first().waitFor();
+  await writeCode(page, "Organisation", '{"name": "Harbour", "log_retention_days": -1}');
+  await page.getByRole("button", { name: "Save" }).click();
+  assert.match(await textOf(page.getByRole("alert")), /log_retention_days[\s\S]*Status 400/);
+  await writeCode(page, "Organisation", '{"name": "Harbour"}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").waitFor({ state: "hidden" });
+  await page.locator(".cm-line", { hasText: '"name": "Harbour"' }).waitFor();
+  assertClean(admin);
+});
+
+test("the default guardrails of the organisation are changed", { skip: noConsole }, async () => {
+  const { page } = admin;
+  const guardrail = await stand.call("POST /v1/guardrails", stand.gateway.adminKey, {
+    name: "For everybody",
+    checks: [{ id: "default.contains", parameters: { words: ["card"], operator: "none" } }],
+  });
+  await admin.open("/settings");
+  await page.getByRole("tab", { name: "Default guardrails" }).click();
+  await page.locator('[aria-label="Default guardrails"] .cm-line').first().waitFor();
+  await writeCode(page, "Default guardrails", JSON.stringify({ input_guardrails: [guardrail.slug] }));
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Save", disabled: true }).waitFor();
+  const stored = await stand.call("GET /v1/admin/organisation/defaults", stand.gateway.adminKey);
+  assert.match(JSON.stringify(stored), new RegExp(String(guardrail.slug)));
+  assertClean(admin);
+});
+
+test("the audit log is filtered, a record names who made the change, and the chain is verified", {
+  skip: noConsole,
+}, async () => {
+  const { page } = admin;
+  await stand.call("POST /v1/collections", stand.gateway.workspaceKey, { name: "Audited" });
+  await admin.open("/audit");
+  await page.getByLabel("Resource").fill("collections");
+  await page.getByRole("row", { name: /First workspace key.*create.*collections/ }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("First workspace key").waitFor();
+  await dialog.locator(".cm-line", { hasText: '"name": "Audited"' }).waitFor();
+  await dialog.getByRole("button", { name: "Close" }).click();
+  assert.equal(new URL(page.url()).searchParams.get("resource_type"), "collections");
+  await page.getByRole("button", { name: "Verify the chain" }).click();
+  await page.getByText(/^The chain of \d+ records is unbroken$/).waitFor();
+  assertClean(admin);
+});
+
+test("an admin key chooses the workspace in place, and a record is made there", { skip: noConsole }, async () => {
+  const { page } = admin;
+  await admin.open("/rate-limits/new");
+  await page.getByRole("main").getByRole("button", { name: "default", exact: true }).click();
+  await fillForm(page, { Name: "Of the workspace", Limit: "600", Conditions: '[{"key": "model", "value": "none"}]' });
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("heading", { name: "Of the workspace" }).waitFor();
+  const { data } = await stand.call(
+    `GET /v1/policies/rate-limits?workspace_id=${stand.workspaceId}`,
+    stand.gateway.adminKey,
+  );
+  assert.match(JSON.stringify(data), /Of the workspace/);
+  assertClean(admin);
+});
+
+test("a graph is saved as CSV", { skip: noConsole }, async () => {
+  const { page } = admin;
+  await admin.open("/analytics?range=24h");
+  await page.getByRole("heading", { name: "Requests" }).waitFor();
+  const { text } = await saveWith(page, page.getByRole("button", { name: "CSV" }).first());
+  assert.match(text, /^[^\r\n]*,[^\r\n]*\r\n\d{4}-\d\d-\d\d/);
+  assertClean(admin);
+});

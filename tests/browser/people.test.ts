@@ -1,0 +1,186 @@
+// Users, workspaces and the ways to come in, as an admin: from the invite to the removal.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  assertClean,
+  type ConsolePage,
+  type ConsoleStand,
+  createRecord,
+  deleteRecord,
+  enterKey,
+  fillForm,
+  noConsole,
+  openStand,
+  takeSecret,
+  textOf,
+} from "./support.ts";
+
+let stand: ConsoleStand;
+let admin: ConsolePage;
+before(async () => {
+  if (noConsole) return;
+  stand = await openStand();
+  admin = await stand.signIn(stand.gateway.adminKey);
+});
+after(() => stand?.close());
+
+const keyScopes = ["completions.write", "logs.list"];
+
+/** Invites a person to the workspace `default` with the form; returns the link. */
+async function invite(email: string): Promise<string> {
+  await createRecord(admin, "/invites", {
+    "E-mail": email,
+    Workspaces: ["default"],
+    "Role in the workspaces": "member",
+    "Scopes of the key made for the user": keyScopes,
+  });
+  return takeSecret(admin.page);
+}
+
+/** Accepts an invite behind its link and returns the key that is shown. */
+async function acceptLink(link: string, first: string): Promise<string> {
+  const invited = await stand.visit();
+  const { page } = invited;
+  await page.goto(link);
+  await page.getByLabel("First name").fill(first);
+  await page.getByRole("button", { name: "Accept" }).click();
+  await page.getByRole("heading", { name: "You are a user now" }).waitFor();
+  const key = await textOf(page.locator("pre"));
+  await page.getByRole("link", { name: "Sign in" }).click();
+  await enterKey(page, key);
+  await page.getByRole("button", { name: "Account" }).waitFor();
+  assertClean(invited);
+  await invited.context.close();
+  return key;
+}
+
+/** Status of a request to a model with a key. */
+async function statusOf(key: string): Promise<number> {
+  const response = await fetch(`${stand.gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "x-gateway-api-key": key, "x-gateway-provider": "echo", "content-type": "application/json" },
+    body: JSON.stringify({ model: "echo-1", messages: [{ role: "user", content: "Hello" }] }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+test("a person is invited, accepts by the link, signs in, gets another role and is removed", {
+  skip: noConsole,
+}, async () => {
+  const { page } = admin;
+  const key = await acceptLink(await invite("ada@example.com"), "Ada");
+  assert.equal(await statusOf(key), 200);
+  await admin.open("/users");
+  await page.getByRole("row", { name: /ada@example\.com Ada/ }).click();
+  await page.getByRole("link", { name: "Edit" }).click();
+  await page.getByRole("button", { name: "Save" }).waitFor();
+  await fillForm(page, { Role: "admin" });
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("dd").getByText("admin", { exact: true }).waitFor();
+  await deleteRecord(page, "ada@example.com");
+  await page.getByRole("row", { name: /ada@example\.com/ }).waitFor({ state: "detached" });
+  assert.equal(await statusOf(key), 401);
+  assertClean(admin);
+});
+
+test("an invite that is sent again has a new link, and the former one is refused in the gateway's words", {
+  skip: noConsole,
+}, async () => {
+  const { page } = admin;
+  const former = await invite("bob@example.com");
+  await page.getByRole("button", { name: "Send again" }).click();
+  const link = await takeSecret(page);
+  assert.notEqual(link, former);
+  const late = await stand.visit();
+  await late.page.goto(former);
+  await late.page.getByRole("button", { name: "Accept" }).click();
+  assert.match(await textOf(late.page.getByRole("alert")), /invite[\s\S]*Status 4\d\d/i);
+  await late.context.close();
+  await acceptLink(link, "Bob");
+  await admin.open("/invites");
+  await page.getByRole("row", { name: /bob@example\.com member accepted/ }).waitFor();
+  assertClean(admin);
+});
+
+test("a workspace is made, and members of it are added, changed and removed", { skip: noConsole }, async () => {
+  const { page } = admin;
+  await acceptLink(await invite("cleo@example.com"), "Cleo");
+  await createRecord(admin, "/workspaces", { Name: "Research" });
+  await page.getByRole("heading", { name: "Research" }).waitFor();
+  const members = page.getByRole("region", { name: "Members" });
+  await members.getByText("No members yet.").waitFor();
+  await members.getByLabel("User", { exact: true }).click();
+  await page.getByRole("option", { name: "cleo@example.com" }).click();
+  await members.getByRole("button", { name: "Add member" }).click();
+  const role = members.getByLabel("Role: cleo@example.com");
+  await role.click();
+  await page.getByRole("option", { name: "manager" }).click();
+  const id = page.url().split("/").at(-1);
+  const read = () => stand.call(`GET /v1/admin/workspaces/${id}/users`, stand.gateway.adminKey);
+  await page.waitForFunction(
+    () => document.querySelector<HTMLInputElement>('[aria-label="Role: cleo@example.com"]')?.value === "manager",
+  );
+  assert.match(JSON.stringify(await read()), /"role":"manager"/);
+  await members.getByRole("button", { name: "Remove" }).click();
+  await members.getByText("No members yet.").waitFor();
+  await deleteRecord(page, "Research");
+  assertClean(admin);
+});
+
+test("a SCIM token is shown once, works, and no longer does once it is deleted", { skip: noConsole }, async () => {
+  const { page } = admin;
+  await createRecord(admin, "/scim-tokens", { Name: "Directory" });
+  const token = await takeSecret(page);
+  const list = () => fetch(`${stand.gateway.url}/scim/v2/Users`, { headers: { authorization: `Bearer ${token}` } });
+  assert.equal((await list()).status, 200);
+  await page.getByRole("row", { name: /Directory/ }).click();
+  assert.equal((await textOf(page.getByRole("main"))).includes(token), false);
+  await deleteRecord(page, "Directory");
+  assert.equal((await list()).status, 401);
+  assertClean(admin);
+});
+
+test("an API key is rotated: the new secret is shown once and works", { skip: noConsole }, async () => {
+  const one = await stand.signIn(stand.gateway.workspaceKey);
+  await createRecord(one, "/api-keys", { Name: "To rotate", Scopes: ["completions.write"] });
+  const former = await takeSecret(one.page);
+  await one.page.getByRole("heading", { name: "To rotate" }).waitFor();
+  await one.page.getByText("default", { exact: true }).first().waitFor();
+  await one.page.getByRole("button", { name: "Rotate" }).click();
+  const secret = await takeSecret(one.page);
+  assert.notEqual(secret, former);
+  assert.equal(await statusOf(secret), 200);
+  assertClean(one);
+  await one.context.close();
+});
+
+test("a secret reference is mapped to the key of an integration", { skip: noConsole }, async () => {
+  const { page } = admin;
+  await createRecord(admin, "/secret-references", {
+    Name: "Key in the vault",
+    Slug: "vault-key",
+    Path: "team/key",
+    "Access to the vault": JSON.stringify({
+      vault_auth_type: "token",
+      vault_addr: "https://vault.example",
+      vault_token: "not-a-real-token",
+    }),
+  });
+  await page.getByRole("heading", { name: "Key in the vault" }).waitFor();
+  assert.equal((await textOf(page.getByRole("main"))).includes("not-a-real-token"), false);
+  await createRecord(admin, "/integrations", {
+    Name: "With a vault",
+    Provider: "openai",
+    Slug: "with-a-vault",
+    "Secret references": JSON.stringify([{ target_field: "key", secret_reference_id: "vault-key" }]),
+    "Create a provider in the workspaces": "off",
+  });
+  await page.getByRole("heading", { name: "With a vault" }).waitFor();
+  await page
+    .getByText(/vault-key/)
+    .first()
+    .waitFor();
+  assertClean(admin);
+});
