@@ -118,7 +118,8 @@ export const webTransport: Transport = {
   send(url, { raw: _raw, ...init }) {
     // `duplex` is required for streamed bodies and missing in the DOM types
     const streamed = init.body instanceof ReadableStream ? { duplex: "half" } : {};
-    return globalThis.fetch(url, { redirect: "manual", ...streamed, ...init } as RequestInit);
+    const request = { redirect: "manual", ...streamed, ...init };
+    return globalThis.fetch(url, request as RequestInit); // the DOM types exclude bytes over shared memory
   },
 };
 

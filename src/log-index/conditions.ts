@@ -74,7 +74,7 @@ function boundsOf(condition: Condition): { least: number; most: number } {
     const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = condition;
     return { least, most };
   }
-  const wanted = [...(condition.oneOf as ReadonlySet<unknown>)].filter((value) => typeof value === "number");
+  const wanted = [...condition.oneOf].filter((value) => typeof value === "number");
   return { least: Math.min(...wanted), most: Math.max(...wanted) };
 }
 

@@ -138,7 +138,8 @@ export type FieldName = StringFieldName | NumberFieldName | "id";
 
 /** A column for rows without values. */
 export function createEmptyColumn(field: FieldName, rows: number): Column {
-  const isNumber = Object.hasOwn(indexedFields, field) && indexedFields[field as PlainField].kind === "numbers";
+  const plain: Readonly<Record<string, StringField | NumberField>> = indexedFields;
+  const isNumber = Object.hasOwn(plain, field) && plain[field]?.kind === "numbers";
   const codes = new Uint8Array(rows);
   return isNumber ? { kind: "numbers", codes, base: 0, scale: 1 } : { kind: "strings", codes, values: noStrings };
 }

@@ -79,7 +79,10 @@ function fieldOf(details: LogDetails, field: Condition["field"], seq: number): s
 function meets(value: string | number | null, condition: Condition): boolean {
   if (value === null) return "orNone" in condition && condition.orNone === true;
   if ("matches" in condition) return typeof value === "string" && condition.matches(value);
-  if ("oneOf" in condition) return (condition.oneOf as ReadonlySet<unknown>).has(value);
+  if ("oneOf" in condition) {
+    const wanted: ReadonlySet<unknown> = condition.oneOf;
+    return wanted.has(value);
+  }
   const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = condition;
   return typeof value === "number" && value >= least && value <= most;
 }

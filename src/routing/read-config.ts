@@ -156,7 +156,8 @@ class ConfigReader {
     const { attempts } = isObject(value) ? value : {};
     // older saved configs may exceed today's limit
     const clamp = !this.#options.strict && typeof attempts === "number" && attempts > maxRetries;
-    const members = this.#check(clamp ? { ...(value as Members), attempts: maxRetries } : value, path, retryMembers);
+    const clamped = clamp && isObject(value) ? { ...value, attempts: maxRetries } : value;
+    const members = this.#check(clamped, path, retryMembers);
     if (isObject(value) && (attempts ?? undefined) === undefined) this.note(`${path}.attempts`, "must be given");
     return {
       attempts: numberOf(members.attempts) ?? 0,

@@ -206,6 +206,7 @@ export async function signAwsRequest(
   const signed = Object.entries(request.headers).filter(
     ([name]) => (name === "content-type" || name.startsWith("x-amz-")) && !replaced.has(name),
   );
+  if (isStreamed) signed.push(["x-amz-content-sha256", "UNSIGNED-PAYLOAD"]);
   const signer = new AwsV4Signer({
     ...keys,
     method,
@@ -213,7 +214,7 @@ export async function signAwsRequest(
     service,
     region,
     allHeaders: true,
-    headers: [...signed, ...(isStreamed ? [["x-amz-content-sha256", "UNSIGNED-PAYLOAD"] as [string, string]] : [])],
+    headers: signed,
     // the DOM types exclude bytes over shared memory
     body: (body ?? null) as BodyInit | null,
     datetime: toSignatureTime(now),
