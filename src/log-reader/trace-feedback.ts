@@ -80,15 +80,3 @@ export function feedbackTest(ratings: Ratings, { least = -10, most = 10 }: Parti
     },
   };
 }
-
-/** Reads the means of value times weight of all traces of an organisation; undefined for a trace without feedback. */
-export async function readTraceMeans(
-  store: FeedbackStore,
-  organisationId: string,
-): Promise<(workspaceId: string | null, traceId: string) => number | undefined> {
-  const ratings = await new FeedbackReader(store, 0).read(organisationId);
-  return (workspaceId, traceId) => {
-    const trace = ratings.find(workspaceId ?? "", traceId);
-    return trace === noTrace ? undefined : ratings.meanOf(trace);
-  };
-}

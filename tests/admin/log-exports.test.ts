@@ -174,6 +174,25 @@ for (const [name, filters, isWanted] of [
   });
 }
 
+test("an export filters by the mean of the feedback of each trace", async () => {
+  const ratings = [
+    ["trace-5", 5, 1],
+    ["trace-600", 10, 0.5],
+    ["trace-600", 2, 0.5],
+    ["trace-7", 8, 0.25],
+    ["absent", 9, 1],
+  ] as const;
+  for (const [trace_id, value, weight] of ratings) {
+    await done(call(gateway, "POST /feedback", { key: workspaceKey, body: { trace_id, value, weight } }));
+  }
+  const { id, total } = await create({
+    filters: { weighted_feedback_min: 2.5, weighted_feedback_max: 5 },
+    requested_data: ["trace_id"],
+  });
+  assert.equal(total, 2);
+  assert.deepEqual(await run(id), [{ trace_id: "trace-600" }, { trace_id: "trace-5" }]);
+});
+
 for (const [name, body, problem] of [
   ["no filters", { requested_data: ["id"] }, /filters/],
   ["no fields", { filters: {}, requested_data: [] }, /requested_data/],

@@ -1,12 +1,8 @@
-import type { FeedbackStore } from "../../db/stores/feedback.ts";
-import type { LogScope } from "../../db/stores/log-scope.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Condition } from "../../log-index/conditions.ts";
-import { meetsTerms, type RowTerms } from "../../log-index/row-test.ts";
-import { readTraceMeans } from "../../log-reader/trace-feedback.ts";
+import type { RowTerms } from "../../log-index/row-test.ts";
 import type { ExportFilters } from "../../schemas/log-exports.ts";
 import { maxExportedRows } from "../../schemas/log-exports.ts";
-import type { LogDetails } from "../../schemas/logs.ts";
 import { readRequestFilter } from "../analytics/filters.ts";
 import { findDeniedFilter } from "../core/row-filters.ts";
 
@@ -40,8 +36,6 @@ interface ExportQuery {
   readonly offset: number;
   readonly limit: number;
   readonly terms: RowTerms;
-  /** Reads what is needed to test rows that meet the conditions: those compare digests, and not pairs. */
-  readTest(feedback: FeedbackStore, scope: LogScope): Promise<(row: LogDetails) => boolean>;
 }
 
 /**
@@ -53,7 +47,6 @@ interface ExportQuery {
 export function readExportQuery(filters: ExportFilters, userId: string | null, now: number): ExportQuery {
   const query = toQuery(filters, now);
   const { lower, upper, conditions: read, terms } = readRequestFilter(query);
-  const { rating: bounds } = terms;
   const conditions: Condition[] = [...read];
   if (userId !== null) conditions.push({ field: "user", oneOf: new Set([userId]) });
   const limit = filters.page_size ?? maxExportedRows;
@@ -64,13 +57,5 @@ export function readExportQuery(filters: ExportFilters, userId: string | null, n
     terms,
     offset: (filters.current_page ?? 0) * limit,
     limit,
-    async readTest(feedback, scope) {
-      const means = bounds && (await readTraceMeans(feedback, scope.organisationId));
-      const { least = -10, most = 10 } = bounds ?? {};
-      return (row) => {
-        const mean = means?.(row.workspace_id, row.trace_id);
-        return meetsTerms(row, terms) && (!means || (mean !== undefined && mean >= least && mean <= most));
-      };
-    },
   };
 }

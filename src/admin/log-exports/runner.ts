@@ -3,8 +3,7 @@ import { isConflict, isUnreachable } from "../../db/client.ts";
 import { ContentsAwayError } from "../../db/stores/logs.ts";
 import type { LogExportRow } from "../../db/tables/log-exports.ts";
 import { giveWay } from "../../lib/pace.ts";
-import { readExportQuery } from "./filters.ts";
-import { failExport, readStored, scopeOf, takeSlice } from "./slice.ts";
+import { failExport, takeSlice } from "./slice.ts";
 
 /** What the runner is made from. */
 interface LogExportRunnerOptions {
@@ -96,13 +95,11 @@ class Runner implements LogExportRunner {
 
   async #takeSteps(first: LogExportRow): Promise<void> {
     const { services } = this.#options;
-    const { clock, feedback, logExports } = services;
-    const query = readExportQuery(readStored(first).filters, first.userId, clock.now());
-    const test = await query.readTest(feedback, scopeOf(first));
+    const { clock, logExports } = services;
     for (let steps = 0; steps < stepsInTurn && !this.#isStopping; steps++) {
       const row = await logExports.store.reload(first, this.#owner);
       if (!row) return;
-      await takeSlice(row, { services, owner: this.#owner, test }, clock.now() + leaseMs);
+      await takeSlice(row, { services, owner: this.#owner }, clock.now() + leaseMs);
       await giveWay();
     }
   }

@@ -3,8 +3,9 @@ import type { Statement } from "../../db/client.ts";
 import type { LogScope } from "../../db/stores/log-scope.ts";
 import type { LogExportRow } from "../../db/tables/log-exports.ts";
 import { giveWay } from "../../lib/pace.ts";
+import { meetsTerms } from "../../log-index/row-test.ts";
 import type { ExportedField, ExportFilters } from "../../schemas/log-exports.ts";
-import type { LogContent, LogDetails } from "../../schemas/logs.ts";
+import type { LogContent } from "../../schemas/logs.ts";
 import { contentFields, toLine } from "./fields.ts";
 import { readExportQuery } from "./filters.ts";
 
@@ -25,14 +26,12 @@ type SliceServices = Pick<
 interface SliceParts {
   readonly services: SliceServices;
   readonly owner: string;
-  /** Tests rows, for as long as the export is held. */
-  readonly test: (row: LogDetails) => boolean;
 }
 
 type Change = Partial<LogExportRow>;
 
 /** Where the rows of an export are. */
-export function scopeOf({ organisationId, workspaceId }: LogExportRow) {
+function scopeOf({ organisationId, workspaceId }: LogExportRow) {
   return { organisationId, workspaceId } satisfies LogScope;
 }
 
@@ -63,14 +62,13 @@ interface Slice {
   readonly isLast: boolean;
 }
 
-async function readSlice(row: LogExportRow, { services, test }: SliceParts): Promise<Slice> {
+async function readSlice(row: LogExportRow, services: SliceServices): Promise<Slice> {
   const scope = scopeOf(row);
   const { filters, fields } = readStored(row);
   const query = readExportQuery(filters, row.userId, services.clock.now());
-  const { lower, conditions } = query;
+  const { lower, conditions, terms } = query;
   const [upper = ""] = [row.cursor, query.upper].sort();
-  // the test compares what conditions do not say
-  const wanted = { scope, lower, upper, conditions, terms: {}, limit: sliceRows };
+  const wanted = { scope, lower, upper, conditions, terms, limit: sliceRows };
   const found = await services.logReader.find(wanted);
   const stored = await services.logSegments.readRows(scope, found);
   const contentOf = fields.some((field) => contentFields.has(field)) ? createContentReader(services, scope) : undefined;
@@ -81,7 +79,8 @@ async function readSlice(row: LogExportRow, { services, test }: SliceParts): Pro
     if (change.written >= query.limit || bytes >= sliceBytes) break;
     change.cursor = place.id;
     const details = stored.get(place.id);
-    if (!details || !test(details)) continue;
+    // a row that was removed meanwhile is left out, and one whose trace or span has the same digest
+    if (!details || !meetsTerms(details, terms)) continue;
     if (change.skipped < query.offset) {
       change.skipped++;
       continue;
@@ -104,7 +103,7 @@ export function discardFile({ fileId, ...row }: LogExportRow, { control }: Pick<
 }
 
 /** Ends an export without a file. */
-export async function failExport(row: LogExportRow, failure: string, { services, owner }: Omit<SliceParts, "test">) {
+export async function failExport(row: LogExportRow, failure: string, { services, owner }: SliceParts) {
   const { store } = services.logExports;
   const change: Change = {
     status: "failed",
@@ -128,7 +127,7 @@ export async function takeSlice(row: LogExportRow, parts: SliceParts, leaseUntil
     await store.write([store.step(row, owner, { fileId: file.id, leaseUntil }), ...file.statements]);
     return;
   }
-  const { text, change, isLast } = await readSlice(row, parts);
+  const { text, change, isLast } = await readSlice(row, services);
   const content = new TextEncoder().encode(text);
   const bytes = row.bytes + content.length;
   if (bytes > files.limits.workspaceBytes) {
