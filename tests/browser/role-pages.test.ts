@@ -48,7 +48,7 @@ for (const viewer of ["admin", "manager"] as const) {
     await page.getByLabel("Name").first().fill(`Config of ${viewer}`);
     await fillCode(page, page.locator('[aria-label="Config as JSON"]'), '{"provider":"echo"}');
     await button(one, "Create").click();
-    await page.waitForURL(/\/configs\/pc-/);
+    await page.getByRole("heading", { level: 1, name: `Config of ${viewer}` }).waitFor();
     await page.getByLabel("Name").first().fill(`Renamed by ${viewer}`);
     await button(one, "Save").click();
     await page.getByRole("heading", { level: 1, name: `Renamed by ${viewer}` }).waitFor();
