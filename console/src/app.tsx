@@ -20,7 +20,10 @@ setNonce(cspNonce);
 
 const queries = new QueryClient({
   defaultOptions: {
+    // A gateway on the same machine answers without any network.
+    mutations: { networkMode: "always" },
     queries: {
+      networkMode: "always",
       staleTime: 10_000,
       refetchOnWindowFocus: false,
       // What the gateway refuses stays refused.
