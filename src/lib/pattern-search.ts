@@ -33,6 +33,9 @@ class Threads {
   }
 }
 
+/** Steps that the allocation of a search takes, whatever its size. */
+const allocationSteps = 16;
+
 /** Options of a search. */
 interface SearchOptions {
   /** First index at which a match may begin. */
@@ -80,7 +83,7 @@ export class PatternSearch {
     this.#stack = new Int32Array(2 * (size + 1));
     this.captures = new Int32Array(slots).fill(-1);
     this.#begun = new Int32Array(slots).fill(-1);
-    this.#steps = (size * (slots + 3)) >> 3; // allocating takes time, too
+    this.#steps = allocationSteps + ((size * (slots + 3)) >> 3);
   }
 
   /** Steps since the last call. */

@@ -5,8 +5,8 @@ import { chatRequest, checks, guard, prepareGuard, type Seen } from "../support/
 import { measureGap } from "../support/loop-gap.ts";
 import { sample } from "../support/sample.ts";
 
-/** Milliseconds one piece of work may hold the loop; the aim is 50, the rest is for busy machines. */
-const limitMs = 150;
+/** Milliseconds of processor time that one piece of work may hold the loop. */
+const limitMs = 50;
 const mebibyte = 1024 * 1024;
 
 const repeat = (text: string): string => text.repeat(Math.floor(mebibyte / text.length));
