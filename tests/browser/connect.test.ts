@@ -14,10 +14,11 @@ import {
   type ConsoleStand,
   createRecord,
   deleteRecord,
+  editorOf,
+  fillCode,
   noConsole,
   openStand,
   textOf,
-  writeCode,
 } from "./support.ts";
 
 let stand: ConsoleStand;
@@ -227,10 +228,10 @@ test("a config is changed, its versions are compared, and it is deleted", { skip
   const { page } = one;
   await one.open("/configs/new");
   await page.getByLabel("Name").first().fill("Two versions");
-  await writeCode(page, "Config as JSON", '{"provider": "echo", "retry": {"attempts": 1}}');
+  await fillCode(page, editorOf(page, "Config as JSON"), '{"provider": "echo", "retry": {"attempts": 1}}');
   await page.getByRole("button", { name: "Create", exact: true }).click();
   await page.waitForURL(/\/configs\/pc-/);
-  await writeCode(page, "Config as JSON", '{"provider": "echo", "retry": {"attempts": 3}}');
+  await fillCode(page, editorOf(page, "Config as JSON"), '{"provider": "echo", "retry": {"attempts": 3}}');
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: "Save", disabled: true }).waitFor();
   await page.getByRole("tab", { name: "Versions" }).click();

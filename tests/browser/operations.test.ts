@@ -11,12 +11,13 @@ import {
   type ConsoleStand,
   createRecord,
   deleteRecord,
+  editorOf,
+  fillCode,
   fillForm,
   noConsole,
   openStand,
   saveWith,
   textOf,
-  writeCode,
 } from "./support.ts";
 
 let stand: ConsoleStand;
@@ -154,10 +155,10 @@ test("settings of the organisation are changed, and what the gateway refuses is 
   const { page } = admin;
   await admin.open("/settings");
   await page.locator('[aria-label="Organisation"] .cm-line').first().waitFor();
-  await writeCode(page, "Organisation", '{"name": "Harbour", "log_retention_days": -1}');
+  await fillCode(page, editorOf(page, "Organisation"), '{"name": "Harbour", "log_retention_days": -1}');
   await page.getByRole("button", { name: "Save" }).click();
   assert.match(await textOf(page.getByRole("alert")), /log_retention_days[\s\S]*Status 400/);
-  await writeCode(page, "Organisation", '{"name": "Harbour"}');
+  await fillCode(page, editorOf(page, "Organisation"), '{"name": "Harbour"}');
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("alert").waitFor({ state: "hidden" });
   await page.locator(".cm-line", { hasText: '"name": "Harbour"' }).waitFor();
@@ -173,7 +174,7 @@ test("the default guardrails of the organisation are changed", { skip: noConsole
   await admin.open("/settings");
   await page.getByRole("tab", { name: "Default guardrails" }).click();
   await page.locator('[aria-label="Default guardrails"] .cm-line').first().waitFor();
-  await writeCode(page, "Default guardrails", JSON.stringify({ input_guardrails: [guardrail.slug] }));
+  await fillCode(page, editorOf(page, "Default guardrails"), JSON.stringify({ input_guardrails: [guardrail.slug] }));
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: "Save", disabled: true }).waitFor();
   const stored = await stand.call("GET /v1/admin/organisation/defaults", stand.gateway.adminKey);

@@ -153,12 +153,15 @@ interface FormFile {
 /** What goes into the fields of a form, by their labels. */
 export type FormValues = Readonly<Record<string, string | readonly string[] | FormFile>>;
 
-/** Replaces the text of a code editor. */
+/** The code editor with a label. */
+export function editorOf(page: Page, label: string): Locator {
+  return page.locator(`.cm-content[aria-label="${label}"]`);
+}
+
+/** Types over the whole text of a code editor. */
 export async function fillCode(page: Page, editor: Locator, text: string): Promise<void> {
   await editor.click();
   await page.keyboard.press("Control+A");
-  // typed over coloured words, Chromium adds a style to the first letters, which the policy refuses
-  await page.keyboard.press("Delete");
   await page.keyboard.insertText(text);
 }
 
@@ -231,13 +234,6 @@ export async function deleteRecord(page: Page, name: string): Promise<void> {
   await dialog.getByRole("button", { name: "Delete" }).click();
   await dialog.waitFor({ state: "hidden" });
   await page.getByRole("heading", { level: 1 }).waitFor();
-}
-
-/** Replaces the text of a code editor. */
-export async function writeCode(page: Page, label: string, text: string): Promise<void> {
-  await page.locator(`.cm-content[aria-label="${label}"]`).click();
-  await page.keyboard.press("Control+A");
-  await page.keyboard.insertText(text);
 }
 
 /** The name and the text of the file that a button saves. */

@@ -71,6 +71,20 @@ const variables = ViewPlugin.fromClass(
   { decorations: (plugin) => plugin.decorations },
 );
 
+/**
+ * Typing over a selection is a change of the text here, and not of the page first: Chromium would give the new letters the
+ * look of the replaced ones in a style attribute, which the Content-Security-Policy refuses.
+ */
+const typeOver = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { data, inputType, isComposing } = event;
+    if (inputType !== "insertText" || data === null || isComposing || view.state.readOnly) return false;
+    if (view.state.selection.ranges.every(({ empty }) => empty)) return false;
+    view.dispatch(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+    return true;
+  },
+});
+
 function languageOf({ language = "json", schema, onChange, lines = true }: CodeEditorProps): Extension {
   if (language === "text") return [variables, EditorView.lineWrapping];
   // an empty text stands for nothing, not for broken JSON
@@ -106,6 +120,7 @@ export function CodeMirror(props: CodeEditorProps): ReactNode {
           EditorView.cspNonce.of(cspNonce),
           lines ? [lineNumbers(), foldGutter()] : [],
           history(),
+          typeOver,
           bracketMatching(),
           syntaxHighlighting(colours),
           syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
