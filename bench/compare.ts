@@ -8,17 +8,15 @@ import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { prepare, type Shooter, type Stage } from "./load.ts";
-import { median, type ThreadTimes, threadTimes } from "./measure.ts";
-import { cleanUp, createFolder, projectRoot, type Running, startGateway, startUpstream, wait } from "./processes.ts";
+import { prepare, type Stage, shootThreads } from "./load.ts";
+import { median, type ThreadTimes } from "./measure.ts";
+import { cleanUp, createFolder, projectRoot, type Running, startGateway, startUpstream } from "./processes.ts";
 import { type Scenario, selectScenarios } from "./scenarios.ts";
-import { countFailures, ensureWrk, runWrk } from "./wrk.ts";
+import { countFailures, ensureWrk } from "./wrk.ts";
 
 /** Most of the other gateway's CPU time. */
 const wanted = 1.05;
 const warmupSeconds = 10;
-/** Time to write the last rows after a run. */
-const settleMs = 500;
 
 /** One of the two gateways. */
 interface Side {
@@ -29,17 +27,6 @@ interface Side {
 
 let failures = 0;
 
-/** Runs wrk once. */
-async function measure({ target, script }: Shooter, { gateway: { pid } }: Side, seconds: number): Promise<ThreadTimes> {
-  const before = threadTimes(pid);
-  const result = await runWrk(target, script, seconds);
-  await wait(settleMs);
-  const after = threadTimes(pid);
-  failures += countFailures(result);
-  const each = (name: keyof ThreadTimes) => (after[name] - before[name]) / Math.max(1, result.requests);
-  return { all: each("all"), answering: each("answering"), workers: each("workers") };
-}
-
 /** Measures a scenario on both sides, each of them first in every other round, and prints the verdict. */
 async function compare(scenario: Scenario, sides: readonly Side[], parts: Parts): Promise<void> {
   const { upstream, rounds, seconds } = parts;
@@ -49,13 +36,18 @@ async function compare(scenario: Scenario, sides: readonly Side[], parts: Parts)
       const sent = { completed: 0, abandoned: 0 };
       const stage: Stage = { upstream, gateway, bare: gateway, folder: parts.folder, sent };
       const shooter = await prepare({ ...scenario, name: `${scenario.name}-${name}` }, "gateway", stage);
-      return { side, shooter, runs: [] as ThreadTimes[] };
+      return { side, stage, shooter, runs: [] as ThreadTimes[] };
     }),
   );
-  for (const { shooter, side } of loaded) await measure(shooter, side, warmupSeconds);
+  const measure = async ({ shooter, stage }: Pick<(typeof loaded)[number], "shooter" | "stage">, length: number) => {
+    const run = await shootThreads(shooter, stage, length);
+    failures += countFailures(run);
+    return run.times;
+  };
+  for (const one of loaded) await measure(one, warmupSeconds);
   for (let round = 0; round < rounds; round++) {
     const order = round % 2 === 0 ? loaded : loaded.toReversed();
-    for (const { shooter, side, runs } of order) runs.push(await measure(shooter, side, seconds));
+    for (const one of order) one.runs.push(await measure(one, seconds));
   }
   for (const { side, runs } of loaded) {
     const middle = (name: keyof ThreadTimes) => median(runs.map((run) => run[name])).toFixed(0);

@@ -1,5 +1,14 @@
 import { cpus } from "node:os";
-import { cpuMicroseconds, machineCpuMicroseconds, mean, median, ownCpuMicroseconds, rssMegabytes } from "./measure.ts";
+import {
+  cpuMicroseconds,
+  machineCpuMicroseconds,
+  mean,
+  median,
+  ownCpuMicroseconds,
+  rssMegabytes,
+  type ThreadTimes,
+  threadTimes,
+} from "./measure.ts";
 import { keys, type Running, wait } from "./processes.ts";
 import type { SentRequests } from "./rows.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -181,6 +190,60 @@ export async function shoot({ target, script }: Shooter, side: Side, stage: Stag
     othersShare,
   };
   return measurement;
+}
+
+/** Runs wrk once against the gateway and reads what each kind of its threads used for a request: finer than `shoot`. */
+export async function shootThreads({ target, script }: Shooter, { gateway: { pid }, sent }: Stage, seconds: number) {
+  const before = threadTimes(pid);
+  const result = await runWrk(target, script, seconds);
+  await wait(settleMs);
+  const after = threadTimes(pid);
+  sent.completed += result.requests - result.badStatuses;
+  sent.abandoned += target.connections + result.badStatuses;
+  const each = (name: keyof ThreadTimes) => (after[name] - before[name]) / Math.max(1, result.requests);
+  const times: ThreadTimes = { all: each("all"), answering: each("answering"), workers: each("workers") };
+  return { ...result, times };
+}
+
+/** How often it is looked whether the threads have ended their work, and how long one may take to be idle. */
+const idleCheckMs = 30;
+const idleLimitMs = 5_000;
+/** A process that did less in `idleCheckMs` has ended its work. */
+const idleMicroseconds = 300;
+
+/** Waits until a process has nothing more to do. */
+async function untilIdle(pid: number): Promise<ThreadTimes> {
+  let times = threadTimes(pid);
+  for (let waited = 0; waited < idleLimitMs; waited += idleCheckMs) {
+    await wait(idleCheckMs);
+    const next = threadTimes(pid);
+    const used = next.all - times.all;
+    times = next;
+    if (used < idleMicroseconds) break;
+  }
+  return times;
+}
+
+/**
+ * Sends so many requests to the gateway and reads what it used for each, with all that follows the responses. Short turns
+ * of several sides meet the same disturbances by other programs.
+ */
+export async function sendBurst({ target }: Shooter, { gateway: { pid }, sent }: Stage, count: number) {
+  const { url, headers, body, connections } = target;
+  const before = await untilIdle(pid);
+  let [left, failures] = [count, 0];
+  const sendAll = async () => {
+    while (left-- > 0) {
+      const response = await fetch(url, { method: "POST", headers, body });
+      await response.arrayBuffer();
+      if (!response.ok) failures++;
+    }
+  };
+  await Promise.all(Array.from({ length: connections }, sendAll));
+  const after = await untilIdle(pid);
+  sent.completed += count - failures;
+  sent.abandoned += failures;
+  return { microseconds: (after.all - before.all) / count, failures };
 }
 
 function summarise(runs: readonly Measurement[]): Summary {

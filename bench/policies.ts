@@ -1,197 +1,54 @@
-import { scopesOfKind } from "../src/auth/scopes.ts";
-import { prepare, type Shooter, type Stage, shoot } from "./load.ts";
-import { median } from "./measure.ts";
-import { keys } from "./processes.ts";
-import { type Scenario, scenarios } from "./scenarios.ts";
-import { countFailures, writeWrkScript } from "./wrk.ts";
+// bun bench/policies.ts [options]: CPU time per request of a workspace with 1,000 policies over that of one without, in
+// turn. A control, a second workspace without policies, shows the noise of the machine.
+//   --rounds N   fewest rounds (100)
+//   --most N     most rounds, while a ratio is within the noise of its limit (400)
+// Ends with 1 where a ratio is above its limit.
 
-/** Policies of each workspace that has some. */
-const policies = 1_000;
-/** Policies that are made at a time. */
-const atOnce = 8;
-const warmupSeconds = 3;
+import process from "node:process";
+import { parseArgs } from "node:util";
+import type { Stage } from "./load.ts";
+import { policyLimits, runPolicies } from "./policy-sides.ts";
+import { cleanUp, createFolder, startGateway, startUpstream } from "./processes.ts";
+import { policiesTable, policyTitles } from "./report.ts";
+import { judge } from "./verdict.ts";
 
-/** What is measured in turn: workspaces of one gateway. The last shows how far two measurements of the same differ. */
-export const policySides = ["none", "unmatched", "matched", "control"] as const;
-type PolicySide = (typeof policySides)[number];
-
-/** What was found for one workspace. */
-export interface PolicySideResult {
-  /** Lower quartile of the rounds: other programs on the machine add to CPU time and never take from it. */
-  cpuMicroseconds: number;
-  /** Quotient with the workspace without policies. */
-  ratio: number;
-  medianMicroseconds: number;
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: "string", default: "100" },
+      most: { type: "string", default: "400" },
+    },
+  });
+  const [rounds, most] = [Number(values.rounds), Number(values.most)];
+  if (!(rounds >= 1 && most >= rounds))
+    throw new TypeError("Cannot measure: --rounds must be at least 1, and --most at least --rounds");
+  const upstream = await startUpstream();
+  const gateway = await startGateway("bun");
+  const sent = { completed: 0, abandoned: 0 };
+  const stage: Stage = { upstream, gateway, bare: gateway, folder: createFolder("policies"), sent };
+  const found = await runPolicies(stage, { rounds, most }, (line) => console.error(line));
+  await gateway.stop();
+  await upstream.stop();
+  console.log(`${found.rounds} rounds\n\n${policiesTable(found)}\n`);
+  for (const side of ["unmatched", "matched"] as const) {
+    const { ratio, from, to } = found.sides[side];
+    const line = `${policyTitles[side]}: CPU per request, 95 % interval ${from.toFixed(3)} to ${to.toFixed(3)}`;
+    judge({ line, figure: ratio, most: policyLimits[side], unit: "of without", digits: 3 });
+  }
+  judge({ line: "failed requests", figure: found.failures, most: 0, unit: "requests" });
 }
 
-/** What policies cost. */
-export interface PoliciesResult {
-  rounds: number;
-  sides: Record<PolicySide, PolicySideResult>;
-  failures: number;
-}
-
-/** One policy as the API takes it. */
-interface PolicyBody {
-  kind: "rate" | "usage";
-  conditions: { key: string; value: string | string[]; excludes?: string }[];
-  group_by: { key: string }[];
-}
-
-const metadata = { team: "blue", env: "prod", _user: "alice@example.com" };
-
-/** Policies that look at everything a request has, and of which none applies to the requests that are sent. */
-function unmatchedPolicies(workspaceId: string, count: number): PolicyBody[] {
-  const conditionsOf = (number: number): PolicyBody["conditions"][] => [
-    [{ key: "api_key", value: crypto.randomUUID() }],
-    [{ key: "metadata.team", value: `team-${number}` }],
-    [{ key: "model", value: `claude-${number}-*` }],
-    [
-      { key: "provider", value: "openai" },
-      { key: "model", value: `gpt-4o-${number}*` },
-    ],
-    [
-      { key: "workspace_id", value: workspaceId },
-      { key: "metadata._user", value: `user-${number}@example.com` },
-    ],
-    [
-      { key: "virtual_key", value: `provider-${number}` },
-      { key: "model", value: "*" },
-    ],
-    [
-      { key: "provider", value: ["anthropic", "groq"] },
-      { key: "metadata.env", value: "prod" },
-    ],
-    [{ key: "config", value: `config-${number}` }],
-    [{ key: "metadata.env", value: `*-stage-${number}-*`, excludes: "test-*" }],
-    [
-      { key: "provider", value: "openai" },
-      { key: "metadata.team", value: ["red", `blue-${number}`] },
-    ],
-  ];
-  return Array.from({ length: count }, (_, number) => {
-    const forms = conditionsOf(number);
-    const kind = number % 2 === 0 ? "rate" : "usage";
-    return { kind, conditions: forms[number % forms.length] ?? [], group_by: [{ key: "api_key" }] };
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    cleanUp();
+    process.exit(1);
   });
 }
-
-/** Policies that apply to every request that is sent. */
-const matchedPolicies: readonly PolicyBody[] = [
-  { kind: "rate", conditions: [{ key: "provider", value: "openai" }], group_by: [{ key: "api_key" }] },
-  { kind: "usage", conditions: [{ key: "model", value: "gpt-4o*" }], group_by: [{ key: "metadata._user" }] },
-  {
-    kind: "usage",
-    conditions: [{ key: "metadata.team", value: "blue" }],
-    group_by: [{ key: "metadata.team" }, { key: "model" }],
-  },
-];
-
-/** Limits that nothing reaches. */
-const limitOf = {
-  rate: { type: "requests", unit: "rpm", value: 1e9 },
-  usage: { type: "cost", credit_limit: 1e6, periodic_reset: "monthly" },
-};
-
-async function create(path: string, body: object, { gateway }: Stage): Promise<Record<string, unknown>> {
-  const response = await fetch(`http://127.0.0.1:${gateway.port}/v1${path}`, {
-    method: "POST",
-    headers: { "x-gateway-api-key": keys.admin, "content-type": "application/json" },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(30_000),
-  });
-  if (!response.ok) throw new Error(`Cannot measure: ${path} answered ${response.status} ${await response.text()}`);
-  const created: Record<string, unknown> = JSON.parse(await response.text());
-  return created;
-}
-
-/** Makes a workspace with policies and returns a key of it. */
-async function createWorkspace(side: PolicySide, stage: Stage): Promise<string> {
-  const { id } = await create("/admin/workspaces", { name: side }, stage);
-  const workspace = { workspace_id: String(id) };
-  const unmatched = (count: number) => unmatchedPolicies(workspace.workspace_id, count);
-  const list = {
-    none: [],
-    unmatched: unmatched(policies),
-    matched: [...unmatched(policies - matchedPolicies.length), ...matchedPolicies],
-    control: [],
-  }[side];
-  for (let first = 0; first < list.length; first += atOnce) {
-    const some = list.slice(first, first + atOnce);
-    const made = some.map(({ kind, ...body }) => {
-      return create(`/policies/${kind}-limits`, { ...workspace, ...body, ...limitOf[kind] }, stage);
-    });
-    await Promise.all(made);
-  }
-  const scopes = scopesOfKind("workspace-service");
-  const { key } = await create("/api-keys/workspace/service", { name: side, ...workspace, scopes }, stage);
-  return String(key);
-}
-
-/** The small chat, which all sides send. */
-function smallChat(): Scenario {
-  const small = scenarios.find(({ name }) => name === "small-32");
-  if (!small) throw new Error("Cannot measure policies: the scenario is not there");
-  return small;
-}
-
-/** The request of a side: that of the small chat, with metadata and the key of its workspace. */
-export async function prepareSide(side: PolicySide, stage: Stage): Promise<Shooter> {
-  const small = smallChat();
-  const { target } = await prepare(small, "gateway", stage);
-  const key = await createWorkspace(side, stage);
-  const headers = { ...target.headers, "x-gateway-api-key": key, "x-gateway-metadata": JSON.stringify(metadata) };
-  const changed = { ...target, headers };
-  return { target: changed, script: writeWrkScript(stage.folder, `policies-${side}`, changed) };
-}
-
-/** CPU time per request of the sides in one round, each of them measured once. */
-type PolicyRound = Record<PolicySide, number>;
-
-/** The value below which a quarter of the values lie. */
-function lowerQuartile(values: readonly number[]): number {
-  const sorted = [...values].sort((one, other) => one - other);
-  return sorted[Math.floor((sorted.length - 1) / 4)] ?? Number.NaN;
-}
-
-function summarise(side: PolicySide, rounds: readonly PolicyRound[]): PolicySideResult {
-  const of = (one: PolicySide) => rounds.map((round) => round[one]);
-  const cpuMicroseconds = lowerQuartile(of(side));
-  return { cpuMicroseconds, ratio: cpuMicroseconds / lowerQuartile(of("none")), medianMicroseconds: median(of(side)) };
-}
-
-/**
- * Measures what policies cost: CPU time per request of a workspace without policies, of one with 1,000 of which none
- * applies, and of one with 1,000 of which three apply, in turn.
- *
- * @param report Called after each round.
- */
-export async function runPolicies(
-  stage: Stage,
-  { rounds: count, seconds }: { rounds: number; seconds: number },
-  report: (line: string) => void,
-): Promise<PoliciesResult> {
-  const shooters = new Map<PolicySide, Shooter>();
-  for (const side of policySides) shooters.set(side, await prepareSide(side, stage));
-  let failures = 0;
-  const measure = async (side: PolicySide, length: number) => {
-    const shooter = shooters.get(side);
-    if (!shooter) throw new Error("Cannot measure policies: a side was left out");
-    const run = await shoot(shooter, "gateway", stage, length);
-    failures += countFailures(run);
-    return run.cpuMicroseconds;
-  };
-  for (const side of policySides) await measure(side, warmupSeconds);
-  const rounds: PolicyRound[] = [];
-  for (let number = 0; number < count; number++) {
-    const round: PolicyRound = { none: 0, unmatched: 0, matched: 0, control: 0 };
-    // each side comes first in every fourth round
-    const order = [...policySides.slice(number % 4), ...policySides.slice(0, number % 4)];
-    for (const side of order) round[side] = await measure(side, seconds);
-    rounds.push(round);
-    report(policySides.map((side) => `${side} ${round[side].toFixed(1)} us`).join(", "));
-  }
-  const of = (side: PolicySide) => summarise(side, rounds);
-  const sides = { none: of("none"), unmatched: of("unmatched"), matched: of("matched"), control: of("control") };
-  return { rounds: count, sides, failures };
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  cleanUp();
 }

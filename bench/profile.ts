@@ -13,7 +13,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { readJitDump, type SymbolFinder } from "./jit-symbols.ts";
 import { prepare, type Stage } from "./load.ts";
-import { policySides, prepareSide } from "./policies.ts";
+import { policySides, prepareSide } from "./policy-sides.ts";
 import {
   cleanUp,
   createFolder,

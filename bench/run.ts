@@ -17,7 +17,7 @@ import { parseArgs } from "node:util";
 import { countConfigParses } from "./config-parsing.ts";
 import { type LoadOptions, runScenario, type ScenarioResult, type Stage } from "./load.ts";
 import { canMeasure, cpuModel } from "./measure.ts";
-import { runPolicies } from "./policies.ts";
+import { runPolicies } from "./policy-sides.ts";
 import {
   cleanUp,
   createFolder,
@@ -184,7 +184,7 @@ async function measureLoads(options: Options, report: Omit<Report, "goals">): Pr
     await events?.upstream.stop();
   }
   if (options.policies) {
-    const lengths = { rounds: options.rounds * policyRounds, seconds: 1 };
+    const lengths = { rounds: options.rounds * policyRounds };
     const { result, rows } = await withGateway("policies", shared, options.runtime, (stage) =>
       runPolicies(stage, lengths, (line) => console.error(`policies: ${line}`)),
     );
@@ -205,7 +205,7 @@ async function measureLoads(options: Options, report: Omit<Report, "goals">): Pr
 }
 
 /** Rounds of the policies for each of the others: they are short, and what they look for is small. */
-const policyRounds = 8;
+const policyRounds = 30;
 
 async function measureStartups(runtime: Runtime): Promise<StartupResult[]> {
   const results = [await measureStartup(runtime)];
