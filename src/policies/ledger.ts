@@ -89,6 +89,45 @@ function forgetEnded(live: Map<string, Bucket>, time: number): void {
   }
 }
 
+/** Replaces what is booked by what was used; undefined gives it back. Returns what the counters gain. */
+type EndBookings = (
+  bookings: readonly Booking[],
+  used: Readonly<Record<Counted, number>> | undefined,
+) => LimitIncrement[];
+
+const noBookings: readonly Booking[] = [];
+
+/** What a request has booked. */
+class Booked implements Reservation {
+  readonly states: readonly BucketState[];
+  /** Empty once it has ended. */
+  #bookings: readonly Booking[];
+  readonly #end: EndBookings;
+
+  constructor(bookings: readonly Booking[], end: EndBookings) {
+    this.#bookings = bookings;
+    this.#end = end;
+    const states: BucketState[] = [];
+    for (const { bucket } of bookings) states.push(toState(bucket));
+    this.states = states;
+  }
+
+  settle(used: Readonly<Record<Counted, number>>): LimitIncrement[] {
+    return this.#close(used);
+  }
+
+  release(): void {
+    this.#close(undefined);
+  }
+
+  #close(used: Readonly<Record<Counted, number>> | undefined): LimitIncrement[] {
+    const bookings = this.#bookings;
+    if (bookings.length === 0) return [];
+    this.#bookings = noBookings;
+    return this.#end(bookings, used);
+  }
+}
+
 /** Settings of a ledger. */
 export interface LedgerOptions {
   /** Unix milliseconds. It may go back only where the clock of the machine was corrected. */
@@ -269,24 +308,18 @@ export class Ledger implements LimitStore {
       bookings.push({ claim, bucket, reserved: amountOf(claim), turn: bucket.turn });
     }
     for (const { bucket, reserved } of bookings) bucket.reserved += reserved;
-    return this.#toReservation(bookings);
+    return new Booked(bookings, this.#end);
   }
 
-  #toReservation(bookings: readonly Booking[]): Reservation {
-    let isOpen = true;
-    const close = (used: Readonly<Record<Counted, number>> | undefined): LimitIncrement[] => {
-      const gains: LimitIncrement[] = [];
-      if (!isOpen) return gains;
-      isOpen = false;
-      const settled = { time: this.#now(), gains };
-      for (const booking of bookings) this.#close(booking, used?.[booking.claim.limit.counts], settled);
-      return gains;
-    };
-    const states = bookings.map(({ bucket }) => toState(bucket));
-    return { states, settle: close, release: () => void close(undefined) };
-  }
+  readonly #end: EndBookings = (bookings, used) => {
+    const settled = { time: this.#now(), gains: [] };
+    for (const booking of bookings) this.#close(booking, used?.[booking.claim.limit.counts], settled);
+    return settled.gains;
+  };
 
   /**
+   * Ends a booking.
+   *
    * @param used Undefined where the reservation is given back.
    * @param gains Receives what counters gain.
    */

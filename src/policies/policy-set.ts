@@ -65,32 +65,6 @@ function createDescriber(keys: ReadonlySet<string>): (subject: Subject) => strin
   };
 }
 
-function isSameModels(one: Subject["models"], other: Subject["models"]): boolean {
-  if (one === other) return true;
-  if (one?.length !== other?.length || !one || !other) return false;
-  for (let index = 0; index < one.length; index++) {
-    const [names, others] = [one[index], other[index]];
-    if (names?.length !== others?.length) return false;
-    for (let place = 0; place < (names?.length ?? 0); place++) if (names?.[place] !== others?.[place]) return false;
-  }
-  return true;
-}
-
-/** Whether two requests of one workspace with the same metadata meet the same policies. */
-function isSame(one: Subject, other: Subject): boolean {
-  return (
-    one.apiKey === other.apiKey &&
-    one.virtualKey === other.virtualKey &&
-    one.provider === other.provider &&
-    one.config === other.config &&
-    one.prompt === other.prompt &&
-    one.endpointType === other.endpointType &&
-    one.tool === undefined &&
-    other.tool === undefined &&
-    isSameModels(one.models, other.models)
-  );
-}
-
 /** A policy, and how its buckets are named. */
 interface NamedPolicy extends Conditional {
   readonly policy: ActivePolicy;
@@ -105,8 +79,6 @@ export class PolicySet {
   readonly #describe: (subject: Subject) => string;
   /** Limits of requests by their description: most requests of a workspace are like earlier ones. */
   readonly #known = new BoundedMap<string, readonly AppliedLimit[]>(remembered.requests);
-  /** The last request with some metadata: a client repeats them, and then nothing has to be described. */
-  readonly #last = new WeakMap<Subject["metadata"], { subject: Subject; limits: readonly AppliedLimit[] }>();
 
   constructor(policies: readonly ActivePolicy[]) {
     this.#index = new ConditionIndex(
@@ -129,14 +101,6 @@ export class PolicySet {
 
   /** The limits of the policies that apply to a request of the workspace. */
   limitsOf(subject: Subject): readonly AppliedLimit[] {
-    const last = this.#last.get(subject.metadata);
-    if (last && isSame(last.subject, subject)) return last.limits;
-    const limits = this.#findLimits(subject);
-    this.#last.set(subject.metadata, { subject, limits });
-    return limits;
-  }
-
-  #findLimits(subject: Subject): readonly AppliedLimit[] {
     const description = this.#describe(subject);
     const known = this.#known.get(description);
     if (known) return known;

@@ -1,13 +1,9 @@
-import type { Principal } from "../../auth/principal.ts";
 import type { BookedPlace, CallRecord } from "../../context/call-record.ts";
 import { noteRates, secondsUntil } from "../../context/met-rates.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
-import { holderOfKey, holderOfWorkspace } from "../../control/limit-holders.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
-import type { WorkspaceRow } from "../../db/tables/tenants.ts";
-import { BudgetError, InvalidRequestError, LimitsUnavailableError, RateLimitError } from "../../errors.ts";
-import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
-import type { Subject } from "../../policies/conditions.ts";
+import { BudgetError, LimitsUnavailableError, RateLimitError } from "../../errors.ts";
+import type { AppliedLimit } from "../../policies/applied.ts";
 import type { Claim, Counted, Refusal, Reservation } from "../../policies/limit-store.ts";
 import { estimateAt } from "../../pricing/cost.ts";
 import { findPriceTiers, type PriceTiers } from "../../pricing/prices.ts";
@@ -16,97 +12,17 @@ import type { LimitIncrement } from "../../schemas/logs.ts";
 import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
-import { modelsOfCall, type NamedProvider } from "./named-models.ts";
+import { type ApplicableLimits, findLimits, type NamedCall, toApplicable } from "./applicable-limits.ts";
 import { preparePrices } from "./unpriced-models.ts";
 
 /** The parts of a call that limits depend on. */
 type LimitedCall = Pick<ProviderCall, "provider" | "path" | "body">;
-
-/** What conditions of policies ask of a call. */
-interface NamedCall {
-  readonly provider: NamedProvider;
-}
 
 /** A use that was counted. */
 interface CountedUse {
   readonly counted: readonly LimitIncrement[];
   /** Takes it from the counters of this process, where the increments could not be stored. */
   undo(): Promise<void>;
-}
-
-/** Limits of credentials: a principal lives as long as its key is in memory. */
-const ofPrincipals = new WeakMap<Principal, readonly AppliedLimit[]>();
-
-/** The limits of a key, or those in the claims of a token. */
-function limitsOfCredential(principal: Principal): readonly AppliedLimit[] {
-  const { keyId, organisationId, limits } = principal;
-  if (!limits) return noLimits;
-  const known = ofPrincipals.get(principal);
-  if (known) return known;
-  const made = limitsOf(holderOfKey({ id: keyId, organisationId }, limits));
-  ofPrincipals.set(principal, made);
-  return made;
-}
-
-const noLimits: readonly AppliedLimit[] = [];
-
-/** Limits of workspaces, as long as their rows are in memory. */
-const ofWorkspaces = new WeakMap<WorkspaceRow, readonly AppliedLimit[]>();
-
-function limitsOfWorkspace(row: WorkspaceRow): readonly AppliedLimit[] {
-  const known = ofWorkspaces.get(row);
-  if (known) return known;
-  const made = limitsOf(holderOfWorkspace(row));
-  ofWorkspaces.set(row, made);
-  return made;
-}
-
-const noModels: Subject["models"] = [];
-
-/** What the conditions of policies ask of a call. */
-function subjectOf(call: NamedCall, { workspace, policies }: WorkspaceView, context: CallerContext): Subject {
-  const { principal, log, metadata } = context;
-  return {
-    organisationId: principal.organisationId,
-    workspaceId: workspace.id,
-    workspaceSlug: workspace.slug,
-    apiKey: principal.keyId,
-    virtualKey: log.stored?.slug ?? null,
-    provider: call.provider.slug,
-    config: log.configSlug,
-    prompt: log.prompt?.slug ?? null,
-    models: policies?.looksAtModels ? modelsOfCall(call.provider, log) : noModels,
-    endpointType: requestTypeOf(log.operation),
-    metadata,
-  };
-}
-
-/** @throws {InvalidRequestError} 400: a limit may apply, and it depends on a model that cannot be determined. */
-function refuseUnclear(): never {
-  throw new InvalidRequestError(
-    "Cannot make this call: a limit of this workspace depends on the model, and the model of the request cannot be " +
-      "determined. Name it in a JSON body without duplicate fields, or in a field of a form, uncompressed",
-    { code: "model_unclear", param: "model" },
-  );
-}
-
-function limitsOfPolicies(call: NamedCall, view: WorkspaceView, context: CallerContext): readonly AppliedLimit[] {
-  const { policies } = view;
-  if (!policies) return noLimits;
-  const subject = subjectOf(call, view, context);
-  if (subject.models === undefined && policies.dependOnModel(subject)) refuseUnclear();
-  return policies.limitsOf(subject);
-}
-
-/** Every limit that applies to a call. */
-function findLimits(call: NamedCall, view: WorkspaceView | undefined, context: CallerContext): readonly AppliedLimit[] {
-  const ofCredential = limitsOfCredential(context.principal);
-  const ofWorkspace = view ? limitsOfWorkspace(view.workspace) : noLimits;
-  const ofStored = context.log.stored?.limits ?? noLimits;
-  const ofPolicies = view ? limitsOfPolicies(call, view, context) : noLimits;
-  const others = ofCredential.length + ofWorkspace.length + ofStored.length;
-  // most requests have none of the others
-  return others === 0 ? ofPolicies : [...ofCredential, ...ofWorkspace, ...ofStored, ...ofPolicies];
 }
 
 /** What a call is expected to use. */
@@ -128,19 +44,13 @@ const outputFields = ["max_completion_tokens", "max_tokens", "max_output_tokens"
 const endOfBody = 2_048;
 
 /** What a call is expected to use of the limits that apply to it. Limits on requests need no estimate. */
-function estimate({ body }: LimitedCall, applied: readonly AppliedLimit[], log: CallRecord): Estimate {
-  let needsTokens = false;
-  let needsCost = false;
-  for (const { limit } of applied) {
-    if (limit.counts === "tokens") needsTokens = true;
-    else if (limit.counts === "cost") needsCost = true;
-  }
-  if (!needsTokens && !needsCost) return nothing;
+function estimate({ body }: LimitedCall, { money, countTokens }: ApplicableLimits, log: CallRecord): Estimate {
+  if (!countTokens && money.length === 0) return nothing;
   const length = typeof body === "string" ? body.length : 0;
   const asked = typeof body === "string" ? readOutputBound(body) : undefined;
   const prompt = Math.ceil(length / bytesOfToken);
   const output = Math.min(asked ?? mostReserved, mostReserved);
-  if (!needsCost) return { prompt, output, promptCost: 0, outputCost: 0 };
+  if (money.length === 0) return { prompt, output, promptCost: 0, outputCost: 0 };
   const cost = estimateAt({ prompt, output }, pricesOf(log));
   return { prompt, output, promptCost: cost.prompt, outputCost: cost.output };
 }
@@ -220,8 +130,8 @@ export async function admitSession(call: LimitedCall, context: CallerContext): P
   const view = await viewOf(context);
   const found = findLimits(call, view, context);
   preparePrices(call, { view, limits: found }, context);
-  const lasting = found.filter(({ limit }) => limit.counts !== "requests");
-  await book(call, lasting, context);
+  const lasting = found.all.filter(({ limit }) => limit.counts !== "requests");
+  await book(call, toApplicable(lasting), context);
 }
 
 /**
@@ -230,8 +140,9 @@ export async function admitSession(call: LimitedCall, context: CallerContext): P
  * @throws {GatewayError} If a limit on requests is used up.
  */
 export async function admitCached(call: Pick<LimitedCall, "provider">, context: CallerContext): Promise<void> {
-  const found = findLimits(call, await viewOf(context), context).filter(({ limit }) => limit.counts === "requests");
-  if (found.length === 0 && !context.log.booking) return;
+  const { all } = findLimits(call, await viewOf(context), context);
+  const found = toApplicable(all.filter(({ limit }) => limit.counts === "requests"));
+  if (found.all.length === 0 && !context.log.booking) return;
   await book({ path: "", ...call }, found, context);
 }
 
@@ -243,22 +154,24 @@ function viewOf(context: CallerContext): WorkspaceView | undefined | Promise<Wor
 function admit(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): void | Promise<void> {
   const found = findLimits(call, view, context);
   preparePrices(call, { view, limits: found }, context);
-  if (found.length === 0 && !context.log.booking) return;
-  return book(call, readsRecords(context) ? found.filter(({ kind }) => kind === "rate") : found, context);
+  if (found.all.length === 0 && !context.log.booking) return;
+  if (!readsRecords(context)) return book(call, found, context);
+  return book(call, toApplicable(found.all.filter(({ kind }) => kind === "rate")), context);
 }
 
 const isSamePlace = (one: BookedPlace, other: BookedPlace): boolean =>
   one.every((part, index) => part === other[index]);
 
 /** @returns A promise only where processes share the counters. */
-function book(call: LimitedCall, applied: readonly AppliedLimit[], context: CallerContext): void | Promise<void> {
+function book(call: LimitedCall, limits: ApplicableLimits, context: CallerContext): void | Promise<void> {
   const { log, services } = context;
+  const applied = limits.all;
   const place: BookedPlace = [log.label, call.provider.slug, log.stored?.slug, log.model];
   if (log.booking && isSamePlace(log.booking.place, place)) return;
   settleBooking(log, log.spent);
   const [first] = applied;
   if (!first) return;
-  const expected = estimate(call, applied, log);
+  const expected = estimate(call, limits, log);
   const claims: Claim[] = [];
   for (const one of applied) claims.push(toClaim(one, expected));
   const note = (outcome: Reservation | Refusal) => {
@@ -312,7 +225,7 @@ export async function countUse(
   context: CallerContext,
 ): Promise<CountedUse> {
   const { limitStore } = context.services;
-  const found = findLimits(call, await viewOf(context), context);
+  const { all: found } = findLimits(call, await viewOf(context), context);
   const add = (sign: 1 | -1) =>
     Promise.all(found.map(({ limit, bucket }) => limitStore.add(limit, bucket, sign * used[limit.counts])));
   const counted = await add(1);

@@ -32,15 +32,41 @@ export function modelsOfCall(
   if (requestedModel !== null && requestedModel !== model) given.push(requestedModel);
   for (const name of further?.names ?? noNames) if (name !== given[0]) given.push(name);
   if (given.length > maxModels || given.some(({ length }) => length > maxLength)) return undefined;
-  const prefix = stored ? `@${stored.slug}/` : "";
   const found: [canonical: string, ...string[]][] = [];
   for (const name of given) {
     if (name === "") continue;
-    const plain = name.startsWith(prefix) ? name.slice(prefix.length) : name;
+    const plain = plainName(name, stored);
     const canonical = models.canonical(plain);
     const known = found.find(([one]) => one === canonical);
     if (!known) found.push(plain === canonical ? [canonical] : [canonical, plain]);
     else if (!known.includes(plain)) known.push(plain);
   }
   return found;
+}
+
+/**
+ * What the models of a call that names one or two follow from: the one that the provider is called with, the one that was
+ * asked for, and their canonical names.
+ *
+ * @returns Undefined for calls that name others, or may name any.
+ */
+export function fewModelsOfCall(
+  { models }: Pick<NamedProvider, "models">,
+  { model, requestedModel, names, stored }: CallRecord,
+): readonly [string | null, string | null, string, string] | undefined {
+  const further = names?.();
+  if (further) {
+    if (further.isUnclear) return undefined;
+    for (const name of further.names) if (name !== model && name !== requestedModel) return undefined;
+  }
+  const canonical = model === null ? "" : models.canonical(plainName(model, stored));
+  if (requestedModel === null || requestedModel === model) return [model, requestedModel, canonical, canonical];
+  return [model, requestedModel, canonical, models.canonical(plainName(requestedModel, stored))];
+}
+
+/** A model's name without that of the stored provider. */
+function plainName(name: string, stored: CallRecord["stored"]): string {
+  if (!stored || !name.startsWith("@")) return name;
+  const prefix = `@${stored.slug}/`;
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 }

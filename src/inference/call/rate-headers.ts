@@ -12,13 +12,18 @@ function toDuration(seconds: number): string {
   return minutes > 0 ? `${minutes}m${rest}` : rest;
 }
 
-/** The headers of one kind of rate limit. */
-const kinds = (["requests", "tokens"] as const).map((counts) => ({
-  counts,
-  limit: `x-ratelimit-limit-${counts}`,
-  remaining: `x-ratelimit-remaining-${counts}`,
-  reset: `x-ratelimit-reset-${counts}`,
-}));
+/** Whole numbers of limits as text: most responses show the same. */
+const textOf = memoizeNumber((value) => String(Math.floor(value)));
+const durationOf = memoizeNumber(toDuration);
+
+/** Remembers the text of the last number. */
+function memoizeNumber(write: (value: number) => string): (value: number) => string {
+  let [last, text] = [Number.NaN, ""];
+  return (value) => {
+    if (value !== last) [last, text] = [value, write(value)];
+    return text;
+  };
+}
 
 /** What is left of the nearest rate limit. */
 interface Nearest {
@@ -49,14 +54,22 @@ function findNearest(counts: "requests" | "tokens", { applied, states }: MetRate
  */
 export function addRateHeaders(
   headers: Record<string, string>,
-  { log, services }: Pick<CallerContext, "log" | "services">,
+  { log: { rates }, services }: Pick<CallerContext, "log" | "services">,
 ): void {
-  if (!log.rates) return;
-  for (const kind of kinds) {
-    const nearest = findNearest(kind.counts, log.rates);
-    if (!nearest) continue;
-    headers[kind.limit] = String(Math.floor(nearest.most));
-    headers[kind.remaining] = String(Math.floor(nearest.left));
-    headers[kind.reset] = toDuration(secondsUntil(nearest.end, services.steadyTime()));
+  if (!rates) return;
+  const requests = findNearest("requests", rates);
+  const tokens = findNearest("tokens", rates);
+  if (!requests && !tokens) return;
+  const now = services.steadyTime();
+  // names that are written out are found faster than computed ones
+  if (requests) {
+    headers["x-ratelimit-limit-requests"] = textOf(requests.most);
+    headers["x-ratelimit-remaining-requests"] = String(Math.floor(requests.left));
+    headers["x-ratelimit-reset-requests"] = durationOf(secondsUntil(requests.end, now));
+  }
+  if (tokens) {
+    headers["x-ratelimit-limit-tokens"] = textOf(tokens.most);
+    headers["x-ratelimit-remaining-tokens"] = String(Math.floor(tokens.left));
+    headers["x-ratelimit-reset-tokens"] = durationOf(secondsUntil(tokens.end, now));
   }
 }

@@ -4,7 +4,6 @@ import type { WorkspaceView } from "../../control/resources.ts";
 import { unpricedModelsOf } from "../../control/settings.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import { BudgetError } from "../../errors.ts";
-import type { AppliedLimit } from "../../policies/applied.ts";
 import { toFallbackTiers, withFallback } from "../../pricing/fallback-price.ts";
 import type { PriceList } from "../../pricing/own-prices.ts";
 import { findPriceTiers, type PriceTiers } from "../../pricing/prices.ts";
@@ -12,6 +11,7 @@ import type { ProviderCall } from "../../providers/core/call.ts";
 import { splitPath } from "../../providers/core/model-names.ts";
 import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
+import type { ApplicableLimits } from "./applicable-limits.ts";
 import { isFreeRoute } from "./cost.ts";
 
 /** What an organisation does with models that have no price. */
@@ -100,7 +100,7 @@ function requirePrice(call: PricedCall, context: CallerContext): void {
  */
 export function preparePrices(
   call: PricedCall,
-  { view, limits }: { view: WorkspaceView | undefined; limits: readonly AppliedLimit[] },
+  { view, limits }: { view: WorkspaceView | undefined; limits: Pick<ApplicableLimits, "money"> },
   context: CallerContext,
 ): void {
   const { log } = context;
@@ -109,5 +109,5 @@ export function preparePrices(
     if (rule.blocks) requirePrice(call, context);
     log.prices = listWithFallback(rule, log.provider ?? call.provider.slug, log.prices);
   }
-  if (limits.length > 0) log.moneyLimits = limits.filter(({ limit }) => limit.counts === "cost");
+  log.moneyLimits = limits.money;
 }
