@@ -140,6 +140,7 @@ function createWriter(
     purge: log.purge,
     index: log.index,
     offload: log.offload,
+    traceHooks: settings.otlp ? async (hooks) => telemetry.observeHooks(hooks) : undefined,
     metrics: async () => telemetry.toText(),
     async append(batches) {
       await log.append(batches);
@@ -196,7 +197,10 @@ function createLog(
     warn: warnOf(options),
   });
   const lateHooks = createLateHookQueue({
-    store: (hooks) => logStore.addHooks(hooks),
+    async store(hooks) {
+      await logStore.addHooks(hooks);
+      await writer.traceHooks?.(hooks);
+    },
     warn: warnOf(options),
     flushAfterMs: options.logFlushMs,
   });

@@ -1,14 +1,5 @@
 import { startTimer } from "../lib/clock.ts";
-
-/** Results of the guardrails that ran after the response to a request. */
-interface LateHooks {
-  readonly organisationId: string;
-  readonly workspaceId: string | null;
-  /** Id (ULID) of the request. */
-  readonly logId: string;
-  /** JSON of `HookResults`, without secrets. */
-  readonly results: string;
-}
+import type { LateHooks } from "../schemas/logs.ts";
 
 /** Accepts results without delaying anyone, and stores them in batches. */
 export interface LateHookQueue {

@@ -1,6 +1,6 @@
 import { giveWay, runPaced } from "../lib/pace.ts";
 import type { RetentionTimes } from "../schemas/log-segments.ts";
-import type { LogBatch } from "../schemas/logs.ts";
+import type { LateHooks, LogBatch } from "../schemas/logs.ts";
 import { packRecords } from "./pack.ts";
 import type { LogRecord } from "./record.ts";
 import type { Redactor } from "./redact.ts";
@@ -17,6 +17,8 @@ export interface LogWriter {
   index(): Promise<boolean>;
   /** Takes one step of moving contents to the object store; returns whether there may be more. Absent without a store. */
   offload?: (() => Promise<boolean>) | undefined;
+  /** Makes spans of hooks that ran after responses, once their results are stored. Absent without traces. */
+  traceHooks?: ((hooks: readonly LateHooks[]) => Promise<void>) | undefined;
   /** Metrics of the rows that were written, in the text format; empty without metrics. */
   metrics(): Promise<string>;
   /** Stores what an earlier process left in the file for outages. Absent without such a file. */
@@ -31,7 +33,7 @@ export interface LogWriter {
 
 /** A writer that runs on the calling thread. */
 export function createLogWriter(
-  store: Pick<LogWriter, "purge" | "index" | "offload" | "metrics" | "close"> & {
+  store: Pick<LogWriter, "purge" | "index" | "offload" | "traceHooks" | "metrics" | "close"> & {
     append(batches: readonly LogBatch[]): Promise<void>;
   },
   redactor: Redactor,
@@ -50,6 +52,7 @@ export function createLogWriter(
     purge: store.purge,
     index: store.index,
     offload: store.offload,
+    traceHooks: store.traceHooks,
     metrics: store.metrics,
     close: store.close,
   };

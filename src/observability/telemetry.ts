@@ -1,4 +1,4 @@
-import type { LogBatch, LogContent } from "../schemas/logs.ts";
+import type { LateHooks, LogBatch, LogContent } from "../schemas/logs.ts";
 import { contentAttributes } from "./otlp/contents.ts";
 import { type ExporterParts, SpanExporter } from "./otlp/exporter.ts";
 import type { OtlpSettings } from "./otlp/settings.ts";
@@ -19,6 +19,8 @@ export interface TelemetrySettings {
 export interface Telemetry {
   /** Takes rows that were stored. Never throws. */
   observe(batches: readonly LogBatch[]): void;
+  /** Takes results of hooks that ran after responses. Never throws. */
+  observeHooks(hooks: readonly LateHooks[]): void;
   /** Metrics in the text format. */
   toText(): string;
   /** Sends what waits. */
@@ -65,6 +67,7 @@ export function createTelemetry(settings: TelemetrySettings, parts: TelemetryPar
         warn("Cannot make metrics or spans of log rows", error);
       }
     },
+    observeHooks: (hooks) => exporter?.add(hooks),
     toText() {
       isCounting = metrics !== null;
       return (metrics?.toText() ?? "") + (exporter?.toText() ?? "");

@@ -352,6 +352,19 @@ export type LogDetails = Omit<LogRow, "object" | "created_at" | "hook_results" |
   hook_results?: StoredHookResults | HookResults;
 };
 
+/** What names a request in the log and in spans. */
+export type TracedRequest = Pick<
+  LogDetails,
+  "id" | "organisation_id" | "workspace_id" | "trace_id" | "span_id" | "parent_span_id"
+>;
+
+/** Results of the hooks that ran after the response to a request. */
+export interface LateHooks {
+  readonly request: TracedRequest;
+  /** JSON of `HookResults`, without secrets. */
+  readonly results: string;
+}
+
 /** The counter of a limit in one window. */
 export interface LimitCounter {
   readonly limitId: string;

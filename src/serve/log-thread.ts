@@ -9,6 +9,7 @@ import type { SpillState } from "../logs/spill.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { TelemetrySettings } from "../observability/telemetry.ts";
 import type { RetentionTimes } from "../schemas/log-segments.ts";
+import type { LateHooks } from "../schemas/logs.ts";
 import { nodeMac } from "./environment.ts";
 import { keepToOwner } from "./keys-file.ts";
 import { Thread } from "./thread.ts";
@@ -32,6 +33,7 @@ export type WorkerRequest =
   | { id: number; kind: "index" }
   | { id: number; kind: "offload" }
   | { id: number; kind: "tail"; request: TailRequest }
+  | { id: number; kind: "hooks"; hooks: readonly LateHooks[] }
   | { id: number; kind: "metrics" }
   | { id: number; kind: "recover" }
   | { id: number; kind: "waiting" }
@@ -100,6 +102,7 @@ export function createLogThread(
     index: async () => (await running().ask({ kind: "index" })) > 0,
     offload: objects && (async () => (await running().ask({ kind: "offload" })) > 0),
     readTail: (request) => running().ask<TailPage>({ kind: "tail", request }),
+    ...(telemetry.otlp && { traceHooks: async (hooks) => void (await running().ask({ kind: "hooks", hooks })) }),
     metrics: () => running().ask<string>({ kind: "metrics" }),
     recover: async () => void (await running().ask({ kind: "recover" })),
     waiting: () => running().ask<SpillState>({ kind: "waiting" }),

@@ -78,6 +78,7 @@ serveThread(async (request: WorkerRequest): Promise<number | string | TailPage |
   if (request.kind === "metrics") return telemetry.toText();
   if (request.kind === "waiting") return (await spilling?.state()) ?? { rows: 0, bytes: 0, lostRows: 0 };
   if (request.kind === "recover") await spilling?.recover();
+  else if (request.kind === "hooks") telemetry.observeHooks(request.hooks);
   else if (request.kind === "append") {
     const batches = request.batches.map((batch) => sealBatch(batch, redactor));
     await append(batches);

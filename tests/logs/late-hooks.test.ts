@@ -7,9 +7,7 @@ import { createLateHookQueue } from "../../src/logs/late-hooks.ts";
 import { eventually } from "../support/eventually.ts";
 
 const results = (id: string) => ({
-  organisationId: "o",
-  workspaceId: "w",
-  logId: id,
+  request: { id, organisation_id: "o", workspace_id: "w", trace_id: id, span_id: null, parent_span_id: null },
   results: JSON.stringify({ before_request_hooks: [], after_request_hooks: [], id }),
 });
 
@@ -47,7 +45,7 @@ test("while the database is away results wait in bounded memory, the newest last
     async store(hooks) {
       attempts++;
       if (isAway) throw new Error("away");
-      stored.push(...hooks.map(({ logId }) => logId));
+      stored.push(...hooks.map(({ request }) => request.id));
     },
     warn: (message) => warnings.push(message),
     flushAfterMs: 1,

@@ -225,6 +225,47 @@ test("each call of a request is a span, and each guardrail", async () => {
   assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
 });
 
+for (const [what, options, settings] of [
+  ["binary", {}, {}],
+  ["JSON from the thread", onThread, { encoding: "json" }],
+] as const) {
+  test(`guardrails that run after the response are spans of its trace, as ${what}`, async () => {
+    const provider = await startProvider();
+    const contains = (words: string[]) => ({ "default.contains": { words, operator: "none" }, async: true });
+    const config = JSON.stringify({
+      input_guardrails: [{ "default.contains": { words: ["x"], operator: "none" } }, contains(["Hello"])],
+      output_guardrails: [contains(["nothing of this"])],
+    });
+    const { spans } = await trace(options, settings, async (gateway) => {
+      const response = await chat(gateway, { ...provider.headers, traceparent, "x-gateway-config": config });
+      assert.equal(response.status, 200, await response.clone().text());
+      await response.text();
+    });
+    const root = spans.find(({ kind }) => kind === 2);
+    const hooks = spans.filter(({ name }) => name.startsWith("gateway.guardrail"));
+    assert.deepEqual(
+      hooks
+        .map(({ attributes: of, events }) => [
+          of["gateway.guardrail.async"],
+          of["gateway.guardrail.phase"],
+          of["gateway.guardrail.verdict"],
+          events[0]?.attributes["gateway.guardrail.check.id"],
+        ])
+        .sort(),
+      [
+        [false, "input", true, "default.contains"],
+        [true, "input", false, "default.contains"],
+        [true, "output", true, "default.contains"],
+      ],
+    );
+    for (const { traceId, parentSpanId } of hooks) {
+      assert.deepEqual([traceId, parentSpanId], ["0af7651916cd43dd8448eb211c80319c", root?.spanId]);
+    }
+    assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
+    assert.equal(spans.length, 5);
+  });
+}
+
 test("spans and metrics say how the cache served a request", async () => {
   const provider = await startProvider();
   const config = JSON.stringify({ cache: { mode: "simple", max_age: 60 } });

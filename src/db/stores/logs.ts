@@ -2,7 +2,7 @@ import type { InStatement, Row } from "@libsql/client";
 import { isId } from "../../lib/ids.ts";
 import { giveWay } from "../../lib/pace.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
-import type { LogBatch, LogContent, LogDetails } from "../../schemas/logs.ts";
+import type { LateHooks, LogBatch, LogContent, LogDetails } from "../../schemas/logs.ts";
 import type { Database, Statement } from "../client.ts";
 import { readDetails } from "./log-batches.ts";
 import { openContents } from "./log-content.ts";
@@ -28,20 +28,12 @@ export class ContentsAwayError extends Error {
   override readonly name = "ContentsAwayError";
 }
 
-/** Results of the hooks that ran after a response. */
-interface LateHooks {
-  readonly organisationId: string;
-  readonly workspaceId: string | null;
-  readonly logId: string;
-  /** JSON of `HookResults`. */
-  readonly results: string;
-}
-
 // the answer to an earlier attempt may have been lost
 const addHooksSql = `INSERT INTO log_hooks (organisation_id, workspace_id, log_id, results)
-  SELECT value ->> 'organisationId', value ->> 'workspaceId', value ->> 'logId', value ->> 'results'
-  FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM log_hooks AS stored WHERE stored.log_id = value ->> 'logId'
-    AND stored.organisation_id = value ->> 'organisationId' AND stored.results = value ->> 'results')`;
+  SELECT value ->> '$.request.organisation_id', value ->> '$.request.workspace_id', value ->> '$.request.id',
+    value ->> 'results'
+  FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM log_hooks AS stored WHERE stored.log_id = value ->> '$.request.id'
+    AND stored.organisation_id = value ->> '$.request.organisation_id' AND stored.results = value ->> 'results')`;
 
 /** Stored log rows. */
 export interface LogStore {

@@ -19,7 +19,7 @@ export function addFeedback(results: readonly HookResult[], { principal, traceId
  * @param storesContents Whether results may quote the contents they checked.
  */
 export function runAsyncGuardrails(hooks: HookLog["later"], storesContents: boolean, context: CallerContext): void {
-  const { principal, id, connection } = context;
+  const { principal, id, traceId, spanId, parentSpanId, connection } = context;
   const run = async () => {
     const said = await Promise.all(hooks.map((hook) => hook()));
     addFeedback(
@@ -34,9 +34,14 @@ export function runAsyncGuardrails(hooks: HookLog["later"], storesContents: bool
     const values = createValueMask([context.gatewayKey, ...context.log.secrets], () => masked);
     if (results.before_request_hooks.length + results.after_request_hooks.length === 0) return;
     context.services.lateHooks.add({
-      organisationId: principal.organisationId,
-      workspaceId: principal.workspaceId,
-      logId: id,
+      request: {
+        id,
+        organisation_id: principal.organisationId,
+        workspace_id: principal.workspaceId,
+        trace_id: traceId,
+        span_id: spanId,
+        parent_span_id: parentSpanId,
+      },
       results: context.services.redactor.text(JSON.stringify(maskStrings(results, values.mask))),
     });
   };

@@ -8,7 +8,7 @@ import { toProtobufRequest } from "./protobuf.ts";
 import { type PartialSuccess, readPartialSuccess } from "./response.ts";
 import type { OtlpSettings } from "./settings.ts";
 import type { Attributes, Span } from "./span.ts";
-import { type ProviderNames, type TracedRow, toSpans } from "./spans.ts";
+import { type ProviderNames, type Traced, toSpans } from "./spans.ts";
 
 /** Statuses after which a collector takes the same request later (https://opentelemetry.io/docs/specs/otlp/#otlphttp-response). */
 const retryable = new Set([429, 502, 503, 504]);
@@ -62,7 +62,9 @@ async function compress(body: Uint8Array<ArrayBuffer>): Promise<Uint8Array<Array
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-function sizeOf({ contents }: TracedRow): number {
+function sizeOf(traced: Traced): number {
+  if ("results" in traced) return plainSize + traced.results.length * 2;
+  const { contents } = traced;
   let size = plainSize;
   for (const name in contents) {
     const value = contents[name];
@@ -91,7 +93,7 @@ const counters = {
 export class SpanExporter {
   readonly #settings: OtlpSettings;
   readonly #parts: ExporterParts;
-  #waiting: { row: TracedRow; size: number }[] = [];
+  #waiting: { row: Traced; size: number }[] = [];
   #bytes = 0;
   /** Requests of the batch that is sent. */
   #sending = 0;
@@ -113,8 +115,8 @@ export class SpanExporter {
     this.#parts = parts;
   }
 
-  /** Takes finished requests; those that exceed the limits are dropped. */
-  add(rows: readonly TracedRow[]): void {
+  /** Takes finished requests, and results of their late hooks; those that exceed the limits are dropped. */
+  add(rows: readonly Traced[]): void {
     const { maxWaiting, maxBatch, delayMs } = this.#settings;
     for (const row of rows) {
       const size = sizeOf(row);
@@ -190,7 +192,7 @@ export class SpanExporter {
     this.#isFailing = true;
   }
 
-  async #export(rows: readonly TracedRow[]): Promise<void> {
+  async #export(rows: readonly Traced[]): Promise<void> {
     const spans = (await Promise.all(rows.map((row) => toSpans(row, this.#parts.providerNames)))).flat();
     const body = await this.#encode(spans);
     for (let attempt = 1; ; attempt++) {

@@ -1,5 +1,5 @@
 import { sha256Hex } from "../../lib/hash.ts";
-import type { LogDetails } from "../../schemas/logs.ts";
+import type { LogDetails, TracedRequest } from "../../schemas/logs.ts";
 
 /** Ids of the spans of a request, in hexadecimal digits. */
 export interface SpanIds {
@@ -7,7 +7,7 @@ export interface SpanIds {
   /** Of the request. */
   root: string;
   parent: string | null;
-  /** Of what happened within the request, by its index. */
+  /** Of what happened within the request, by its index, which may be negative. */
   child(index: number): string;
 }
 
@@ -22,7 +22,8 @@ async function toHexId(text: string, length: 16 | 32): Promise<string> {
 const ownIdIn = (digest: string): string => digest.slice(32, 48);
 
 /** Ids of the spans of a row. The same row always has the same ids, so that spans that are sent twice are recognised. */
-export async function spanIdsOf({ id, trace_id, span_id, parent_span_id, part_of }: LogDetails): Promise<SpanIds> {
+export async function spanIdsOf(row: TracedRequest & Pick<LogDetails, "part_of">): Promise<SpanIds> {
+  const { id, trace_id, span_id, parent_span_id, part_of } = row;
   const digest = await sha256Hex(id);
   const traceId = await toHexId(trace_id, 32);
   const first = BigInt(`0x${digest.slice(48, 64)}`);

@@ -1,6 +1,6 @@
 import { timeOfId } from "../../lib/ids.ts";
-import type { HookResult } from "../../schemas/hooks.ts";
-import type { CallLog, LogDetails } from "../../schemas/logs.ts";
+import type { HookResult, HookResults } from "../../schemas/hooks.ts";
+import type { CallLog, LateHooks, LogDetails, TracedRequest } from "../../schemas/logs.ts";
 import { fromStoredHooks } from "../../schemas/stored-hooks.ts";
 import type { ObservedRow } from "../rows.ts";
 import { type SpanIds, spanIdsOf } from "./ids.ts";
@@ -11,6 +11,9 @@ export interface TracedRow extends ObservedRow {
   /** What its contents show. */
   readonly contents: Attributes;
 }
+
+/** What is on its way to a collector: finished requests, and hooks that ran after their responses. */
+export type Traced = TracedRow | LateHooks;
 
 /** Names of operations (https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/), by names in the log. */
 const operationNames: Readonly<Record<string, string>> = {
@@ -38,7 +41,7 @@ function set(attributes: Attributes, name: string, value: string | number | null
 }
 
 /** Who made the request. */
-function tenantAttributes({ organisation_id, workspace_id }: LogDetails): Attributes {
+function tenantAttributes({ organisation_id, workspace_id }: TracedRequest): Attributes {
   const attributes: Attributes = { "gateway.organisation.id": organisation_id };
   set(attributes, "gateway.workspace.id", workspace_id);
   return attributes;
@@ -171,11 +174,11 @@ function toCallSpan(
 
 function toHookSpan(
   hook: HookResult,
-  details: LogDetails,
+  request: TracedRequest,
   { phase, ids, index }: { phase: "input" | "output"; ids: SpanIds; index: number },
 ): Span {
   const at = Date.parse(hook.created_at);
-  const start = Number.isFinite(at) ? at : timeOfId(details.id);
+  const start = Number.isFinite(at) ? at : timeOfId(request.id);
   return {
     traceId: ids.traceId,
     spanId: ids.child(index),
@@ -185,7 +188,7 @@ function toHookSpan(
     start,
     end: start + hook.execution_time,
     attributes: {
-      ...tenantAttributes(details),
+      ...tenantAttributes(request),
       "gateway.guardrail.id": hook.id,
       "gateway.guardrail.phase": phase,
       "gateway.guardrail.type": hook.type,
@@ -208,8 +211,25 @@ function toHookSpan(
   };
 }
 
-/** Spans of a finished request: the request itself, then its calls, then its guardrails. */
-export async function toSpans(row: TracedRow, names: ProviderNames): Promise<Span[]> {
+/** Spans of hooks that ran after the response to a request. */
+async function toLateSpans({ request, results }: LateHooks): Promise<Span[]> {
+  const ids = await spanIdsOf(request);
+  // the queue of the log takes no other text
+  const { before_request_hooks: before, after_request_hooks: after }: HookResults = JSON.parse(results);
+  const all = [
+    ...before.map((hook) => ({ hook, phase: "input" as const })),
+    ...after.map((hook) => ({ hook, phase: "output" as const })),
+  ];
+  // counted down: the spans of the row count up
+  return all.map(({ hook, phase }, index) => toHookSpan(hook, request, { phase, ids, index: -1 - index }));
+}
+
+/** Spans of a finished request: the request itself, then its calls, then its guardrails. Spans of late hooks. */
+export async function toSpans(traced: Traced, names: ProviderNames): Promise<Span[]> {
+  return "results" in traced ? toLateSpans(traced) : toRowSpans(traced, names);
+}
+
+async function toRowSpans(row: TracedRow, names: ProviderNames): Promise<Span[]> {
   const { details } = row;
   const ids = await spanIdsOf(details);
   const start = timeOfId(details.id);
