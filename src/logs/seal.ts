@@ -57,7 +57,7 @@ export function maskStrings(value: unknown, mask: (text: string) => string): unk
 function* sealRows(text: string, { redactor, values, rows }: Masks): Steps<string> {
   if (!values.some((one) => one.mayStandIn(text))) return yield* redactor.textSteps(text);
   // written by `packRecords`
-  const parsed = JSON.parse(text) as unknown[];
+  const parsed: unknown[] = JSON.parse(text);
   const shown = parsed.map((row, index) => {
     const own = values[rows[index] ?? 0];
     return own ? maskStrings(row, own.mask) : row;

@@ -56,10 +56,8 @@ export const language: Check<v.InferOutput<typeof Language>> = {
         }
       })(),
     );
-    const [found] = [...sums].reduce((best, one) => (one[1] > best[1] ? one : best), ["", 0] as readonly [
-      string,
-      number,
-    ]);
+    let [found, most] = ["", 0];
+    for (const [one, sum] of sums) if (sum > most) [found, most] = [one, sum];
     // numbers, symbols and the like are in no language
     if (found === "") throw new CheckError("Cannot determine the language: the text has no words", { verdict: true });
     const label = labels.get(found) ?? found;

@@ -54,14 +54,13 @@ async function askForValues(input: CheckInput, { asked, chosen }: Pii, tools: Ch
   const instructions =
     `You find personal data in text: ${wanted.join(" and ")}. The form of the answer is ` +
     '{"entities": [{"kind": "NAME", "text": "exactly as in the text"}]}, with an empty list if there are no such data.';
+  const askedKinds: readonly string[] = asked;
   const { entities } = await askChat(input, instructions, { chosen, tools });
   if (!Array.isArray(entities)) throw new CheckError("Cannot use the answer of the model: a list is missing");
   const values = entities.flatMap((one): [string, string][] => {
     if (!isObject(one) || typeof one.kind !== "string" || typeof one.text !== "string") return [];
     const value = one.text.trim();
-    return asked.includes(one.kind as (typeof askedNames)[number]) && value !== "" && value.length <= longestValue
-      ? [[value, one.kind]]
-      : [];
+    return askedKinds.includes(one.kind) && value !== "" && value.length <= longestValue ? [[value, one.kind]] : [];
   });
   return [...new Map(values)].slice(0, mostValues).map(([value, kind]) => toKind(kind, value));
 }
