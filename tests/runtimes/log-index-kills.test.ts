@@ -14,8 +14,9 @@ import { rounds, sampleSeed } from "../support/sample.ts";
 /** Rows that are added before each start: more than one segment has. */
 const addedRows = 20_000;
 const batchRows = 64;
+const kills = rounds(20);
 /** Each step has a bound; together they may take longer than the runner waits for a test. */
-const timeout = 900_000;
+const timeout = 300_000 + kills * 60_000;
 /** A status of few rows. */
 const rareStatus = 418;
 
@@ -106,7 +107,7 @@ test(`an indexer that is killed with kill -9 loses and doubles no row (seed ${sa
   const [workspace] = workspaces;
   const scope = { organisationId: String(workspace?.organisation_id), workspaceId: String(workspace?.id) };
   const createId = createIdFactory(Date.now);
-  for (let kill = 0; kill < rounds(20); kill++) {
+  for (let kill = 0; kill < kills; kill++) {
     await addRows(database, scope, createId);
     await withGateway({ cwd: folder }, async (gateway) => {
       const chats = Promise.all(Array.from({ length: 8 }, () => sendChats(gateway)));
