@@ -113,24 +113,27 @@ function listKeys(keys: FirstKeys): string[] {
   ];
 }
 
-/** Writes the first keys to a file that only its owner can read. Returns a shell expression for the workspace key. */
-function showFirstKeys(keys: FirstKeys): string {
-  const lines = listKeys(keys);
-  if (lines.length === 0) return "$BOOTSTRAP_WORKSPACE_KEY";
+/** Writes the first keys to a file that only its owner can read. Returns whether there are any. */
+function writeFirstKeys(keys: FirstKeys | undefined): boolean {
+  const lines = keys ? listKeys(keys) : [];
+  if (lines.length === 0) return false;
   makeFolder(firstKeysFile);
   // an existing file would keep its mode
   rmSync(firstKeysFile, { force: true });
   writeFileSync(firstKeysFile, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx" });
-  console.log(`\nFirst keys are in ${firstKeysFile}`);
-  return keys.workspaceKey === null ? "$BOOTSTRAP_WORKSPACE_KEY" : `$(sed -n 's/^workspace key: //p' ${firstKeysFile})`;
+  return true;
 }
 
 /** Prints the addresses of the gateway and of its console and, at the first start, an example. */
 export function printBanner(address: string, firstKeys: FirstKeys | undefined, hasConsole: boolean): void {
+  // first: who reads that it serves may read the keys at once
+  const isWritten = writeFirstKeys(firstKeys);
   console.log(`AI gateway serving on ${address}`);
   if (hasConsole) console.log(`Console: ${address}/console`);
   if (!firstKeys) return;
-  const key = showFirstKeys(firstKeys);
+  if (isWritten) console.log(`\nFirst keys are in ${firstKeysFile}`);
+  const isGiven = firstKeys.workspaceKey === null;
+  const key = isGiven ? "$BOOTSTRAP_WORKSPACE_KEY" : `$(sed -n 's/^workspace key: //p' ${firstKeysFile})`;
   const body = '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}';
   console.log(`\nTry it:\n
 curl ${address}/v1/chat/completions \\
