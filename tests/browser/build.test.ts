@@ -7,6 +7,7 @@ import {
   assertClean,
   type ConsolePage,
   type ConsoleStand,
+  editorOf,
   enterKey,
   fillCode,
   noConsole,
@@ -22,8 +23,7 @@ after(() => stand?.close());
 const signIn = (): Promise<ConsolePage> => stand.signIn(stand.gateway.workspaceKey);
 
 /** Replaces the text of an editor. */
-const write = (page: Page, label: string, text: string) =>
-  fillCode(page, page.locator(`[aria-label="${label}"]`), text);
+const write = (page: Page, label: string, text: string) => fillCode(page, editorOf(page, label), text);
 
 async function sendToEcho(page: Page, content: string): Promise<void> {
   await page.locator('input[placeholder^="@slug"]').first().fill("echo");

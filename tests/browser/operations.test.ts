@@ -176,7 +176,7 @@ test("the default guardrails of the organisation are changed", { skip: noConsole
   await page.locator('[aria-label="Default guardrails"] .cm-line').first().waitFor();
   await fillCode(page, editorOf(page, "Default guardrails"), JSON.stringify({ input_guardrails: [guardrail.slug] }));
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByRole("button", { name: "Save", disabled: true }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "Saved" }).waitFor();
   const stored = await stand.call("GET /v1/admin/organisation/defaults", stand.gateway.adminKey);
   assert.match(JSON.stringify(stored), new RegExp(String(guardrail.slug)));
   assertClean(admin);

@@ -11,6 +11,7 @@ import {
   type ConsolePage,
   type ConsoleStand,
   deleteRecord,
+  editorOf,
   fillCode,
   noConsole,
   openStand,
@@ -46,7 +47,7 @@ for (const viewer of ["admin", "manager"] as const) {
     await one.open("/configs");
     await page.getByRole("link", { name: "Create config" }).click();
     await page.getByLabel("Name").first().fill(`Config of ${viewer}`);
-    await fillCode(page, page.locator('[aria-label="Config as JSON"]'), '{"provider":"echo"}');
+    await fillCode(page, editorOf(page, "Config as JSON"), '{"provider":"echo"}');
     await button(one, "Create").click();
     await page.getByRole("heading", { level: 1, name: `Config of ${viewer}` }).waitFor();
     await page.getByLabel("Name").first().fill(`Renamed by ${viewer}`);
@@ -82,10 +83,10 @@ for (const viewer of viewers) {
     await one.open("/prompts");
     await page.getByRole("link", { name: "Create prompt" }).click();
     await page.getByLabel("Name").first().fill(`Prompt of ${viewer}`);
-    await fillCode(page, page.locator('[aria-label="Text of message 1"]'), "Be kind.");
+    await fillCode(page, editorOf(page, "Text of message 1"), "Be kind.");
     await button(one, "Create").click();
     await page.getByRole("heading", { level: 1, name: `Prompt of ${viewer}` }).waitFor();
-    await fillCode(page, page.locator('[aria-label="Text of message 2"]'), "Greet {{who}}");
+    await fillCode(page, editorOf(page, "Text of message 2"), "Greet {{who}}");
     await button(one, "Save version").click();
     await page.getByRole("tab", { name: "Versions" }).click();
     await button(one, "Make default").click();
