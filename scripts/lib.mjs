@@ -213,7 +213,8 @@ function listFiles(folder) {
 
 function digestConsoleSources() {
   const digest = createHash("sha256");
-  for (const file of consoleSources.flatMap((folder) => listFiles(join(root, folder)))) {
+  const below = consoleSources.flatMap((folder) => listFiles(join(root, folder)));
+  for (const file of [...below, join(root, "src/openapi.ts")]) {
     digest
       .update(`${file.slice(root.length)}\0`)
       .update(readFileSync(file))
