@@ -4,19 +4,10 @@
 
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Page } from "playwright-core";
 import { chat, fillStand, runBatch } from "../tests/browser/data.ts";
-import { type ConsoleStand, listPages, noConsole, openStand } from "../tests/browser/support.ts";
+import { type ConsoleStand, listPages, noConsole, openStand, settle } from "../tests/browser/support.ts";
 
 const folder = resolve(process.argv[2] ?? join(import.meta.dirname, "../dist/shots"));
-
-/** Waits until nothing of a page is on its way. */
-async function settle(page: Page): Promise<void> {
-  await page.waitForLoadState("networkidle");
-  await page.waitForFunction(
-    () => document.querySelector("[role=status] .mantine-Loader-root, .mantine-Skeleton-root") === null,
-  );
-}
 
 /** Pages with the records they show, by what the navigation offers. */
 async function shoot(

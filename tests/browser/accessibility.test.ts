@@ -3,8 +3,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import axe from "axe-core";
-import { chat, fillStand } from "./data.ts";
-import { assertClean, type ConsolePage, type ConsoleStand, listPages, noConsole, openStand } from "./support.ts";
+import { chat, fillStand, runBatch } from "./data.ts";
+import {
+  assertClean,
+  type ConsolePage,
+  type ConsoleStand,
+  listPages,
+  noConsole,
+  openStand,
+  settle,
+} from "./support.ts";
 
 let stand: ConsoleStand;
 before(async () => {
@@ -12,6 +20,7 @@ before(async () => {
   stand = await openStand();
   await fillStand(stand);
   for (const content of ["Hello", "How are you?"]) await chat(stand, content);
+  await runBatch(stand, ["Good morning"]);
 });
 after(() => stand?.close());
 
@@ -29,32 +38,52 @@ async function findings({ page }: ConsolePage): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }: { html: string }) => html.slice(0, 160)).join(" | ")}`);
 }
 
-type Part = "lists" | "records" | "forms";
+const parts = ["lists", "records", "forms"] as const;
+
+/** The pages are checked in so many tests, so that each stays short. */
+const slices = [0, 1, 2, 3] as const;
+
+/** What one test checks. */
+interface Part {
+  readonly part: (typeof parts)[number];
+  readonly slice: (typeof slices)[number];
+}
 
 /** Pages of the navigation, the first record of each list, or the forms that make one. */
-async function eachPage(one: ConsolePage, part: Part, visit: (address: string) => Promise<void>): Promise<void> {
-  const settle = () => one.page.waitForLoadState("networkidle");
-  for (const address of await listPages(one)) {
+async function eachPage(
+  one: ConsolePage,
+  { part, slice }: Part,
+  visit: (address: string) => Promise<void>,
+): Promise<void> {
+  const addresses = (await listPages(one)).filter((_, index) => index % slices.length === slice);
+  for (const address of addresses) {
     await one.open(address);
-    await settle();
+    await settle(one.page);
     if (part === "lists") await visit(address);
+    const workspace = one.page.getByRole("main").getByRole("button", { name: "default", exact: true });
+    if ((await workspace.count()) > 0) {
+      await workspace.click();
+      await settle(one.page);
+      if (part === "lists") await visit(`${address} in a workspace`);
+    }
     const row = one.page.locator("main [data-opens]").first();
     if (part === "records" && (await row.count()) > 0) {
       await row.click();
-      await settle();
+      await settle(one.page);
       await visit(`${address} opened`);
     }
     const create = one.page.locator(`main a[href="/console${address}/new"]`);
     if (part !== "forms" || (await create.count()) === 0) continue;
     await one.open(`${address}/new`);
+    await settle(one.page);
     await visit(`${address}/new`);
   }
 }
 
 for (const who of ["workspaceKey", "adminKey"] as const) {
   for (const scheme of ["light", "dark"] as const) {
-    for (const part of ["lists", "records", "forms"] as const) {
-      test(`axe-core finds nothing serious in the ${part} of the ${who} in ${scheme}`, {
+    for (const part of parts.flatMap((part) => slices.map((slice) => ({ part, slice })))) {
+      test(`axe-core finds nothing serious in the ${part.part}, part ${part.slice + 1}, of the ${who} in ${scheme}`, {
         skip: noConsole,
       }, async () => {
         const one = await stand.signIn(stand.gateway[who], { scheme });
@@ -68,6 +97,21 @@ for (const who of ["workspaceKey", "adminKey"] as const) {
       });
     }
   }
+}
+
+for (const scheme of ["light", "dark"] as const) {
+  test(`axe-core finds nothing serious in the pages without a session in ${scheme}`, { skip: noConsole }, async () => {
+    const one = await stand.visit({ scheme });
+    for (const address of ["/", "/accept-invite?invite=none&token=none"]) {
+      await one.open(address);
+      assert.deepEqual(await findings(one), [], address);
+    }
+    await one.page.getByRole("button", { name: "Accept" }).click();
+    await one.page.getByRole("alert").waitFor();
+    assert.deepEqual(await findings(one), []);
+    assertClean(one);
+    await one.context.close();
+  });
 }
 
 test("no page is wider than a screen of 360 px", { skip: noConsole }, async () => {

@@ -249,6 +249,13 @@ export function assertClean({ problems }: ConsolePage): void {
   assert.deepEqual(problems.splice(0), []);
 }
 
+/** Waits until nothing of a page is on its way. */
+export async function settle(page: Page): Promise<void> {
+  await page.waitForLoadState("networkidle");
+  const waiting = "[role=status] .mantine-Loader-root, .mantine-Skeleton-root";
+  await page.waitForFunction((selector) => document.querySelector(selector) === null, waiting);
+}
+
 /** What an element says. */
 export async function textOf(element: Locator): Promise<string> {
   return (await element.textContent()) ?? "";

@@ -67,7 +67,7 @@ export const usageLimits: Resource = {
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: fields.type, path: "type", track: "6rem", wide: true },
-    { label: ofUsage.credit, path: "credit_limit", kind: "number", track: "8rem", narrowTrack: "5rem", render: credit },
+    { label: ofUsage.credit, path: "credit_limit", kind: "number", track: "8rem", narrowTrack: "6rem", render: credit },
     { label: ofUsage.reset, path: "periodic_reset", track: "7rem", wide: true },
     ...sharedColumns,
   ],

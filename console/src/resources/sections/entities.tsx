@@ -36,7 +36,7 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
     {
       label: fields.value,
       path: "value_key",
-      render: (row: Row) => <WithNames value={readText(row, "value_key")} />,
+      render: (row: Row) => <WithNames value={readText(row, "value_key").replaceAll(/:(?=\S)/g, ": ")} />,
     },
     { label: fields.used, path: "current_usage", kind: "number", render: (row: Row) => inUnits(row.current_usage) },
     { label: "", path: "share", render: used },
