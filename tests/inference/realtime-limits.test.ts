@@ -14,6 +14,7 @@ import {
   waitForLogs,
 } from "../support/gateway.ts";
 import { becomes, createKey, usedBy } from "../support/limited.ts";
+import { configHeader } from "../support/routed.ts";
 import { eventually } from "../support/upstream.ts";
 import { handshakeHeaders, type SocketUpstream, startSocketUpstream } from "../support/websocket-upstream.ts";
 
@@ -52,6 +53,8 @@ interface Session {
   heard: SocketMessage[];
   closes: SocketClose[];
   leave(): void;
+  /** The client sends an event. */
+  say(event: object): void;
   /** The upstream sends an event, which the gateway has seen when this resolves. */
   send(event: object): Promise<void>;
   /** The upstream reports tokens of a response, which the gateway has seen when this resolves. */
@@ -59,7 +62,12 @@ interface Session {
 }
 
 /** Opens a session; the status of a refused one. */
-async function open({ gateway }: Parts, key: string, query = "model=gpt-realtime"): Promise<Session | number> {
+async function open(
+  { gateway }: Parts,
+  key: string,
+  query = "model=gpt-realtime",
+  more: Readonly<Record<string, string>> = {},
+): Promise<Session | number> {
   const trace = crypto.randomUUID();
   const heard: SocketMessage[] = [];
   const closes: SocketClose[] = [];
@@ -71,6 +79,7 @@ async function open({ gateway }: Parts, key: string, query = "model=gpt-realtime
     "x-gateway-custom-host": `${upstream.url}/v1`,
     "x-gateway-trace-id": trace,
     authorization: "Bearer provider-key",
+    ...more,
   };
   const known = sockets.length;
   const response = await gateway.fetch(
@@ -101,7 +110,8 @@ async function open({ gateway }: Parts, key: string, query = "model=gpt-realtime
     const usage = { total_tokens: tokens, input_tokens: tokens - 10, output_tokens: 10 };
     return send({ type: "response.done", response: { usage } });
   };
-  return { trace, heard, closes, send, use, leave: () => listener?.close({ code: 1000, reason: "" }) };
+  const say = (event: object) => listener?.message(JSON.stringify(event));
+  return { trace, heard, closes, say, send, use, leave: () => listener?.close({ code: 1000, reason: "" }) };
 }
 
 async function openSession(...asked: Parameters<typeof open>): Promise<Session> {
@@ -167,6 +177,26 @@ test("a session counts each minute while it lasts, and the rest at its end, once
     assert.equal(typeof (await openSession(parts, key)).trace, "string");
     assert.equal(typeof (await openSession(parts, key)).trace, "string");
     assert.equal(await open(parts, key), 429);
+  }));
+
+test("the row of what was transcribed quotes nothing that the guardrails of its session found", () =>
+  withGateway(async (parts) => {
+    const { key } = await createKey(parts.gateway, tokens(100_000));
+    const inform = { "default.contains": { words: ["kumquat"], operator: "none" }, deny: false };
+    const session = await openSession(parts, key, undefined, configHeader({ input_guardrails: [inform] }));
+    session.say({ type: "response.create", response: { instructions: "Say kumquat" } });
+    const transcription = { model: "whisper-1" };
+    await session.send({ type: "session.updated", session: { input_audio_transcription: transcription } });
+    const usage = { type: "duration", seconds: 30 };
+    await session.send({ type: "conversation.item.input_audio_transcription.completed", transcript: "", usage });
+    session.leave();
+    const rows = await rowsOf(parts, session, 2);
+    const [part, whole] = [true, false].map((isPart) =>
+      JSON.stringify(rows.find((row) => "part_of" in row === isPart)),
+    );
+    assert.match(whole ?? "", /default\.contains/);
+    assert.match(part ?? "", /default\.contains/);
+    assert.doesNotMatch(part ?? "", /kumquat/);
   }));
 
 test("a session without limits leaves one row, however long it lasts", () =>

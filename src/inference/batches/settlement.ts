@@ -13,6 +13,7 @@ import { countUse } from "../call/limits.ts";
 import { toDetails } from "../call/log-sink.ts";
 import type { NamedProvider } from "../call/named-models.ts";
 import { addHookResults } from "../facts/hook-results.ts";
+import { depthOf } from "../facts/log-privacy.ts";
 import { settleMetadata } from "../target/caller-metadata.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { listLeaves, readLeafDestination } from "../target/config-target.ts";
@@ -115,7 +116,7 @@ async function toStatements(
   Object.assign(log, { operation: collectBatch, usage: usageOf(row), cost: row.cost });
   const ended = { context, status: 200, responseHeaders: {}, endedAt: services.clock.monotonic() };
   const details = toDetails(ended);
-  addHookResults(details, log.hooks);
+  addHookResults(details, log.hooks, (await depthOf(context)) === "all");
   const record = { details, content: null, counted, secrets: log.secrets };
   const packed = await packRecords([record], services.redactor);
   return services.logStore.toStatements(packed.map((batch) => sealBatch(batch, services.redactor)));

@@ -11,6 +11,7 @@ import { findPriceTiers } from "../../pricing/prices.ts";
 import { costOfUsage } from "../../pricing/request-cost.ts";
 import { collectBatch, type LoggedUsage } from "../../schemas/logs.ts";
 import { addHookResults } from "../facts/hook-results.ts";
+import { depthOf } from "../facts/log-privacy.ts";
 import { costOfBatchLine } from "./cost.ts";
 import { countUse } from "./limits.ts";
 import { toDetails } from "./log-sink.ts";
@@ -120,7 +121,7 @@ async function settle(rowId: string, use: BatchUse, provider: NamedProvider, con
   try {
     const ended = { context: counting, status: 200, responseHeaders: {}, endedAt: services.clock.monotonic() };
     const details = { ...toDetails(ended), id: rowId };
-    addHookResults(details, log.hooks);
+    addHookResults(details, log.hooks, (await depthOf(context)) === "all");
     const record = { details, content: null, counted, secrets: log.secrets };
     const packed = await packRecords([record], services.redactor);
     await services.logStore.append(packed.map((batch) => sealBatch(batch, services.redactor)));

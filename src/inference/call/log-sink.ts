@@ -174,7 +174,7 @@ export function logSessionPart(context: CallerContext): void {
   const endedAt = services.clock.monotonic();
   const details = toDetails({ context, status: 101, responseHeaders: {}, endedAt });
   const row = { ...details, id: services.createId(), part_of: details.id };
-  addHookResults(row, log.hooks);
+  addHookResults(row, log.hooks, false);
   const counts = { counted: log.counted, charged: moneyCountersOf(context) };
   services.record({ details: row, secrets: secretsOf(context), content: null, ...counts });
 }

@@ -19,7 +19,7 @@ export function hasResults(log: HookLog | null): log is HookLog {
  *
  * @param quotes Whether they may quote the contents that the guardrails checked.
  */
-export function addHookResults(details: LogDetails, log: HookLog | null, quotes = true): void {
+export function addHookResults(details: LogDetails, log: HookLog | null, quotes: boolean): void {
   if (!hasResults(log)) return;
   const { before, after } = log;
   details.hook_results = quotes
