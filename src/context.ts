@@ -43,6 +43,7 @@ import type { TokenCounter } from "./lib/token-count.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogReader } from "./log-reader/log-reader.ts";
 import type { LogTail } from "./log-tail/log-tail.ts";
+import type { LimitJournal } from "./logs/journal.ts";
 import type { LateHookQueue } from "./logs/late-hooks.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
@@ -208,6 +209,8 @@ export interface Services {
   readonly keyMac: Mac;
   /** Queues the row of a finished request; never fails, and is not awaited. */
   readonly record: (record: LogRecord) => void;
+  /** Notes what requests used of limits before their responses end. Undefined where that is not asked for. */
+  readonly limitJournal: Pick<LimitJournal, "append"> | undefined;
   readonly metrics: Metrics;
   /** Counters of limits. */
   readonly limitStore: LimitStore;

@@ -41,6 +41,8 @@ export interface Settings {
   hasConsole: boolean;
   /** The file in which log rows wait; beside the database without a path. */
   logSpill: { path: string | undefined; bytes: number };
+  /** The journal of limits; beside the database without a path. */
+  limitJournalFile: string | undefined;
   gateway: GatewayOptions;
 }
 
@@ -384,6 +386,7 @@ export function readSettings(environment: Environment): Settings {
     ...(mailed && { mail: mailed }),
     hasConsole: flagOn(environment, "CONSOLE"),
     logSpill: logSpill(environment),
+    limitJournalFile: text(environment, "LIMITS_JOURNAL_FILE"),
     gateway: {
       database,
       ...(authToken !== undefined && { databaseAuthToken: authToken }),

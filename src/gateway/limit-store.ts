@@ -6,10 +6,12 @@ import { createLimitLeaseStore } from "../db/stores/limit-leases.ts";
 import type { Clock } from "../lib/clock.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
 import { createSteadyTime } from "../lib/steady-clock.ts";
+import type { LimitJournal } from "../logs/journal.ts";
 import { createLeaseStore } from "../policies/lease-store.ts";
 import { Ledger } from "../policies/ledger.ts";
 import type { LimitStore, LimitUseObserver } from "../policies/limit-store.ts";
 import { RedisLimitStore } from "../policies/redis/redis-store.ts";
+import { refuseUnnoted } from "../policies/strict-store.ts";
 import type { OpenData } from "./data.ts";
 import { type GatewayOptions, logOf, warnOf } from "./options.ts";
 
@@ -134,7 +136,12 @@ function createFollowing({
 export async function createLimits(
   options: GatewayOptions,
   parts: LimitParts,
-  services: Pick<Services, "control" | "outbound" | "limits">,
+  {
+    journal,
+    ...services
+  }: Pick<Services, "control" | "outbound" | "limits"> & {
+    journal: Pick<LimitJournal, "isWritable"> | undefined;
+  },
 ): Promise<Pick<Services, "limitAlerts" | "limitStore" | "limitCounters" | "steadyTime" | "followCorrections">> {
   const { clock, database } = parts;
   const limitAlerts = createAlerts(options, parts, services);
@@ -142,7 +149,8 @@ export async function createLimits(
   const onUsed = limitAlerts.observe;
   const steadyTime = createSteadyTime(clock);
   const counted = { limitCounters, steadyTime, onUsed };
-  const limitStore = await createStore(options, parts, { ...counted, limits: services.limits });
+  const store = await createStore(options, parts, { ...counted, limits: services.limits });
+  const limitStore = journal ? refuseUnnoted(store, () => journal.isWritable(), steadyTime) : store;
   const followCorrections = createFollowing({ ...counted, limitStore, warn: warnOf(options) });
   return { limitAlerts, limitStore, limitCounters, steadyTime, followCorrections };
 }

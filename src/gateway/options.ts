@@ -19,6 +19,7 @@ import type { TokenCounter } from "../lib/token-count.ts";
 import type { LogReader } from "../log-reader/log-reader.ts";
 import type { FollowerLimits } from "../log-tail/log-tail.ts";
 import type { TailReader } from "../log-tail/page.ts";
+import type { JournalPlace } from "../logs/journal.ts";
 import type { RedactionSettings } from "../logs/redact.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { OtlpSettings } from "../observability/otlp/settings.ts";
@@ -65,6 +66,8 @@ export interface GatewayOptions {
    * by the share of the process.
    */
   strictLimits?: boolean;
+  /** Where what requests used of limits is noted until their log rows are stored. Absent: nowhere. */
+  limitJournal?: JournalPlace;
   /** Makes the connection to Redis. Default: that of the runtime, if it has sockets. */
   connectRedis?: ConnectRedis;
   /** Synchronous digests, if the host has them. */

@@ -17,7 +17,7 @@ import { createLogExportStore } from "../db/stores/log-exports.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
 import { createLogSegmentStore, type LogSegmentStore } from "../db/stores/log-segments.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
-import { createLogStore } from "../db/stores/logs.ts";
+import { createLogStore, type LogStore } from "../db/stores/logs.ts";
 import type { Guardrails } from "../guardrails/state.ts";
 import { reportToConnection } from "../inference/call/finish.ts";
 import { settleLimits } from "../inference/call/limits.ts";
@@ -30,8 +30,9 @@ import { createClientAddress } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
 import { createHeaderRules } from "../lib/headers.ts";
-import { createIdFactory } from "../lib/ids.ts";
+import { createIdFactory, firstIdOf } from "../lib/ids.ts";
 import { createOutbound, createSocketOutbound, type Outbound, webTransport } from "../lib/outbound.ts";
+import { dayMs } from "../lib/periods.ts";
 import { createTimers } from "../lib/timers.ts";
 import { countTokens } from "../lib/token-count.ts";
 import { createIndexedLog } from "../log-index/indexed-log.ts";
@@ -40,6 +41,7 @@ import { createIndexReader } from "../log-reader/index-reader.ts";
 import type { LogReader } from "../log-reader/log-reader.ts";
 import { LogTail } from "../log-tail/log-tail.ts";
 import { readTailPage, type TailReader } from "../log-tail/page.ts";
+import { LimitJournal, replayJournals } from "../logs/journal.ts";
 import { createLateHookQueue, type LateHookQueue } from "../logs/late-hooks.ts";
 import { createLogQueue, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
@@ -58,7 +60,7 @@ import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
 import { createMcp } from "./mcp.ts";
 import { createMetrics, requestMetricsOf } from "./metrics.ts";
-import { type GatewayOptions, warnOf } from "./options.ts";
+import { type GatewayOptions, retentionDaysOf, warnOf } from "./options.ts";
 import { createOwnGuardrails } from "./own-guardrails.ts";
 import { secretHeaders, secretMembers, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
 import { createLogTelemetry } from "./telemetry.ts";
@@ -185,9 +187,11 @@ function createLog(
     limits: options.logFollowers,
     warn: warnOf(options),
   });
+  const limitJournal = createJournal(options, redactor, parts.clock);
   const queue: LogQueue = createLogQueue({
     async store(records) {
       await writer.append(records);
+      limitJournal?.stored(records);
       logTail.wake();
     },
     batchBytes: writer.batchBytes,
@@ -205,17 +209,55 @@ function createLog(
     flushAfterMs: options.logFlushMs,
   });
   const logReader = createReader(options, parts, logSegments);
-  return { logStore, lateHooks, logReader, logSegments, logTail, stateMac, redactor, writer, queue };
+  return { logStore, lateHooks, logReader, logSegments, logTail, stateMac, redactor, writer, queue, limitJournal };
 }
 
-/** Stores what an outage left in a file: counters of limits are read afterwards. */
-async function recoverLog(writer: LogWriter): Promise<void> {
+/**
+ * The journal of limits, where the operator wants one.
+ *
+ * @throws If it cannot be created, and there is no Redis that holds the counters.
+ */
+function createJournal(
+  options: GatewayOptions,
+  redactor: Redactor,
+  { monotonic }: Pick<Clock, "monotonic">,
+): LimitJournal | undefined {
+  const { limitJournal: place, redis } = options;
+  if (!place) return undefined;
+  const warn = warnOf(options);
+  try {
+    return new LimitJournal({ place, redactor, monotonic, warn });
+  } catch (error) {
+    if (!redis)
+      throw new Error("Cannot create the journal of limits: LIMITS_JOURNAL_FILE must be writable", { cause: error });
+    warn("Cannot create the journal of limits: their counters are in Redis alone until log rows are stored", error);
+    return undefined;
+  }
+}
+
+/** Stores what an outage or a killed process left in files: counters of limits are read afterwards. */
+async function recoverLog(writer: LogWriter, logStore: LogStore, options: GatewayOptions, now: number): Promise<void> {
+  // rows that were removed since must not be counted again
+  const firstId = firstIdOf(now - retentionDaysOf(options).rows * dayMs);
   try {
     await writer.recover?.();
+    if (!options.limitJournal) return;
+    await replayJournals(options.limitJournal, {
+      isStored: async ({ organisation_id: organisationId, workspace_id: workspaceId, id }) =>
+        id < firstId || (await logStore.find({ organisationId, workspaceId }, id)) !== undefined,
+      append: (batches) => logStore.append(batches),
+    });
   } catch (error) {
     await writer.close();
     throw error;
   }
+}
+
+/** The log, with what earlier processes left. */
+async function openLog(options: GatewayOptions, parts: ServiceParts, made: Parameters<typeof createLog>[2]) {
+  const log = createLog(options, parts, made);
+  await recoverLog(log.writer, log.logStore, options, parts.clock.now());
+  return log;
 }
 
 /** What routing remembers. */
@@ -284,7 +326,11 @@ function createCalls(options: GatewayOptions) {
 function startLog(
   options: GatewayOptions,
   { outbound, metrics, responses, cache, verdictFeedback, logReader }: Services,
-  { queue, lateHooks }: { queue: LogQueue; lateHooks: LateHookQueue },
+  {
+    queue,
+    limitJournal,
+    lateHooks,
+  }: { queue: LogQueue; limitJournal: LimitJournal | undefined; lateHooks: LateHookQueue },
 ): () => Promise<void> {
   const { push: settings } = options.metrics || {};
   const warn = warnOf(options);
@@ -295,6 +341,7 @@ function startLog(
     await cache.close();
     await verdictFeedback.close();
     await queue.close();
+    limitJournal?.close();
     await lateHooks.close();
     await push?.close();
     await logReader.close();
@@ -317,8 +364,7 @@ export async function createServices(
   const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
   const { guard, transport, outbound } = createCalls(options);
-  const { redactor, writer, queue, ...log } = createLog(options, parts, { providers, createId, outbound });
-  await recoverLog(writer);
+  const { redactor, writer, queue, ...log } = await openLog(options, parts, { providers, createId, outbound });
   const guardrails = createOwnGuardrails(options, { outbound, clock, services: () => services });
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const contentRules = toContentRules(providers);
@@ -370,7 +416,7 @@ export async function createServices(
     streams: new Set<RunningStream>(),
     handle,
     // last, because it begins to work: nothing fails after it
-    ...(await createLimits(options, parts, { control: identity.control, outbound, limits })),
+    ...(await createLimits(options, parts, { control: identity.control, outbound, limits, journal: log.limitJournal })),
   };
   return { services, closeQueue: startLog(options, services, { ...log, queue }), writer };
 }

@@ -9,6 +9,7 @@ import type { MacFactory } from "../lib/hash.ts";
 import type { Environment } from "../settings/read.ts";
 import { readSettings, type Settings } from "../settings.ts";
 import { createKeysFile, exists, keepToOwner, makeFolder, readKeysFile } from "./keys-file.ts";
+import { createJournalPlace } from "./limit-journal.ts";
 
 const firstKeysFile = "data/first-keys";
 
@@ -68,6 +69,14 @@ function findSpill({ database, logSpill }: Settings, databaseFile: string | unde
   return { path: path ?? (databaseFile === undefined ? "data/log-spill.db" : `${databaseFile}-spill`), bytes };
 }
 
+/** Where strict limits keep what their requests used, until it is stored. */
+function findJournal({ database, limitJournalFile, gateway }: Settings, databaseFile: string | undefined) {
+  if (!gateway.strictLimits || database === ":memory:") return undefined;
+  return createJournalPlace(
+    limitJournalFile ?? (databaseFile === undefined ? "data/limits" : `${databaseFile}-limits`),
+  );
+}
+
 /**
  * Settings of this process, from environment and files.
  *
@@ -81,9 +90,11 @@ export function loadSettings(environment: Environment = process.env): Settings {
   // commands may change the file while the gateway runs; the variable cannot change
   const isFile = settings.gateway.masterKeys === undefined && masterKeys !== undefined;
   const logSpill = findSpill(settings, path);
+  const limitJournal = findJournal(settings, path);
   const gateway = {
     ...settings.gateway,
     ...(logSpill && { logSpill }),
+    ...(limitJournal && { limitJournal }),
     ...(masterKeys !== undefined && { masterKeys }),
     ...(isFile && { readMasterKeys: () => readKeysFile(settings.masterKeysFile) }),
   };

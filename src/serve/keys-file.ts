@@ -18,7 +18,7 @@ import { dirname } from "node:path";
 import process from "node:process";
 import { createMasterKeyText } from "../auth/master-keys.ts";
 
-function hasCode(error: unknown, code: string): boolean {
+export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 

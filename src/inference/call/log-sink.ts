@@ -176,13 +176,23 @@ export function logSessionPart(context: CallerContext): void {
   const row = { ...details, id: services.createId(), part_of: details.id };
   addHookResults(row, log.hooks, false);
   const counts = { counted: log.counted, charged: moneyCountersOf(context) };
+  noteUse(row, context);
   services.record({ details: row, secrets: secretsOf(context), content: null, ...counts });
+}
+
+/** Notes what a request used of limits, where that must survive the end of the process before its row is stored. */
+function noteUse(details: LogDetails, context: CallerContext): void {
+  const { services, log } = context;
+  if (!services.limitJournal || log.counted.length === 0) return;
+  const counts = { counted: log.counted, charged: moneyCountersOf(context) };
+  services.limitJournal.append({ details, secrets: secretsOf(context), content: null, ...counts });
 }
 
 /** Writes the log row of a finished request. */
 export function logCall(call: FinishedCall): void {
   const { context } = call;
   const details = toDetails(call);
+  noteUse(details, context);
   const depth = depthOf(context);
   if (depth instanceof Promise) {
     const waiting = depth.then((known) => write(details, known, call));
