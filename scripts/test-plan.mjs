@@ -26,6 +26,7 @@ const tiers = [
       "runtimes/shared-limits",
       "runtimes/parallel-limits",
       "runtimes/limit-kills",
+      "runtimes/limit-journal",
       "runtimes/log-index-kills",
       "runtimes/batch-kills",
       "runtimes/provider-batch-kills",
