@@ -14,7 +14,6 @@ import {
   waitForLogs,
 } from "../support/gateway.ts";
 import { becomes, createKey, usedBy } from "../support/limited.ts";
-import { configHeader } from "../support/routed.ts";
 import { eventually } from "../support/upstream.ts";
 import { handshakeHeaders, type SocketUpstream, startSocketUpstream } from "../support/websocket-upstream.ts";
 
@@ -183,7 +182,8 @@ test("the row of what was transcribed quotes nothing that the guardrails of its 
   withGateway(async (parts) => {
     const { key } = await createKey(parts.gateway, tokens(100_000));
     const inform = { "default.contains": { words: ["kumquat"], operator: "none" }, deny: false };
-    const session = await openSession(parts, key, undefined, configHeader({ input_guardrails: [inform] }));
+    const config = JSON.stringify({ input_guardrails: [inform] });
+    const session = await openSession(parts, key, undefined, { "x-gateway-config": config });
     session.say({ type: "response.create", response: { instructions: "Say kumquat" } });
     const transcription = { model: "whisper-1" };
     await session.send({ type: "session.updated", session: { input_audio_transcription: transcription } });

@@ -73,6 +73,8 @@ function relayBytes(
           lastByteAt = clock.monotonic();
           if (done) {
             end(undefined, false);
+            // the request is settled before its response ends: a client that saw the end was counted
+            await Promise.resolve();
             return controller.close();
           }
           text?.add(value);

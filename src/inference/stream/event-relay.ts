@@ -389,12 +389,17 @@ class EventRelay implements RunningStream {
   }
 
   #close(status: number, error: unknown): void {
+    this.#over(status, error);
+    // the request is settled before its response ends: a client that saw the end was counted
+    queueMicrotask(() => this.#end());
+  }
+
+  #end(): void {
     try {
       this.#controller?.close();
     } catch {
       // the client cancelled in the same turn
     }
-    this.#over(status, error);
   }
 
   #over(status: number, error: unknown): void {
