@@ -40,6 +40,7 @@ const eventStream = {
 function streams(endpoint: Endpoint, convert: JsonSchemaOf): boolean {
   if (endpoint.path.endsWith(":streamGenerateContent") || endpoint.kind === "mcp") return true;
   if (!("body" in endpoint) || !endpoint.body) return false;
+  // a member of JSON Schema
   const { properties } = convert(endpoint.body, "input") as { properties?: object };
   return (
     properties !== undefined && (Object.hasOwn(properties, "stream") || Object.hasOwn(properties, "stream_format"))

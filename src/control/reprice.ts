@@ -173,6 +173,7 @@ class CounterChanges {
 /** Rows of a stored batch. Rows that do not parse were not written by this program and are left out. */
 function readRows(details: string): StoredRow[] {
   const value: unknown = parseJson(details);
+  // a list is what this program wrote
   return Array.isArray(value) ? (value as StoredRow[]) : [];
 }
 

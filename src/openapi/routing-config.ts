@@ -46,6 +46,7 @@ const descriptions: Readonly<Record<string, string>> = {
 };
 
 function described(schema: object): object {
+  // members of JSON Schema
   const { properties, $schema: _, ...rest } = schema as { properties?: Record<string, object>; $schema?: string };
   const named = Object.entries(properties ?? {}).map(([name, member]) => {
     const description = descriptions[name];
@@ -58,6 +59,7 @@ function described(schema: object): object {
 export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
   const object = (members: v.ObjectEntries) => described(convert(v.partial(v.object(members)), "input"));
   const withMembers = (schema: object, members: Record<string, object>) => {
+    // made from an object with entries
     const { properties } = schema as { properties: object };
     return described({ ...schema, properties: { ...properties, ...members } });
   };

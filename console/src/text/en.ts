@@ -730,12 +730,14 @@ export const en = {
     same: "These versions are the same.",
     oneVersion: "There is one version",
     oneVersionHint: "Each change of the JSON makes a version. What changed is shown here.",
+    // read by what a config says
     modes: {
       single: "Single",
       fallback: "Fallback",
       loadbalance: "Load balancer",
       conditional: "Conditional",
     } as Readonly<Record<string, string>>,
+    // read by what a config says
     operators: {
       $eq: "=",
       $ne: "≠",

@@ -109,6 +109,7 @@ async function listPolicies<Row extends PolicyRow>(
 async function archivePolicy<Row extends PolicyRow>(call: AdminCall<undefined>, store: PolicyStore<Row>) {
   const row = await findPolicy(call, store, ["active"]);
   const changes = { status: "archived", lastUpdatedAt: call.now } as Partial<Row>; // columns of every policy
+  // every policy has an id
   const statement = store.update(row, { id: row.id } as Filter<Row>, changes);
   return { answer: {}, recordId: row.id, statements: [statement] };
 }

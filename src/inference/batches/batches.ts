@@ -156,6 +156,7 @@ export async function createBatch(context: CallerContext): Promise<Reply> {
     inputFileId: body.input_file_id,
     completionWindow: body.completion_window,
     model: body.model ?? body.provider_options?.model ?? null,
+    // parsed from JSON
     metadata: (body.metadata ?? null) as JsonValue,
     createdAt: now,
     expiresAt: now + batchLifetimeMs,

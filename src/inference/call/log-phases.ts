@@ -9,6 +9,7 @@ import type { PreparedCall } from "./call-upstream.ts";
 /** Whether two objects have the same members: conversions keep what they do not change. */
 function isSame(one: object, other: object): boolean {
   if (one === other) return true;
+  // objects of JSON, read by name
   const [first, second] = [one, other] as Readonly<Record<string, unknown>>[];
   for (const name in first) if (first[name] !== second?.[name]) return false;
   for (const name in second) if (second[name] !== undefined && first?.[name] === undefined) return false;

@@ -63,6 +63,7 @@ const passedOver = new Set([
 /** Members that hold JSON text. */
 const jsonMembers = new Set(["arguments", "partial_json"]);
 
+/** An object, or a list: lists are cast to it, as their items are read and written by place. */
 type Holder = Record<string | number, unknown>;
 
 /** Collects the strings of one event. */

@@ -133,6 +133,7 @@ export function createReframedObserver(stream: TypedStream, mapper: StreamMapper
     for (const upstream of readEvents(decoder.decode(block))) {
       if (failure !== undefined || state.isOver) break;
       try {
+        // mappers make events of objects
         for (const event of mapper.map(upstream) as readonly Members[]) {
           state.note(event);
           text += encodeEvent(event, String(event.type));

@@ -73,7 +73,8 @@ export function useParsed(code: string): { readonly value: unknown; readonly bro
   const [last, setLast] = useState<unknown>({});
   const read = useMemo(() => {
     try {
-      return { value: JSON.parse(code) as unknown };
+      const value: unknown = JSON.parse(code);
+      return { value };
     } catch {
       return undefined;
     }
