@@ -1,6 +1,6 @@
 // Which test files run on which runtime, and which of them share a process.
 //
-// A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Of the longest files half
+// A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Of the longest files a third
 // run, each on one runtime, by the seed. Code without a host runs on Bun and a sixth of it on Node, another sixth with each seed.
 // What only drives our own API runs on Bun, with one file of each folder on the others.
 
@@ -13,10 +13,11 @@ export const runtimes = ["bun", "node", "deno"];
 /** Names are those of folders or files below tests/, without `.test.ts`. */
 const tiers = [
   {
-    // they start many processes or wait for real time: half of them, each on one runtime, others with each seed
+    // they start many processes, wait for real time or take over ten seconds: a third of them, each on one runtime, others
+    // with each seed
     name: "long",
     runtimes: [],
-    sampledOn: { bun: oneInSix(0), node: oneInSix(2), deno: oneInSix(4) },
+    sampledOn: { bun: oneIn(9, 0), node: oneIn(9, 3), deno: oneIn(9, 6) },
     names: [
       "runtimes/cli",
       "runtimes/lifecycle",
@@ -46,6 +47,14 @@ const tiers = [
       "inference/realtime-limits",
       "inference/routing-load",
       "inference/window-splits",
+      "inference/exact-costs",
+      "runtimes/openai-groups",
+      "guardrails/slices",
+      "auth/jwt-gateway",
+      "log-index/random",
+      "log-tail/log-tail",
+      "admin/analytics",
+      "admin/log-store",
     ],
   },
   {
@@ -75,7 +84,7 @@ const tiers = [
   {
     name: "engine",
     runtimes: ["bun"],
-    sampledOn: { node: oneInSix(0) },
+    sampledOn: { node: oneIn(6, 0) },
     names: [
       "auth",
       "dialects",
@@ -117,9 +126,9 @@ function tierOf(file) {
   return tiers.find(({ names }) => names.some((one) => one === "" || name === one || name.startsWith(`${one}/`)));
 }
 
-/** A sixth of the files, another one with each seed; the sixths of different places have no file in common. */
-function oneInSix(place) {
-  return (files, seed) => files.filter((_, index) => (index + seed) % 6 === place);
+/** One file of so many, another one with each seed; those of different places have no file in common. */
+function oneIn(count, place) {
+  return (files, seed) => files.filter((_, index) => (index + seed) % count === place);
 }
 
 /** The files that sign in to the console. */
