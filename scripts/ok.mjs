@@ -220,7 +220,8 @@ async function runProcess(slice) {
   // Node's many processes would each compile the same modules, and resolve those of drizzle-orm slowly.
   if (runtime === "node") Object.assign(env, { NODE_COMPILE_CACHE: compiled, NODE_OPTIONS: `--import=${imports}` });
   const runner = runners[runtime];
-  const { ok, ending, text } = await run(findTool(runtime), runner.args({ ...slice, report: reportFile }), env);
+  const args = runner.args({ ...slice, isWhole, report: reportFile });
+  const { ok, ending, text } = await run(findTool(runtime), args, env);
   const files = readSeconds(reportFile);
   const failedFiles = readFailed(reportFile).filter((file) => slice.files.includes(file));
   rmSync(temporary, { recursive: true, force: true, maxRetries: 5 });
