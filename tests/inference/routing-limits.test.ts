@@ -78,12 +78,12 @@ for (const [name, scriptA, more, calls] of [
     b.script(() => stall);
     routed.chance = 0.9;
     const started = performance.now();
-    const answer = await ask(gateway, { config: fallback({ total_timeout: 300, ...more }) });
+    const answer = await ask(gateway, { config: fallback({ total_timeout: 800, ...more }) });
     const took = performance.now() - started;
     assert.equal(answer.status, 408);
-    assert.match(answer.message, /timeout of the whole request: 300ms/);
+    assert.match(answer.message, /timeout of the whole request: 800ms/);
     assert.equal(a.calls.length, calls);
-    assert.ok(took > 290 && took < 2_000, `${took} ms`);
+    assert.ok(took > 790 && took < 10_000, `${took} ms`);
     assert.equal((await logOf(gateway, answer)).upstream_calls, a.calls.length + b.calls.length);
   });
 }
