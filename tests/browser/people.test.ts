@@ -6,6 +6,7 @@ import {
   assertClean,
   type ConsolePage,
   type ConsoleStand,
+  confirmName,
   createRecord,
   deleteRecord,
   enterKey,
@@ -123,7 +124,7 @@ test("a workspace is made, and members of it are added, changed and removed", { 
     () => document.querySelector<HTMLInputElement>('[aria-label="Role: cleo@example.com"]')?.value === "manager",
   );
   assert.match(JSON.stringify(await read()), /"role":"manager"/);
-  await members.getByRole("button", { name: "Remove" }).click();
+  await confirmName(page, "cleo@example.com", "Remove");
   await members.getByText("No members yet.").waitFor();
   await deleteRecord(page, "Research");
   assertClean(admin);

@@ -225,14 +225,19 @@ export async function takeSecret(page: Page): Promise<string> {
   return secret;
 }
 
+/** Presses the button that deletes or removes something, and types the name that it asks for. */
+export async function confirmName(page: Page, name: string, verb = "Delete"): Promise<void> {
+  await page.getByRole("button", { name: verb, exact: true }).click();
+  const dialog = page.getByRole("dialog");
+  assert.equal(await dialog.getByRole("button", { name: verb }).isDisabled(), true);
+  await dialog.getByLabel("Name").fill(name);
+  await dialog.getByRole("button", { name: verb }).click();
+  await dialog.waitFor({ state: "hidden" });
+}
+
 /** Deletes the record that is open: its name must be typed. */
 export async function deleteRecord(page: Page, name: string): Promise<void> {
-  await page.getByRole("button", { name: "Delete", exact: true }).click();
-  const dialog = page.getByRole("dialog");
-  assert.equal(await dialog.getByRole("button", { name: "Delete" }).isDisabled(), true);
-  await dialog.getByLabel("Name").fill(name);
-  await dialog.getByRole("button", { name: "Delete" }).click();
-  await dialog.waitFor({ state: "hidden" });
+  await confirmName(page, name);
   await page.getByRole("heading", { level: 1 }).waitFor();
 }
 

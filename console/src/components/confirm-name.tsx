@@ -7,12 +7,14 @@ interface ConfirmNameProps {
   readonly what: string;
   /** What must be typed before the button works. */
   readonly name: string;
+  /** What is to be done with it, as the button says it. */
+  readonly verb: string;
   readonly onConfirm: () => Promise<void>;
   readonly onClose: () => void;
 }
 
-/** Asks for the name of what is to be deleted. A failed deletion is shown in the dialog. */
-export function ConfirmName({ what, name, onConfirm, onClose }: ConfirmNameProps): ReactNode {
+/** Asks for the name of what is to be deleted or removed. A failure is shown in the dialog. */
+export function ConfirmName({ what, name, verb, onConfirm, onClose }: ConfirmNameProps): ReactNode {
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
@@ -31,12 +33,12 @@ export function ConfirmName({ what, name, onConfirm, onClose }: ConfirmNameProps
     <Modal
       opened
       onClose={onClose}
-      title={text.confirm.title(what)}
+      title={text.confirm.title(verb, what)}
       closeButtonProps={{ "aria-label": text.common.close }}
     >
       <form onSubmit={submit}>
         <Stack>
-          <Text size="sm">{text.confirm.hint(name)}</Text>
+          <Text size="sm">{text.confirm.hint(name, verb === text.common.delete)}</Text>
           <TextInput
             label={text.confirm.name}
             value={typed}
@@ -50,7 +52,7 @@ export function ConfirmName({ what, name, onConfirm, onClose }: ConfirmNameProps
               {text.common.cancel}
             </Button>
             <Button type="submit" color="red" disabled={typed !== name} loading={busy}>
-              {text.common.delete}
+              {verb}
             </Button>
           </Group>
         </Stack>

@@ -11,20 +11,24 @@ interface DeleteButtonProps {
   readonly what: string;
   /** What must be typed to confirm. */
   readonly name: string;
+  /** What the buttons say. Default: Delete. */
+  readonly verb?: string;
   readonly onConfirm: () => Promise<void>;
 }
 
-/** A button that deletes a record once its name was typed. */
-export function DeleteButton({ row, what, name, onConfirm }: DeleteButtonProps): ReactNode {
+/** A button that deletes or removes a record once its name was typed. */
+export function DeleteButton({ row, what, name, verb = text.common.delete, onConfirm }: DeleteButtonProps): ReactNode {
   const { can } = useSession();
   const [isAsking, setAsking] = useState(false);
   if (!can(row)) return null;
   return (
     <>
       <Button variant="default" onClick={() => setAsking(true)} leftSection={<Icon name="trash" size={14} />}>
-        {text.common.delete}
+        {verb}
       </Button>
-      {isAsking && <ConfirmName what={what} name={name} onConfirm={onConfirm} onClose={() => setAsking(false)} />}
+      {isAsking && (
+        <ConfirmName what={what} name={name} verb={verb} onConfirm={onConfirm} onClose={() => setAsking(false)} />
+      )}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
-import { ApiError, call } from "@/api/client.ts";
+import { ApiError, type CallOptions, call, type PathOf } from "@/api/client.ts";
 import { isRow, type Row, readList, readPath, readRecord, readText, readTotal } from "@/lib/read.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
 import type { Paging, Resource } from "./types.ts";
@@ -57,6 +57,19 @@ export function useResourceList(resource: Resource, filters: Readonly<Record<str
       resource.isUnfinished !== undefined && state.data?.pages.flatMap(readList).some(resource.isUnfinished)
         ? pollMs
         : false,
+  });
+}
+
+/** Versions of a record, in the order of the API. */
+export function useVersions(
+  name: string,
+  row: PathOf<"get">,
+  { path = {}, query: paging }: Pick<CallOptions, "path" | "query">,
+) {
+  const query = { ...useWorkspaceQuery({ workspace: "required" }), ...paging };
+  return useQuery({
+    queryKey: [name, "versions", path, query],
+    queryFn: async ({ signal }) => readList(await call("GET", row, { path, query, signal })),
   });
 }
 

@@ -103,8 +103,8 @@ export const en = {
     paletteEmpty: "No such page or action",
   },
   confirm: {
-    title: (what: string) => `Delete ${what}?`,
-    hint: (name: string) => `This cannot be undone. Type ${name} to confirm.`,
+    title: (verb: string, what: string) => `${verb} ${what}?`,
+    hint: (name: string, isFinal: boolean) => `${isFinal ? "This cannot be undone. " : ""}Type ${name} to confirm.`,
     name: "Name",
   },
   secret: {
@@ -1018,6 +1018,7 @@ export const en = {
       security: "Security settings",
       defaults: "Defaults",
       remove: "Remove",
+      member: "Member",
     },
     users: {
       title: "Users",

@@ -8,7 +8,8 @@ import { useWorkspace } from "@/session/workspace.tsx";
 
 const inWorkspace = { workspace: "required" } as const;
 
-const firstPage = { current_page: 0, page_size: 100 };
+/** What asks for the first page of a list, as long as the API allows. */
+export const firstPage = { current_page: 0, page_size: 100 };
 
 function useOptions(name: string, path: string): readonly Option[] {
   const { can } = useSession();
@@ -32,18 +33,6 @@ export function usePromptRecord(id: string, version: string) {
     queryKey: ["prompts", "record", id, version, workspace],
     queryFn: async ({ signal }): Promise<Row> =>
       readRecord(await call("GET", "/v1/prompts/{id}", { path: { id }, query: { ...workspace, version }, signal })),
-  });
-}
-
-/** Versions of a prompt, newest first. */
-export function usePromptVersions(id: string) {
-  const workspace = useWorkspaceQuery(inWorkspace);
-  return useQuery({
-    queryKey: ["prompts", "versions", id, workspace],
-    queryFn: async ({ signal }) =>
-      readList(
-        await call("GET", "/v1/prompts/{id}/versions", { path: { id }, query: { ...workspace, ...firstPage }, signal }),
-      ),
   });
 }
 

@@ -1,13 +1,13 @@
 import { Button, Group, Stack } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
 import { CodeEditor, TextDiff } from "@/components/code-editor.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
-import { VersionPair } from "@/components/version-pair.tsx";
+import { useVersionPair } from "@/components/version-pair.tsx";
 import { formatTime } from "@/lib/format.ts";
-import { type Row, readList, readText } from "@/lib/read.ts";
-import { useWorkspaceQuery } from "@/resources/data.ts";
+import { type Row, readText } from "@/lib/read.ts";
+import { useVersions, useWorkspaceQuery } from "@/resources/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 
@@ -20,13 +20,8 @@ interface PartialVersionsProps {
 
 /** Versions of a partial: which one is the default, and what differs between two. */
 export default function PartialVersions({ record, id }: PartialVersionsProps): ReactNode {
-  const workspace = useWorkspaceQuery({ workspace: "required" });
-  const { data, error } = useQuery({
-    queryKey: ["partials", "versions", id, workspace],
-    queryFn: async ({ signal }) =>
-      readList(await call("GET", "/v1/prompts/partials/{id}/versions", { path: { id }, query: workspace, signal })),
-  });
-  if (error !== null) return <Failure error={error} />;
+  const { data, error, refetch } = useVersions("partials", "/v1/prompts/partials/{id}/versions", { path: { id } });
+  if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   return <Versions id={id} versions={data} current={readText(record, "version")} />;
 }
@@ -41,8 +36,6 @@ function Versions({ id, versions, current }: VersionsProps): ReactNode {
   const { can } = useSession();
   const queries = useQueryClient();
   const workspace = useWorkspaceQuery({ workspace: "required" });
-  const [before, setBefore] = useState(current);
-  const [after, setAfter] = useState(readText(versions[0], "version"));
   const makeDefault = useMutation({
     async mutationFn(version: string) {
       const row = "/v1/prompts/partials/{id}/makeDefault";
@@ -55,6 +48,12 @@ function Versions({ id, versions, current }: VersionsProps): ReactNode {
     const label = words.versionAt(value, formatTime(readText(version, "created_at")));
     return { value, label: value === current ? `${label} · ${words.isDefault}` : label };
   });
+  const { before, after, fields } = useVersionPair({
+    choices,
+    before: current,
+    after: readText(versions[0], "version"),
+    words,
+  });
   const textOf = (number: string) =>
     readText(
       versions.find((one) => readText(one, "version") === number),
@@ -63,14 +62,7 @@ function Versions({ id, versions, current }: VersionsProps): ReactNode {
   return (
     <Stack gap="sm">
       <Group align="end">
-        <VersionPair
-          choices={choices}
-          before={before}
-          after={after}
-          onBefore={setBefore}
-          onAfter={setAfter}
-          words={words}
-        />
+        {fields}
         {after !== current && can("PUT /v1/prompts/partials/{id}/makeDefault") && (
           <Button variant="default" loading={makeDefault.isPending} onClick={() => makeDefault.mutate(after)}>
             {words.makeVersionDefault(after)}

@@ -1,19 +1,19 @@
 import { Badge, Button, Group, Menu, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
 import { TextDiff } from "@/components/code-editor.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
-import { VersionPair } from "@/components/version-pair.tsx";
+import { useVersionPair } from "@/components/version-pair.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
 import { type Row, readList, readRecord, readText } from "@/lib/read.ts";
-import { useWorkspaceQuery } from "@/resources/data.ts";
+import { useVersions, useWorkspaceQuery } from "@/resources/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
-import { useLabels, usePromptChange, usePromptVersions } from "./data.ts";
+import { firstPage, useLabels, usePromptChange } from "./data.ts";
 import { describeVersion } from "./draft.ts";
 
 const words = text.prompts;
@@ -26,7 +26,10 @@ interface VersionsProps {
 
 /** Versions of a prompt with their labels, and what differs between two of them. */
 export function PromptVersions({ id, defaultVersion }: VersionsProps): ReactNode {
-  const { data, error, refetch } = usePromptVersions(id);
+  const { data, error, refetch } = useVersions("prompts", "/v1/prompts/{id}/versions", {
+    path: { id },
+    query: firstPage,
+  });
   const change = usePromptChange();
   if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
@@ -179,28 +182,23 @@ function useVersionText(id: string, versionId: string) {
 }
 
 function Compare({ id, versions }: { readonly id: string; readonly versions: readonly Row[] }): ReactNode {
-  const [before, setBefore] = useState(readText(versions[1], "id"));
-  const [after, setAfter] = useState(readText(versions[0], "id"));
-  const one = useVersionText(id, before);
-  const other = useVersionText(id, after);
   const choices = versions.map((version) => ({
     value: readText(version, "id"),
     label: words.versionAt(readText(version, "prompt_version"), formatTime(readText(version, "created_at"))),
   }));
+  const { before, after, fields } = useVersionPair({
+    choices,
+    before: readText(versions[1], "id"),
+    after: readText(versions[0], "id"),
+    words,
+  });
+  const one = useVersionText(id, before);
+  const other = useVersionText(id, after);
   const error = one.error ?? other.error;
   return (
     <Section title={words.compare}>
       <Stack gap="sm">
-        <Group align="end">
-          <VersionPair
-            choices={choices}
-            before={before}
-            after={after}
-            onBefore={setBefore}
-            onAfter={setAfter}
-            words={words}
-          />
-        </Group>
+        <Group align="end">{fields}</Group>
         {error !== null && <Failure error={error} />}
         {one.data !== undefined && one.data === other.data && (
           <Text size="sm" c="dimmed">

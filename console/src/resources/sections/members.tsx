@@ -2,6 +2,7 @@ import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { call } from "@/api/client.ts";
+import { DeleteButton } from "@/components/delete-button.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
 import { type Row, readList, readText } from "@/lib/read.ts";
 import { workspaceRoles } from "@/resources/options.ts";
@@ -46,17 +47,15 @@ export default function Members({ id }: { readonly record: Row; readonly id: str
             columns={columns}
             rows={readList(data)}
             empty={words.membersEmpty}
-            actions={(row) =>
-              can("DELETE /v1/admin/workspaces/{id}/users/{userId}") && (
-                <Button
-                  variant="default"
-                  color="red"
-                  onClick={() => part.write.mutate({ method: "DELETE", at: at(row) })}
-                >
-                  {words.remove}
-                </Button>
-              )
-            }
+            actions={(row) => (
+              <DeleteButton
+                row="DELETE /v1/admin/workspaces/{id}/users/{userId}"
+                what={words.member}
+                name={readText(row, "email")}
+                verb={words.remove}
+                onConfirm={async () => void (await part.write.mutateAsync({ method: "DELETE", at: at(row) }))}
+              />
+            )}
           />
           {can("POST /v1/admin/workspaces/{id}/users") && (
             <AddMember
