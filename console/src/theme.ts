@@ -30,6 +30,7 @@ export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: "pointer",
   components: {
+    Badge: { defaultProps: { radius: "sm", tt: "none" } },
     Button: { defaultProps: { size: "xs" } },
     TextInput: { defaultProps: { size: "xs" } },
     NumberInput: { defaultProps: { size: "xs" } },
@@ -38,9 +39,11 @@ export const theme = createTheme({
     TagsInput: { defaultProps: { size: "xs" } },
     Textarea: { defaultProps: { size: "xs" } },
     PasswordInput: { defaultProps: { size: "xs" } },
+    FileInput: { defaultProps: { size: "xs" } },
+    InputWrapper: { defaultProps: { size: "xs" }, styles: { description: { fontSize: "var(--size-xs)" } } },
     Switch: { defaultProps: { size: "xs" } },
     Checkbox: { defaultProps: { size: "xs" } },
-    SegmentedControl: { defaultProps: { size: "xs" } },
+    SegmentedControl: { defaultProps: { size: "xs" }, styles: { label: { paddingInline: "var(--space-3)" } } },
     Modal: { defaultProps: { centered: true } },
     // on small screens tabs scroll in one line
     Tabs: { styles: { list: { flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" } } },

@@ -46,7 +46,7 @@ async function readSeconds(session: CDPSession): Promise<number> {
 /** Opens a row, walks through what is shown of it, and finds words in its JSON. */
 async function walk({ page, open }: ConsolePage, id: string | undefined): Promise<void> {
   await open(`/logs/${id}`);
-  for (const name of [/^Time line/, /^Usage and cost/, /^Changes/, /^JSON/]) {
+  for (const name of [/^Timeline/, /^Usage and cost/, /^Changes/, /^JSON/]) {
     await page.getByRole("tab", { name }).click();
     await page.getByRole("tab", { name, selected: true }).waitFor();
   }

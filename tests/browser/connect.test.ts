@@ -148,7 +148,7 @@ test("a rate limit that is made refuses the next request", { skip: noConsole }, 
   await createRecord(one, "/rate-limits", {
     Name: "One a week",
     Limit: "1",
-    Unit: "rpw",
+    Unit: "per week",
     Conditions: '[{"key": "model", "value": "slow-1"}]',
   });
   await page.getByRole("heading", { name: "One a week" }).waitFor();

@@ -83,7 +83,8 @@ const journeys: readonly Journey[] = [
     create: { Name: "Guardrail of a journey", Checks: contains },
     name: "Guardrail of a journey",
     update: { Actions: '{"deny": true}' },
-    changed: '"deny": true',
+    // name and value side by side
+    changed: "DenyYes",
   },
   {
     path: "/usage-limits",

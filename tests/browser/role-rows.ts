@@ -105,7 +105,7 @@ const buildRows: readonly RoleRow[] = [
     page: "/batches",
     api: "/v1/batches",
     owner: "workspaceKey",
-    existing: "batch_",
+    existing: "Batch of",
     may: { manager: ["create"], member: ["create"] },
     form: () => ({ "Input file": "kept.jsonl" }),
   },

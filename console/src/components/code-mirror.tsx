@@ -35,8 +35,13 @@ export const look = EditorView.theme({
     fontSize: "var(--size-sm)",
   },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
+  ".cm-scroller": { fontFamily: "var(--font-code)" },
   ".cm-content": { fontFamily: "var(--font-code)", caretColor: "var(--ink)" },
-  ".cm-gutters": { backgroundColor: "var(--surface-sunken)", color: "var(--ink-faint)", border: "none" },
+  ".cm-gutters": {
+    backgroundColor: "var(--surface-sunken)",
+    color: "var(--ink-faint)",
+    border: "none",
+  },
   ".cm-foldPlaceholder": { backgroundColor: "transparent", border: "none", color: "var(--ink-faint)" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--surface)" },
   ".cm-completionDetail": { color: "inherit", fontStyle: "normal", opacity: "0.75" },
@@ -110,7 +115,10 @@ export function CodeMirror(props: CodeEditorProps): ReactNode {
 
   useEffect(() => {
     if (host.current === null) return;
-    const size = EditorView.theme({ ".cm-scroller": { minHeight, maxHeight, overflow: "auto" } });
+    const size = EditorView.theme({
+      ".cm-scroller": { maxHeight, overflow: "auto" },
+      ".cm-content, .cm-gutter": { minHeight },
+    });
     const editable = initial.current.onChange !== undefined;
     const editor = new EditorView({
       parent: host.current,

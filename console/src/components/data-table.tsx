@@ -41,6 +41,8 @@ interface DataTableProps<T> {
   readonly hasMore?: boolean;
   /** Height of the scrolled area; default: what the window leaves. */
   readonly height?: string;
+  /** Height of what stands above the table. Default: a title with one line of filters. */
+  readonly above?: string;
 }
 
 const rowHeight = 36;
@@ -52,7 +54,7 @@ const defaultTrack = "minmax(6rem, 1fr)";
  * `Home` and `End` jump.
  */
 export function DataTable<T>(props: DataTableProps<T>): ReactNode {
-  const { label, columns, rows, idOf, onOpen, onView, onEnd, hasMore = false, height } = props;
+  const { label, columns, rows, idOf, onOpen, onView, onEnd, hasMore = false, height, above = "13rem" } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
     count: rows.length,
@@ -68,7 +70,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactNode {
   useEffect(() => {
     if (hasMore && last >= rows.length - 10) onEnd?.();
   }, [hasMore, last, rows.length, onEnd]);
-  const tracks = { "--tracks": toTracks(columns), "--tracks-narrow": toNarrowTracks(columns) };
+  const tracks = { "--tracks": toTracks(columns), "--tracks-narrow": toNarrowTracks(columns), "--above": above };
   return (
     // biome-ignore lint/a11y/useSemanticElements: rows are placed by their offset, which a table element does not do
     <div

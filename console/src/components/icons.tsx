@@ -40,6 +40,7 @@ const strokes = {
   back: "M15 5l-7 7 7 7",
   more: "M6 12h.01M12 12h.01M18 12h.01",
   filter: "M4 5h16l-6 8v6l-4-2v-4z",
+  label: "M4 4h8l8 8-8 8-8-8zM8 8h.01",
   clock: "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16zM12 8v4l3 2",
   tool: "M14 6a4 4 0 0 1 5 5l-8.5 8.500a2 2 0 0 1-3-3L16 8",
   image: "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15 9h.01",

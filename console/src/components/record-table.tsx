@@ -1,4 +1,4 @@
-import { Table, Text } from "@mantine/core";
+import { Group, Table, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { type Row, readPath, readText } from "@/lib/read.ts";
 import type { Attribute } from "@/resources/types.ts";
@@ -13,10 +13,20 @@ interface RecordTableProps {
   readonly id?: readonly string[];
   /** Buttons at the end of a row. */
   readonly actions?: (row: Row) => ReactNode;
+  /** Head of their column. */
+  readonly actionsLabel?: string;
 }
 
 /** A short table inside a page, all rows at once. */
-export function RecordTable({ label, columns, rows, empty, id = ["id"], actions }: RecordTableProps): ReactNode {
+export function RecordTable({
+  label,
+  columns,
+  rows,
+  empty,
+  id = ["id"],
+  actions,
+  actionsLabel,
+}: RecordTableProps): ReactNode {
   if (rows.length === 0) {
     return (
       <Text size="sm" c="dimmed">
@@ -34,7 +44,8 @@ export function RecordTable({ label, columns, rows, empty, id = ["id"], actions 
                 {name}
               </Table.Th>
             ))}
-            {actions !== undefined && <Table.Td />}
+            {actions !== undefined &&
+              (actionsLabel === undefined ? <Table.Td /> : <Table.Th ta="end">{actionsLabel}</Table.Th>)}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -45,7 +56,13 @@ export function RecordTable({ label, columns, rows, empty, id = ["id"], actions 
                   {render?.(row) ?? <Value value={readPath(row, path)} kind={kind ?? "text"} />}
                 </Table.Td>
               ))}
-              {actions !== undefined && <Table.Td ta="end">{actions(row)}</Table.Td>}
+              {actions !== undefined && (
+                <Table.Td>
+                  <Group justify="end" wrap="nowrap">
+                    {actions(row)}
+                  </Group>
+                </Table.Td>
+              )}
             </Table.Tr>
           ))}
         </Table.Tbody>

@@ -9,11 +9,13 @@ import {
   formatShare,
   formatTime,
 } from "@/lib/format.ts";
+import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import classes from "./value.module.css";
 
 export type ValueKind =
   | "text"
+  | "word"
   | "code"
   | "number"
   | "dollars"
@@ -49,6 +51,7 @@ const tones: Readonly<Record<string, Tone>> = {
   active: "good",
   success: "good",
   completed: "good",
+  processed: "good",
   accepted: "good",
   connected: "good",
   passed: "good",
@@ -79,23 +82,17 @@ export function StatusBadge({
   const word = String(value).toLowerCase();
   return (
     <span className={classes.badge} data-tone={toneOf(word)}>
-      {label ?? word}
+      {label ?? wordOf(word).replaceAll("_", " ")}
     </span>
   );
 }
 
 /** Whether a value holds nothing: missing, or an empty text, list or object. */
-const isEmpty = (value: unknown): boolean =>
+export const isEmpty = (value: unknown): boolean =>
   value === undefined ||
   value === null ||
   value === "" ||
   (typeof value === "object" && Object.keys(value).length === 0);
-
-/** JSON with one member a line where it is long. */
-export function IndentedJson({ value }: { readonly value: unknown }): ReactNode {
-  const short = JSON.stringify(value);
-  return <pre className={classes.json}>{short.length <= 40 ? short : JSON.stringify(value, undefined, 2)}</pre>;
-}
 
 /** A value of a record the way its kind is read. Missing and empty values are a dash. */
 export function Value({ value, kind = "text" }: { readonly value: unknown; readonly kind?: ValueKind }): ReactNode {
@@ -121,6 +118,7 @@ export function Value({ value, kind = "text" }: { readonly value: unknown; reado
   if (kind === "status") return <StatusBadge value={String(value)} />;
   if (kind === "tags" && Array.isArray(value)) return <Tags values={value.map(String)} />;
   if (kind === "boolean") return value === true || value === 1 ? text.common.yes : text.common.no;
+  if (kind === "word") return wordOf(String(value));
   if (kind === "code") return <span className="code">{String(value)}</span>;
   return typeof value === "object" ? <span className="code">{JSON.stringify(value)}</span> : String(value);
 }

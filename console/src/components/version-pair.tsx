@@ -33,7 +33,7 @@ export function useVersionPair({ choices, words, ...first }: VersionPairOptions)
       value={value}
       allowDeselect={false}
       onChange={(next) => choose(next ?? value)}
-      w="20rem"
+      w="24rem"
       maw="100%"
     />
   ));

@@ -81,22 +81,24 @@ export function EditorPage({ footer, children, ...props }: PageProps & { readonl
   );
 }
 
-/** A titled block of a page. */
-export function Section({
-  title,
-  actions,
-  children,
-}: {
+interface SectionProps {
   readonly title: string;
+  /** true: the title is only read out, because what stands above says it already. */
+  readonly isPlain?: boolean;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
-}): ReactNode {
+}
+
+/** A titled block of a page. */
+export function Section({ title, isPlain = false, actions, children }: SectionProps): ReactNode {
   return (
     <section className={classes.section} aria-label={title}>
-      <Group justify="space-between" className={classes.sectionHead}>
-        <Title order={2}>{title}</Title>
-        {actions}
-      </Group>
+      {!isPlain && (
+        <Group justify="space-between" className={classes.sectionHead}>
+          <Title order={2}>{title}</Title>
+          {actions}
+        </Group>
+      )}
       <div className={classes.sectionBody}>{children}</div>
     </section>
   );

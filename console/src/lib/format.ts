@@ -3,7 +3,7 @@
 const whole = new Intl.NumberFormat();
 const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
 const share = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
 
@@ -49,14 +49,13 @@ const units: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ["day", 86_400_000],
   ["hour", 3_600_000],
   ["minute", 60_000],
-  ["second", 1000],
 ];
 
-/** `5 min ago`, `in 2 days`. */
+/** `5m ago`, `in 2d`. */
 export function formatAgo(value: string | number, now = Date.now()): string {
   const distance = new Date(value).getTime() - now;
   if (Number.isNaN(distance)) return String(value);
-  const [unit, size] = units.find(([, size]) => Math.abs(distance) >= size) ?? ["second", 1000];
+  const [unit, size] = units.find(([, size]) => Math.round(Math.abs(distance) / size) >= 1) ?? ["second", 1000];
   return relative.format(Math.round(distance / size), unit);
 }
 

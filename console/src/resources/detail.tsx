@@ -6,11 +6,13 @@ import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { DeleteButton } from "@/components/delete-button.tsx";
 import { Icon } from "@/components/icons.tsx";
+import { Members } from "@/components/members.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
-import { IndentedJson, Tags, Value } from "@/components/value.tsx";
+import { Tags, Value } from "@/components/value.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
+import { formatTime } from "@/lib/format.ts";
 import { type Row, readPath } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
@@ -40,12 +42,24 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
     );
   }
   if (data === undefined) return <Waiting />;
+  const sections = (resource.sections ?? []).filter(
+    ({ row, when }) => can(row) && (when === undefined || when(data, principal)),
+  );
   const facts = (resource.facts ?? resource.columns).map((fact) => [fact.label, renderFact(fact, data)] as const);
   return (
     <DetailPage
       title={titleOf(resource, data) || id}
       back={back}
-      actions={<RecordActions resource={resource} record={data} id={id} />}
+      actions={
+        <>
+          {sections
+            .filter(({ isInHead }) => isInHead === true)
+            .map((section) => (
+              <PartView key={section.title} section={section} record={data} id={id} />
+            ))}
+          <RecordActions resource={resource} record={data} id={id} />
+        </>
+      }
     >
       <Tabs defaultValue="details" keepMounted={false}>
         <Tabs.List mb="md">
@@ -53,11 +67,11 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
           <Tabs.Tab value="json">{text.common.json}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="details">
-          <Section title={text.common.details}>
+          <Section title={text.common.details} isPlain>
             <Facts rows={facts} />
           </Section>
-          {(resource.sections ?? [])
-            .filter(({ row, when }) => can(row) && (when === undefined || when(data, principal)))
+          {sections
+            .filter(({ isInHead }) => isInHead !== true)
             .map((section) => (
               <Part key={section.title} section={section} record={data} id={id} />
             ))}
@@ -75,28 +89,45 @@ export function renderFact({ path, kind = "text", render }: Attribute, record: R
   const value = readPath(record, path);
   if (render !== undefined && value !== undefined && value !== null) return render(record);
   if (kind === "tags" && Array.isArray(value) && value.length > 0) return <Tags values={value.map(String)} isWhole />;
-  const isJson = kind === "json" && typeof value === "object" && value !== null && Object.keys(value).length > 0;
-  return isJson ? <IndentedJson value={value} /> : <Value value={value} kind={kind} />;
+  // on the page of a record there is room for the date
+  if (typeof value === "string" && kind === "ago") return <Value value={value} kind="time" />;
+  if (typeof value === "number" && kind === "seconds") return formatTime(value * 1000);
+  return kind === "json" ? <Members value={value} /> : <Value value={value} kind={kind} />;
 }
 
-function Part({
-  section,
-  record,
-  id,
-}: {
+interface PartProps {
   readonly section: ResourceSection;
   readonly record: Row;
   readonly id: string;
-}): ReactNode {
-  const View = useMemo(() => lazy(section.load), [section]);
+}
+
+function Part(props: PartProps): ReactNode {
   return (
     <div style={{ marginBlockStart: "var(--space-4)" }}>
-      <Section title={section.title}>
-        <Suspense fallback={<Waiting />}>
-          <View record={record} id={id} />
-        </Suspense>
+      <Section title={props.section.title}>
+        <PartView {...props} />
       </Section>
     </div>
+  );
+}
+
+/** What a part shows; its code is loaded now. */
+function PartView({ section, record, id }: PartProps): ReactNode {
+  const View = useMemo(() => lazy(section.load), [section]);
+  return (
+    <Suspense
+      fallback={
+        section.isInHead === true ? (
+          <Button variant="default" loading>
+            {section.title}
+          </Button>
+        ) : (
+          <Waiting />
+        )
+      }
+    >
+      <View record={record} id={id} />
+    </Suspense>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, SegmentedControl } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery } from "@tanstack/react-query";
 import { useBlocker, useNavigate, useParams } from "@tanstack/react-router";
@@ -16,6 +16,7 @@ import { text } from "@/text/text.ts";
 import { missingFields, toBody, toValues } from "./body.ts";
 import { fillPath, findSecret, splitRow, titleOf, useForget, useRecord } from "./data.ts";
 import { FieldInput } from "./field-input.tsx";
+import { FormOrJson } from "./form-or-json.tsx";
 import type { Resource, Write } from "./types.ts";
 
 /** The page that makes a record. */
@@ -143,10 +144,11 @@ function Editor(props: EditorProps): ReactNode {
         title={title}
         back={back}
         actions={
-          <Mode
-            code={code}
-            toCode={() => setCode(JSON.stringify(toBody(write.fields, values, record), undefined, 2))}
-            toForm={() => setCode(undefined)}
+          <FormOrJson
+            isJson={code !== undefined}
+            onChange={(isJson) =>
+              setCode(isJson ? JSON.stringify(toBody(write.fields, values, record), undefined, 2) : undefined)
+            }
           />
         }
         footer={
@@ -171,28 +173,6 @@ function Editor(props: EditorProps): ReactNode {
         <ShowSecret value={state.secret} onClose={() => void navigate({ to: state.next ?? back.to })} />
       )}
     </form>
-  );
-}
-
-function Mode({
-  code,
-  toCode,
-  toForm,
-}: {
-  readonly code: string | undefined;
-  readonly toCode: () => void;
-  readonly toForm: () => void;
-}): ReactNode {
-  return (
-    <SegmentedControl
-      aria-label={text.common.form}
-      data={[
-        { value: "form", label: text.common.form },
-        { value: "json", label: text.common.json },
-      ]}
-      value={code === undefined ? "form" : "json"}
-      onChange={(mode) => (mode === "json" ? toCode() : toForm())}
-    />
   );
 }
 

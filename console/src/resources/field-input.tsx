@@ -54,7 +54,8 @@ function useOptions(options: Field["options"]): readonly Option[] {
 
 const asText = (value: unknown): string =>
   value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
-const asList = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+const asList = (value: unknown): string[] =>
+  Array.isArray(value) ? value.map(String) : typeof value === "string" && value !== "" ? [value] : [];
 
 /** The input of one field, by its kind. */
 export function FieldInput(props: FieldInputProps): ReactNode {
@@ -141,6 +142,9 @@ function CodeInput({ field, value, onChange, error }: FieldInputProps): ReactNod
       withAsterisk={field.required === true}
       error={error}
       labelElement="div"
+      inputContainer={(editor) => (
+        <div style={{ marginBlockStart: field.help === undefined ? 0 : "var(--space-1)" }}>{editor}</div>
+      )}
     >
       <CodeEditor
         label={field.label}

@@ -24,17 +24,17 @@ export const guardrails: Resource = {
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.target, path: "target", track: "7rem", wide: true },
+    { label: fields.target, path: "target", kind: "word", track: "7rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
-    { label: fields.updated, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
+    { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
     { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.target, path: "target" },
+    { label: fields.target, path: "target", kind: "word" },
     { label: text.common.status, path: "status", kind: "status" },
     { label: words.checks, path: "checks", kind: "json" },
     { label: words.actions, path: "actions", kind: "json" },
-    { label: fields.updated, path: "last_updated_at", kind: "time" },
+    { label: text.common.changed, path: "last_updated_at", kind: "time" },
   ],
   read: "/v1/guardrails/{id}",
   create: {

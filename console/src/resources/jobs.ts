@@ -1,4 +1,4 @@
-import { formatNumber } from "@/lib/format.ts";
+import { formatNumber, formatTime } from "@/lib/format.ts";
 import { type Row, readPath } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { choices, descriptionField, numbered } from "./options.ts";
@@ -48,6 +48,10 @@ const exportFields: readonly Field[] = [
 
 const isDraft: Condition = ({ status }) => status === "draft";
 
+/** An export by its description, else by when it was made. */
+const exportName = ({ description, created_at: created }: Row): string =>
+  typeof description === "string" && description !== "" ? description : ofExports.of(formatTime(String(created)));
+
 /** Export jobs: `/v1/logs/exports`. */
 export const exportJobs: Resource = {
   name: "exports",
@@ -57,13 +61,21 @@ export const exportJobs: Resource = {
   workspace: "required",
   list: { path: "/v1/logs/exports", paging: numbered },
   id: "id",
-  title: ({ description }) => String(description ?? ""),
+  title: exportName,
   columns: [
-    { label: fields.description, path: "description", track: "minmax(10rem, 2fr)" },
-    { label: fields.id, path: "id", kind: "code", wide: true },
+    { label: fields.description, path: "description", track: "minmax(10rem, 2fr)", render: exportName },
     { label: text.common.status, path: "status", kind: "status", track: "7rem" },
     { label: ofExports.records, path: "total_records", kind: "number", track: "5rem" },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  facts: [
+    { label: fields.description, path: "description" },
+    { label: fields.id, path: "id", kind: "code" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: ofExports.filters, path: "filters", kind: "json" },
+    { label: ofExports.fields, path: "requested_data", kind: "tags" },
+    { label: ofExports.records, path: "total_records", kind: "number" },
+    { label: fields.created, path: "created_at", kind: "time" },
   ],
   read: "/v1/logs/exports/{id}",
   create: { rows: ["POST /v1/logs/exports"], fields: exportFields },
@@ -92,6 +104,7 @@ export const exportJobs: Resource = {
     {
       title: ofExports.download,
       row: "GET /v1/logs/exports/{id}/download",
+      isInHead: true,
       load: async () => ({ default: (await import("./sections/downloads.tsx")).ExportDownload }),
     },
   ],
@@ -105,6 +118,9 @@ function countRequests(batch: Row): string {
   );
   return ofBatches.counted(formatNumber((completed ?? 0) + (failed ?? 0)), formatNumber(total ?? 0), failed ?? 0);
 }
+
+/** A batch by when it was made: it has no name. */
+const batchName = ({ created_at: created }: Row): string => ofBatches.of(formatTime(Number(created) * 1000));
 
 const byCursor = { after: "after", size: "limit" } as const;
 
@@ -120,10 +136,18 @@ export const files: Resource = {
   title: "filename",
   columns: [
     { label: fields.name, path: "filename", track: "minmax(10rem, 2fr)" },
-    { label: fields.id, path: "id", kind: "code", wide: true },
-    { label: ofFiles.purpose, path: "purpose", track: "8rem", wide: true },
+    { label: ofFiles.purpose, path: "purpose", kind: "word", track: "8rem", wide: true },
     { label: ofFiles.size, path: "bytes", kind: "bytes", track: "5rem" },
     { label: text.common.status, path: "status", kind: "status", track: "7rem", wide: true },
+    { label: fields.created, path: "created_at", kind: "seconds", track: "7rem", wide: true },
+  ],
+  facts: [
+    { label: fields.name, path: "filename" },
+    { label: fields.id, path: "id", kind: "code" },
+    { label: ofFiles.purpose, path: "purpose", kind: "word" },
+    { label: ofFiles.size, path: "bytes", kind: "bytes" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.created, path: "created_at", kind: "seconds" },
   ],
   read: "/v1/files/{id}",
   create: {
@@ -138,7 +162,7 @@ export const files: Resource = {
         initial: "batch",
         options: choices("batch", "fine-tune", "user_data", "vision"),
       },
-      { name: "file", label: ofFiles.file, kind: "file", required: true },
+      { name: "file", label: ofFiles.file, kind: "file", required: true, placeholder: ofFiles.choose },
     ],
   },
   remove: { row: "DELETE /v1/files/{id}" },
@@ -146,6 +170,7 @@ export const files: Resource = {
     {
       title: ofFiles.download,
       row: "GET /v1/files/{id}/content",
+      isInHead: true,
       load: async () => ({ default: (await import("./sections/downloads.tsx")).FileDownload }),
     },
   ],
@@ -160,13 +185,24 @@ export const batches: Resource = {
   workspace: "none",
   list: { path: "/v1/batches", paging: byCursor },
   id: "id",
-  title: "id",
+  title: batchName,
   columns: [
-    { label: fields.id, path: "id", kind: "code", track: "minmax(10rem, 2fr)" },
-    { label: ofBatches.endpoint, path: "endpoint", wide: true },
+    { label: ofBatches.one, path: "created_at", track: "minmax(10rem, 2fr)", render: batchName },
+    { label: ofBatches.endpoint, path: "endpoint", kind: "code", wide: true, track: "minmax(12rem, 1fr)" },
     { label: text.common.status, path: "status", kind: "status", track: "7rem" },
     { label: ofBatches.counts, path: "request_counts", track: "10rem", wide: true, render: countRequests },
     { label: fields.created, path: "created_at", kind: "seconds", track: "7rem", wide: true },
+  ],
+  facts: [
+    { label: fields.id, path: "id", kind: "code" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: ofBatches.counts, path: "request_counts", render: countRequests },
+    { label: ofBatches.endpoint, path: "endpoint", kind: "code" },
+    { label: ofBatches.window, path: "completion_window", kind: "word" },
+    { label: ofBatches.input, path: "input_file_id", kind: "code" },
+    { label: ofBatches.outputFile, path: "output_file_id", kind: "code" },
+    { label: ofBatches.completed, path: "completed_at", kind: "seconds" },
+    { label: fields.created, path: "created_at", kind: "seconds" },
   ],
   read: "/v1/batches/{id}",
   create: {
@@ -211,6 +247,7 @@ export const batches: Resource = {
     {
       title: ofBatches.output,
       row: "GET /v1/batches/{id}/output",
+      isInHead: true,
       load: async () => ({ default: (await import("./sections/downloads.tsx")).BatchDownload }),
     },
   ],

@@ -1,6 +1,7 @@
 import { text } from "@/text/text.ts";
 import { userAt, workspaceAt } from "./names.tsx";
 import { allScopes } from "./options.ts";
+import { scopesOf } from "./scopes.tsx";
 import type { Field, Resource } from "./types.ts";
 
 const words = text.resources.keys;
@@ -71,7 +72,7 @@ export const keys: Resource = {
   columns: [
     { label: words.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: words.key, path: "key", kind: "code", track: "6rem" },
-    { label: words.kind, path: "type", track: "11rem", wide: true },
+    { label: words.kind, path: "type", kind: "word", track: "11rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
     { label: words.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
     { label: words.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
@@ -80,7 +81,7 @@ export const keys: Resource = {
     { label: words.name, path: "name" },
     { label: words.description, path: "description" },
     { label: words.key, path: "key", kind: "code" },
-    { label: words.kind, path: "type" },
+    { label: words.kind, path: "type", kind: "word" },
     { label: text.common.status, path: "status", kind: "status" },
     { label: words.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
     { label: words.user, path: "user_id", render: userAt("user_id") },
@@ -88,7 +89,7 @@ export const keys: Resource = {
     { label: words.rateLimits, path: "rate_limits", kind: "json" },
     { label: words.expires, path: "expires_at", kind: "time" },
     { label: words.created, path: "created_at", kind: "time" },
-    { label: words.scopes, path: "scopes", kind: "tags" },
+    { label: words.scopes, path: "scopes", render: scopesOf },
   ],
   read: "/v1/api-keys/{id}",
   create: {

@@ -8,6 +8,7 @@ import { figureKinds, Value } from "@/components/value.tsx";
 import { ListPage } from "@/layout/page.tsx";
 import { type Row, readList, readPath, readText } from "@/lib/read.ts";
 import { useSearchParams } from "@/lib/search.ts";
+import { wordOf } from "@/lib/words.ts";
 import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
@@ -27,6 +28,13 @@ export function toColumn({ label, path, kind, track, narrowTrack, wide, narrow, 
   };
 }
 
+/** What a search in the list finds a row by. */
+function searchable({ path, kind, render }: Attribute, row: Row): string {
+  const shown = render?.(row);
+  const value = readText(row, path);
+  return [value, kind === "word" ? wordOf(value) : "", typeof shown === "string" ? shown : ""].join("\n");
+}
+
 /** The list page of a resource. */
 export function ResourceList({ resource }: { readonly resource: Resource }): ReactNode {
   const { can } = useSession();
@@ -40,7 +48,7 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
     const all = (data?.pages ?? []).flatMap(readList);
     return find === ""
       ? all
-      : all.filter((row) => resource.columns.some(({ path }) => readText(row, path).toLowerCase().includes(find)));
+      : all.filter((row) => resource.columns.some((column) => searchable(column, row).toLowerCase().includes(find)));
   }, [data, find, resource]);
   const onEnd = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   const creatable = resource.create !== undefined && can(resource.create.rows[0]);

@@ -29,7 +29,12 @@ const connectionFields: readonly Field[] = [
   },
   { name: "openapi", label: ofIntegrations.openapi, kind: "json", when: isOpenApi },
   descriptionField,
-  { name: "configurations", label: ofIntegrations.configurations, kind: "json" },
+  {
+    name: "configurations",
+    label: ofIntegrations.configurations,
+    help: ofIntegrations.configurationsHelp,
+    kind: "json",
+  },
   secretMappingsField,
 ];
 
@@ -47,8 +52,19 @@ export const mcpIntegrations: Resource = {
     { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
     { label: fields.slug, path: "slug", kind: "code", wide: true },
     { label: fields.url, path: "url", track: "minmax(12rem, 2fr)" },
-    { label: ofIntegrations.authType, path: "auth_type", track: "9rem", wide: true },
+    { label: ofIntegrations.authType, path: "auth_type", kind: "word", track: "11rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+  ],
+  facts: [
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.description, path: "description" },
+    { label: fields.url, path: "url", kind: "code" },
+    { label: ofIntegrations.authType, path: "auth_type", kind: "word" },
+    { label: ofIntegrations.transport, path: "transport", kind: "word" },
+    { label: ofIntegrations.configurations, path: "configurations", kind: "json" },
+    { label: fields.secretMappings, path: "secret_mappings", kind: "json" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.created, path: "created_at", kind: "time" },
   ],
   read: "/v1/mcp-integrations/{slug}",
   shared: true,
@@ -82,9 +98,9 @@ export const mcpIntegrations: Resource = {
 };
 
 const serverFields: readonly Field[] = [
-  { name: "aggregate", label: ofServers.aggregate, kind: "json" },
+  { name: "aggregate", label: ofServers.aggregate, help: ofServers.aggregateHelp, kind: "json" },
   descriptionField,
-  { name: "settings", label: ofServers.settings, kind: "json" },
+  { name: "settings", label: ofServers.settings, help: ofServers.settingsHelp, kind: "json" },
 ];
 
 /** Tool servers as a workspace offers them: `/v1/mcp-servers`. */
@@ -107,7 +123,7 @@ export const mcpServers: Resource = {
     { label: ofServers.address, path: "url", kind: "code" },
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.description, path: "description" },
-    { label: fields.integration, path: "mcp_integration_details.slug", kind: "code" },
+    { label: fields.integration, path: "mcp_integration_details.slug" },
     { label: ofServers.aggregate, path: "aggregate", kind: "json" },
     { label: ofServers.settings, path: "settings", kind: "json" },
     { label: text.common.status, path: "status", kind: "status" },

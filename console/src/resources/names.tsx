@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
 import { Value } from "@/components/value.tsx";
 import { isRow, type Row, readPath, readRecord, readText } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
 import { useKeyNames } from "@/pages/overview/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
@@ -60,7 +61,7 @@ export function WithNames({ value }: { readonly value: string }): ReactNode {
 export function conditionsOf({ conditions }: Row): ReactNode {
   const parts = (Array.isArray(conditions) ? conditions.filter(isRow) : []).map(({ key, value, excludes }) => {
     const values = [excludes ?? value].flat().map(String).join(", ");
-    return `${String(key)} ${excludes === undefined || excludes === null ? "=" : "≠"} ${values}`;
+    return `${nameOf(String(key))} ${excludes === undefined || excludes === null ? "=" : "≠"} ${values}`;
   });
   return <WithNames value={parts.join("; ")} />;
 }

@@ -1,12 +1,13 @@
 import { access } from "@/api/access.gen.ts";
+import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import type { Condition, Field, Option } from "./types.ts";
 
 const words = text.resources.fields;
 
-/** Choices whose label is their value. */
+/** Choices by the words for their values. */
 export const choices = (...values: readonly string[]): readonly Option[] =>
-  values.map((value) => ({ value, label: value }));
+  values.map((value) => ({ value, label: wordOf(value) }));
 
 /** Every scope that some row asks for. */
 export const allScopes = choices(...[...new Set(Object.values(access).flatMap(({ scopes }) => scopes))].sort());

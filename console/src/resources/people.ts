@@ -25,7 +25,7 @@ const camelCase = { page: "currentPage", size: "pageSize", first: 0 } as const;
 const workspaceFields: readonly Field[] = [
   nameField,
   descriptionField,
-  { name: "defaults", label: ofWorkspaces.defaults, kind: "json" },
+  { name: "defaults", label: ofWorkspaces.defaults, help: ofWorkspaces.defaultsHelp, kind: "json" },
   usageLimitsField,
   rateLimitsField,
 ];

@@ -1,5 +1,6 @@
 import { formatDollars, formatNumber } from "@/lib/format.ts";
 import { type Row, readPath, readText } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { conditionsOf } from "./names.tsx";
 import { choices, descriptionField, numbered } from "./options.ts";
@@ -37,9 +38,11 @@ const inUnits =
 const credit = inUnits("credit_limit");
 const alertAt = inUnits("alert_threshold");
 
-/** What a limit counts by, as it is written in the form. */
+/** What a limit counts by. */
 function groupsOf({ group_by: groups }: Row): string {
-  return (Array.isArray(groups) ? groups : []).map((group) => readText(group, "key") || String(group)).join(", ");
+  return (Array.isArray(groups) ? groups : [])
+    .map((group) => nameOf(readText(group, "key") || String(group)))
+    .join(", ");
 }
 
 /** `group_by` is written as plain keys and sent as the API takes it. */
@@ -68,7 +71,7 @@ export const usageLimits: Resource = {
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: fields.type, path: "type", track: "6rem", wide: true },
     { label: ofUsage.credit, path: "credit_limit", kind: "number", track: "8rem", narrowTrack: "6rem", render: credit },
-    { label: ofUsage.reset, path: "periodic_reset", track: "7rem", wide: true },
+    { label: ofUsage.reset, path: "periodic_reset", kind: "word", track: "7rem", wide: true },
     ...sharedColumns,
   ],
   facts: [
@@ -141,8 +144,8 @@ export const rateLimits: Resource = {
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: fields.type, path: "type", track: "6rem", wide: true },
     { label: fields.limit, path: "value", kind: "number", track: "8rem", narrowTrack: "4.5rem" },
-    { label: fields.unit, path: "unit", track: "4rem", narrowTrack: "2.5rem" },
-    { label: fields.target, path: "target", track: "7rem", wide: true },
+    { label: fields.unit, path: "unit", kind: "word", track: "6rem", narrowTrack: "5rem" },
+    { label: fields.target, path: "target", kind: "word", track: "7rem", wide: true },
     ...sharedColumns,
   ],
   read: "/v1/policies/rate-limits/{id}",

@@ -126,7 +126,7 @@ const isNotBuiltIn: Condition = ({ is_universal }) => is_universal !== true;
 const labels: Resource = {
   name: "labels",
   group: "build",
-  icon: "filter",
+  icon: "label",
   text: { ...labelWords, emptyHint: labelWords.empty },
   workspace: "required",
   list: { path: "/v1/labels", paging },

@@ -121,6 +121,16 @@ export const providers: Resource = {
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
     { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
   ],
+  facts: [
+    { label: fields.name, path: "name" },
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.integration, path: "integration_id", kind: "code" },
+    { label: ofProviders.note, path: "note" },
+    { label: fields.usageLimits, path: "usage_limits", kind: "json" },
+    { label: fields.rateLimits, path: "rate_limits", kind: "json" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.expires, path: "expires_at", kind: "time" },
+  ],
   read: "/v1/providers/{slug}",
   create: {
     rows: ["POST /v1/providers"],

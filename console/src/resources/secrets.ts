@@ -32,7 +32,7 @@ export const secrets: Resource = {
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: fields.slug, path: "slug", kind: "code", wide: true },
-    { label: words.manager, path: "manager_type", track: "9rem" },
+    { label: words.manager, path: "manager_type", kind: "word", track: "12rem", narrowTrack: "8rem" },
     { label: words.path, path: "secret_path", kind: "code", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
   ],

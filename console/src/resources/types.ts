@@ -105,6 +105,8 @@ export interface ResourceSection {
   /** Row the section needs. */
   readonly row: string;
   readonly when?: Condition;
+  /** true: a button beside those of the record. */
+  readonly isInHead?: boolean;
   readonly load: () => Promise<{ readonly default: ComponentType<{ readonly record: Row; readonly id: string }> }>;
 }
 

@@ -1,4 +1,4 @@
-import { Alert, Button, Divider, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
+import { Alert, Button, Divider, Group, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { call } from "@/api/client.ts";
 import { Command, Failure } from "@/components/states.tsx";
@@ -43,6 +43,10 @@ export function SignIn({ onSignIn, ended }: SignInProps): ReactNode {
       <main className={classes.card}>
         <form onSubmit={submit}>
           <Stack>
+            <Group gap="xs">
+              <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={28} height={28} />
+              <Text fw={600}>{text.common.product}</Text>
+            </Group>
             <div>
               <Title order={1}>{ended ? text.signIn.ended : text.signIn.title}</Title>
               {ended && (

@@ -57,7 +57,7 @@ export default function ConfigDetail(): ReactNode {
           <ConfigVersions slug={slug} currentId={readText(data, "version_id")} />
         </Tabs.Panel>
         <Tabs.Panel value="use">
-          <Section title={words.use}>
+          <Section title={words.use} isPlain>
             <Command value={command} />
           </Section>
         </Tabs.Panel>

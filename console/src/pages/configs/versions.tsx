@@ -33,14 +33,16 @@ function Compare({
   const choices = versions.map((version, index) => {
     const id = readText(version, "version_id");
     const when = formatTime(readText(version, "version_created_at"));
-    const label = words.version(versions.length - index, when);
-    return { value: id, label: id === currentId ? `${label} · ${words.current}` : label };
+    return {
+      value: id,
+      label: words.version(versions.length - index, id === currentId ? `${words.current} · ${when}` : when),
+    };
   });
   const oneBefore = readText(versions[1], "version_id");
   const { before, after, fields } = useVersionPair({ choices, before: oneBefore, after: currentId, words });
   const code = (id: string) => codeOf(versions.find((version) => readText(version, "version_id") === id) ?? {});
   return (
-    <Section title={words.versions}>
+    <Section title={words.versions} isPlain>
       {versions.length < 2 ? (
         <Empty title={words.oneVersion} hint={words.oneVersionHint} />
       ) : (

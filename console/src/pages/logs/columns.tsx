@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { Column } from "@/components/data-table.tsx";
 import { formatDollars, formatDuration, formatNumber } from "@/lib/format.ts";
+import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import classes from "./logs.module.css";
 import type { LogLine } from "./row.ts";
@@ -61,7 +62,13 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       label: words.model,
       track: "minmax(8rem, 2fr)",
       narrowTrack: "minmax(4rem, 1fr)",
-      render: ({ model, operation }) => model || operation || dash,
+      render: ({ model, operation }) =>
+        model || (
+          <>
+            <span data-narrow="true">{operation || dash}</span>
+            <span data-wide="true">{dash}</span>
+          </>
+        ),
     },
     {
       key: "provider",
@@ -113,7 +120,7 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       label: words.note,
       track: "6.5rem",
       wide: true,
-      render: ({ error, cache }) => error || (cache === "DISABLED" ? "" : cache),
+      render: ({ error, cache }) => error || (cache === "DISABLED" ? "" : wordOf(cache)),
     },
   ];
 }

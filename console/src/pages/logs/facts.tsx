@@ -21,7 +21,7 @@ function Shared({
 }: {
   readonly filter: string;
   readonly value: string;
-  readonly label?: string;
+  readonly label?: ReactNode;
 }): ReactNode {
   return (
     <Anchor inherit renderRoot={(props) => <Link {...props} to="/logs" search={{ [filter]: value }} />}>
@@ -30,10 +30,17 @@ function Shared({
   );
 }
 
+const code = (value: string): ReactNode => <span className="code">{value}</span>;
+
 /** The figures and names of a row beside its contents. */
 export function LogFacts({ row }: { readonly row: Row }): ReactNode {
   const names = useKeyNames();
-  const shared = (label: string, path: string, filter: string, nameOf?: (value: string) => string): readonly Fact[] => {
+  const shared = (
+    label: string,
+    path: string,
+    filter: string,
+    nameOf?: (value: string) => ReactNode,
+  ): readonly Fact[] => {
     const value = readText(row, path);
     return value === ""
       ? []
@@ -62,9 +69,9 @@ export function LogFacts({ row }: { readonly row: Row }): ReactNode {
     ...shared(words.prompt, "prompt_slug", "prompt_slug"),
     ...shared(words.key, "api_key_id", "api_key_id", (id) => names.get(id) ?? id),
     ...shared(words.user, "user_id", "user_id"),
-    ...shared(words.trace, "trace_id", "trace_id"),
-    ...shared(words.span, "span_id", "span_id"),
-    ...plain(words.id, readText(row, "id")),
+    ...shared(words.trace, "trace_id", "trace_id", code),
+    ...shared(words.span, "span_id", "span_id", code),
+    [words.id, code(readText(row, "id"))],
     ...(readText(row, "replay_of") === ""
       ? []
       : [

@@ -42,7 +42,7 @@ export function Replay({ row }: { readonly row: Row }): ReactNode {
   };
   return (
     <Stack gap="md">
-      <Section title={words.title}>
+      <Section title={words.title} isPlain>
         <Text size="sm" mb="sm">
           {words.hint}
         </Text>

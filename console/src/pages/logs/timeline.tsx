@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { Section } from "@/layout/page.tsx";
 import { formatDuration } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { Status } from "./columns.tsx";
 import { rowsOf } from "./conversation/parts.ts";
@@ -89,7 +90,7 @@ export function Timeline({ row }: { readonly row: Row }): ReactNode {
   const length = Math.max(0.01, ...lanes.map(({ start, duration }) => start + duration));
   return (
     <Stack gap="md">
-      <Section title={words.title}>
+      <Section title={words.title} isPlain>
         <ul className={classes.lanes} aria-label={words.title}>
           {lanes.map((lane, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a lane is its place
@@ -135,7 +136,7 @@ function Cache({ row }: { readonly row: Row }): ReactNode {
     <Section title={words.cache}>
       <Group gap="md">
         <Text size="sm" fw={600}>
-          {status}
+          {wordOf(status)}
         </Text>
         {typeof age === "number" && <Text size="sm">{words.age(formatDuration(age * 1000))}</Text>}
         {problem !== "" && <Text size="sm">{problem}</Text>}

@@ -1,4 +1,4 @@
-import { Alert, Button, Modal, Stack, TextInput } from "@mantine/core";
+import { Alert, Button, Input, Modal, Stack, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
@@ -6,12 +6,14 @@ import { call, get } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { DataTable } from "@/components/data-table.tsx";
 import { Icon } from "@/components/icons.tsx";
+import { Members } from "@/components/members.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { ListPage } from "@/layout/page.tsx";
 import { formatNumber } from "@/lib/format.ts";
 import { type Row, readList, readText, readTotal } from "@/lib/read.ts";
 import { useSearchParams } from "@/lib/search.ts";
+import { nameOf } from "@/lib/words.ts";
 import { renderFact } from "@/resources/detail.tsx";
 import { toColumn } from "@/resources/list.tsx";
 import { ActorName, workspaceAt } from "@/resources/names.tsx";
@@ -21,14 +23,24 @@ import { text } from "@/text/text.ts";
 const words = text.audit;
 const dayMs = 86_400_000;
 
+const named = (record: Row, member: string): string => nameOf(readText(record, member));
+
+/** What the API calls an action or a kind of record that was typed in words. */
+const toMember = (typed: string | undefined): string | undefined => typed?.trim().toLowerCase().replaceAll(/\s+/g, "_");
+
 const who = (record: Row) => <ActorName record={record} />;
 
 const columns: readonly Attribute[] = [
   { label: words.time, path: "timestamp", kind: "time", track: "13rem", wide: true },
   { label: words.time, path: "timestamp", kind: "ago", track: "4.5rem", narrow: true },
   { label: words.who, path: "user_id", track: "minmax(8rem, 1fr)", wide: true, render: who },
-  { label: words.action, path: "action", track: "6rem", narrowTrack: "4.5rem" },
-  { label: words.resource, path: "resource_type", track: "minmax(8rem, 1fr)" },
+  { label: words.action, path: "action", track: "6rem", narrowTrack: "4.5rem", render: (row) => named(row, "action") },
+  {
+    label: words.resource,
+    path: "resource_type",
+    track: "minmax(8rem, 1fr)",
+    render: (row) => named(row, "resource_type"),
+  },
   { label: words.path, path: "uri", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
   { label: words.status, path: "response_status_code", kind: "status", track: "4rem" },
   { label: words.address, path: "client_ip", kind: "code", track: "8rem", wide: true },
@@ -39,7 +51,11 @@ const details: readonly Attribute[] = [
   { label: words.who, path: "user_id", render: who },
   { label: words.method, path: "method", kind: "code" },
   { label: words.path, path: "uri", kind: "code" },
-  { label: words.query, path: "query_params", kind: "json" },
+  {
+    label: words.query,
+    path: "query_params",
+    render: (row) => <Members value={parse(readText(row, "query_params"))} />,
+  },
   { label: words.status, path: "response_status_code", kind: "status" },
   { label: text.common.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
   { label: words.record, path: "resource_id", kind: "code" },
@@ -62,8 +78,8 @@ export default function AuditLog(): ReactNode {
         query: {
           start_time: `${from}T00:00:00.000Z`,
           end_time: `${to}T23:59:59.999Z`,
-          resource_type: search.resource_type,
-          action: search.action,
+          resource_type: toMember(search.resource_type),
+          action: toMember(search.action),
           current_page: pageParam,
           page_size: 100,
         },
@@ -93,6 +109,7 @@ export default function AuditLog(): ReactNode {
           onOpen={setOpen}
           onEnd={onEnd}
           hasMore={hasNextPage}
+          above="15rem"
         />
       )}
       {open !== undefined && <AuditRecord record={open} onClose={() => setOpen(undefined)} />}
@@ -137,24 +154,34 @@ function AuditRecord({ record, onClose }: { readonly record: Row; readonly onClo
       opened
       onClose={onClose}
       size="lg"
-      title={`${readText(record, "action")} ${readText(record, "resource_type")}`}
+      title={`${named(record, "resource_type")}: ${named(record, "action").toLowerCase()}`}
       closeButtonProps={{ "aria-label": text.common.close }}
     >
       <Stack>
         <Facts rows={facts} />
-        {body !== "" && <CodeEditor label={words.request} value={formatBody(body)} minHeight="6rem" />}
+        {body !== "" && (
+          <Input.Wrapper label={words.request} labelElement="div">
+            <CodeEditor label={words.request} value={formatBody(body)} minHeight="4rem" />
+          </Input.Wrapper>
+        )}
       </Stack>
     </Modal>
   );
 }
 
-/** The stored body indented, or as it is where it was cut. */
-function formatBody(body: string): string {
+/** Stored JSON, or the text as it is where it was cut. */
+function parse(stored: string): unknown {
   try {
-    return JSON.stringify(JSON.parse(body), undefined, 2);
+    return JSON.parse(stored);
   } catch {
-    return body;
+    return stored;
   }
+}
+
+/** The stored body indented. */
+function formatBody(body: string): string {
+  const parsed = parse(body);
+  return typeof parsed === "string" ? parsed : JSON.stringify(parsed, undefined, 2);
 }
 
 interface Verified {

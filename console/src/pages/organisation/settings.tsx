@@ -1,14 +1,21 @@
 import { Button, Group, Stack, Tabs, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
-import { call } from "@/api/client.ts";
+import { type ReactNode, useMemo, useState } from "react";
+import { ApiError, call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
+import layout from "@/layout/layout.module.css";
 import { EditorPage, Section } from "@/layout/page.tsx";
-import { type Row, readRecord } from "@/lib/read.ts";
+import { isRow, type Row, readRecord } from "@/lib/read.ts";
+import { toBody, toValues } from "@/resources/body.ts";
+import { FieldInput } from "@/resources/field-input.tsx";
+import { FormOrJson } from "@/resources/form-or-json.tsx";
+import type { Field } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
+import classes from "./settings.module.css";
+import { toFields, toGroups } from "./settings-fields.ts";
 
 const words = text.settings;
 
@@ -56,8 +63,8 @@ interface SettingsPartProps {
   readonly editable: boolean;
 }
 
-function SettingsPart({ title, path, row, editable }: SettingsPartProps): ReactNode {
-  const queries = useQueryClient();
+function SettingsPart(props: SettingsPartProps): ReactNode {
+  const { path, row } = props;
   const read = useQuery({
     queryKey: ["settings", path],
     queryFn: async ({ signal }) => readRecord(await call("GET", path, { signal })),
@@ -67,45 +74,133 @@ function SettingsPart({ title, path, row, editable }: SettingsPartProps): ReactN
     queryFn: async () => (await import("@/api/bodies.gen.ts")).bodies[row] ?? {},
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const [edited, setEdited] = useState<string>();
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: async (code: string) => call("PUT", path, { body: changedMembers(JSON.parse(code), read.data ?? {}) }),
-    async onSuccess() {
-      await queries.invalidateQueries({ queryKey: ["settings", path] });
-      setEdited(undefined);
-      notifications.show({ message: text.common.saved });
-    },
-  });
   if (read.error !== null) return <Failure error={read.error} onRetry={() => void read.refetch()} />;
   if (read.data === undefined || schema.data === undefined) return <Waiting />;
-  const code = edited ?? JSON.stringify(toEditable(read.data), undefined, 2);
+  return <SettingsEditor key={JSON.stringify(read.data)} {...props} stored={read.data} schema={schema.data} />;
+}
+
+interface SettingsEditorProps extends SettingsPartProps {
+  readonly stored: Row;
+  readonly schema: Row;
+}
+
+/** The settings as a form or as JSON, until they are saved. */
+function SettingsEditor({ title, path, editable, stored, schema }: SettingsEditorProps): ReactNode {
+  const queries = useQueryClient();
+  const fields = useMemo(() => toFields(isRow(schema.properties) ? schema.properties : {}, stored), [schema, stored]);
+  const start = () => toValues(fields, stored);
+  const [values, setValues] = useState(start);
+  const [code, setCode] = useState<string>();
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: async () => {
+      const body = code === undefined ? toBody(fields, values, stored) : changedMembers(JSON.parse(code), stored);
+      await call("PUT", path, { body });
+    },
+    async onSuccess() {
+      notifications.show({ message: text.common.saved });
+      await queries.invalidateQueries({ queryKey: ["settings", path] });
+    },
+  });
+  const reset = () => {
+    setValues(start());
+    setCode((before) => (before === undefined ? undefined : toCode(stored)));
+  };
+  const isChanged =
+    code === undefined ? Object.keys(toChanges(fields, values, stored)).length > 0 : code !== toCode(stored);
   return (
-    <Section title={title}>
-      <Stack>
-        <Text size="sm" c="dimmed">
-          {words.danger}
-        </Text>
-        <CodeEditor
-          label={title}
-          value={code}
-          schema={schema.data}
-          onChange={editable ? setEdited : undefined}
-          minHeight="20rem"
+    <Stack>
+      <Group justify="end">
+        <FormOrJson
+          isJson={code !== undefined}
+          onChange={(isJson) =>
+            setCode(isJson ? toCode(withChanges(stored, toChanges(fields, values, stored))) : undefined)
+          }
         />
-        {error !== null && <Failure error={error} />}
-        {editable && (
-          <Group>
-            <Button onClick={() => mutate(code)} loading={isPending} disabled={edited === undefined}>
-              {text.common.save}
-            </Button>
-            <Button variant="default" onClick={() => setEdited(undefined)} disabled={edited === undefined}>
-              {text.common.cancel}
-            </Button>
-          </Group>
-        )}
-      </Stack>
-    </Section>
+      </Group>
+      {code === undefined ? (
+        <SettingsForm fields={fields} values={values} onChange={setValues} editable={editable} error={error} />
+      ) : (
+        <Section title={title}>
+          <Text size="sm" c="dimmed" mb="sm">
+            {words.danger}
+          </Text>
+          <CodeEditor
+            label={title}
+            value={code}
+            schema={schema}
+            onChange={editable ? setCode : undefined}
+            minHeight="20rem"
+          />
+        </Section>
+      )}
+      {error !== null && <Failure error={error} />}
+      {editable && (
+        <Group gap="xs" className={layout.footer}>
+          <Button onClick={() => mutate()} loading={isPending} disabled={!isChanged}>
+            {text.common.save}
+          </Button>
+          <Button variant="default" onClick={reset} disabled={!isChanged}>
+            {text.common.cancel}
+          </Button>
+        </Group>
+      )}
+    </Stack>
   );
+}
+
+interface SettingsFormProps {
+  readonly fields: readonly Field[];
+  readonly values: Row;
+  readonly onChange: (change: (before: Row) => Row) => void;
+  readonly editable: boolean;
+  readonly error: unknown;
+}
+
+/** The fields in groups. */
+function SettingsForm({ fields, values, onChange, editable, error }: SettingsFormProps): ReactNode {
+  return toGroups(fields).map((group) => (
+    <Section key={group.title} title={group.title}>
+      <fieldset disabled={!editable} className={classes.fields} aria-label={group.title}>
+        {group.fields.map((field) => (
+          <div key={field.name} data-kind={field.kind}>
+            <FieldInput
+              field={field}
+              value={values[field.name]}
+              onChange={(value) => onChange((before) => ({ ...before, [field.name]: value }))}
+              error={errorAt(error, field.name)}
+            />
+          </div>
+        ))}
+      </fieldset>
+    </Section>
+  ));
+}
+
+/** What the gateway says about a field. */
+function errorAt(error: unknown, name: string): string | undefined {
+  return error instanceof ApiError && error.param === name ? error.message : undefined;
+}
+
+/** The stored settings with changes, also of members of members. */
+function withChanges(stored: Row, changes: Row): Row {
+  const changed = Object.entries(changes).map(([name, value]) => {
+    const before = stored[name];
+    return [name, isRow(value) && isRow(before) ? { ...before, ...value } : value] as const;
+  });
+  return { ...stored, ...Object.fromEntries(changed) };
+}
+
+/** What the form would send; with a field that does not parse, something. */
+function toChanges(fields: readonly Field[], values: Row, stored: Row): Row {
+  try {
+    return toBody(fields, values, stored);
+  } catch {
+    return values;
+  }
+}
+
+function toCode(stored: Row): string {
+  return JSON.stringify(toEditable(stored), undefined, 2);
 }
 
 function toEditable(record: Row): Row {

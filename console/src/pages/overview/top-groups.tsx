@@ -91,10 +91,10 @@ function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTa
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{words.name}</Table.Th>
-              <Table.Th ta="end" w="7rem">
+              <Table.Th ta="end" w="5.5rem">
                 {words.requests}
               </Table.Th>
-              <Table.Th ta="end" w="7rem">
+              <Table.Th ta="end" w="5.5rem">
                 {words.cost}
               </Table.Th>
             </Table.Tr>

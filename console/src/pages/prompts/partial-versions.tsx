@@ -45,8 +45,9 @@ function Versions({ id, versions, current }: VersionsProps): ReactNode {
   });
   const choices = versions.map((version) => {
     const value = readText(version, "version");
-    const label = words.versionAt(value, formatTime(readText(version, "created_at")));
-    return { value, label: value === current ? `${label} · ${words.isDefault}` : label };
+    const when = formatTime(readText(version, "created_at"));
+    const label = words.versionAt(value, value === current ? `${words.isDefault} · ${when}` : when);
+    return { value, label };
   });
   const { before, after, fields } = useVersionPair({
     choices,

@@ -6,15 +6,17 @@ import { call } from "@/api/client.ts";
 import { TextDiff } from "@/components/code-editor.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
+import { Value } from "@/components/value.tsx";
 import { useVersionPair } from "@/components/version-pair.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
-import { type Row, readList, readRecord, readText } from "@/lib/read.ts";
+import { type Row, readRecord, readText } from "@/lib/read.ts";
 import { useVersions, useWorkspaceQuery } from "@/resources/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { firstPage, useLabels, usePromptChange } from "./data.ts";
 import { describeVersion } from "./draft.ts";
+import { Labels } from "./labels-of.tsx";
 
 const words = text.prompts;
 
@@ -35,7 +37,7 @@ export function PromptVersions({ id, defaultVersion }: VersionsProps): ReactNode
   if (data === undefined) return <Waiting />;
   return (
     <Stack gap="md">
-      <Section title={words.versions}>
+      <Section title={words.versions} isPlain>
         {change.error !== null && <Failure error={change.error} />}
         <Table.ScrollContainer minWidth={520}>
           <Table verticalSpacing={6} fz="sm">
@@ -92,15 +94,11 @@ function VersionRow({ id, version, isDefault, change }: VersionRowProps): ReactN
         </Group>
       </Table.Td>
       <Table.Td>
-        <Group gap={4}>
-          {readList(version.labels).map((label) => (
-            <Badge key={readText(label, "id")} variant="default" radius="sm" tt="none" fw={400}>
-              {readText(label, "name")}
-            </Badge>
-          ))}
-        </Group>
+        <Labels of={version.labels} />
       </Table.Td>
-      <Table.Td>{readText(version, "prompt_description")}</Table.Td>
+      <Table.Td>
+        <Value value={readText(version, "prompt_description")} />
+      </Table.Td>
       <Table.Td>{formatTime(readText(version, "created_at"))}</Table.Td>
       <Table.Td>
         <Group gap={6} wrap="nowrap">

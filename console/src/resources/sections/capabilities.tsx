@@ -35,6 +35,7 @@ function Capabilities({ path, row: writing }: CapabilitiesProps): ReactNode {
           rows={readList(data)}
           empty={words.capabilitiesEmpty}
           id={["type", "name"]}
+          actionsLabel={fields.enabled}
           actions={(row) => (
             <Switch
               aria-label={`${fields.enabled}: ${readText(row, "type")} ${readText(row, "name")}`}

@@ -1,4 +1,4 @@
-import { Button, Group, Stack } from "@mantine/core";
+import { Button, Modal } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { call, send } from "@/api/client.ts";
 import { Icon } from "@/components/icons.tsx";
@@ -31,20 +31,27 @@ function Download({ read, file, disabled = false }: DownloadProps): ReactNode {
     }
   };
   return (
-    <Stack gap="sm">
-      <Group>
-        <Button
-          variant="default"
-          disabled={disabled}
-          loading={busy}
-          onClick={() => void run()}
-          leftSection={<Icon name="down" size={14} />}
+    <>
+      <Button
+        variant="default"
+        disabled={disabled}
+        loading={busy}
+        onClick={() => void run()}
+        leftSection={<Icon name="down" size={14} />}
+      >
+        {text.resources.exports.download}
+      </Button>
+      {error !== undefined && (
+        <Modal
+          opened
+          onClose={() => setError(undefined)}
+          title={text.resources.exports.download}
+          closeButtonProps={{ "aria-label": text.common.close }}
         >
-          {text.resources.exports.download}
-        </Button>
-      </Group>
-      {error !== undefined && <Failure error={error} />}
-    </Stack>
+          <Failure error={error} />
+        </Modal>
+      )}
+    </>
   );
 }
 

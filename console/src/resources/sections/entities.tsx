@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { RecordTable } from "@/components/record-table.tsx";
 import { formatDollars, formatNumber, formatShare } from "@/lib/format.ts";
 import { type Row, readList, readText } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
 import { WithNames } from "@/resources/names.tsx";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
@@ -11,6 +12,9 @@ import { usePart } from "./use-part.ts";
 
 const words = text.resources.usageLimits;
 const fields = text.resources.fields;
+
+/** `api_key:ID` with the name of the key in words. */
+const groupOf = (value: string): string => value.replaceAll(/(\w+):(?=\S)/g, (_, name: string) => `${nameOf(name)}: `);
 
 /** What each counter of a usage limit holds now, drawn against the limit. */
 export default function Entities({ record, id }: { readonly record: Row; readonly id: string }): ReactNode {
@@ -36,7 +40,7 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
     {
       label: fields.value,
       path: "value_key",
-      render: (row: Row) => <WithNames value={readText(row, "value_key").replaceAll(/:(?=\S)/g, ": ")} />,
+      render: (row: Row) => <WithNames value={groupOf(readText(row, "value_key"))} />,
     },
     { label: fields.used, path: "current_usage", kind: "number", render: (row: Row) => inUnits(row.current_usage) },
     { label: "", path: "share", render: used },

@@ -52,6 +52,7 @@ export default function IntegrationAccess({ record, id }: { readonly record: Row
             columns={columns}
             rows={readList(data)}
             empty={words.accessEmpty}
+            actionsLabel={fields.enabled}
             actions={(row) =>
               editable && (
                 <Switch

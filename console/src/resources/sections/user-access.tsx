@@ -25,7 +25,7 @@ export default function UserAccess({ id }: { readonly record: Row; readonly id: 
       {(data) => (
         <>
           <Select
-            label={words.access}
+            label={words.defaultAccess}
             data={[...choices("allow", "deny")]}
             value={readText(data, "default_user_access") || null}
             disabled={!editable}
@@ -39,6 +39,7 @@ export default function UserAccess({ id }: { readonly record: Row; readonly id: 
             rows={readList(data)}
             empty={text.common.emptyList}
             id={["user_id"]}
+            actionsLabel={fields.enabled}
             actions={(row) => (
               <Switch
                 aria-label={`${fields.enabled}: ${readText(row, "email")}`}

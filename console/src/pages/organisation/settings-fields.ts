@@ -1,0 +1,78 @@
+import { isRow, type Row, readPath } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
+import { choices } from "@/resources/options.ts";
+import type { Field } from "@/resources/types.ts";
+import { text } from "@/text/text.ts";
+
+const words = text.settings;
+
+/** The alternatives of a schema without `null`, each without alternatives of its own. */
+function alternatives(schema: unknown): readonly Row[] {
+  if (!isRow(schema)) return [];
+  if (Array.isArray(schema.anyOf)) return schema.anyOf.flatMap(alternatives);
+  return schema.type === "null" ? [] : [schema];
+}
+
+/** Alternatives that one text or a list of texts can say. */
+function unionOf(schemas: readonly Row[]): Field["kind"] {
+  const types = schemas.map(({ type }) => String(type)).sort();
+  if (String(types) === "array,string") return "tags";
+  return String(types) === "number,string" ? "text" : "json";
+}
+
+function inputOf(name: string, [schema = {}, ...others]: readonly Row[]): Pick<Field, "kind" | "options"> {
+  if (schema.type === "boolean") return { kind: "switch" };
+  if (others.length > 0) return { kind: unionOf([schema, ...others]) };
+  if (schema.type === "integer" || schema.type === "number") return { kind: "number" };
+  if (Array.isArray(schema.enum)) return { kind: "select", options: choices(...schema.enum.map(String)) };
+  if (schema.type === "string") return { kind: name.endsWith("secret") ? "secret" : "text" };
+  const items = readPath(schema, "items");
+  if (schema.type !== "array" || !isRow(items) || items.type !== "string") return { kind: "json" };
+  return Array.isArray(items.enum) ? { kind: "multi", options: choices(...items.enum.map(String)) } : { kind: "tags" };
+}
+
+/** Members below a member: those of its schema where none is required, or switches under names of their own. */
+function membersOf(schema: Row | undefined, stored: unknown): Row | undefined {
+  if (schema?.type !== "object") return undefined;
+  const { properties, required, additionalProperties } = schema;
+  if (isRow(properties) && Array.isArray(required) && required.length === 0) return properties;
+  const [value] = alternatives(additionalProperties);
+  if (value?.type !== "boolean" || !isRow(stored)) return undefined;
+  return Object.fromEntries(Object.keys(stored).map((name) => [name, value]));
+}
+
+/** Fields for the members of a settings route that its answer holds, by the schema of its body. */
+export function toFields(properties: Row, stored: Row, above = ""): readonly Field[] {
+  return Object.entries(properties).flatMap(([name, property]) => {
+    // `settings` holds some of the members once more
+    if (above === "" && (!(name in stored) || name === "settings")) return [];
+    const path = above + name;
+    const schemas = alternatives(property);
+    const inner = schemas.length === 1 ? membersOf(schemas[0], stored[name]) : undefined;
+    if (inner !== undefined) return toFields(inner, {}, `${path}.`);
+    const help = words.help[path];
+    return [{ name: path, label: words.names[path] ?? nameOf(name), ...inputOf(name, schemas), ...(help && { help }) }];
+  });
+}
+
+interface FieldGroup {
+  readonly title: string;
+  readonly fields: readonly Field[];
+}
+
+/** Fields that share lines come first, then those that take one each, then switches. */
+const rankOf = ({ kind }: Field): number => (kind === "switch" ? 2 : kind === "json" ? 1 : 0);
+
+/** The fields under the titles they belong to, by the first member of their path. */
+export function toGroups(fields: readonly Field[]): readonly FieldGroup[] {
+  const memberOf = ({ name }: Field): string => name.split(".")[0] ?? name;
+  const named = new Set(words.groups.flatMap(({ members }) => members));
+  const others = { title: words.others, fields: fields.filter((field) => !named.has(memberOf(field))) };
+  const groups = words.groups.map(({ title, members }) => ({
+    title,
+    fields: members.flatMap((member) => fields.filter((field) => memberOf(field) === member)),
+  }));
+  return [...groups, others]
+    .filter((group) => group.fields.length > 0)
+    .map((group) => ({ ...group, fields: group.fields.toSorted((one, other) => rankOf(one) - rankOf(other)) }));
+}
