@@ -57,6 +57,7 @@ const tiers = [
       "auth/jwt-gateway",
       "log-index/random",
       "log-tail/log-tail",
+      "log-tail/random",
       "admin/analytics",
       "admin/log-store",
     ],

@@ -181,7 +181,7 @@ function createLog(
   const stateMac = (options.createMac ?? webMac)(parts.installation.keys.state);
   const tailStore = createLogTailStore(parts.database);
   const logTail = new LogTail({
-    readTail: writer.readTail ?? ((request) => readTailPage(tailStore, request)),
+    readTail: writer.readTail ?? ((request) => readTailPage({ store: tailStore }, request)),
     newest: tailStore.newest,
     mac: stateMac,
     limits: options.logFollowers,
@@ -190,9 +190,10 @@ function createLog(
   const limitJournal = createJournal(options, redactor, parts.clock);
   const queue: LogQueue = createLogQueue({
     async store(records) {
-      await writer.append(records);
+      const foreseen = logTail.foresee(records);
+      const isForeseen = await writer.append(records, foreseen);
       limitJournal?.stored(records);
-      logTail.wake();
+      logTail.wake(isForeseen ? foreseen : undefined);
     },
     batchBytes: writer.batchBytes,
     flushAfterMs: options.logFlushMs,

@@ -67,13 +67,14 @@ export function testsOf({ models }: RowTerms): RowTest[] {
   return models ? [modelTest(models)] : [];
 }
 
-/** The value that a column of the index would hold. */
-function fieldOf(details: LogDetails, field: Condition["field"], seq: number): string | number | null {
+/** What reads the value that a column of the index would hold. */
+export function valueReader(field: Condition["field"]): (details: LogDetails, seq: number) => string | number | null {
   const key = metadataKeyOf(field);
-  if (key === undefined) return indexedFields[field as keyof typeof indexedFields].of(details, seq); // no key: a plain field
-  const { metadata } = details;
-  const value: unknown = metadata && Object.hasOwn(metadata, key) ? metadata[key] : null;
-  return typeof value === "string" ? value : null;
+  if (key === undefined) return indexedFields[field as keyof typeof indexedFields].of; // no key: a plain field
+  return ({ metadata }) => {
+    const value: unknown = metadata && Object.hasOwn(metadata, key) ? metadata[key] : null;
+    return typeof value === "string" ? value : null;
+  };
 }
 
 function meets(value: string | number | null, condition: Condition): boolean {
@@ -96,7 +97,7 @@ export function isWanted(details: LogDetails, filter: RowFilter, seq: number): b
   const id: unknown = details?.id;
   if (!(typeof id === "string" && isId(id) && id >= lower && id < upper)) return false;
   if (!meetsTerms(details, terms)) return false;
-  return conditions.every((condition) => meets(fieldOf(details, condition.field, seq), condition));
+  return conditions.every((condition) => meets(valueReader(condition.field)(details, seq), condition));
 }
 
 /** Strings that JSON writes as they are. */

@@ -10,6 +10,10 @@ const maxWaiting = 64 * 1024;
 
 const encoder = new TextEncoder();
 
+/** A tenant as one string. */
+export const scopeKey = ({ organisationId, workspaceId }: LogScope): string =>
+  JSON.stringify([organisationId, workspaceId]);
+
 /** A position without a row, so that a reader that got none can resume. It also keeps the connection alive. */
 export async function writePosition(position: TailPosition, scope: LogScope, mac: Mac): Promise<Uint8Array> {
   return encoder.encode(`: heartbeat\nid: ${await writeCursor(position, scope, mac)}\n\n`);
@@ -20,14 +24,34 @@ export interface WrittenRow extends TailPosition {
   readonly event: Uint8Array;
 }
 
-/** The events of some rows, for readers of a scope. */
-export async function writeEvents(rows: readonly TailRow[], scope: LogScope, mac: Mac): Promise<WrittenRow[]> {
-  const written: WrittenRow[] = [];
-  for (const { seq, index, text } of rows) {
-    const id = await writeCursor({ seq, index }, scope, mac);
-    written.push({ seq, index, event: encoder.encode(`id: ${id}\nevent: log\ndata: ${text}\n\n`) });
+/** A filter, and who wants the same rows. */
+interface Wanting {
+  readonly filter: LogScope;
+}
+
+/** The events of rows, by those who want them: readers of the same tenant share the event of a row. */
+export async function writeEvents<Reader extends Wanting>(
+  rows: readonly TailRow[],
+  readers: readonly Reader[],
+  mac: Mac,
+): Promise<Map<Reader, WrittenRow[]>> {
+  const events = new Map<Reader, WrittenRow[]>(readers.map((reader) => [reader, []]));
+  for (const { seq, index, text, filters } of rows) {
+    const perTenant = new Map<string, WrittenRow>();
+    for (const place of filters) {
+      const reader = readers[place];
+      if (!reader) continue;
+      const tenant = scopeKey(reader.filter);
+      let written = perTenant.get(tenant);
+      if (!written) {
+        const id = await writeCursor({ seq, index }, reader.filter, mac);
+        written = { seq, index, event: encoder.encode(`id: ${id}\nevent: log\ndata: ${text}\n\n`) };
+        perTenant.set(tenant, written);
+      }
+      events.get(reader)?.push(written);
+    }
   }
-  return written;
+  return events;
 }
 
 /** One who follows the log: what it wants, how far it has read, and the stream it reads. */

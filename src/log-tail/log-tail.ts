@@ -2,7 +2,10 @@ import type { LogScope } from "../db/stores/log-scope.ts";
 import { RateLimitError, toGatewayError, UnavailableError } from "../errors.ts";
 import { startTimer } from "../lib/clock.ts";
 import type { Mac } from "../lib/hash.ts";
-import { Follower, type WrittenRow, writeEvents, writePosition } from "./follower.ts";
+import type { LogRecord } from "../logs/record.ts";
+import type { Foreseen } from "../logs/writer.ts";
+import { Follower, scopeKey, type WrittenRow, writeEvents, writePosition } from "./follower.ts";
+import { type Group, Groups } from "./groups.ts";
 import { type TailFilter, type TailPage, type TailPosition, type TailReader, wholeBatch } from "./page.ts";
 
 /** Most followers. */
@@ -26,16 +29,10 @@ interface LogTailOptions extends TailReader {
   warn(message: string, error: unknown): void;
 }
 
-/** Followers that want the same rows. */
-interface Group {
-  readonly filter: TailFilter;
-  readonly followers: Set<Follower>;
-}
-
-/** A page, with the events of its rows by the filters of those it was read for. */
+/** A page, with the events of its rows by the groups it was read for. */
 interface GivenPage extends Omit<TailPage, "rows"> {
   readonly after: TailPosition;
-  readonly events: ReadonlyMap<string, readonly WrittenRow[]>;
+  readonly events: ReadonlyMap<Group, readonly WrittenRow[]>;
 }
 
 /** Whether a position, or a row, lies behind another one. */
@@ -54,11 +51,6 @@ const pausePerWork = 3;
 
 const defaultLimits: FollowerLimits = { perWorkspace: 100, total: 500 };
 
-const scopeKey = ({ organisationId, workspaceId }: LogScope): string => JSON.stringify([organisationId, workspaceId]);
-
-const filterKey = (filter: TailFilter): string =>
-  JSON.stringify(filter, (_, value: unknown) => (value instanceof Set ? [...value].sort() : value));
-
 /**
  * Those who follow the log. Rows are read from the database in the order of writing, once for all of them, so no row is
  * lost or comes twice, whichever process wrote it. A follower that cannot take rows is left behind: when it can, pages are
@@ -67,7 +59,7 @@ const filterKey = (filter: TailFilter): string =>
 export class LogTail {
   readonly #options: LogTailOptions;
   readonly #limits: FollowerLimits;
-  readonly #groups = new Map<string, Group>();
+  readonly #groups = new Groups();
   readonly #followers = new Set<Follower>();
   readonly #perScope = new Map<string, number>();
   /** How far rows were read for those who are live. */
@@ -124,8 +116,18 @@ export class LogTail {
     }
   }
 
-  /** Called when rows were written. */
-  wake(): void {
+  /** Called with records before they are written: which filters may want their rows. Undefined without followers. */
+  foresee(records: readonly Pick<LogRecord, "details">[]): Foreseen | undefined {
+    return this.#groups.foresee(records);
+  }
+
+  /**
+   * Called when rows were written.
+   *
+   * @param foreseen Which filters may want them; undefined if that is not known.
+   */
+  wake(foreseen?: Foreseen): void {
+    if (foreseen && !this.#groups.mayWant(foreseen)) return;
     if (this.#followers.size === 0 || this.#soon !== undefined) return;
     const pauseMs = Math.max(0, this.#lastLook + shortestPauseMs - performance.now());
     this.#soon = setTimeout(() => {
@@ -183,33 +185,19 @@ export class LogTail {
     if (isNew && !this.#isLooking && !this.#hasLive()) this.#end = position;
     follower.isLive = isNew && position.seq >= this.#end.seq;
     this.#followers.add(follower);
-    this.#join(follower);
+    this.#groups.join(follower);
     this.#timer ??= setInterval(() => this.#tick(), this.#options.lookEveryMs ?? defaultLookEveryMs);
   }
 
   #remove(follower: Follower): void {
     if (!this.#followers.delete(follower)) return;
-    this.#part(follower);
+    this.#groups.leave(follower);
     this.#leave(follower.filter);
     if (this.#followers.size > 0) return;
     clearInterval(this.#timer);
     clearTimeout(this.#soon);
     this.#timer = undefined;
     this.#soon = undefined;
-  }
-
-  #join(follower: Follower): void {
-    const key = filterKey(follower.filter);
-    const group = this.#groups.get(key) ?? { filter: follower.filter, followers: new Set() };
-    this.#groups.set(key, group);
-    group.followers.add(follower);
-  }
-
-  #part(follower: Follower): void {
-    const key = filterKey(follower.filter);
-    const group = this.#groups.get(key);
-    group?.followers.delete(follower);
-    if (group?.followers.size === 0) this.#groups.delete(key);
   }
 
   #tick(): void {
@@ -256,22 +244,19 @@ export class LogTail {
 
   /** Reads a page for some followers, once for those that want the same rows. */
   async #read(after: TailPosition, isMeant: (follower: Follower) => boolean): Promise<GivenPage> {
-    const groups = [...this.#groups].filter(([, { followers }]) => [...followers].some(isMeant));
-    const filters = groups.map(([, { filter }]) => filter);
-    const { rows, ...page } = await this.#options.readTail({ after, filters });
-    const events = new Map<string, WrittenRow[]>();
-    for (const [place, [key, { filter }]] of groups.entries()) {
-      const wanted = rows.filter((row) => row.filters.includes(place));
-      events.set(key, await writeEvents(wanted, filter, this.#options.mac));
-    }
-    return { ...page, after, events };
+    const groups = [...this.#groups].filter(({ followers }) => [...followers].some(isMeant));
+    const filters = groups.map(({ filter }) => filter);
+    const numbers = groups.map(({ number }) => number);
+    const { rows, ...page } = await this.#options.readTail({ after, filters, numbers });
+    return { ...page, after, events: await writeEvents(rows, groups, this.#options.mac) };
   }
 
   /** Gives a page to a follower that has read up to its beginning or beyond; who cannot take it is not live any more. */
   #give(follower: Follower, { after, end, events }: GivenPage): void {
     const { position } = follower;
     if (position.seq >= end.seq && position.index === wholeBatch) return;
-    const written = events.get(filterKey(follower.filter));
+    const group = this.#groups.of(follower);
+    const written = group && events.get(group);
     const rows = written?.filter((row) => isBehind(row, position)) ?? [];
     const isMissed = written === undefined || isBehind(after, position);
     if (isMissed || (rows.length > 0 && !follower.hasRoom)) follower.isLive = false;
@@ -321,10 +306,9 @@ export class LogTail {
     follower.isChecking = true;
     try {
       const filter = await follower.check();
-      if (follower.isEnded || filterKey(filter) === filterKey(follower.filter)) return;
-      this.#part(follower);
+      if (follower.isEnded) return;
       follower.filter = filter;
-      this.#join(follower);
+      this.#groups.join(follower);
     } catch (thrown) {
       const error = toGatewayError(thrown);
       // without its database a gateway serves known callers

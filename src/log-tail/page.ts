@@ -1,11 +1,12 @@
 import { readDetails } from "../db/stores/log-batches.ts";
 import type { LogScope } from "../db/stores/log-scope.ts";
-import type { BatchText, LogTailStore } from "../db/stores/log-tail.ts";
+import type { BatchHead, BatchText, LogTailStore } from "../db/stores/log-tail.ts";
 import { createPause } from "../lib/pace.ts";
 import { hintsOf, isWanted, type RowFilter } from "../log-index/row-test.ts";
 import { withoutDenied } from "../logs/denied-fields.ts";
 import { toRow, withoutContents } from "../logs/row.ts";
 import type { LogDetails } from "../schemas/logs.ts";
+import type { OwnBatches } from "./own-batches.ts";
 
 /** Whose rows are followed, and which of them. */
 export interface TailFilter extends RowFilter, LogScope {
@@ -50,6 +51,8 @@ export interface TailPage {
 export interface TailRequest {
   readonly after: TailPosition;
   readonly filters: readonly TailFilter[];
+  /** The number of each filter, by which batches are known that it does not want. Absent: none is known. */
+  readonly numbers?: readonly number[];
 }
 
 /** Reads the log. Hosts may do it on another thread. */
@@ -59,7 +62,7 @@ export interface TailReader {
 
 /** Most batches of one page. */
 const pageBatches = 256;
-/** Most bytes of rows of one page, unless one batch has more: a few milliseconds to read. */
+/** Most bytes of rows that are read for one page, unless one batch has more: a few milliseconds to read. */
 const pageBytes = 256 * 1024;
 
 /** A filter with its hints. Rows without one of them are not wanted. */
@@ -69,7 +72,7 @@ interface Hinted {
   readonly hints: readonly string[];
 }
 
-function isOf({ organisationId, workspaceId }: LogScope, batch: BatchText): boolean {
+function isOf({ organisationId, workspaceId }: LogScope, batch: LogScope): boolean {
   return organisationId === batch.organisationId && (workspaceId === null || workspaceId === batch.workspaceId);
 }
 
@@ -156,28 +159,50 @@ function meetsRating(mean: number, { terms: { rating } }: TailFilter): boolean {
   return mean >= least && mean <= most;
 }
 
-/** Reads the next rows of the log. */
-export async function readTailPage(store: LogTailStore, { after, filters }: TailRequest): Promise<TailPage> {
-  // read first: batches up to it that are not among those read next are other tenants'
-  const newest = await store.newest();
-  const from = after.index < wholeBatch ? after.seq - 1 : after.seq;
-  if (newest <= from || filters.length === 0) return { end: after, hasMore: false, rows: [] };
-  const sizes = await store.readSizes(filters, from, pageBatches);
-  let bytes = 0;
-  const taken = sizes.filter((size, index) => {
-    bytes += size.bytes;
-    return index === 0 || bytes <= pageBytes;
-  });
-  const [first, last] = [taken.at(0), taken.at(-1)];
-  const hasMore = taken.length < sizes.length || sizes.length === pageBatches;
-  const lastSeq = hasMore ? (last?.seq ?? from) : Math.max(newest, last?.seq ?? 0);
-  const end = { seq: Math.max(after.seq, lastSeq), index: wholeBatch };
-  if (!first || !last) return { end, hasMore, rows: [] };
+/** Where pages are read. */
+interface TailSource {
+  readonly store: LogTailStore;
+  /** Batches of this process. */
+  readonly own?: OwnBatches;
+}
+
+/** Batches of a page of which some filter may want rows, each with those filters. */
+type Needed = ReadonlyMap<number, readonly Hinted[]>;
+
+/** The batches of a page: as many as may be read at once. */
+function takeBatches(
+  heads: readonly BatchHead[],
+  { filters, numbers }: TailRequest,
+  own: OwnBatches | undefined,
+): { taken: number; needed: Needed } {
   const hinted = filters.map((filter, place): Hinted => ({ filter, place, hints: hintsOf(filter) }));
+  const mayWant = (head: BatchHead, { filter, place }: Hinted): boolean => {
+    const number = numbers?.[place];
+    return isOf(filter, head) && (number === undefined || !own || own.mayWant(head, number));
+  };
+  const needed = new Map<number, readonly Hinted[]>();
+  let bytes = 0;
+  for (const [index, head] of heads.entries()) {
+    const wanting = hinted.filter((one) => mayWant(head, one));
+    if (wanting.length === 0) continue;
+    bytes += head.bytes;
+    if (needed.size > 0 && bytes > pageBytes) return { taken: index, needed };
+    needed.set(head.seq, wanting);
+  }
+  return { taken: heads.length, needed };
+}
+
+/** The wanted rows of some batches. */
+async function readRows(
+  store: LogTailStore,
+  { after, filters }: TailRequest,
+  needed: Needed,
+): Promise<readonly TailRow[]> {
+  if (needed.size === 0) return [];
   const found: FoundRow[] = [];
   const pause = createPause();
-  for (const batch of await store.readTexts(filters, { firstSeq: first.seq, lastSeq: last.seq })) {
-    found.push(...rowsOf(batch, hinted, after));
+  for (const batch of await store.readTexts(filters, [...needed.keys()])) {
+    found.push(...rowsOf(batch, needed.get(batch.seq) ?? [], after));
     const wait = pause();
     if (wait) await wait;
   }
@@ -187,5 +212,21 @@ export async function readTailPage(store: LogTailStore, { after, filters }: Tail
     const wait = pause();
     if (wait) await wait;
   }
-  return { end, hasMore, rows };
+  return rows;
+}
+
+/** Reads the next rows of the log. */
+export async function readTailPage({ store, own }: TailSource, request: TailRequest): Promise<TailPage> {
+  const { after, filters } = request;
+  // read first: batches up to it that are not among those read next are other tenants'
+  const newest = await store.newest();
+  const from = after.index < wholeBatch ? after.seq - 1 : after.seq;
+  if (newest <= from || filters.length === 0) return { end: after, hasMore: false, rows: [] };
+  const heads = await store.readHeads(filters, from, pageBatches);
+  const { taken, needed } = takeBatches(heads, request, own);
+  const hasMore = taken < heads.length || heads.length === pageBatches;
+  const last = heads[taken - 1]?.seq ?? from;
+  const lastSeq = hasMore ? last : Math.max(newest, last);
+  const end = { seq: Math.max(after.seq, lastSeq), index: wholeBatch };
+  return { end, hasMore, rows: await readRows(store, request, needed) };
 }

@@ -7,10 +7,23 @@ import type { Redactor } from "./redact.ts";
 import { sealInSteps } from "./seal.ts";
 import type { SpillState } from "./spill.ts";
 
+/** Which of those who follow the log may want some rows, which are not written yet. */
+export interface Foreseen {
+  /** Filters with numbers up to this one were asked. */
+  readonly upTo: number;
+  /** Numbers of those of them that may want a row, unless something in it is masked when it is written. */
+  readonly filters: readonly number[];
+}
+
 /** Writes the log. Hosts may run it on another thread, where it does not block the event loop. */
 export interface LogWriter {
-  /** Redacts records and stores them, all or none. */
-  append(records: readonly LogRecord[]): Promise<void>;
+  /**
+   * Redacts records and stores them, all or none.
+   *
+   * @param foreseen What followers want of them. Absent: nobody follows.
+   * @returns Whether that is true of the rows as they are stored; false if it is not known.
+   */
+  append(records: readonly LogRecord[], foreseen?: Foreseen): Promise<boolean>;
   /** Takes one short step of removing old rows, and of giving back their space; returns whether there may be more. */
   purge(times: RetentionTimes): Promise<boolean>;
   /** Adds rows to the index if enough have come since the last time; returns whether there may be more. */
@@ -48,6 +61,7 @@ export function createLogWriter(
         sealed.push(await runPaced(sealInSteps(batch, redactor)));
       }
       await store.append(sealed);
+      return false;
     },
     purge: store.purge,
     index: store.index,

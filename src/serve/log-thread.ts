@@ -6,7 +6,7 @@ import type { TailPage, TailReader, TailRequest } from "../log-tail/page.ts";
 import { type PackedBatch, packRecords } from "../logs/pack.ts";
 import { createRedactor, type RedactionSettings } from "../logs/redact.ts";
 import type { SpillState } from "../logs/spill.ts";
-import type { LogWriter } from "../logs/writer.ts";
+import type { Foreseen, LogWriter } from "../logs/writer.ts";
 import type { TelemetrySettings } from "../observability/telemetry.ts";
 import type { RetentionTimes } from "../schemas/log-segments.ts";
 import type { LateHooks } from "../schemas/logs.ts";
@@ -28,7 +28,7 @@ export interface WorkerSettings {
 
 /** A message to the thread. */
 export type WorkerRequest =
-  | { id: number; kind: "append"; batches: readonly PackedBatch[] }
+  | { id: number; kind: "append"; batches: readonly PackedBatch[]; foreseen: Foreseen | undefined }
   | { id: number; kind: "purge"; times: RetentionTimes }
   | { id: number; kind: "index" }
   | { id: number; kind: "offload" }
@@ -93,11 +93,11 @@ export function createLogThread(
   return {
     // a server takes longer for what comes over the network, and limits it
     ...(isLocalDatabase(location.url) && { batchBytes: threadBatchBytes }),
-    async append(records) {
+    async append(records, foreseen) {
       const packed = packRecords(records, redactor);
       const batches = packed instanceof Promise ? await packed : packed;
       const memory = batches.map(({ bodies }) => bodies.buffer);
-      await running().ask({ kind: "append", batches }, memory);
+      return (await running().ask({ kind: "append", batches, foreseen }, memory)) > 0;
     },
     index: async () => (await running().ask({ kind: "index" })) > 0,
     offload: objects && (async () => (await running().ask({ kind: "offload" })) > 0),

@@ -9,6 +9,7 @@ import { createLogTelemetry } from "../gateway/telemetry.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import { createOutbound } from "../lib/outbound.ts";
 import { createIndexedLog } from "../log-index/indexed-log.ts";
+import { OwnBatches } from "../log-tail/own-batches.ts";
 import { readTailPage, type TailPage } from "../log-tail/page.ts";
 import { createRedactor } from "../logs/redact.ts";
 import { sealBatch } from "../logs/seal.ts";
@@ -61,17 +62,42 @@ async function openWriter(settings: WorkerSettings) {
     spilling,
     append: spilling?.append.bind(spilling) ?? log.append,
     tail: createLogTailStore(database),
+    own: new OwnBatches(),
     redactor,
     telemetry: createLogTelemetry(telemetry, { outbound, warn }),
   };
+}
+
+type Opened = Awaited<ReturnType<typeof openWriter>>;
+
+/** Stores batches; returns whether their rows are stored as they were when followers were asked about them. */
+async function appendBatches(
+  { append, own, redactor, telemetry }: Opened,
+  { batches, foreseen }: Extract<WorkerRequest, { kind: "append" }>,
+): Promise<boolean> {
+  const sealed = batches.map((batch) => sealBatch(batch, redactor));
+  const isForeseen =
+    foreseen !== undefined && sealed.every(({ details }, place) => details === batches[place]?.details);
+  if (!foreseen) own.clear();
+  try {
+    await append(sealed);
+  } catch (error) {
+    // they may be stored nevertheless, and the next attempt may put them together otherwise
+    if (foreseen) own.add(sealed, undefined);
+    throw error;
+  }
+  if (isForeseen) own.add(sealed, foreseen);
+  telemetry.observe(sealed);
+  return isForeseen;
 }
 
 const opened = openWriter(workerData);
 opened.catch(() => {}); // reported to the first message
 
 serveThread(async (request: WorkerRequest): Promise<number | string | TailPage | SpillState> => {
-  const { database, log, append, spilling, tail, redactor, telemetry } = await opened;
-  if (request.kind === "tail") return readTailPage(tail, request.request);
+  const { database, log, spilling, tail, own, telemetry } = await opened;
+  if (request.kind === "append") return Number(await appendBatches(await opened, request));
+  if (request.kind === "tail") return readTailPage({ store: tail, own }, request.request);
   if (request.kind === "index") return Number(await log.index());
   if (request.kind === "offload") return Number(await log.offload?.());
   if (request.kind === "purge") return Number(await log.purge(request.times));
@@ -79,11 +105,7 @@ serveThread(async (request: WorkerRequest): Promise<number | string | TailPage |
   if (request.kind === "waiting") return (await spilling?.state()) ?? { rows: 0, bytes: 0, lostRows: 0 };
   if (request.kind === "recover") await spilling?.recover();
   else if (request.kind === "hooks") telemetry.observeHooks(request.hooks);
-  else if (request.kind === "append") {
-    const batches = request.batches.map((batch) => sealBatch(batch, redactor));
-    await append(batches);
-    telemetry.observe(batches);
-  } else {
+  else {
     await spilling?.close();
     await log.close();
     await telemetry.close();

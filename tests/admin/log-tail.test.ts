@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { mintApiKey } from "../../src/auth/api-key.ts";
+import { createLogThread } from "../../src/serve/log-thread.ts";
 import { call, done } from "../support/control.ts";
 import {
   adminKey,
@@ -29,7 +30,8 @@ let gateway: TestGateway;
 let other: TestGateway;
 let secondKeyId = "";
 before(async () => {
-  gateway = await createTestGateway(nodeOptions);
+  // one process writes the log on a thread
+  gateway = await createTestGateway({ ...nodeOptions, createLogWriter: createLogThread });
   other = await createTestGateway(nodeOptions);
   const { openDatabase } = await import("../../src/db/client.ts");
   const database = await openDatabase({ url: nodeOptions.database });

@@ -21,8 +21,7 @@ import { readTailPage, type TailFilter } from "../../src/log-tail/page.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { createRandom } from "../support/gateway.ts";
 import { createLogReader } from "../support/log-lists.ts";
-import { type Rating, randomMembers, randomQuery, randomRating } from "../support/log-queries.ts";
-import { plainDetails } from "../support/log-record.ts";
+import { type Rating, randomQuery, randomRating, randomRow } from "../support/log-queries.ts";
 import { rounds, sampleSeed } from "../support/sample.ts";
 
 /** A row as it is stored, with the number of its batch. */
@@ -81,31 +80,9 @@ class World {
   }
 
   details(organisationId: string, workspaceId: string | null): LogDetails {
-    const metadata: Record<string, string> = {};
-    if (this.below(2) === 0) metadata._user = `u${this.below(4)}`;
-    for (const key of ["team", "Ünit", "a.b"]) if (this.below(3) === 0) metadata[key] = `${key} ${this.below(3)}`;
-    // more keys than have a column
-    if (this.below(4) === 0) metadata[`key-${this.below(200)}`] = `value ${this.below(2)}`;
-    const row: LogDetails = {
-      ...plainDetails,
-      id: this.id(),
-      organisation_id: organisationId,
-      workspace_id: workspaceId,
-      api_key_id: `k${this.below(5)}`,
-      status: this.pick([200, 200, 429, 500]),
-      provider: this.pick([null, "echo", "openai"]),
-      model: this.pick([null, "m1", "m2", 'm"3', "m\0"]),
-      trace_id: `t${this.below(30)}`,
-      stream: this.below(2) === 0,
-      metadata,
-      cost: this.pick([null, 0, 0.0000001, 12.5, 1e12]),
-      duration_ms: this.below(100_000) / 100,
-      error: this.pick([null, { type: "x", code: null, message: "m" }, { type: "x", code: "c", message: "m" }]),
-    };
-    Object.assign(row, randomMembers(this));
+    const row = randomRow(this, { id: this.id(), organisation_id: organisationId, workspace_id: workspaceId });
     // a few rows fill what is read together
     if (this.below(20) === 0) row.upstream_url = `https://host.test/${"x".repeat(40_000)}`;
-    if (this.below(3) === 0) row.user_id = `user ${this.below(3)}`;
     return row;
   }
 
@@ -279,7 +256,7 @@ async function readFollowed(database: Database, filter: TailFilter): Promise<str
   const store = createLogTailStore(database);
   const ids: string[] = [];
   for (let [after, hasMore] = [{ seq: 0, index: 0xffff }, true]; hasMore; ) {
-    const page = await readTailPage(store, { after, filters: [filter] });
+    const page = await readTailPage({ store }, { after, filters: [filter] });
     ids.push(...page.rows.map(({ text }) => JSON.parse(text).id));
     [after, hasMore] = [page.end, page.hasMore];
   }

@@ -54,7 +54,7 @@ function createTail(lookEveryMs?: number) {
     readTail: (request) => {
       requests.push(request);
       if (state.isBroken) return Promise.reject(new Error("no database"));
-      return readTailPage(store, request);
+      return readTailPage({ store }, request);
     },
     newest: store.newest,
     mac,
@@ -220,5 +220,33 @@ test("a reader that does not read gets no heartbeats either", async () => {
   // one may be sent before it falls behind
   const heartbeats = blocks.length - countRows();
   assert.ok(heartbeats <= 3, `${heartbeats} heartbeats`);
+  tail.close();
+});
+
+test("a follower that may see other rows from now on gets those, each of them once", async () => {
+  const { tail, follow } = createTail(10);
+  const of = (status: number) =>
+    filterOf("changing", { conditions: [{ field: "status" as const, oneOf: new Set([status]) }] });
+  let filter = of(200);
+  let checks = 0;
+  const check = async () => {
+    checks++;
+    return filter;
+  };
+  const reading = readTail(new Response(await tail.follow({ filter, after: undefined, check })));
+  const all = await follow(filterOf("changing"));
+  const writeBoth = async () => {
+    const ids = [...(await write("changing", 2)), ...(await write("changing", 2, { status: 500 }))];
+    tail.wake();
+    return ids;
+  };
+  const first = await writeBoth();
+  assert.deepEqual(idsOf(await all.take(4)), first);
+  assert.deepEqual(idsOf(await reading.take(2)), first.slice(0, 2));
+  filter = of(500);
+  const before = checks;
+  await until(() => checks > before + 1);
+  const second = await writeBoth();
+  assert.deepEqual(idsOf(await reading.take(2)), second.slice(2));
   tail.close();
 });

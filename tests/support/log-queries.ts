@@ -1,5 +1,6 @@
 import type { LogScope } from "../../src/db/stores/log-scope.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
+import { plainDetails } from "./log-record.ts";
 
 /** A source of choices, the same for a seed. */
 export interface Choices {
@@ -23,7 +24,7 @@ export interface ChosenQuery {
 }
 
 /** Members of rows that filters compare. */
-export function randomMembers({ below, pick }: Choices): Partial<LogDetails> {
+function randomMembers({ below, pick }: Choices): Partial<LogDetails> {
   const [input, output] = [below(50), below(50)];
   const usage = { input_tokens: input, output_tokens: output, total_tokens: input + output };
   return {
@@ -32,6 +33,35 @@ export function randomMembers({ below, pick }: Choices): Partial<LogDetails> {
     ...(below(2) === 0 && { virtual_key: `v${below(3)}` }),
     ...(below(2) === 0 && { config: `c${below(3)}` }),
     ...(below(3) === 0 && { prompt_slug: `p${below(3)}` }),
+  };
+}
+
+/** A row of a tenant. */
+export function randomRow(
+  choices: Choices,
+  own: Pick<LogDetails, "id" | "organisation_id" | "workspace_id">,
+): LogDetails {
+  const { below, pick } = choices;
+  const metadata: Record<string, string> = {};
+  if (below(2) === 0) metadata._user = `u${below(4)}`;
+  for (const key of ["team", "Ünit", "a.b"]) if (below(3) === 0) metadata[key] = `${key} ${below(3)}`;
+  // more keys than have a column
+  if (below(4) === 0) metadata[`key-${below(200)}`] = `value ${below(2)}`;
+  return {
+    ...plainDetails,
+    ...own,
+    api_key_id: `k${below(5)}`,
+    status: pick([200, 200, 429, 500]),
+    provider: pick([null, "echo", "openai"]),
+    model: pick([null, "m1", "m2", 'm"3', "m\0"]),
+    trace_id: `t${below(30)}`,
+    stream: below(2) === 0,
+    metadata,
+    cost: pick([null, 0, 0.0000001, 12.5, 1e12]),
+    duration_ms: below(100_000) / 100,
+    error: pick([null, { type: "x", code: null, message: "m" }, { type: "x", code: "c", message: "m" }]),
+    ...randomMembers(choices),
+    ...(below(3) === 0 && { user_id: `user ${below(3)}` }),
   };
 }
 

@@ -4,8 +4,8 @@ import type { BatchRange, BatchSize, IndexState, LoggedBatch, Slice } from "../.
 import type { LogDetails } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
 
-// How batches of the log are read: of one tenant for lists by `log-segments.ts`, of all for the index by `log-sealing.ts`,
-// and of some for those who follow the log by `log-tail.ts`.
+// How batches of the log are read: of one tenant for lists by `log-segments.ts`, and of all for the index by
+// `log-sealing.ts`. Those who follow the log read them by `log-tail.ts`.
 
 /** Rows of a stored batch; none if it does not parse, as this program did not write it. */
 export function readDetails(text: string): LogDetails[] {
@@ -63,25 +63,16 @@ function toBatch({ seq, organisation_id, workspace_id, details }: Row): LoggedBa
   };
 }
 
-/** Batches with their rows as text, in order. */
-export async function selectBatches(
-  database: Database,
-  condition: TenantCondition,
-  { firstSeq, lastSeq }: BatchRange,
-): Promise<Row[]> {
-  const sql = `SELECT seq, organisation_id, workspace_id, details ${source} ${condition.sql}
-    AND seq BETWEEN ? AND ? ORDER BY seq`;
-  const { rows } = await database.read({ sql, args: [...condition.args, firstSeq, lastSeq] });
-  return rows;
-}
-
 /** Batches with their rows, in order. */
 export async function readBatches(
   database: Database,
   condition: TenantCondition,
-  range: BatchRange,
+  { firstSeq, lastSeq }: BatchRange,
 ): Promise<LoggedBatch[]> {
-  return (await selectBatches(database, condition, range)).map(toBatch);
+  const sql = `SELECT seq, organisation_id, workspace_id, details ${source} ${condition.sql}
+    AND seq BETWEEN ? AND ? ORDER BY seq`;
+  const { rows } = await database.read({ sql, args: [...condition.args, firstSeq, lastSeq] });
+  return rows.map(toBatch);
 }
 
 const stateSql = `SELECT count(*) AS segments, sum(id) AS id_sum, max(last_seq) AS sealed,
