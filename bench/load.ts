@@ -227,8 +227,15 @@ async function untilIdle(pid: number): Promise<ThreadTimes> {
 /**
  * Sends so many requests to the gateway and reads what it used for each, with all that follows the responses. Short turns
  * of several sides meet the same disturbances by other programs.
+ *
+ * @param besides What else happens in this turn, at the same time: the turn lasts until it is done.
  */
-export async function sendBurst({ target }: Shooter, { gateway: { pid }, sent }: Stage, count: number) {
+export async function sendBurst(
+  { target }: Shooter,
+  { gateway: { pid }, sent }: Pick<Stage, "gateway" | "sent">,
+  count: number,
+  besides?: () => Promise<void>,
+) {
   const { url, headers, body, connections } = target;
   const before = await untilIdle(pid);
   let [left, failures] = [count, 0];
@@ -239,11 +246,13 @@ export async function sendBurst({ target }: Shooter, { gateway: { pid }, sent }:
       if (!response.ok) failures++;
     }
   };
-  await Promise.all(Array.from({ length: connections }, sendAll));
+  await Promise.all([...Array.from({ length: connections }, sendAll), besides?.()]);
   const after = await untilIdle(pid);
   sent.completed += count - failures;
   sent.abandoned += failures;
-  return { microseconds: (after.all - before.all) / count, failures };
+  const each = (name: keyof ThreadTimes) => (after[name] - before[name]) / count;
+  const times: ThreadTimes = { all: each("all"), answering: each("answering"), workers: each("workers") };
+  return { microseconds: times.all, times, failures };
 }
 
 function summarise(runs: readonly Measurement[]): Summary {

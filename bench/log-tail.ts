@@ -1,125 +1,162 @@
-// Measures what followers of the log cost under full load, and counts whether they lose rows. Rounds with and without
-// followers alternate; each follower waits for rows that are marked.
-// Usage: node scripts/run.mjs bun bench/log-tail.ts [--followers 50] [--rounds 4] [--seconds 6]
+// bun bench/log-tail.ts [options]: what followers of the log cost under full load, and whether they lose rows: CPU time
+// per request with followers over that without, in turn. A second turn without followers shows the noise of the machine.
+//   --followers N  those who follow, each of whom waits for marked rows (50)
+//   --rounds N     fewest rounds (60)
+//   --most N       most rounds, while the ratio is within the noise of its limit (300)
+// Ends with 1 where a line does not hold.
 
+import process from "node:process";
 import { parseArgs } from "node:util";
-import { cpuMicroseconds, mean } from "./measure.ts";
-import { cleanUp, createFolder, keys, startGateway, wait } from "./processes.ts";
+import { sendBurst } from "./load.ts";
+import { echoChat, Followers, sendMarked } from "./log-followers.ts";
+import { median, type ThreadTimes } from "./measure.ts";
+import { isOpen, middleOf } from "./policy-sides.ts";
+import { cleanUp, type Running, startGateway } from "./processes.ts";
 import { judge } from "./verdict.ts";
-import { countFailures, ensureWrk, runWrk, writeWrkScript } from "./wrk.ts";
 
-const { values } = parseArgs({
-  options: {
-    followers: { type: "string", default: "50" },
-    rounds: { type: "string", default: "4" },
-    seconds: { type: "string", default: "6" },
-  },
-});
-const [followers, rounds, seconds] = [values.followers, values.rounds, values.seconds].map(Number) as [
-  number,
-  number,
-  number,
-];
-/** Marked requests in a second. */
-const markedPerSecond = 5;
+/** Requests of one turn, of which one is marked. */
+const turnRequests = 1_600;
+/** Requests before each turn, so that what is left of the turn before costs no other. */
+const spacerRequests = 320;
+/** Requests before the first round. */
+const warmUpRequests = 20_000;
+/** Most CPU time per request with followers, relative to that without. */
+const mostRatio = 1.05;
+/** Rounds between two reports. */
+const reportedRounds = 10;
 
-const headers = {
-  "x-gateway-api-key": keys.workspace,
-  "x-gateway-provider": "echo",
-  "content-type": "application/json",
-};
-const body = JSON.stringify({ model: "echo-1", messages: [{ role: "user", content: "Say hello" }] });
+const sides = ["without", "followed", "control"] as const;
+type Side = (typeof sides)[number];
+/** What a request used in each turn of a round. */
+type Round = Record<Side, ThreadTimes>;
 
-/** Counts the rows of one follower by their trace. */
-async function follow(url: string, query: string): Promise<{ seen: Map<string, number>; close(): void }> {
-  const leaving = new AbortController();
-  const response = await fetch(`${url}/v1/logs/tail?${query}`, { headers, signal: leaving.signal });
-  if (!response.ok || !response.body) throw new Error(`Cannot follow: ${response.status} ${await response.text()}`);
-  const seen = new Map<string, number>();
-  const read = async (stream: ReadableStream<Uint8Array>) => {
-    const decoder = new TextDecoder();
-    let rest = "";
-    for await (const chunk of stream) {
-      const blocks = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
-      rest = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const trace = /"trace_id":"(marked-[^"]*)"/.exec(block)?.[1];
-        if (trace !== undefined) seen.set(trace, (seen.get(trace) ?? 0) + 1);
-      }
-    }
-  };
-  read(response.body).catch(() => {});
-  return { seen, close: () => leaving.abort() };
+/** What was sent and seen. */
+interface Seen {
+  rows: number;
+  lost: number;
+  doubled: number;
+  failures: number;
 }
 
-/** Sends marked requests until it is stopped; returns their traces. */
-function sendMarked(url: string, round: number): { stop(): Promise<string[]> } {
-  const sent: string[] = [];
-  let isStopped = false;
-  const run = async () => {
-    while (!isStopped) {
-      const trace = `marked-${round}-${sent.length}`;
-      const marks = { "x-gateway-trace-id": trace, "x-gateway-metadata": '{"mark":"yes"}' };
-      const response = await fetch(`${url}/v1/chat/completions`, {
-        method: "POST",
-        headers: { ...headers, ...marks },
-        body,
-      });
-      await response.text();
-      sent.push(trace);
-      await wait(1_000 / markedPerSecond);
-    }
-  };
-  const running = run();
-  return {
-    async stop() {
-      isStopped = true;
-      await running;
-      return sent;
-    },
-  };
+/** Ratios of the turns with followers, or of the control, in each round. */
+function ratiosOf(side: Side, rounds: readonly Round[], name: keyof ThreadTimes = "all"): number[] {
+  return rounds.map((round) => {
+    const without = side === "control" ? round.without[name] : (round.without[name] + round.control[name]) / 2;
+    return round[side][name] / without;
+  });
 }
 
-ensureWrk();
-const folder = createFolder("log-tail");
-const gateway = await startGateway("bun");
-const url = `http://127.0.0.1:${gateway.port}`;
-const target = { url: `${url}/v1/chat/completions`, connections: 32, headers, body };
-const script = writeWrkScript(folder, "chat", target);
-await runWrk(target, script, 3);
+/** Measures turns of a gateway with and without followers. */
+class Turns {
+  readonly #gateway: Running;
+  readonly #followers: number;
+  readonly #sent = { completed: 0, abandoned: 0 };
+  readonly seen: Seen = { rows: 0, lost: 0, doubled: 0, failures: 0 };
+  #turns = 0;
 
-const costs: Record<"with" | "without", number[]> = { with: [], without: [] };
-let [lost, doubled, marked] = [0, 0, 0];
-for (let round = 0; round < rounds * 2; round++) {
-  const kind = round % 2 === 0 ? "without" : "with";
-  const queries = Array.from({ length: kind === "with" ? followers : 0 }, (_, index) =>
-    index % 2 === 0
-      ? "metadata.mark=yes"
-      : `metadata.mark=yes&status=200&model=echo-1&operation=chat&stream=false&provider=echo`,
-  );
-  const readers = await Promise.all(queries.map((query) => follow(url, query)));
-  const before = cpuMicroseconds(gateway.pid);
-  const sender = sendMarked(url, round);
-  const result = await runWrk(target, script, seconds);
-  const sent = await sender.stop();
-  costs[kind].push((cpuMicroseconds(gateway.pid) - before) / result.requests);
-  const deadline = Date.now() + 15_000;
-  while (readers.some(({ seen }) => !sent.every((trace) => seen.has(trace))) && Date.now() < deadline) await wait(50);
-  marked += sent.length * readers.length;
-  for (const { seen, close } of readers) {
-    lost += sent.filter((trace) => !seen.has(trace)).length;
-    doubled += [...seen.values()].filter((count) => count > 1).length;
-    close();
+  constructor(gateway: Running, followers: number) {
+    this.#gateway = gateway;
+    this.#followers = followers;
   }
-  console.log(
-    `${kind.padEnd(8)} ${Math.round(result.requestsPerSecond)} requests/s, ${costs[kind].at(-1)?.toFixed(1)} us of CPU each, ${countFailures(result)} failures`,
-  );
+
+  get #url(): string {
+    return `http://127.0.0.1:${this.#gateway.port}`;
+  }
+
+  /**
+   * One turn. All sides do the same before it, connecting and leaving included: the followers of those without leave
+   * before it, the others behind it. In all of them a marked request is sent.
+   */
+  async measure(side: Side, count: number): Promise<ThreadTimes> {
+    const trace = `marked-${this.#turns++}`;
+    const followers = await Followers.connect(this.#url, this.#followers);
+    if (side !== "followed") followers.close();
+    const target = { url: `${this.#url}/v1/chat/completions`, connections: 32, ...echoChat };
+    const shooter = { target, script: "" };
+    const stage = { gateway: this.#gateway, sent: this.#sent };
+    await sendBurst(shooter, stage, spacerRequests);
+    const { times, failures } = await sendBurst(shooter, stage, count, async () => {
+      await sendMarked(this.#url, trace);
+      if (side === "followed") await followers.untilSeen([trace]);
+    });
+    const { seen } = this;
+    seen.failures += failures;
+    if (side !== "followed") return times;
+    const { lost, doubled } = followers.count([trace]);
+    seen.rows += this.#followers;
+    seen.lost += lost;
+    seen.doubled += doubled;
+    followers.close();
+    return times;
+  }
 }
-const [plain, followed] = [mean(costs.without), mean(costs.with)];
-console.log(`${followers} followers, ${marked} rows for them`);
-judge({ line: "rows lost for followers", figure: lost, most: 0, unit: "rows" });
-judge({ line: "rows sent twice", figure: doubled, most: 0, unit: "rows" });
-judge({ line: "CPU of followers for each request", figure: 100 * (followed / plain - 1), most: 5, unit: "%" });
-await gateway.stop();
-cleanUp();
-process.exit();
+
+async function run(turns: Turns, least: number, most: number): Promise<Round[]> {
+  for (const side of sides) await turns.measure(side, warmUpRequests);
+  const rounds: Round[] = [];
+  const isDecided = () => !isOpen(middleOf(ratiosOf("followed", rounds)), mostRatio);
+  while (rounds.length < least || (rounds.length < most && !isDecided())) {
+    const none: ThreadTimes = { all: 0, answering: 0, workers: 0 };
+    const round: Round = { without: none, followed: none, control: none };
+    // each side comes first in every third round, and each comes behind each other one as often
+    const turn = rounds.length % sides.length;
+    const order = [...sides.slice(turn), ...sides.slice(0, turn)];
+    if (rounds.length % 2 === 1) order.reverse();
+    for (const side of order) round[side] = await turns.measure(side, turnRequests);
+    rounds.push(round);
+    if (rounds.length % reportedRounds === 0) console.error(`${rounds.length} rounds: ${describe(rounds)}`);
+  }
+  return rounds;
+}
+
+function describe(rounds: readonly Round[]): string {
+  const of = (side: Side) => {
+    const each = (name: keyof ThreadTimes) => median(rounds.map((round) => round[side][name])).toFixed(1);
+    return `${side} ${each("all")} us (${each("answering")} answering, ${each("workers")} in workers)`;
+  };
+  return sides.map(of).join(", ");
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      followers: { type: "string", default: "50" },
+      rounds: { type: "string", default: "60" },
+      most: { type: "string", default: "300" },
+    },
+  });
+  const [followers, least, most] = [Number(values.followers), Number(values.rounds), Number(values.most)];
+  if (!(followers >= 1 && least >= 1 && most >= least))
+    throw new TypeError("Cannot measure: --followers and --rounds must be at least 1, and --most at least --rounds");
+  const gateway = await startGateway("bun");
+  const turns = new Turns(gateway, followers);
+  const rounds = await run(turns, least, most);
+  await gateway.stop();
+  const { rows, lost, doubled, failures } = turns.seen;
+  console.log(`${rounds.length} rounds, ${followers} followers, ${rows} rows for them\n${describe(rounds)}`);
+  const control = middleOf(ratiosOf("control", rounds));
+  console.log(
+    `without followers twice: ${control.ratio.toFixed(3)} (${control.from.toFixed(3)} to ${control.to.toFixed(3)})`,
+  );
+  judge({ line: "rows lost for followers", figure: lost, most: 0, unit: "rows" });
+  judge({ line: "rows sent twice", figure: doubled, most: 0, unit: "rows" });
+  judge({ line: "failed requests", figure: failures, most: 0, unit: "requests" });
+  const { ratio, from, to } = middleOf(ratiosOf("followed", rounds));
+  const line = `${followers} followers: CPU per request, 95 % interval ${from.toFixed(3)} to ${to.toFixed(3)}`;
+  judge({ line, figure: ratio, most: mostRatio, unit: "of without", digits: 3 });
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    cleanUp();
+    process.exit(1);
+  });
+}
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+} finally {
+  cleanUp();
+}

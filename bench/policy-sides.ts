@@ -158,7 +158,7 @@ export interface Middle {
 }
 
 /** The median of values and its 95 % interval by their order (binomial distribution, its normal approximation). */
-function middleOf(values: readonly number[]): Middle {
+export function middleOf(values: readonly number[]): Middle {
   const sorted = [...values].sort((one, other) => one - other);
   const reach = 0.98 * Math.sqrt(sorted.length);
   const at = (place: number) => sorted[Math.min(sorted.length - 1, Math.max(0, place))] ?? Number.NaN;
@@ -194,7 +194,7 @@ const describeSides = (sides: PoliciesResult["sides"]): string =>
   policySides.map((side) => `${side} ${sides[side].cpuMicroseconds.toFixed(1)} us`).join(", ");
 
 /** Whether the noise leaves open on which side of its limit a result lies. */
-const isOpen = ({ from, to }: Middle, limit: number): boolean => from <= limit && limit < to;
+export const isOpen = ({ from, to }: Middle, limit: number): boolean => from <= limit && limit < to;
 
 /**
  * Measures what policies cost: CPU time per request of a workspace without policies, of one with 1,000 of which none

@@ -1,6 +1,7 @@
 // npm run profile [-- options]: where the gateway's time goes under load, by its own functions. See docs/performance.md.
 //   --only NAME      the scenario (small-32)
 //   --policies SIDE  the small chat of a workspace of `--policies` of the benchmark: none, unmatched or matched
+//   --followers N    so many who follow the log (0), for one marked row each fifth of a second
 //   --seconds N      how long samples are taken (5)
 //   --thread NAME    "bun": the one that answers; "Worker": the one that writes the log; others by the name `perf` gives (bun)
 //   --most N         functions to show (40)
@@ -13,6 +14,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { readJitDump, type SymbolFinder } from "./jit-symbols.ts";
 import { prepare, type Stage } from "./load.ts";
+import { Followers, sendMarked } from "./log-followers.ts";
 import { policySides, prepareSide } from "./policy-sides.ts";
 import {
   cleanUp,
@@ -125,6 +127,7 @@ async function main(): Promise<void> {
     options: {
       only: { type: "string", default: "small-32" },
       policies: { type: "string" },
+      followers: { type: "string", default: "0" },
       seconds: { type: "string", default: "5" },
       thread: { type: "string", default: "bun" },
       most: { type: "string", default: "40" },
@@ -144,11 +147,16 @@ async function main(): Promise<void> {
   const stage: Stage = { upstream, gateway, bare: gateway, folder, sent: { completed: 0, abandoned: 0 } };
   const { target, script } = await (side ? prepareSide(side, stage) : prepare(scenario, "gateway", stage));
   await runWrk(target, script, warmupSeconds);
+  const url = `http://127.0.0.1:${gateway.port}`;
+  const followers = await Followers.connect(url, Number(values.followers));
+  const marks = setInterval(() => void sendMarked(url, "marked"), 200);
   const load = runWrk(target, script, seconds + 2);
   await wait(500);
   const file = join(folder, "perf.data");
   await record(gateway.pid, file, seconds);
   const { requestsPerSecond } = await load;
+  clearInterval(marks);
+  followers.close();
   const dump = readdirSync(folder).find((name) => name.endsWith(".dump"));
   if (dump === undefined) throw new Error("Cannot profile: Bun wrote no symbols");
   const stacks = runPerf(["script", "-i", file, "--comm", values.thread, "-F", "ip"]);
