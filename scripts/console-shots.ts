@@ -1,7 +1,8 @@
-// npm run console:shots [-- FOLDER] [--with TEXT]: screenshots of each page, form and record of the console, 1440 and 390 px
-// wide, light and dark. Pages that are longer than the screen have several, tabs of records one each.
+// npm run console:shots [-- FOLDER] [--with TEXT] [--look LOOK]: screenshots of each page, form and record of the
+// console, 1440 and 390 px wide, light and dark. Pages that are longer than the screen have several, tabs of records one each.
 //   FOLDER       where they go; default: dist/shots
 //   --with TEXT  only of pages whose address contains the text, for example `--with /logs`
+//   --look LOOK  only as it looks at one width and scheme, for example `--look 390-dark`
 // Needs Chromium and a built console.
 
 import { mkdirSync } from "node:fs";
@@ -21,7 +22,7 @@ import {
 const { values, positionals } = parseArgs({
   args: process.argv.slice(2),
   allowPositionals: true,
-  options: { with: { type: "string", default: "" } },
+  options: { with: { type: "string", default: "" }, look: { type: "string", default: "" } },
 });
 const folder = resolve(positionals[0] ?? join(import.meta.dirname, "../dist/shots"));
 
@@ -139,12 +140,13 @@ await chat(stand, "How long is the flight from Oslo to Rome?", {
   ],
   tools: [{ type: "function", function: { name: "find_flights", parameters: { type: "object" } } }],
 });
-for (const width of [1440, 390]) {
-  for (const scheme of ["light", "dark"] as const) {
-    const look = { width, scheme };
-    if ("/sign-in".includes(values.with)) await shootSignIn(stand, look);
-    for (const viewer of ["workspaceKey", "adminKey"] as const) await shoot(stand, viewer, look);
-  }
+const looks = [1440, 390].flatMap((width): Look[] => [
+  { width, scheme: "light" },
+  { width, scheme: "dark" },
+]);
+for (const look of looks.filter(({ width, scheme }) => `${width}-${scheme}`.includes(values.look))) {
+  if ("/sign-in".includes(values.with)) await shootSignIn(stand, look);
+  for (const viewer of ["workspaceKey", "adminKey"] as const) await shoot(stand, viewer, look);
 }
 await stand.close();
 console.log(folder);

@@ -43,7 +43,10 @@ export const theme = createTheme({
     InputWrapper: { defaultProps: { size: "xs" }, styles: { description: { fontSize: "var(--size-xs)" } } },
     Switch: { defaultProps: { size: "xs" } },
     Checkbox: { defaultProps: { size: "xs" } },
-    SegmentedControl: { defaultProps: { size: "xs" }, styles: { label: { paddingInline: "var(--space-3)" } } },
+    SegmentedControl: {
+      defaultProps: { size: "xs" },
+      styles: { label: { paddingInline: "clamp(0.375rem, 1.5vw, var(--space-3))" } },
+    },
     Modal: { defaultProps: { centered: true } },
     // on small screens tabs scroll in one line
     Tabs: { styles: { list: { flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" } } },

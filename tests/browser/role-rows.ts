@@ -27,6 +27,8 @@ export interface RoleRow {
   readonly address?: string;
   /** What the list says of a record that everyone sees who sees the page; left out where users see only their own. */
   readonly existing?: string;
+  /** What the API says of it. Default: the same. */
+  readonly stored?: string;
   /** What each may do to records; the page of who is left out is hidden. */
   readonly may: Partial<Readonly<Record<Viewer, readonly Verb[]>>>;
   /** Fields of a new record. */
@@ -106,6 +108,7 @@ const buildRows: readonly RoleRow[] = [
     api: "/v1/batches",
     owner: "workspaceKey",
     existing: "Batch of",
+    stored: "batch_",
     may: { manager: ["create"], member: ["create"] },
     form: () => ({ "Input file": "kept.jsonl" }),
   },

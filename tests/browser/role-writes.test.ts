@@ -73,10 +73,16 @@ before(async () => {
 after(() => stand?.close());
 
 /** The record that everyone sees, as its owner sees it. */
-async function findExisting({ api, owner, existing = "", address = "id" }: RoleRow): Promise<string> {
+async function findExisting({
+  api,
+  owner,
+  existing = "",
+  stored = existing,
+  address = "id",
+}: RoleRow): Promise<string> {
   const answer = await stand.call(`GET ${api}`, stand.gateway[owner]);
   const rows = [answer.data, answer.mappings, answer.workspaces].find(Array.isArray) ?? [];
-  const found = rows.find((row: unknown) => JSON.stringify(row).includes(existing));
+  const found = rows.find((row: unknown) => JSON.stringify(row).includes(stored));
   assert.ok(found, JSON.stringify(answer));
   return String(Reflect.get(found, address));
 }

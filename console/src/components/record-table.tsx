@@ -35,8 +35,8 @@ export function RecordTable({
     );
   }
   return (
-    <Table.ScrollContainer minWidth={360} type="native" tabIndex={0} aria-label={label}>
-      <Table aria-label={label} fz="sm" verticalSpacing={6}>
+    <Table.ScrollContainer minWidth={280} type="native" tabIndex={0} aria-label={label}>
+      <Table aria-label={label} fz="sm" verticalSpacing={6} horizontalSpacing="clamp(0.25rem, 1vw, 0.625rem)">
         <Table.Thead>
           <Table.Tr>
             {columns.map(({ label: name, path, kind }) => (

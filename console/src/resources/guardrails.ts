@@ -23,7 +23,7 @@ export const guardrails: Resource = {
   title: "name",
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.slug, path: "slug", kind: "code", wide: true },
     { label: fields.target, path: "target", kind: "word", track: "7rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
     { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },

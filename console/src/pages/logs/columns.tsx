@@ -111,7 +111,7 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       key: "duration",
       label: words.duration,
       track: "5rem",
-      narrowTrack: "4rem",
+      narrowTrack: "4.25rem",
       figure: true,
       render: ({ duration }) => formatDuration(duration),
     },

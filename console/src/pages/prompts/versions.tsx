@@ -39,7 +39,7 @@ export function PromptVersions({ id, defaultVersion }: VersionsProps): ReactNode
     <Stack gap="md">
       <Section title={words.versions} isPlain>
         {change.error !== null && <Failure error={change.error} />}
-        <Table.ScrollContainer minWidth={520}>
+        <Table.ScrollContainer minWidth={640}>
           <Table verticalSpacing={6} fz="sm">
             <Table.Thead>
               <Table.Tr>
@@ -87,7 +87,7 @@ function VersionRow({ id, version, isDefault, change }: VersionRowProps): ReactN
         <Group gap={6} wrap="nowrap">
           {number}
           {isDefault && (
-            <Badge variant="light" radius="sm">
+            <Badge variant="light" flex="none">
               {words.isDefault}
             </Badge>
           )}

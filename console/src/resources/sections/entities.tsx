@@ -29,7 +29,7 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
     const colour = share >= 1 ? "red" : share >= 0.8 ? "orange" : "accent";
     return (
       <Progress
-        miw="6rem"
+        miw="4rem"
         value={Math.min(100, share * 100)}
         color={colour}
         aria-label={`${words.entities}: ${formatShare(share)}`}
