@@ -72,8 +72,9 @@ export function valueReader(field: Condition["field"]): (details: LogDetails, se
   const key = metadataKeyOf(field);
   if (key === undefined) return indexedFields[field as keyof typeof indexedFields].of; // no key: a plain field
   return ({ metadata }) => {
-    const value: unknown = metadata && Object.hasOwn(metadata, key) ? metadata[key] : null;
-    return typeof value === "string" ? value : null;
+    const value: unknown = metadata?.[key];
+    // most rows do not have the key, and looking whether it is their own costs more
+    return typeof value === "string" && Object.hasOwn(metadata, key) ? value : null;
   };
 }
 

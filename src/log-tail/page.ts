@@ -89,6 +89,9 @@ function filtersFor(batch: BatchText, filters: readonly Hinted[]): Hinted[] {
   return filters.filter(({ filter, hints }) => isOf(filter, batch) && hints.every(stands));
 }
 
+/** What the readers of a filter see of a row. */
+const viewOf = ({ content, denied }: TailFilter): string => JSON.stringify([content, ...denied]);
+
 /** A row as lists show it to the readers of a filter. */
 function showRow(details: LogDetails, { content, denied }: TailFilter): string {
   const row = toRow(details);
@@ -110,14 +113,17 @@ function* rowsOf(batch: BatchText, filters: readonly Hinted[], after: TailPositi
 
 /** A row as the readers of each filter see it. */
 function* showFound({ seq, index, details, wantedBy }: FoundRow): Generator<TailRow> {
-  const placesOf = new Map<string, number[]>();
-  for (const { filter, place } of wantedBy) {
-    const text = showRow(details, filter);
-    const places = placesOf.get(text) ?? [];
-    placesOf.set(text, places);
-    places.push(place);
+  const wantedAs = new Map<string, Hinted[]>();
+  for (const one of wantedBy) {
+    const view = viewOf(one.filter);
+    const others = wantedAs.get(view);
+    if (others) others.push(one);
+    else wantedAs.set(view, [one]);
   }
-  for (const [text, filters] of placesOf) yield { seq, index, filters, text };
+  for (const same of wantedAs.values()) {
+    const [first] = same;
+    if (first) yield { seq, index, filters: same.map(({ place }) => place), text: showRow(details, first.filter) };
+  }
 }
 
 const traceKey = (workspaceId: string | null, traceId: string): string => JSON.stringify([workspaceId, traceId]);
