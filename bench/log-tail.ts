@@ -14,12 +14,12 @@ import { isOpen, middleOf } from "./policy-sides.ts";
 import { cleanUp, type Running, startGateway } from "./processes.ts";
 import { judge } from "./verdict.ts";
 
-/** Requests of one turn, of which one is marked. */
-const turnRequests = 1_600;
+/** Requests of one turn, and how many of them are marked. */
+const turnOf = { requests: 1_600, marked: 1 };
 /** Requests before each turn, so that what is left of the turn before costs no other. */
 const spacerRequests = 320;
-/** Requests before the first round. */
-const warmUpRequests = 20_000;
+/** Requests of each side before the first round, and how many of them are marked. */
+const warmUp = { requests: 20_000, marked: 200 };
 /** Most CPU time per request with followers, relative to that without. */
 const mostRatio = 1.05;
 /** Rounds between two reports. */
@@ -65,25 +65,26 @@ class Turns {
 
   /**
    * One turn. All sides do the same before it, connecting and leaving included: the followers of those without leave
-   * before it, the others behind it. In all of them a marked request is sent.
+   * before it, the others behind it. In all of them marked requests are sent.
    */
-  async measure(side: Side, count: number): Promise<ThreadTimes> {
-    const trace = `marked-${this.#turns++}`;
+  async measure(side: Side, { requests, marked }: typeof warmUp): Promise<ThreadTimes> {
+    const turn = this.#turns++;
+    const traces = Array.from({ length: marked }, (_, index) => `marked-${turn}-${index}`);
     const followers = await Followers.connect(this.#url, this.#followers);
     if (side !== "followed") followers.close();
     const target = { url: `${this.#url}/v1/chat/completions`, connections: 32, ...echoChat };
     const shooter = { target, script: "" };
     const stage = { gateway: this.#gateway, sent: this.#sent };
     await sendBurst(shooter, stage, spacerRequests);
-    const { times, failures } = await sendBurst(shooter, stage, count, async () => {
-      await sendMarked(this.#url, trace);
-      if (side === "followed") await followers.untilSeen([trace]);
+    const { times, failures } = await sendBurst(shooter, stage, requests, async () => {
+      for (const trace of traces) await sendMarked(this.#url, trace);
+      if (side === "followed") await followers.untilSeen(traces);
     });
     const { seen } = this;
     seen.failures += failures;
     if (side !== "followed") return times;
-    const { lost, doubled } = followers.count([trace]);
-    seen.rows += this.#followers;
+    const { lost, doubled } = followers.count(traces);
+    seen.rows += this.#followers * marked;
     seen.lost += lost;
     seen.doubled += doubled;
     followers.close();
@@ -92,7 +93,7 @@ class Turns {
 }
 
 async function run(turns: Turns, least: number, most: number): Promise<Round[]> {
-  for (const side of sides) await turns.measure(side, warmUpRequests);
+  for (const side of sides) await turns.measure(side, warmUp);
   const rounds: Round[] = [];
   const isDecided = () => !isOpen(middleOf(ratiosOf("followed", rounds)), mostRatio);
   while (rounds.length < least || (rounds.length < most && !isDecided())) {
@@ -102,7 +103,7 @@ async function run(turns: Turns, least: number, most: number): Promise<Round[]> 
     const turn = rounds.length % sides.length;
     const order = [...sides.slice(turn), ...sides.slice(0, turn)];
     if (rounds.length % 2 === 1) order.reverse();
-    for (const side of order) round[side] = await turns.measure(side, turnRequests);
+    for (const side of order) round[side] = await turns.measure(side, turnOf);
     rounds.push(round);
     if (rounds.length % reportedRounds === 0) console.error(`${rounds.length} rounds: ${describe(rounds)}`);
   }
