@@ -9,8 +9,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { sendBurst } from "./load.ts";
 import { echoChat, Followers, sendMarked } from "./log-followers.ts";
-import { median, type ThreadTimes } from "./measure.ts";
-import { isOpen, middleOf } from "./policy-sides.ts";
+import { isOpen, median, middleOf, type ThreadTimes } from "./measure.ts";
 import { cleanUp, type Running, startGateway } from "./processes.ts";
 import { judge } from "./verdict.ts";
 

@@ -80,6 +80,25 @@ export function median(values: readonly number[]): number {
   return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
 }
 
+/** Middle of ratios that were measured repeatedly, and the bounds between which the true one lies with 95 % probability. */
+export interface Middle {
+  readonly ratio: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The median of values and its 95 % interval by their order (binomial distribution, its normal approximation). */
+export function middleOf(values: readonly number[]): Middle {
+  const sorted = [...values].sort((one, other) => one - other);
+  const reach = 0.98 * Math.sqrt(sorted.length);
+  const at = (place: number) => sorted[Math.min(sorted.length - 1, Math.max(0, place))] ?? Number.NaN;
+  const middle = (sorted.length - 1) / 2;
+  return { ratio: median(sorted), from: at(Math.floor(middle - reach)), to: at(Math.ceil(middle + reach)) };
+}
+
+/** Whether the noise leaves open on which side of its limit a result lies. */
+export const isOpen = ({ from, to }: Middle, limit: number): boolean => from <= limit && limit < to;
+
 /** The arithmetic mean. */
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,6 +1,6 @@
 import { scopesOfKind } from "../src/auth/scopes.ts";
 import { prepare, type Shooter, type Stage, sendBurst } from "./load.ts";
-import { median } from "./measure.ts";
+import { isOpen, type Middle, median, middleOf } from "./measure.ts";
 import { keys } from "./processes.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
 import { writeWrkScript } from "./wrk.ts";
@@ -150,22 +150,6 @@ export async function prepareSide(side: PolicySide, stage: Stage): Promise<Shoot
 /** CPU time per request of the sides in one round, each of them measured once. */
 type PolicyRound = Record<PolicySide, number>;
 
-/** Middle of the rounds, and the bounds between which the true one lies with 95 % probability. */
-export interface Middle {
-  readonly ratio: number;
-  readonly from: number;
-  readonly to: number;
-}
-
-/** The median of values and its 95 % interval by their order (binomial distribution, its normal approximation). */
-export function middleOf(values: readonly number[]): Middle {
-  const sorted = [...values].sort((one, other) => one - other);
-  const reach = 0.98 * Math.sqrt(sorted.length);
-  const at = (place: number) => sorted[Math.min(sorted.length - 1, Math.max(0, place))] ?? Number.NaN;
-  const middle = (sorted.length - 1) / 2;
-  return { ratio: median(sorted), from: at(Math.floor(middle - reach)), to: at(Math.ceil(middle + reach)) };
-}
-
 /** Ratios of a side in each round: to the two workspaces without policies together, the control to the other alone. */
 function ratiosOf(side: PolicySide, rounds: readonly PolicyRound[]): number[] {
   return rounds.map((round) => {
@@ -192,9 +176,6 @@ const reportedRounds = 20;
 
 const describeSides = (sides: PoliciesResult["sides"]): string =>
   policySides.map((side) => `${side} ${sides[side].cpuMicroseconds.toFixed(1)} us`).join(", ");
-
-/** Whether the noise leaves open on which side of its limit a result lies. */
-export const isOpen = ({ from, to }: Middle, limit: number): boolean => from <= limit && limit < to;
 
 /**
  * Measures what policies cost: CPU time per request of a workspace without policies, of one with 1,000 of which none

@@ -252,16 +252,20 @@ export async function startBareProxy(upstreamPort: number): Promise<Running> {
 /** One for the whole run: a second start needs the keys of the first. */
 const masterKeys = createMasterKeyText();
 
-/**
- * How the gateway is started with its data in `folder`.
- *
- * @param root Where its sources are, for Bun and Node. Default: this project.
- */
+/** What is started. */
+interface GatewaySources {
+  /** Where the sources of the gateway are, for Bun and Node. Default: this project. */
+  readonly root?: string;
+  /** A module that Bun runs before them. */
+  readonly preload?: string;
+}
+
+/** How the gateway is started with its data in `folder`. */
 export function gatewayCommand(
   runtime: Runtime | "binary",
   folder: string,
   port: number,
-  { root = projectRoot }: { root?: string } = {},
+  { root = projectRoot, preload }: GatewaySources = {},
 ): Command {
   const env: Record<string, string> = {
     ...plainEnvironment(),
@@ -274,7 +278,10 @@ export function gatewayCommand(
   const entry = join(root, "mod.ts");
   if (runtime === "binary") return { command: join(projectRoot, "dist/gateway"), args: [], cwd: folder, env };
   const command = toolPath(runtime);
-  if (runtime === "bun") return { command, args: ["run", entry], cwd: folder, env };
+  if (runtime === "bun") {
+    const args = preload === undefined ? ["run", entry] : ["run", "--preload", preload, entry];
+    return { command, args, cwd: folder, env };
+  }
   if (runtime === "node") return { command, args: [entry], cwd: folder, env };
   // Deno reads its settings where it runs
   mkdirSync(join(folder, "data"), { recursive: true });
@@ -293,16 +300,15 @@ export function databaseFile(folder: string): string {
  * Starts the gateway in a new folder.
  *
  * @param env Variables besides those it always gets.
- * @param root As in `gatewayCommand`.
  */
 export async function startGateway(
   runtime: Runtime,
   env: Readonly<Record<string, string>> = {},
-  root: string = projectRoot,
+  sources: GatewaySources = {},
 ): Promise<Running & { folder: string }> {
   const folder = createFolder("gateway");
   const port = await findPort();
-  const command = gatewayCommand(runtime, folder, port, { root });
+  const command = gatewayCommand(runtime, folder, port, sources);
   const running = await start("gateway", { ...command, env: { ...command.env, ...env } }, port, folder);
   return { ...running, folder };
 }

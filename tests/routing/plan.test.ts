@@ -11,17 +11,8 @@ import {
   pickWeighted,
   planAttempts,
 } from "../../src/routing/plan.ts";
-import {
-  configs,
-  createRandom,
-  type Json,
-  linesOf,
-  planInput,
-  requestMetadata,
-  seed,
-  seeded,
-  toConfig,
-} from "../support/routing.ts";
+import { createRandom } from "../support/gateway.ts";
+import { configs, type Json, linesOf, planInput, requestMetadata, seed, seeded, toConfig } from "../support/routing.ts";
 import {
   canFail,
   expectedSettings,

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { RetrySettings } from "../../src/routing/config.ts";
 import { backoffMs, createRetryBudget, decideRetry, type RetryInput, readRetryAfter } from "../../src/routing/retry.ts";
-import { createClock, createRandom, linesOf, seeded, toConfig } from "../support/routing.ts";
+import { createRandom } from "../support/gateway.ts";
+import { createClock, linesOf, seeded, toConfig } from "../support/routing.ts";
 
 const now = Date.UTC(2094, 10, 6, 8, 49, 0);
 

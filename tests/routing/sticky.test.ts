@@ -5,7 +5,8 @@ import type { RequestFacts } from "../../src/routing/conditions.ts";
 import type { ConfigNode } from "../../src/routing/config.ts";
 import { listAttempts, type PlanInput, planAttempts } from "../../src/routing/plan.ts";
 import { conversationOf, createStickyStore, pickByAffinity, stickyFields } from "../../src/routing/sticky.ts";
-import { createClock, createRandom, type Json, planInput, seed, seeded, toConfig } from "../support/routing.ts";
+import { createRandom } from "../support/gateway.ts";
+import { createClock, type Json, planInput, seed, seeded, toConfig } from "../support/routing.ts";
 
 const factsOf = (changes: Partial<RequestFacts> = {}): RequestFacts => ({
   metadata: {},

@@ -7,6 +7,7 @@ import type { PlanInput } from "../../src/routing/plan.ts";
 import type { ConfigProblem } from "../../src/routing/problem.ts";
 import { type ReadConfigOptions, readConfig } from "../../src/routing/read-config.ts";
 import { createStickyStore } from "../../src/routing/sticky.ts";
+import { createRandom } from "./gateway.ts";
 
 /** Seed of every property here; a failure prints it again, with the path to the case. */
 export const seed = 20_260_114;
@@ -52,17 +53,6 @@ export function problemsOf(value: unknown, strict = false, limits: Partial<Targe
 /** What is wrong with a config, as `path: message`. */
 export function linesOf(value: unknown, strict = false, limits: Partial<TargetLimits> = {}): string[] {
   return problemsOf(value, strict, limits).map(({ path, message }) => `${path}: ${message}`);
-}
-
-/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
-export function createRandom(start: number): () => number {
-  let state = start >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** A request and a world in which nothing is special. */
