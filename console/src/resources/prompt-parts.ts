@@ -35,7 +35,7 @@ const partials: Resource = {
   title: "name",
   columns: [
     { label: text.common.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: partialWords.slug, path: "slug", kind: "code", track: "minmax(9rem, 1fr)" },
+    { label: partialWords.slug, path: "slug", kind: "code", track: "minmax(9rem, 1fr)", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem", wide: true },
     { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
   ],

@@ -24,7 +24,7 @@ export const configs: Resource = {
   title: "name",
   columns: [
     { label: text.common.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: words.slug, path: "slug", kind: "code", track: "minmax(8rem, 1fr)" },
+    { label: words.slug, path: "slug", kind: "code", track: "minmax(8rem, 1fr)", wide: true },
     { label: words.isDefault, path: "is_default", kind: "boolean", track: "6rem", wide: true },
     { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem" },
   ],
