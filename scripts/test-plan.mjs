@@ -1,7 +1,7 @@
 // Which test files run on which runtime, and which of them share a process.
 //
-// A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Of the longest files a third
-// run, each on one runtime, by the seed. Code without a host runs on Bun and a sixth of it on Node, another sixth with each seed.
+// A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Of the longest files a
+// quarter run, each on one runtime, by the seed. Code without a host runs on Bun and a sixth of it on Node, another sixth with each seed.
 // What only drives our own API runs on Bun, with one file of each folder on the others.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
@@ -13,11 +13,11 @@ export const runtimes = ["bun", "node", "deno"];
 /** Names are those of folders or files below tests/, without `.test.ts`. */
 const tiers = [
   {
-    // they start many processes, wait for real time or take over ten seconds: a third of them, each on one runtime, others
-    // with each seed
+    // they start many processes, wait for real time or take over seven seconds: a quarter of them, each on one runtime,
+    // others with each seed
     name: "long",
     runtimes: [],
-    sampledOn: { bun: oneIn(9, 0), node: oneIn(9, 3), deno: oneIn(9, 6) },
+    sampledOn: { bun: oneIn(12, 0), node: oneIn(12, 4), deno: oneIn(12, 8) },
     names: [
       "runtimes/cli",
       "runtimes/lifecycle",
@@ -60,6 +60,13 @@ const tiers = [
       "log-tail/random",
       "admin/analytics",
       "admin/log-store",
+      "inference/routing-faults",
+      "inference/routing-limits",
+      "inference/guardrail-outcomes",
+      "docs/blocks",
+      "cache/tiers",
+      "runtimes/nodes",
+      "runtimes/binary",
     ],
   },
   {
@@ -78,7 +85,7 @@ const tiers = [
       "handler",
       "handler-fuzz",
       "console",
-      ...["outbound", "embed", "nodes", "console"].map((name) => `runtimes/${name}`),
+      ...["outbound", "embed", "console"].map((name) => `runtimes/${name}`),
       ...["streams", "faults", "hardening", "multipart", "audio", "realtime"].map((name) => `inference/${name}`),
       "policies/redis-outage",
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
@@ -102,7 +109,6 @@ const tiers = [
       "routing",
       "schemas",
       "settings",
-      "inference/routing-faults",
     ],
   },
   { name: "product", runtimes: ["bun"], sampledOn: { node: oneOfEachFolder, deno: oneOfEachFolder }, names: [""] },
