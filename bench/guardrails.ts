@@ -181,7 +181,7 @@ async function measureHere({ stream, config }: Scenario): Promise<Measured> {
   return { plain: median(rounds.map(({ plain }) => plain)), ratio };
 }
 
-/** Measures a scenario in a process of its own. */
+/** Measures a scenario in a separate process. */
 function measureApart(index: number): Measured {
   const args = [import.meta.filename, "--scenario", String(index), "--rounds", String(roundCount)];
   const measured: Measured = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" }));

@@ -46,7 +46,7 @@ function digestOf(key: string): number {
  * Entries in the memory of this process, limited by bytes. When it is full, the organisation with the most bytes loses
  * entries it did not use recently.
  *
- * An entry is known by its first block, a number, and has no objects of its own: entries that live long enough to be
+ * An entry is known by its first block, a number, and has no separate objects: entries that live long enough to be
  * evicted would be garbage that is collected late, and let the process grow by a multiple of the limit.
  */
 export class MemoryTier {
