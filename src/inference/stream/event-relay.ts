@@ -19,6 +19,8 @@ const clientStallMs = 60_000;
 
 /** Most bytes of a shared stream that wait for its caller. */
 const maxAheadBytes = 8 * 1024 * 1024;
+/** Others wait for a shared stream, however slowly its caller reads. */
+const sharedStrategy = { highWaterMark: maxAheadBytes, size: ({ length }: Uint8Array) => length };
 
 /** Silence of an upstream after which text that can begin no finding is not held back any longer. */
 const quietMs = 1_000;
@@ -129,7 +131,6 @@ class EventRelay implements RunningStream {
     attempt.stopTimer();
     if (attempt.call) attempt.call.firstByteAt = services.clock.monotonic();
     services.streams.add(this);
-    const { signal } = context.request;
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -138,11 +139,11 @@ class EventRelay implements RunningStream {
         pull: () => this.#pull(),
         cancel: () => this.#leave(),
       },
-      // others wait for a shared stream, however slowly its caller reads
-      { highWaterMark: attempt.isShared ? maxAheadBytes : 0, size: ({ length }) => length },
+      attempt.isShared ? sharedStrategy : { highWaterMark: 0 },
     );
     // the end of any other attempt ends its stream
     if (attempt.isShared) {
+      const { signal } = context.request;
       if (signal.aborted) this.#leave();
       else signal.addEventListener("abort", this.#leaveOnAbort, { once: true });
     }
@@ -406,8 +407,10 @@ class EventRelay implements RunningStream {
     if (this.#ended) return;
     this.#ended = true;
     this.#options.context.services.streams.delete(this);
-    this.#options.attempt.release();
-    this.#options.context.request.signal.removeEventListener("abort", this.#leaveOnAbort);
+    const { attempt, context } = this.#options;
+    attempt.release();
+    // the runtime makes the signal when it is first asked for
+    if (attempt.isShared) context.request.signal.removeEventListener("abort", this.#leaveOnAbort);
     this.#options.onEnd({ status, error, sent: this.#sent, sentBytes: this.#sentBytes });
   }
 }
