@@ -77,6 +77,8 @@ export const cssVariables: CSSVariablesResolver = () => {
     "--mantine-color-default-border": "var(--line)",
     "--mantine-color-error": "var(--bad)",
     "--mantine-color-anchor": "var(--accent-ink)",
+    "--mantine-color-disabled-color": "var(--ink-faint)",
+    "--combobox-chevron-color": "var(--ink-faint)",
   };
   return {
     variables: {},

@@ -47,6 +47,8 @@ const strokes = {
   stop: "M7 7h10v10H7z",
   up: "M12 20V5M6 11l6-6 6 6",
   down: "M12 4v15M6 13l6 6 6-6",
+  unfold: "M6 9l6 6 6-6",
+  fold: "M6 15l6-6 6 6",
   link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1M14 10a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
   warning: "M12 4l9 16H3zM12 10v4M12 17h.01",
   columns: "M4 5h16v14H4zM10 5v14M15 5v14",

@@ -39,8 +39,8 @@ export function RecordTable({
       <Table aria-label={label} fz="sm" verticalSpacing={6} horizontalSpacing="clamp(0.25rem, 1vw, 0.625rem)">
         <Table.Thead>
           <Table.Tr>
-            {columns.map(({ label: name, path, kind }) => (
-              <Table.Th key={path} ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}>
+            {columns.map(({ label: name, path, kind, wide }) => (
+              <Table.Th key={path} ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"} data-wide={wide}>
                 {name}
               </Table.Th>
             ))}
@@ -51,8 +51,12 @@ export function RecordTable({
         <Table.Tbody>
           {rows.map((row, index) => (
             <Table.Tr key={id.map((member) => readText(row, member)).join("\n") || index}>
-              {columns.map(({ path, kind, render }) => (
-                <Table.Td key={path} ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}>
+              {columns.map(({ path, kind, wide, render }) => (
+                <Table.Td
+                  key={path}
+                  ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}
+                  data-wide={wide}
+                >
                   {render?.(row) ?? <Value value={readPath(row, path)} kind={kind ?? "text"} />}
                 </Table.Td>
               ))}

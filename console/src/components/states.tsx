@@ -78,7 +78,7 @@ export function Empty({ title, hint, command, action }: EmptyProps): ReactNode {
 /** A command or code with a button that copies it. */
 export function Command({ value }: { readonly value: string }): ReactNode {
   return (
-    <Group gap="xs" wrap="nowrap" maw="100%" align="start">
+    <Group gap="xs" maw="100%">
       <Code block tabIndex={0} style={{ overflow: "auto", maxWidth: "100%" }}>
         {value}
       </Code>

@@ -46,7 +46,7 @@ export function Views({ search }: { readonly search: Search }): ReactNode {
     <>
       <Menu position="bottom-end" width="16rem">
         <Menu.Target>
-          <Button variant="default" rightSection={<Icon name="down" size={12} />}>
+          <Button variant="default" rightSection={<Icon name="unfold" size={12} />}>
             {words.views}
           </Button>
         </Menu.Target>

@@ -32,7 +32,7 @@ const who = (record: Row) => <ActorName record={record} />;
 
 const columns: readonly Attribute[] = [
   { label: words.time, path: "timestamp", kind: "time", track: "13rem", wide: true },
-  { label: words.time, path: "timestamp", kind: "ago", track: "4.5rem", narrow: true },
+  { label: words.time, path: "timestamp", kind: "ago", track: "4rem", narrow: true },
   { label: words.who, path: "user_id", track: "minmax(8rem, 1fr)", wide: true, render: who },
   { label: words.action, path: "action", track: "6rem", narrowTrack: "4.5rem", render: (row) => named(row, "action") },
   {
@@ -42,7 +42,7 @@ const columns: readonly Attribute[] = [
     render: (row) => named(row, "resource_type"),
   },
   { label: words.path, path: "uri", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
-  { label: words.status, path: "response_status_code", kind: "status", track: "4rem" },
+  { label: words.status, path: "response_status_code", kind: "status", track: "4rem", narrowTrack: "3rem" },
   { label: words.address, path: "client_ip", kind: "code", track: "8rem", wide: true },
 ];
 

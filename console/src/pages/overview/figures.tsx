@@ -25,6 +25,9 @@ interface Card {
   readonly filters?: Readonly<Record<string, string>>;
 }
 
+/** A figure that stays in one line with its unit. */
+const unbroken = (figure: string): string => figure.replaceAll(" ", "\u00a0");
+
 const shareOf = (part = 0, all = 0): string => formatShare(all === 0 ? 0 : part / all);
 
 const cards: readonly Card[] = [
@@ -58,7 +61,7 @@ const cards: readonly Card[] = [
     format: formatDuration,
     moreIsBad: true,
     note: ({ p50_latency = 0, p99_latency = 0 }) =>
-      words.percentiles(formatDuration(p50_latency), formatDuration(p99_latency)),
+      words.percentiles(unbroken(formatDuration(p50_latency)), unbroken(formatDuration(p99_latency))),
   },
   {
     name: "cache_hits",

@@ -2,6 +2,7 @@ import { Button, Collapse, Input, NumberInput, Select, Stack, TagsInput } from "
 import { useDisclosure } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { CodeEditor } from "@/components/code-editor.tsx";
+import { Icon } from "@/components/icons.tsx";
 import { text } from "@/text/text.ts";
 import classes from "./playground.module.css";
 import { emptyParameters, type Parameters } from "./state.ts";
@@ -22,7 +23,14 @@ export function ParameterFields(props: ParameterFieldsProps): ReactNode {
   const count = names.filter((name) => String(props.parameters[name]) !== "").length;
   return (
     <div>
-      <Button variant="subtle" size="compact-xs" onClick={toggle} aria-expanded={open} ml={-8}>
+      <Button
+        variant="subtle"
+        size="compact-xs"
+        onClick={toggle}
+        aria-expanded={open}
+        ml={-8}
+        rightSection={<Icon name={open ? "fold" : "unfold"} size={12} />}
+      >
         {words.parameters(count)}
       </Button>
       <Collapse expanded={open}>{open && <Fields {...props} />}</Collapse>

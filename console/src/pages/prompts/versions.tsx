@@ -39,14 +39,14 @@ export function PromptVersions({ id, defaultVersion }: VersionsProps): ReactNode
     <Stack gap="md">
       <Section title={words.versions} isPlain>
         {change.error !== null && <Failure error={change.error} />}
-        <Table.ScrollContainer minWidth={640}>
-          <Table verticalSpacing={6} fz="sm">
+        <Table.ScrollContainer minWidth={280} type="native" tabIndex={0} aria-label={words.versions}>
+          <Table verticalSpacing={6} horizontalSpacing="clamp(0.25rem, 1vw, 0.625rem)" fz="sm">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{words.version}</Table.Th>
                 <Table.Th>{words.labels}</Table.Th>
-                <Table.Th>{words.description}</Table.Th>
-                <Table.Th>{words.created}</Table.Th>
+                <Table.Th data-wide="true">{words.description}</Table.Th>
+                <Table.Th data-wide="true">{words.created}</Table.Th>
                 <Table.Th>{text.common.actions}</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -81,6 +81,8 @@ function VersionRow({ id, version, isDefault, change }: VersionRowProps): ReactN
   const navigate = useNavigate();
   const number = readText(version, "prompt_version");
   const path = `/v1/prompts/${encodeURIComponent(id)}`;
+  const description = readText(version, "prompt_description");
+  const created = formatTime(readText(version, "created_at"));
   return (
     <Table.Tr>
       <Table.Td>
@@ -92,16 +94,19 @@ function VersionRow({ id, version, isDefault, change }: VersionRowProps): ReactN
             </Badge>
           )}
         </Group>
+        <Text size="xs" c="dimmed" data-narrow="true">
+          {[created, description].filter((part) => part !== "").join(" · ")}
+        </Text>
       </Table.Td>
       <Table.Td>
         <Labels of={version.labels} />
       </Table.Td>
-      <Table.Td>
-        <Value value={readText(version, "prompt_description")} />
+      <Table.Td data-wide="true">
+        <Value value={description} />
       </Table.Td>
-      <Table.Td>{formatTime(readText(version, "created_at"))}</Table.Td>
+      <Table.Td data-wide="true">{created}</Table.Td>
       <Table.Td>
-        <Group gap={6} wrap="nowrap">
+        <Group gap={6}>
           <Button
             variant="default"
             size="compact-xs"

@@ -19,9 +19,18 @@ export default function CheckCatalog(): ReactNode {
       </Code>
     ));
   const columns = [
-    { label: text.resources.fields.id, path: "id", kind: "code" },
-    { label: text.resources.fields.type, path: "source" },
-    { label: text.common.details, path: "parameters", render: parameters },
+    {
+      label: text.resources.fields.id,
+      path: "id",
+      render: (row: Row) => (
+        <>
+          <span className="code">{readText(row, "id")}</span>
+          <span data-narrow="true">{parameters(row)}</span>
+        </>
+      ),
+    },
+    { label: text.resources.fields.type, path: "source", wide: true },
+    { label: words.parameters, path: "parameters", wide: true, render: parameters },
   ] as const;
   return (
     <Part part={part}>

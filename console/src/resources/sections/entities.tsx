@@ -43,7 +43,7 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
       render: (row: Row) => <WithNames value={groupOf(readText(row, "value_key"))} />,
     },
     { label: fields.used, path: "current_usage", kind: "number", render: (row: Row) => inUnits(row.current_usage) },
-    { label: "", path: "share", render: used },
+    { label: "", path: "share", wide: true, render: used },
     { label: text.common.status, path: "status", kind: "status" },
   ] as const;
   return (
