@@ -1,4 +1,4 @@
-import { Code, TextInput } from "@mantine/core";
+import { Code, Group, TextInput } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { RecordTable } from "@/components/record-table.tsx";
 import { isRow, type Row, readList, readText } from "@/lib/read.ts";
@@ -12,12 +12,13 @@ const words = text.resources.guardrails;
 export default function CheckCatalog(): ReactNode {
   const part = usePart("/v1/guardrails/checks");
   const [find, setFind] = useState("");
-  const parameters = ({ parameters: schema }: Row) =>
-    Object.keys(isRow(schema) && isRow(schema.properties) ? schema.properties : {}).map((name) => (
-      <Code key={name} mr={4}>
-        {name}
-      </Code>
-    ));
+  const parameters = ({ parameters: schema }: Row) => (
+    <Group gap={4}>
+      {Object.keys(isRow(schema) && isRow(schema.properties) ? schema.properties : {}).map((name) => (
+        <Code key={name}>{name}</Code>
+      ))}
+    </Group>
+  );
   const columns = [
     {
       label: text.resources.fields.id,
@@ -25,7 +26,7 @@ export default function CheckCatalog(): ReactNode {
       render: (row: Row) => (
         <>
           <span className="code">{readText(row, "id")}</span>
-          <span data-narrow="true">{parameters(row)}</span>
+          <div data-narrow="true">{parameters(row)}</div>
         </>
       ),
     },
