@@ -35,8 +35,9 @@ export const theme = createTheme({
     TextInput: { defaultProps: { size: "xs" } },
     NumberInput: { defaultProps: { size: "xs" } },
     Select: { defaultProps: { size: "xs", checkIconPosition: "right" } },
-    MultiSelect: { defaultProps: { size: "xs" } },
-    TagsInput: { defaultProps: { size: "xs" } },
+    // what is typed needs no line of its own below the values
+    MultiSelect: { defaultProps: { size: "xs" }, styles: { inputField: { minWidth: "2rem" } } },
+    TagsInput: { defaultProps: { size: "xs" }, styles: { inputField: { minWidth: "2rem" } } },
     Textarea: { defaultProps: { size: "xs" } },
     PasswordInput: { defaultProps: { size: "xs" } },
     FileInput: { defaultProps: { size: "xs" } },

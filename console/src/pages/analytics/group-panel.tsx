@@ -195,7 +195,7 @@ interface GroupTableProps {
 function GroupTable({ rows, columns, order, grouping, period, nameOf }: GroupTableProps): ReactNode {
   return (
     <Table.ScrollContainer
-      minWidth={240 + columns.length * 110}
+      minWidth={120 + columns.length * 90}
       type="native"
       tabIndex={0}
       aria-label={words.groupTitle(grouping.label)}

@@ -93,40 +93,44 @@ function Rate({ trace }: { readonly trace: string }): ReactNode {
     <Section title={words.give}>
       <form onSubmit={submit}>
         <Group align="end" gap="sm">
-          <Button
-            variant="default"
-            loading={state.busy === true}
-            leftSection={<Icon name="up" size={14} />}
-            onClick={() => void give(1)}
-          >
-            {words.good}
-          </Button>
-          <Button
-            variant="default"
-            loading={state.busy === true}
-            leftSection={<Icon name="down" size={14} />}
-            onClick={() => void give(-1)}
-          >
-            {words.bad}
-          </Button>
-          <NumberInput
-            label={words.value}
-            min={-10}
-            max={10}
-            allowDecimal={false}
-            value={value}
-            onChange={(next) => setValue(Number(next))}
-            w="7rem"
-          />
-          <NumberInput
-            label={words.weight}
-            min={0}
-            max={1}
-            step={0.1}
-            value={weight}
-            onChange={(next) => setWeight(Number(next))}
-            w="7rem"
-          />
+          <Group gap="sm">
+            <Button
+              variant="default"
+              loading={state.busy === true}
+              leftSection={<Icon name="up" size={14} />}
+              onClick={() => void give(1)}
+            >
+              {words.good}
+            </Button>
+            <Button
+              variant="default"
+              loading={state.busy === true}
+              leftSection={<Icon name="down" size={14} />}
+              onClick={() => void give(-1)}
+            >
+              {words.bad}
+            </Button>
+          </Group>
+          <Group gap="sm">
+            <NumberInput
+              label={words.value}
+              min={-10}
+              max={10}
+              allowDecimal={false}
+              value={value}
+              onChange={(next) => setValue(Number(next))}
+              w="7rem"
+            />
+            <NumberInput
+              label={words.weight}
+              min={0}
+              max={1}
+              step={0.1}
+              value={weight}
+              onChange={(next) => setWeight(Number(next))}
+              w="7rem"
+            />
+          </Group>
           <TextInput
             label={words.note}
             maxLength={128}
