@@ -125,7 +125,7 @@ test("a budget shows what was used of it, and is reset", { skip: noConsole }, as
   const { page } = one;
   await createRecord(one, "/usage-limits", {
     Name: "Tokens per key",
-    Type: "tokens",
+    Type: "Tokens",
     "Credit limit": "1000",
     Conditions: JSON.stringify([{ key: "workspace_id", value: stand.workspaceId }]),
   });
@@ -148,7 +148,7 @@ test("a rate limit that is made refuses the next request", { skip: noConsole }, 
   await createRecord(one, "/rate-limits", {
     Name: "One a week",
     Limit: "1",
-    Unit: "per week",
+    Unit: "Per week",
     Conditions: '[{"key": "model", "value": "slow-1"}]',
   });
   await page.getByRole("heading", { name: "One a week" }).waitFor();

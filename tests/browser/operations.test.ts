@@ -49,7 +49,7 @@ const status = (page: Page, word: string) =>
 async function createBatch(input: string, delayMs: number): Promise<void> {
   await createRecord(one, "/batches", {
     "Input file": input,
-    Window: "immediate",
+    Window: "Immediate",
     "Headers of the calls": JSON.stringify({
       "x-gateway-provider": "echo",
       "x-gateway-echo-delay-ms": String(delayMs),

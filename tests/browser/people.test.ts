@@ -33,7 +33,7 @@ async function invite(email: string): Promise<string> {
   await createRecord(admin, "/invites", {
     "E-mail": email,
     Workspaces: ["default"],
-    "Role in the workspaces": "member",
+    "Role in the workspaces": "Member",
     "Scopes of the key made for the user": keyScopes,
   });
   return takeSecret(admin.page);
@@ -77,9 +77,9 @@ test("a person is invited, accepts by the link, signs in, gets another role and 
   await page.getByRole("row", { name: /ada@example\.com Ada/ }).click();
   await page.getByRole("link", { name: "Edit" }).click();
   await page.getByRole("button", { name: "Save" }).waitFor();
-  await fillForm(page, { Role: "admin" });
+  await fillForm(page, { Role: "Admin" });
   await page.getByRole("button", { name: "Save" }).click();
-  await page.locator("dd").getByText("admin", { exact: true }).waitFor();
+  await page.locator("dd").getByText("Admin", { exact: true }).waitFor();
   await deleteRecord(page, "ada@example.com");
   await page.getByRole("row", { name: /ada@example\.com/ }).waitFor({ state: "detached" });
   assert.equal(await statusOf(key), 401);
@@ -121,7 +121,7 @@ test("a workspace is made, and members of it are added, changed and removed", { 
   const id = page.url().split("/").at(-1);
   const read = () => stand.call(`GET /v1/admin/workspaces/${id}/users`, stand.gateway.adminKey);
   await page.waitForFunction(
-    () => document.querySelector<HTMLInputElement>('[aria-label="Role: cleo@example.com"]')?.value === "manager",
+    () => document.querySelector<HTMLInputElement>('[aria-label="Role: cleo@example.com"]')?.value === "Manager",
   );
   assert.match(JSON.stringify(await read()), /"role":"manager"/);
   await confirmName(page, "cleo@example.com", "Remove");

@@ -195,7 +195,7 @@ const journeys: readonly Journey[] = [
   {
     path: "/scim-groups",
     as: "admin",
-    create: { Workspace: "default", Role: "manager", Group: "Engineers" },
+    create: { Workspace: "default", Role: "Manager", Group: "Engineers" },
     name: "Engineers",
   },
 ];

@@ -241,7 +241,7 @@ const organisationRows: readonly RoleRow[] = [
     owner: "adminKey",
     existing: "leaving@example.com",
     may: { admin: ["edit", "delete"] },
-    change: { Role: "admin" },
+    change: { Role: "Admin" },
     changed: '"role":"admin"',
   },
   {

@@ -11,7 +11,7 @@ import {
 } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
 import { Waiting } from "@/components/states.tsx";
 import { formatAgo } from "@/lib/format.ts";
@@ -67,19 +67,28 @@ export function Shell(): ReactNode {
   );
 }
 
+/** The pages one may open. The entry of the open page is scrolled into view. */
 function Navigation(): ReactNode {
   const { can } = useSession();
-  return navEntries(can).map(([label, entries]) => (
-    <div key={label}>
-      <div className={classes.group}>{label}</div>
-      {entries.map(({ to, label, icon }) => (
-        <Link key={to} to={to} className={classes.entry} activeOptions={{ exact: to === "/" }}>
-          <Icon name={icon} />
-          {label}
-        </Link>
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const frame = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new address has another entry
+  useEffect(() => frame.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" }), [path]);
+  return (
+    <div ref={frame}>
+      {navEntries(can).map(([label, entries]) => (
+        <div key={label}>
+          <div className={classes.group}>{label}</div>
+          {entries.map(({ to, label, icon }) => (
+            <Link key={to} to={to} className={classes.entry} activeOptions={{ exact: to === "/" }}>
+              <Icon name={icon} />
+              {label}
+            </Link>
+          ))}
+        </div>
       ))}
     </div>
-  ));
+  );
 }
 
 function HeaderTools(): ReactNode {

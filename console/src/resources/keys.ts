@@ -1,6 +1,6 @@
 import { text } from "@/text/text.ts";
 import { userAt, workspaceAt } from "./names.tsx";
-import { allScopes } from "./options.ts";
+import { allScopes, choices } from "./options.ts";
 import { scopesOf } from "./scopes.tsx";
 import type { Field, Resource } from "./types.ts";
 
@@ -22,20 +22,14 @@ const shared: readonly Field[] = [
     name: "usage_limits.type",
     label: words.limitType,
     kind: "select",
-    options: [
-      { value: "cost", label: "cost" },
-      { value: "tokens", label: "tokens" },
-    ],
+    options: choices("cost", "tokens"),
     when: (values) => values["usage_limits.credit_limit"] !== undefined && values["usage_limits.credit_limit"] !== "",
   },
   {
     name: "usage_limits.periodic_reset",
     label: words.reset,
     kind: "select",
-    options: [
-      { value: "monthly", label: "monthly" },
-      { value: "weekly", label: "weekly" },
-    ],
+    options: choices("monthly", "weekly"),
     when: (values) => values["usage_limits.credit_limit"] !== undefined && values["usage_limits.credit_limit"] !== "",
   },
   { name: "rate_limits", label: words.rateLimits, help: words.rateLimitsHelp, kind: "json" },

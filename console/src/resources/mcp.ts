@@ -51,7 +51,7 @@ export const mcpIntegrations: Resource = {
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
     { label: fields.slug, path: "slug", kind: "code", wide: true },
-    { label: fields.url, path: "url", track: "minmax(12rem, 2fr)", wide: true },
+    { label: fields.url, path: "url", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
     { label: ofIntegrations.authType, path: "auth_type", kind: "word", track: "11rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
   ],
@@ -116,14 +116,14 @@ export const mcpServers: Resource = {
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
     { label: ofServers.address, path: "url", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
-    { label: fields.integration, path: "mcp_integration_slug", wide: true },
+    { label: fields.integration, path: "mcp_integration_slug", kind: "code", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
   ],
   facts: [
     { label: ofServers.address, path: "url", kind: "code" },
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.description, path: "description" },
-    { label: fields.integration, path: "mcp_integration_details.slug" },
+    { label: fields.integration, path: "mcp_integration_details.slug", kind: "code" },
     { label: ofServers.aggregate, path: "aggregate", kind: "json" },
     { label: ofServers.settings, path: "settings", kind: "json" },
     { label: text.common.status, path: "status", kind: "status" },

@@ -91,7 +91,7 @@ export const users: Resource = {
     { label: fields.email, path: "email", track: "minmax(12rem, 2fr)" },
     { label: ofUsers.first, path: "first_name", wide: true },
     { label: ofUsers.last, path: "last_name", wide: true },
-    { label: fields.role, path: "role", track: "6rem" },
+    { label: fields.role, path: "role", kind: "word", track: "6rem" },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   read: "/v1/admin/users/{userId}",
@@ -121,7 +121,7 @@ export const invites: Resource = {
   title: "email",
   columns: [
     { label: fields.email, path: "email", track: "minmax(12rem, 2fr)" },
-    { label: fields.role, path: "role", track: "6rem", wide: true },
+    { label: fields.role, path: "role", kind: "word", track: "6rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "7rem" },
     { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
   ],
@@ -209,7 +209,7 @@ export const scimMappings: Resource = {
   columns: [
     { label: ofMappings.group, path: "scim_group" },
     { label: fields.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
-    { label: fields.role, path: "role", track: "6rem" },
+    { label: fields.role, path: "role", kind: "word", track: "6rem" },
   ],
   create: {
     rows: ["POST /v1/scim/workspaces"],

@@ -69,14 +69,14 @@ export const usageLimits: Resource = {
   title: "name",
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.type, path: "type", track: "6rem", wide: true },
+    { label: fields.type, path: "type", kind: "word", track: "6rem", wide: true },
     { label: ofUsage.credit, path: "credit_limit", kind: "number", track: "8rem", narrowTrack: "6rem", render: credit },
     { label: ofUsage.reset, path: "periodic_reset", kind: "word", track: "7rem", wide: true },
     ...sharedColumns,
   ],
   facts: [
     { label: fields.description, path: "description" },
-    { label: fields.type, path: "type" },
+    { label: fields.type, path: "type", kind: "word" },
     { label: ofUsage.credit, path: "credit_limit", render: credit },
     { label: ofUsage.alert, path: "alert_threshold", render: alertAt },
     { label: ofUsage.reset, path: "periodic_reset" },
@@ -142,7 +142,7 @@ export const rateLimits: Resource = {
   title: "name",
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.type, path: "type", track: "6rem", wide: true },
+    { label: fields.type, path: "type", kind: "word", track: "6rem", wide: true },
     { label: fields.limit, path: "value", kind: "number", track: "8rem", narrowTrack: "4.5rem" },
     { label: fields.unit, path: "unit", kind: "word", track: "6rem", narrowTrack: "5rem" },
     { label: fields.target, path: "target", kind: "word", track: "7rem", wide: true },
