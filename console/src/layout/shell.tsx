@@ -73,7 +73,10 @@ function Navigation(): ReactNode {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const frame = useRef<HTMLDivElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new address has another entry
-  useEffect(() => frame.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" }), [path]);
+  useEffect(() => {
+    // in braces: some browsers answer with a promise, which is no cleanup
+    frame.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" });
+  }, [path]);
   return (
     <div ref={frame}>
       {navEntries(can).map(([label, entries]) => (
