@@ -8,11 +8,10 @@
 
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
-import process from "node:process";
 import { parseArgs } from "node:util";
 import { prepare, type Stage, shootThreads } from "./load.ts";
 import { type Middle, median, middleOf, type ThreadTimes } from "./measure.ts";
-import { cleanUp, createFolder, projectRoot, type Running, startGateway, startUpstream } from "./processes.ts";
+import { createFolder, projectRoot, type Running, runMain, startGateway, startUpstream } from "./processes.ts";
 import { type Scenario, selectScenarios } from "./scenarios.ts";
 import { countFailures, ensureWrk } from "./wrk.ts";
 
@@ -105,7 +104,7 @@ function commitOf(folder: string): string {
   return stdout.trim() || "no commit";
 }
 
-async function main(): Promise<number> {
+async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
@@ -132,22 +131,7 @@ async function main(): Promise<number> {
   for (const scenario of selectScenarios(values.only)) await compare(scenario, sides, parts);
   for (const { gateway } of sides) await gateway.stop();
   await upstream.stop();
-  if (failures > 0) console.error(`Failed: ${failures} requests`);
-  return failures === 0 ? 0 : 1;
+  if (failures > 0) throw new Error(`Failed: ${failures} requests`);
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    cleanUp();
-    process.exit(1);
-  });
-}
-let exitCode = 1;
-try {
-  exitCode = await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-} finally {
-  cleanUp();
-}
-process.exit(exitCode);
+await runMain(main);

@@ -5,12 +5,11 @@
 //   --most N       most rounds, while the ratio is within the noise of its limit (300)
 // Ends with 1 where a line does not hold.
 
-import process from "node:process";
 import { parseArgs } from "node:util";
 import { sendBurst } from "./load.ts";
 import { echoChat, Followers, sendMarked } from "./log-followers.ts";
 import { isOpen, median, middleOf, type ThreadTimes } from "./measure.ts";
-import { cleanUp, type Running, startGateway } from "./processes.ts";
+import { type Running, runMain, startGateway } from "./processes.ts";
 import { judge } from "./verdict.ts";
 
 /** Requests of one turn, and how many of them are marked. */
@@ -146,17 +145,4 @@ async function main(): Promise<void> {
   judge({ line, figure: ratio, most: mostRatio, unit: "of without", digits: 3 });
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    cleanUp();
-    process.exit(1);
-  });
-}
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-} finally {
-  cleanUp();
-}
+await runMain(main);

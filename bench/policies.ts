@@ -4,11 +4,10 @@
 //   --most N     most rounds, while a ratio is within the noise of its limit (400)
 // Ends with 1 where a ratio is above its limit.
 
-import process from "node:process";
 import { parseArgs } from "node:util";
 import type { Stage } from "./load.ts";
 import { policyLimits, runPolicies } from "./policy-sides.ts";
-import { cleanUp, createFolder, startGateway, startUpstream } from "./processes.ts";
+import { createFolder, runMain, startGateway, startUpstream } from "./processes.ts";
 import { policiesTable, policyTitles } from "./report.ts";
 import { judge } from "./verdict.ts";
 
@@ -38,17 +37,4 @@ async function main(): Promise<void> {
   judge({ line: "failed requests", figure: found.failures, most: 0, unit: "requests" });
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    cleanUp();
-    process.exit(1);
-  });
-}
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-} finally {
-  cleanUp();
-}
+await runMain(main);

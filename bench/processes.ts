@@ -67,6 +67,24 @@ export function cleanUp(): void {
   for (const folder of [...folders]) removeFolder(folder);
 }
 
+/** Runs a bench as a program: an error fails it, and a signal ends it. Nothing that it started is left behind. */
+export async function runMain(main: () => Promise<void>): Promise<void> {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.on(signal, () => {
+      cleanUp();
+      process.exit(1);
+    });
+  }
+  try {
+    await main();
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  } finally {
+    cleanUp();
+  }
+}
+
 /** A port nobody listens on. */
 export function findPort(): Promise<number> {
   return new Promise((resolvePort, reject) => {

@@ -10,15 +10,14 @@
 import { spawn, spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { parseArgs } from "node:util";
 import { readJitDump, type SymbolFinder } from "./jit-symbols.ts";
 import { prepare, type Stage } from "./load.ts";
 import { Followers, sendMarked } from "./log-followers.ts";
 import { policySides, prepareSide } from "./policy-sides.ts";
 import {
-  cleanUp,
   createFolder,
+  runMain,
   startEventUpstream,
   startGateway,
   startUpstream,
@@ -166,17 +165,4 @@ async function main(): Promise<void> {
   await upstream.stop();
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.on(signal, () => {
-    cleanUp();
-    process.exit(1);
-  });
-}
-try {
-  await main();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-} finally {
-  cleanUp();
-}
+await runMain(main);

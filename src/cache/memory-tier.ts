@@ -1,7 +1,7 @@
 import { BlockMemory, takenBytes } from "../lib/block-memory.ts";
+import { fnv1a } from "../lib/fnv.ts";
 import { NumberList, NumberLists } from "../lib/number-lists.ts";
 import type { CacheEntry, CachePlace } from "./entry.ts";
-import { packEntry, readPackedEntry } from "./packed-entry.ts";
 import { isWithin, type PurgeScope } from "./shared-tier.ts";
 
 /** Bytes of an entry besides its blocks: its places in the tables. */
@@ -10,9 +10,11 @@ const entryOverhead = 256;
  * The process grows by this many times the bytes of its entries, as measured by `bench/cache.ts`: the more memory is in
  * use, the more garbage its runtime lets gather.
  */
-const collectionShare = 6;
+const collectionShare = 8;
 /** An entry takes at most this share of the memory. */
 const largestShare = 1 / 4;
+
+const encoder = new TextEncoder();
 
 /** The entries of an organisation: those that were stored or spared longest ago come first. */
 interface Owner {
@@ -28,26 +30,32 @@ interface UsedPlace {
   entries: number;
 }
 
+/** A key and a body as one. */
+function pack(key: string, body: Uint8Array): Uint8Array {
+  const packed = new Uint8Array(key.length + body.length);
+  encoder.encodeInto(key, packed);
+  packed.set(body, key.length);
+  return packed;
+}
+
+/** Whether bytes begin with a key. */
+function beginsWith(packed: Uint8Array, key: string): boolean {
+  for (let index = 0; index < key.length; index++) if (packed[index] !== key.charCodeAt(index)) return false;
+  return true;
+}
+
 /** Bytes by which a packed entry of a length lets the process grow. */
 const weightOf = (length: number): number => collectionShare * (takenBytes(length) + entryOverhead);
 
 /** Digest of a key, below 2^53. Keys that share one by chance replace each other. */
-function digestOf(key: string): number {
-  let [high, low] = [0x811c9dc5, 0x9dc5811c];
-  for (let index = 0; index < key.length; index++) {
-    const code = key.charCodeAt(index);
-    high = Math.imul(high ^ code, 0x01000193);
-    low = Math.imul(low ^ code, 0x5bd1e995);
-  }
-  return (high >>> 11) * 2 ** 32 + (low >>> 0);
-}
+const digestOf = (key: string): number => (fnv1a(key, 1) >>> 11) * 2 ** 32 + fnv1a(key);
 
 /**
  * Entries in the memory of this process, limited by bytes. When it is full, the organisation with the most bytes loses
  * entries it did not use recently.
  *
- * An entry is known by its first block, a number, and has no separate objects: entries that live long enough to be
- * evicted would be garbage that is collected late, and let the process grow by a multiple of the limit.
+ * An entry is known by its first block and by the digest of its key, which are numbers. It has neither objects nor strings:
+ * those that live until they are evicted are garbage that is collected late, and let the process grow by half as much again.
  */
 export class MemoryTier {
   readonly #limit: number;
@@ -61,6 +69,11 @@ export class MemoryTier {
   // by entry
   readonly #digests: number[] = [];
   readonly #placeOf: UsedPlace[] = [];
+  readonly #dropped: CacheEntry["dropped"][] = [];
+  readonly #costs: CacheEntry["cost"][] = [];
+  readonly #tokens: number[] = [];
+  readonly #storedAt: number[] = [];
+  readonly #expiresAt: number[] = [];
   /** It was read since it was stored or last spared. */
   readonly #isUsed: boolean[] = [];
 
@@ -75,15 +88,24 @@ export class MemoryTier {
 
   find(key: string): CacheEntry | undefined {
     const block = this.#entries.get(digestOf(key));
-    const entry = block === undefined ? undefined : readPackedEntry(this.#packed.read(block));
-    if (block === undefined || entry?.key !== key) return undefined;
+    const packed = block === undefined ? undefined : this.#packed.read(block);
+    if (block === undefined || !packed || !beginsWith(packed, key)) return undefined;
     this.#isUsed[block] = true;
-    return entry;
+    return {
+      key,
+      body: packed.subarray(key.length),
+      dropped: this.#dropped[block] ?? null,
+      cost: this.#costs[block] ?? null,
+      tokens: this.#tokens[block] ?? 0,
+      storedAt: this.#storedAt[block] ?? 0,
+      expiresAt: this.#expiresAt[block] ?? 0,
+    };
   }
 
+  /** Stores an entry. Its key is a digest: ASCII characters, as many as in any other key. */
   store(place: CachePlace, entry: CacheEntry): void {
     this.remove(entry.key);
-    const packed = packEntry(entry);
+    const packed = pack(entry.key, entry.body);
     const bytes = weightOf(packed.length);
     if (bytes > this.#limit * largestShare) return;
     while (this.#bytes + bytes > this.#limit) this.#evict();
@@ -93,6 +115,11 @@ export class MemoryTier {
     this.#entries.set(digest, block);
     this.#digests[block] = digest;
     this.#placeOf[block] = used;
+    this.#dropped[block] = entry.dropped;
+    this.#costs[block] = entry.cost;
+    this.#tokens[block] = entry.tokens;
+    this.#storedAt[block] = entry.storedAt;
+    this.#expiresAt[block] = entry.expiresAt;
     this.#isUsed[block] = false;
     this.#lists.append(used.owner.entries, block);
     used.entries++;

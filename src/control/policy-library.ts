@@ -20,7 +20,7 @@ export function limitOfUsagePolicy(row: UsageLimitPolicyRow): Limit {
     type: row.type as StoredUsageLimit["type"], // written as one of them, as is the period
     credit_limit: row.creditLimit,
     alert_threshold: row.alertThreshold,
-    periodic_reset: row.periodicReset as StoredUsageLimit["periodic_reset"],
+    periodic_reset: row.periodicReset as StoredUsageLimit["periodic_reset"], // as above
     periodic_reset_days: row.periodicResetDays,
     next_usage_reset_at: row.nextUsageResetAt,
   };

@@ -2,6 +2,7 @@
 // several times the memory, and one would be found by comparing all.
 
 import { joinBytes } from "./bytes.ts";
+import { fnv1a } from "./fnv.ts";
 import type { Steps } from "./steps.ts";
 
 /** Distinct strings, each with its place. */
@@ -62,7 +63,7 @@ class ListDictionary implements Dictionary {
   }
 
   digestAt(place: number): number {
-    return digestOf(this.at(place));
+    return fnv1a(this.at(place));
   }
 
   isAt(place: number, text: string, start: number, end: number): boolean {
@@ -77,13 +78,6 @@ class ListDictionary implements Dictionary {
   findAll(test: (text: string) => boolean): number[] {
     return findAll(this, test);
   }
-}
-
-/** A digest of 32 bits (FNV-1a) of a part of a text. Many strings with the same digest can be made on purpose. */
-export function digestOf(text: string, start = 0, end = text.length): number {
-  let digest = 0x811c9dc5;
-  for (let index = start; index < end; index++) digest = Math.imul(digest ^ text.charCodeAt(index), 0x01000193);
-  return digest >>> 0;
 }
 
 /** Many strings as one text, in the order of their digests. */
@@ -110,7 +104,7 @@ class TextDictionary implements Dictionary {
   }
 
   digestAt(place: number): number {
-    return digestOf(this.whole, this.#startOf(place), this.ends[place] ?? 0);
+    return fnv1a(this.whole, undefined, this.#startOf(place), this.ends[place] ?? 0);
   }
 
   isAt(place: number, text: string, start: number, end: number): boolean {
@@ -119,17 +113,17 @@ class TextDictionary implements Dictionary {
   }
 
   indexOf(text: string): number {
-    const digest = digestOf(text);
+    const digest = fnv1a(text);
     let [place, end] = [0, this.size];
     while (place < end) {
       const middle = (place + end) >> 1;
-      if (digestOf(this.at(middle)) < digest) place = middle + 1;
+      if (fnv1a(this.at(middle)) < digest) place = middle + 1;
       else end = middle;
     }
     for (; place < this.size; place++) {
       const found = this.at(place);
       if (found === text) return place;
-      if (digestOf(found) !== digest) break;
+      if (fnv1a(found) !== digest) break;
     }
     return -1;
   }
@@ -155,7 +149,7 @@ function* sortByDigest(texts: readonly string[]): Steps<Uint32Array | undefined>
     const text = texts[index] ?? "";
     // half of a surrogate pair
     if (!text.isWellFormed()) return undefined;
-    keys[index] = digestOf(text) * beyondPlaces + index;
+    keys[index] = fnv1a(text) * beyondPlaces + index;
     yield text.length + stepsPerText;
   }
   keys.sort();

@@ -1,4 +1,5 @@
-import { type Dictionary, digestOf } from "../lib/dictionary.ts";
+import type { Dictionary } from "../lib/dictionary.ts";
+import { fnv1a } from "../lib/fnv.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
 
 /** Slots at first: a power of two. */
@@ -42,7 +43,7 @@ export class Vocabulary {
 
   /** The number of a string, which is added if it is new. */
   numberOf(text: string): number {
-    const digest = digestOf(text);
+    const digest = fnv1a(text);
     const isSame = (whole: string, start: number, end: number) =>
       end - start === text.length && whole.startsWith(text, start);
     return this.#find(digest, isSame) ?? this.#others.get(text) ?? this.#addAll([text], [digest]);

@@ -104,8 +104,8 @@ function toPrice(name: string, text: string): ModelPrice {
     else if (group === "batch") batch.set(tokenKinds[first as keyof typeof tokenKinds], value);
     else if (serviceTiers.has(group)) {
       const tier = tiers.get(group) ?? new Map<TokenKind, number>();
-      tiers.set(group, tier.set(tokenKinds[first as keyof typeof tokenKinds], value));
-    } else tokens.set(tokenKinds[group as keyof typeof tokenKinds], value);
+      tiers.set(group, tier.set(tokenKinds[first as keyof typeof tokenKinds], value)); // as above
+    } else tokens.set(tokenKinds[group as keyof typeof tokenKinds], value); // as above
   }
   return { name, tokens, batch, units, images, ...(tiers.size > 0 && { tiers }) };
 }

@@ -1,4 +1,5 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
+import { fnv1a } from "../lib/fnv.ts";
 import { isObject } from "../lib/json.ts";
 import type { RequestFacts } from "./conditions.ts";
 import type { ConfigNode } from "./config.ts";
@@ -90,9 +91,8 @@ export function conversationOf({ facts, headers }: RequestTraits): string {
 }
 
 /** A 32-bit hash (FNV-1a with MurmurHash3's final mixing). */
-function hashText(text: string, seed = 0x811c9dc5): number {
-  let hash = seed;
-  for (let index = 0; index < text.length; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+function hashText(text: string, seed?: number): number {
+  let hash = fnv1a(text, seed);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StringCollector } from "../../src/lib/columns.ts";
-import { digestOf } from "../../src/lib/dictionary.ts";
+import { fnv1a } from "../../src/lib/fnv.ts";
 import { Interned } from "../../src/log-reader/interned.ts";
 
 /** Strings as a column of the index has them. */
@@ -50,7 +50,7 @@ test("Interned gives each string one place, in the order in which they come", ()
 
 test("strings with the same digest have separate places, also when there are many", () => {
   const texts = collisions;
-  assert.deepEqual([new Set(texts).size, new Set(texts.map((text) => digestOf(text))).size], [128, 1]);
+  assert.deepEqual([new Set(texts).size, new Set(texts.map((text) => fnv1a(text))).size], [128, 1]);
   const interned = new Interned();
   const first = interned.placesOf(columnOf(texts.slice(0, 80)));
   const all = interned.placesOf(columnOf(texts));

@@ -104,12 +104,12 @@ test("a sieve looks at the rarest field of a filter, and at all of them before i
 function createTail() {
   const store = createLogTailStore(database);
   const own = new OwnBatches();
-  const texts: number[] = [];
+  const read: number[] = [];
   const requests: TailRequest[] = [];
   const counting: typeof store = {
     ...store,
     readTexts(scopes, seqs) {
-      texts.push(...seqs);
+      read.push(...seqs);
       return store.readTexts(scopes, seqs);
     },
   };
@@ -131,19 +131,19 @@ function createTail() {
     await meanwhile?.();
     const { id } = record.details;
     const name = { organisationId: "o", workspaceId: "w", firstId: id, lastId: id };
-    const texts = { details: JSON.stringify([record.details]), counted: "", charged: "", content: "" };
-    await createLogStore(database).append([{ ...name, ...texts }]);
+    const columns = { details: JSON.stringify([record.details]), counted: "", charged: "", content: "" };
+    await createLogStore(database).append([{ ...name, ...columns }]);
     if (foreseen) own.add([name], foreseen);
     tail.wake(foreseen);
     return id;
   };
-  return { tail, texts, requests, follow, write };
+  return { tail, read, requests, follow, write };
 }
 
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
 test("rows that no follower wants are not read, and lead to no look", async () => {
-  const { tail, texts, requests, follow, write } = createTail();
+  const { tail, read, requests, follow, write } = createTail();
   const reading = await follow(ofStatus(500));
   await eventually("it has caught up", async () => tail.state().behind === 0);
   const before = requests.length;
@@ -152,7 +152,7 @@ test("rows that no follower wants are not read, and lead to no look", async () =
   assert.equal(requests.length, before);
   const wanted = await write({ status: 500 });
   assert.deepEqual(idsOf(await reading.take(1)), [wanted]);
-  assert.equal(texts.length, 1);
+  assert.equal(read.length, 1);
   tail.close();
 });
 

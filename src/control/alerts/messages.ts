@@ -43,7 +43,7 @@ export interface AlertBody {
 /** Only alerts with these values are written. */
 const kindOf = ({ kind }: LimitAlertRow) => kind as AlertKind;
 const countsOf = ({ counts }: LimitAlertRow) => counts as Counted;
-const holderKindOf = ({ holderKind }: LimitAlertRow) => holderKind as BudgetHolder["kind"];
+const holderKindOf = ({ holderKind }: LimitAlertRow) => holderKind as BudgetHolder["kind"]; // as above
 
 const toIso = (time: number): string => new Date(time).toISOString();
 

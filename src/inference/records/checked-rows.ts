@@ -194,7 +194,7 @@ function withForm(context: CallerContext, body: ReadableStream<Uint8Array>, boun
     ...context,
     headers: known,
     header: createHeaderReader(known, services.headerPrefixes),
-    request: new Request(request.url, init as RequestInit),
+    request: new Request(request.url, init as RequestInit), // the DOM types do not know `duplex`
     checkedFiles: "rows",
   };
 }

@@ -87,6 +87,7 @@ class Collector implements EventTexts {
     const value = holder[key];
     if (typeof value === "string") this.add(holder, key, { isRepeat });
     else if (Array.isArray(value))
+      // a list holds its items by their index
       for (const index of value.keys()) this.addWhole(value as unknown as Holder, index, isRepeat);
     else if (isObject(value)) {
       for (const name of Object.keys(value)) if (!passedOver.has(name)) this.addWhole(value, name, isRepeat);
@@ -100,7 +101,7 @@ class Collector implements EventTexts {
     else if (Array.isArray(value)) {
       for (const [place, item] of value.entries()) {
         const index = isObject(item) && typeof item.index === "number" ? item.index : place;
-        this.addGrowing(value as unknown as Holder, place, `${name}/${index}`);
+        this.addGrowing(value as unknown as Holder, place, `${name}/${index}`); // as above
       }
     } else if (isObject(value)) {
       for (const inner of Object.keys(value)) {

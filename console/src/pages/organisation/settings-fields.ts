@@ -13,7 +13,7 @@ function alternatives(schema: unknown): readonly Row[] {
   return schema.type === "null" ? [] : [schema];
 }
 
-/** Alternatives that one text or a list of texts can say. */
+/** How a setting is edited that takes values of several types. */
 function unionOf(schemas: readonly Row[]): Field["kind"] {
   const types = schemas.map(({ type }) => String(type)).sort();
   if (String(types) === "array,string") return "tags";
