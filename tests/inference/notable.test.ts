@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scanEvents } from "../../src/inference/stream/sse-scan.ts";
+import { scanEvents, toByteText } from "../../src/inference/stream/sse-scan.ts";
 
-const find = (text: string) => scanEvents(new TextEncoder().encode(text));
+const find = (text: string) => scanEvents(toByteText(new TextEncoder().encode(text)));
 
 /** The searched parts, as patterns. */
 function search(text: string): { notable: boolean; finishes: boolean } {

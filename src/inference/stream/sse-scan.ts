@@ -1,13 +1,15 @@
-/** What was found in the bytes of events. */
+/** What was found in events. */
 interface EventScan {
-  /** Position of the first `[DONE]`, usage object or error; -1 when nothing was found. */
+  /** Index of the first `[DONE]`, usage object or error; -1 when nothing was found. */
   at: number;
   /** Whether a finish reason stands before it. */
   finishes: boolean;
 }
 
-/** One character for each byte: the engine searches in strings much faster than a loop over bytes. */
 const decoder = new TextDecoder("latin1");
+
+/** One character for each byte: the engine searches in strings much faster than a loop over bytes. */
+export const toByteText = (bytes: Uint8Array): string => decoder.decode(bytes);
 
 const done = "[DONE]";
 // each on its own: the engine searches for the letters that all matches of an expression share
@@ -24,9 +26,8 @@ function findField(text: string, form: RegExp): number {
 /** The smaller of two positions; -1 stands for none. */
 const nearer = (one: number, other: number): number => (one < 0 ? other : other < 0 ? one : Math.min(one, other));
 
-/** Finds the events of a stream that have to be parsed. Other data may match too. */
-export function scanEvents(bytes: Uint8Array): EventScan {
-  const text = decoder.decode(bytes);
+/** Finds the events of a stream that have to be parsed in a string of `toByteText`. Other data may match too. */
+export function scanEvents(text: string): EventScan {
   const start = text.indexOf(done);
   const doneAt = start < 0 ? -1 : start + done.length - 1;
   const at = nearer(nearer(doneAt, findField(text, usage)), findField(text, error));

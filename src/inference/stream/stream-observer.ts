@@ -2,7 +2,8 @@ import type { StreamError } from "../../dialects/types.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../../lib/sse.ts";
 import type { ChunkCorrector } from "../../providers/core/types.ts";
-import { scanEvents } from "./sse-scan.ts";
+import { KnownEvent } from "./known-event.ts";
+import { scanEvents, toByteText } from "./sse-scan.ts";
 
 /** Observes a stream of events that reaches the client in the upstream's own shape. */
 export interface StreamObserver {
@@ -165,6 +166,25 @@ const encodeData = (data: string): string => `data: ${data.replaceAll("\n", "\nd
 export function createCompletionObserver(options: CompletionObserverOptions): StreamObserver {
   const { corrector } = options;
   const events = new CompletionEvents(options);
+  const known = new KnownEvent();
+
+  /** Index of the first event that has to be read; undefined when all are forwarded as they came. */
+  const findFirstRead = (block: Uint8Array): number | undefined => {
+    if (events.done) return 0;
+    const text = toByteText(block);
+    for (let from = known.skip(text, 0); from < text.length; ) {
+      const end = known.endOfPart(text, from);
+      const part = block.subarray(from, end);
+      const { at, finishes } = scanEvents(text.slice(from, end));
+      if (finishes) events.finished = true;
+      const isEnding = finishes || at >= 0;
+      if (corrector !== undefined && ((isEnding && !corrector.isLocal) || corrector.concerns(part))) return from;
+      if (at >= 0) return from + startOfEvent(part, at);
+      if (!finishes) known.learn(part);
+      from = known.skip(text, end);
+    }
+    return undefined;
+  };
 
   const rewrite = (text: string): string => {
     let output = "";
@@ -179,13 +199,10 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
 
   return {
     observe(block) {
-      const { at, finishes } = scanEvents(block);
-      if (finishes) events.finished = true;
-      const isEnding = finishes || at >= 0;
-      const isWhole =
-        events.done || (corrector !== undefined && ((isEnding && !corrector.isLocal) || corrector.concerns(block)));
-      if (at < 0 && !isWhole) return block;
-      const start = isWhole ? 0 : startOfEvent(block, at);
+      const start = findFirstRead(block);
+      if (start === undefined) return block;
+      // what is read may change what the corrector looks for
+      known.forget();
       const came = decoder.decode(block.subarray(start));
       const sent = rewrite(came);
       if (sent === came) return block;
