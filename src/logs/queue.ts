@@ -68,6 +68,12 @@ function contentSizeOf({ content }: LogRecord): number {
   return size;
 }
 
+/** Rows that report losses; `confirm` is called once they are stored. */
+interface Losses {
+  readonly entries: readonly LogRecord[];
+  confirm(): void;
+}
+
 /** Waiting rows in order, with their size; drops bodies, then rows, when there are too many. */
 class WaitingRows {
   #rows: LogRecord[] = [];
@@ -76,6 +82,8 @@ class WaitingRows {
   #bytes = 0;
   /** Rows before this index have lost their bodies already. */
   #bodiless = 0;
+  /** So many of the oldest rows are written again together. */
+  #repeated = 0;
   readonly #limits: { rows: number; bytes: number };
   lostBodies = 0;
   lostRows = 0;
@@ -116,11 +124,13 @@ class WaitingRows {
     this.#bodiless++;
   }
 
+  /** Drops the oldest row, but none that is written again: it may be stored. */
   #dropRow(): void {
-    const entry = this.#rows.shift();
+    const index = this.#repeated < this.#rows.length ? this.#repeated : 0;
+    const [entry] = this.#rows.splice(index, 1);
     if (!entry) return;
-    this.#bodiless = Math.max(0, this.#bodiless - 1);
-    this.#bytes -= this.#sizes.shift() ?? 0;
+    if (index < this.#bodiless) this.#bodiless--;
+    this.#bytes -= this.#sizes.splice(index, 1)[0] ?? 0;
     this.countLost(entry);
   }
 
@@ -143,14 +153,26 @@ class WaitingRows {
       bytes += size;
       count++;
     }
-    this.#bytes -= bytes;
+    return this.#takeOldest(count);
+  }
+
+  /** The rows that are written again. */
+  takeRepeated(): LogRecord[] {
+    const count = this.#repeated;
+    this.#repeated = 0;
+    return this.#takeOldest(count);
+  }
+
+  #takeOldest(count: number): LogRecord[] {
+    for (const size of this.#sizes.splice(0, count)) this.#bytes -= size;
     this.#bodiless = Math.max(0, this.#bodiless - count);
-    this.#sizes.splice(0, count);
     return this.#rows.splice(0, count);
   }
 
-  putBack(entries: readonly LogRecord[]): void {
+  /** Takes rows back, in front of the others. `isRepeated`: they are written again together. */
+  putBack(entries: readonly LogRecord[], isRepeated: boolean): void {
     const later = this.#rows;
+    this.#repeated = isRepeated ? entries.length : 0;
     this.#rows = [];
     this.#sizes = [];
     this.#bytes = 0;
@@ -158,13 +180,13 @@ class WaitingRows {
     for (const entry of [...entries, ...later]) this.push(entry);
   }
 
-  /** Rows that report losses, at most `limit`; call `confirm` once they are stored. */
-  describeLosses(describe: LogQueueOptions["describeLoss"], limit: number): { entries: LogRecord[]; confirm(): void } {
-    const told = [...this.#lost].slice(0, limit).map(([tenant, { sample, rows }]) => ({ tenant, sample, rows }));
+  /** Rows that report losses, at most `limit`. */
+  describeLosses(describe: LogQueueOptions["describeLoss"], limit: number): Losses {
+    const reported = [...this.#lost].slice(0, limit).map(([tenant, { sample, rows }]) => ({ tenant, sample, rows }));
     return {
-      entries: told.map(({ sample, rows }) => describe(sample, rows)),
+      entries: reported.map(({ sample, rows }) => describe(sample, rows)),
       confirm: () => {
-        for (const { tenant, rows } of told) {
+        for (const { tenant, rows } of reported) {
           const counted = this.#lost.get(tenant);
           if (!counted) continue;
           counted.rows -= rows;
@@ -190,6 +212,8 @@ class BatchingQueue implements LogQueue {
   #isClosed = false;
   /** Rows of the next batch: a single one after a batch was rejected for good. */
   #nextRows = batchRows;
+  /** Losses that the batch to write again reports; undefined when no write is repeated. */
+  #repeatedLosses: Losses | undefined;
 
   constructor(options: LogQueueOptions) {
     this.#options = options;
@@ -256,15 +280,17 @@ class BatchingQueue implements LogQueue {
   /** Writes one batch, losses first; false if the write failed. */
   async #writeBatch(): Promise<boolean> {
     const { describeLoss, store, batchBytes: bytes = batchBytes } = this.#options;
-    const losses = this.#waiting.describeLosses(describeLoss, Math.min(this.#nextRows, batchRows / 2));
-    const most = Math.max(this.#nextRows - losses.entries.length, this.#nextRows === 1 ? 1 : 0);
-    const rows = this.#waiting.take(most, bytes);
+    const repeated = this.#repeatedLosses;
+    this.#repeatedLosses = undefined;
+    const losses = repeated ?? this.#waiting.describeLosses(describeLoss, Math.min(this.#nextRows, batchRows / 2));
+    const left = Math.max(this.#nextRows - losses.entries.length, this.#nextRows === 1 ? 1 : 0);
+    const rows = repeated ? this.#waiting.takeRepeated() : this.#waiting.take(left, bytes);
     const entries = [...losses.entries, ...rows];
     if (entries.length === 0) return true;
     try {
       await store(entries);
     } catch (error) {
-      this.#handleFailure(rows, error);
+      this.#handleFailure(rows, losses, error);
       return this.#failures === 0;
     }
     losses.confirm();
@@ -273,8 +299,11 @@ class BatchingQueue implements LogQueue {
     return true;
   }
 
-  /** After a failure: retryable rows wait, others count as lost. */
-  #handleFailure(rows: readonly LogRecord[], error: unknown): void {
+  /**
+   * After a failure: retryable rows wait, others count as lost. A write whose response got lost may have stored them, so
+   * they are written again as the same batch: by its ids the store knows it.
+   */
+  #handleFailure(rows: readonly LogRecord[], losses: Losses, error: unknown): void {
     const { isPermanent, warn } = this.#options;
     const hopeless = isPermanent?.(error) === true;
     const [only] = rows;
@@ -284,8 +313,11 @@ class BatchingQueue implements LogQueue {
       return;
     }
     if (hopeless) this.#nextRows = 1;
-    else if (this.#failures++ === 0) warn("Cannot write log rows: they wait in memory", error);
-    this.#waiting.putBack(rows);
+    else {
+      if (this.#failures++ === 0) warn("Cannot write log rows: they wait in memory", error);
+      this.#repeatedLosses = losses;
+    }
+    this.#waiting.putBack(rows, !hopeless);
   }
 }
 

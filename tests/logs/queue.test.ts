@@ -5,21 +5,25 @@ import { describeLoss, type LogRecord } from "../../src/logs/record.ts";
 import { bodiesOf, logRecord } from "../support/log-record.ts";
 
 /** A store that records batches, and fails or waits on demand, with a queue over it. */
-function setUp(limits?: LogQueueOptions["limits"]) {
+function setUp(limits?: LogQueueOptions["limits"], flushAfterMs?: number) {
   const batches: LogRecord[][] = [];
   const warnings: string[] = [];
   const state = { failing: false, tries: 0 };
+  /** What each call was given. */
+  const asked: string[][] = [];
   const queue = createLogQueue({
     async store(entries) {
       state.tries++;
+      asked.push(ids(entries));
       if (state.failing) throw new Error("away");
       batches.push([...entries]);
     },
     describeLoss: (sample, rows) => describeLoss(sample, rows, `loss-of-${sample.details.organisation_id}`),
     warn: (message) => warnings.push(message),
+    flushAfterMs,
     ...(limits && { limits }),
   });
-  return { queue, batches, warnings, state, stored: () => batches.flat() };
+  return { queue, batches, asked, warnings, state, stored: () => batches.flat() };
 }
 
 /** Waits for what the queue does by itself; the time bounds a failure and decides nothing. */
@@ -162,6 +166,44 @@ test("L1: a failing store never holds more than the bounds", async () => {
   assert.ok(queue.state().rows <= 50, `${queue.state().rows} rows`);
   assert.ok(queue.state().bytes <= 40_000, `${queue.state().bytes} bytes`);
   await queue.close();
+});
+
+test("a write that failed is repeated with the same rows: the store may have them already", async () => {
+  const { queue, asked, state, stored } = setUp(undefined, 20);
+  state.failing = true;
+  queue.add(logRecord("one"));
+  queue.add(logRecord("two"));
+  await until(() => state.tries >= 1);
+  queue.add(logRecord("three"));
+  await until(() => state.tries >= 2);
+  for (const row of numbered(100)) queue.add(row);
+  await until(() => state.tries >= 3);
+  state.failing = false;
+  await until(() => stored().length === 103);
+  for (const rows of asked.slice(0, 4)) assert.deepEqual(rows, ["one", "two"]);
+  assert.deepEqual(ids(stored()), ["one", "two", "three", ...ids(numbered(100))]);
+  await queue.close();
+});
+
+test("a write that is repeated has the same rows of losses, and losses since are reported later", async () => {
+  const { queue, asked, state, stored } = setUp({ rows: 3, bytes: 1_000_000 }, 20);
+  for (const row of numbered(5)) queue.add(row);
+  state.failing = true;
+  await until(() => state.tries >= 1);
+  for (let index = 5; index < 9; index++) queue.add(logRecord(`row-${index}`));
+  await until(() => state.tries >= 2);
+  state.failing = false;
+  await until(() => stored().length === 4);
+  await queue.close();
+  const repeated = ["loss-of-o", "row-2", "row-3", "row-4"];
+  assert.deepEqual(asked.slice(0, 3), [repeated, repeated, repeated]);
+  assert.deepEqual(asked.at(-1), ["loss-of-o"]);
+  const losses = stored().filter(({ details }) => details.operation === "rows_lost");
+  assert.deepEqual(
+    losses.map(({ details }) => details.error?.message),
+    ["2 log rows could not be stored", "4 log rows could not be stored"],
+  );
+  assert.equal(queue.state().lostRows, 6);
 });
 
 test("close() stores what waits, in batches", async () => {
