@@ -70,6 +70,7 @@ test("j, k and Enter open a row, which is replayed and rated", { skip: noConsole
   await page.getByText("echo · echo-3").waitFor();
   await page.getByRole("tab", { name: "Feedback" }).click();
   await page.getByRole("button", { name: "Good" }).click();
+  await page.getByRole("button", { name: "Give feedback" }).click();
   await page.getByRole("cell", { name: "+1", exact: true }).waitFor();
   assertClean(one);
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { toCsv } from "../../console/src/lib/csv.ts";
 import { readEvents } from "../../console/src/lib/event-stream.ts";
 import { periodQuery, periodSearch, readPeriod } from "../../console/src/lib/period.ts";
+import { isAnalyticsFilter } from "../../console/src/pages/analytics/filters.ts";
 import { toCode } from "../../console/src/pages/logs/code.ts";
 import { readConversation } from "../../console/src/pages/logs/conversation/read.ts";
 import { findDifferences } from "../../console/src/pages/logs/differences.ts";
@@ -197,9 +198,12 @@ test("suggest() takes name=value as it stands, and offers what a free text may m
   assert.deepEqual(firstOf("metadata.team = a=b"), ["metadata.team", "a=b"]);
   assert.deepEqual(firstOf("gpt-5"), ["model", "gpt-5"]);
   assert.equal(firstOf("model="), undefined);
+  assert.deepEqual(suggest("status=5xx", isAnalyticsFilter)[0]?.adds, ["status_code", "5xx"]);
+  assert.deepEqual(firstOf("operation=retrieve batch"), ["operation", "retrieveBatch"]);
+  assert.equal(suggest("operation=retrieveBatch", every)[0]?.label, "Operation: Retrieve batch");
   assert.deepEqual(
     suggest("cache_status=hit", every).map(({ adds }) => adds?.[1]),
-    ["hit", "HIT", "SEMANTIC HIT"],
+    ["HIT", "SEMANTIC HIT"],
   );
   assert.deepEqual(
     suggest("x", (name) => name === "error").map(({ value }) => value),

@@ -7,6 +7,8 @@ import classes from "./data-table.module.css";
 export interface Column<T> {
   readonly key: string;
   readonly label: string;
+  /** The label below 720 px. Default: `label`. */
+  readonly narrowLabel?: string;
   readonly render: (row: T) => ReactNode;
   /** CSS grid track, for example `8rem` or `minmax(6rem, 1fr)`. Default: `minmax(6rem, 1fr)`. */
   readonly track?: string;
@@ -195,11 +197,18 @@ function Head<T>({ columns }: { readonly columns: readonly Column<T>[] }): React
     // biome-ignore lint/a11y/useSemanticElements: as in DataTable
     // biome-ignore lint/a11y/useFocusableInteractive: the head takes no keys
     <div role="row" className={classes.head}>
-      {columns.map(({ key, label, figure, wide, narrow }) => (
+      {columns.map(({ key, label, narrowLabel, figure, wide, narrow }) => (
         // biome-ignore lint/a11y/useSemanticElements: as in DataTable
         // biome-ignore lint/a11y/useFocusableInteractive: as above
         <div key={key} role="columnheader" data-figure={figure} data-wide={wide} data-narrow={narrow}>
-          {label}
+          {narrowLabel === undefined ? (
+            label
+          ) : (
+            <>
+              <span data-wide="true">{label}</span>
+              <span data-narrow="true">{narrowLabel}</span>
+            </>
+          )}
         </div>
       ))}
     </div>

@@ -25,10 +25,12 @@ export function formatDollars(value: number): string {
   return new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", ...digits }).format(value);
 }
 
-/** Milliseconds below one second, else seconds, else minutes. */
+const fine = new Intl.NumberFormat(undefined, { minimumSignificantDigits: 2, maximumSignificantDigits: 2 });
+
+/** Milliseconds below one second, of which fewer than ten have two significant digits; else seconds, else minutes. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds === 0) return "0 ms";
-  if (milliseconds < 1) return `${milliseconds.toFixed(2)} ms`;
+  if (milliseconds < 9.95) return `${fine.format(milliseconds)} ms`;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(2)} s`;
   return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
@@ -43,6 +45,23 @@ export function formatTime(value: string | number): string {
 export function formatDay(value: string | number): string {
   const date = new Date(value);
   return Number.isNaN(date.getTime()) ? String(value) : day.format(date);
+}
+
+const hour = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+const date = new Intl.DateTimeFormat(undefined, { month: "short", day: "2-digit" });
+const shortestDayMs = 23 * 3_600_000;
+
+/** How the first of `times`, and all others, are read: as dates where a day or more is between two of them. */
+export function pointFormat(times: readonly (string | number)[]): (time: string | number) => string {
+  const [first = 0, second = first] = times.slice(0, 2).map((time) => new Date(time).getTime());
+  const format = second - first >= shortestDayMs ? date : hour;
+  return (time) => format.format(new Date(time));
 }
 
 const units: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [

@@ -1,6 +1,18 @@
-import { text } from "@/text/text.ts";
+import { text } from "../text/text.ts";
 
-const capitals: ReadonlySet<string> = new Set(["api", "ip", "jwks", "jwt", "llm", "mcp", "oidc", "scim", "ttl", "url"]);
+const capitals: ReadonlySet<string> = new Set([
+  "api",
+  "ip",
+  "jwks",
+  "jwt",
+  "llm",
+  "mcp",
+  "ocr",
+  "oidc",
+  "scim",
+  "ttl",
+  "url",
+]);
 
 /** What a person reads for a value that the API names: its own words, else the value as it is. */
 export const wordOf = (value: string): string => text.values[value] ?? value;

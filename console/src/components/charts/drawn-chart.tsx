@@ -19,6 +19,8 @@ export function DrawnChart({ label, points, series, kind, format }: SeriesChartP
     yAxisProps: { width: 64 },
     xAxisProps: { minTickGap: 24 },
   };
+  // the label of the highest line needs room above it to stand beside it
+  const margin = { top: 12 };
   const colour = (index: number) => `var(--series-${(index % 6) + 1})`;
   return (
     <div role="img" aria-label={label}>
@@ -28,6 +30,7 @@ export function DrawnChart({ label, points, series, kind, format }: SeriesChartP
           curveType="linear"
           withDots={points.length < 2}
           strokeWidth={1.75}
+          lineChartProps={{ margin }}
           lineProps={{ isAnimationActive: false }}
           series={series.map(({ name, label: words }, index) => ({
             name,
@@ -40,6 +43,7 @@ export function DrawnChart({ label, points, series, kind, format }: SeriesChartP
         <BarChart
           {...shared}
           type={kind === "stack" ? "stacked" : "default"}
+          barChartProps={{ margin }}
           barProps={{ isAnimationActive: false }}
           maxBarWidth={40}
           series={series.map(({ name, label: words }, index) => ({ name, label: words, color: colour(index) }))}

@@ -1,12 +1,13 @@
 import { Button, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { type ReactNode, useMemo } from "react";
+import { type ReactNode, useMemo, useState } from "react";
 import { call } from "@/api/client.ts";
 import { SeriesChart } from "@/components/charts/series-chart.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { toCsv } from "@/lib/csv.ts";
+import { pointFormat } from "@/lib/format.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
 import { isRow, readPath } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
@@ -24,7 +25,7 @@ interface GraphPanelProps {
   readonly chooser: ReactNode;
 }
 
-/** A graph, its figures in all, and its points as a table beside it. */
+/** A graph, its figures in all, and its points as a table on request. */
 export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps): ReactNode {
   const query = { ...periodQuery(period), ...useLogScope(), ...filters };
   const { data, error, refetch } = useQuery({
@@ -33,6 +34,7 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
     placeholderData: keepPreviousData,
   });
   const drawn = useMemo(() => toDrawn(graph, data), [graph, data]);
+  const [asTable, setAsTable] = useState(false);
   const save = () => {
     const names = [graph.at ?? words.time, ...drawn.series.map(({ label }) => label)];
     const rows = drawn.points.map((point) => [
@@ -47,6 +49,15 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
       actions={
         <div className={classes.tools}>
           {chooser}
+          <Button
+            variant="default"
+            aria-expanded={asTable}
+            leftSection={<Icon name="columns" size={14} />}
+            onClick={() => setAsTable(!asTable)}
+            disabled={drawn.points.length === 0}
+          >
+            {asTable ? words.hideTable : words.showTable}
+          </Button>
           <Button
             variant="default"
             leftSection={<Icon name="exports" size={14} />}
@@ -64,7 +75,7 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
       {drawn.points.length > 0 && (
         <>
           <Totals summary={readPath(data, "summary")} graph={graph} />
-          <div className={classes.beside}>
+          <div className={classes.beside} data-table={asTable || undefined}>
             <SeriesChart
               label={graph.label}
               points={drawn.points}
@@ -72,7 +83,7 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
               kind={graph.kind}
               format={graph.format}
             />
-            <Points drawn={drawn} graph={graph} />
+            {asTable && <Points drawn={drawn} graph={graph} />}
           </div>
         </>
       )}
@@ -104,15 +115,8 @@ function Totals({ summary, graph }: { readonly summary: unknown; readonly graph:
   );
 }
 
-const moment = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "2-digit",
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
-
 function Points({ drawn, graph }: { readonly drawn: Drawn; readonly graph: Graph }): ReactNode {
+  const timeOf = pointFormat(drawn.points.map(({ time }) => String(time)));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section className={classes.points} tabIndex={0} aria-label={words.pointsOf(graph.label)}>
@@ -131,7 +135,7 @@ function Points({ drawn, graph }: { readonly drawn: Drawn; readonly graph: Graph
           {drawn.points.map((point, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: labels may repeat
             <Table.Tr key={index}>
-              <Table.Td>{graph.at === undefined ? moment.format(new Date(String(point.time))) : point.at}</Table.Td>
+              <Table.Td>{graph.at === undefined ? timeOf(String(point.time)) : point.at}</Table.Td>
               {drawn.series.map(({ name }) => (
                 <Table.Td key={name} className="number">
                   {graph.format(Number(point[name] ?? 0))}

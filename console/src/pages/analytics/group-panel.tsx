@@ -16,7 +16,7 @@ import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { text } from "@/text/text.ts";
 import { useLogScope, useMetadataKeys } from "../overview/data.ts";
 import classes from "./analytics.module.css";
-import { type GroupColumn, type Grouping, groupColumns, groupings, readGrouping } from "./groups.ts";
+import { type GroupColumn, type Grouping, groupColumns, groupings, noValueOf, readGrouping } from "./groups.ts";
 
 const words = text.analytics;
 
@@ -100,7 +100,7 @@ export function GroupPanel({ period, filters, names }: GroupPanelProps): ReactNo
       {data !== undefined && rows.length === 0 && <Text size="sm">{words.nothing}</Text>}
       {rows.length > 0 && (
         <>
-          {page === 0 && <GroupChart rows={rows} nameOf={nameOf} column={order} label={grouping.label} />}
+          {page === 0 && <GroupChart rows={rows} nameOf={nameOf} column={order} grouping={grouping} />}
           <ColumnSelect columns={columns} />
           <GroupTable rows={rows} columns={columns} order={order} grouping={grouping} period={period} nameOf={nameOf} />
           <Pages page={page} total={readTotal(data)} />
@@ -164,17 +164,17 @@ interface GroupChartProps {
   readonly rows: readonly Row[];
   readonly nameOf: (row: Row) => string;
   readonly column: GroupColumn;
-  readonly label: string;
+  readonly grouping: Grouping;
 }
 
-function GroupChart({ rows, nameOf, column, label }: GroupChartProps): ReactNode {
+function GroupChart({ rows, nameOf, column, grouping }: GroupChartProps): ReactNode {
   if (kinds.get(column) === "time") return null;
   const points = rows
     .slice(0, drawnGroups)
-    .map((row) => ({ at: nameOf(row) || words.noValue, [column]: Number(row[column] ?? 0) }));
+    .map((row) => ({ at: nameOf(row) || noValueOf(grouping.value), [column]: Number(row[column] ?? 0) }));
   return (
     <SeriesChart
-      label={words.groupTitle(label)}
+      label={words.groupTitle(grouping.label)}
       points={points}
       series={[{ name: column, label: words.columns[column] }]}
       kind="bar"
@@ -255,7 +255,7 @@ function GroupName({ row, grouping, period, name }: GroupNameProps): ReactNode {
   if (value === "") {
     return (
       <Text span c="dimmed" inherit>
-        {words.noValue}
+        {noValueOf(grouping.value)}
       </Text>
     );
   }

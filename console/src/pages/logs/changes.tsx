@@ -1,5 +1,6 @@
 import { Badge, Group, Stack, Table, Text } from "@mantine/core";
 import { type ReactNode, useMemo } from "react";
+import { Empty } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { type Row, readPath, readText } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
@@ -40,7 +41,11 @@ export function Changes({ row }: { readonly row: Row }): ReactNode {
       {shown.map(([title, from, to]) => (
         <Step key={to} title={title} before={row[from]} after={row[to]} />
       ))}
-      {dropped.length === 0 && shown.length === 0 && <Text size="sm">{words.none}</Text>}
+      {dropped.length === 0 && shown.length === 0 && (
+        <Section title={text.logs.tabs.changes} isPlain>
+          <Empty title={words.none} />
+        </Section>
+      )}
     </Stack>
   );
 }

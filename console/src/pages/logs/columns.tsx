@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import type { Column } from "@/components/data-table.tsx";
 import { formatDollars, formatDuration, formatNumber } from "@/lib/format.ts";
-import { wordOf } from "@/lib/words.ts";
+import { nameOf, wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import classes from "./logs.module.css";
 import type { LogLine } from "./row.ts";
@@ -35,6 +35,18 @@ export function Status({ value }: { readonly value: number }): ReactNode {
   );
 }
 
+/** The model; where no model was called, small screens have the operation in its place. */
+function ModelCell({ model, operation }: LogLine): ReactNode {
+  return (
+    model || (
+      <>
+        <span data-narrow="true">{nameOf(operation) || dash}</span>
+        <span data-wide="true">{dash}</span>
+      </>
+    )
+  );
+}
+
 /** Columns of the list; `names` are those of API keys by their ids. */
 export function toColumns(names: ReadonlyMap<string, string>): readonly Column<LogLine>[] {
   return [
@@ -60,15 +72,10 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
     {
       key: "model",
       label: words.model,
+      narrowLabel: words.modelOrAction,
       track: "minmax(8rem, 2fr)",
       narrowTrack: "minmax(4rem, 1fr)",
-      render: ({ model, operation }) =>
-        model || (
-          <>
-            <span data-narrow="true">{operation || dash}</span>
-            <span data-wide="true">{dash}</span>
-          </>
-        ),
+      render: ModelCell,
     },
     {
       key: "provider",
@@ -82,7 +89,7 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       label: words.operation,
       track: "7rem",
       wide: true,
-      render: ({ operation, stream }) => (stream ? `${operation} ⇢` : operation),
+      render: ({ operation, stream }) => (stream ? `${nameOf(operation)} ⇢` : nameOf(operation)),
     },
     {
       key: "key",
@@ -120,7 +127,7 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       label: words.note,
       track: "6.5rem",
       wide: true,
-      render: ({ error, cache }) => error || (cache === "DISABLED" ? "" : wordOf(cache)),
+      render: ({ error, cache }) => error || (cache === "DISABLED" || cache === "" ? dash : wordOf(cache)),
     },
   ];
 }

@@ -5,9 +5,11 @@ import { Facts } from "@/layout/facts.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDollars, formatDuration, formatNumber, formatTime } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { useKeyNames } from "../overview/data.ts";
 import { Status } from "./columns.tsx";
+import { costOf } from "./row.ts";
 
 const words = text.logs.facts;
 
@@ -52,11 +54,12 @@ export function LogFacts({ row }: { readonly row: Row }): ReactNode {
     return typeof value === "number" ? formatDuration(value) : "";
   };
   const tokens = readPath(row, "usage.total_tokens");
+  const cost = costOf(row);
   const facts: readonly Fact[] = [
     [text.common.status, <Status key="status" value={Number(row.status ?? 0)} />],
     ...plain(words.time, formatTime(readText(row, "created_at"))),
     ...plain(words.request, `${readText(row, "method")} ${readText(row, "path")}`.trim()),
-    ...shared(words.operation, "operation", "operation"),
+    ...shared(words.operation, "operation", "operation", nameOf),
     ...shared(words.provider, "provider", "provider"),
     ...shared(words.storedProvider, "virtual_key", "virtual_key"),
     ...shared(words.model, "model", "model"),
@@ -64,7 +67,7 @@ export function LogFacts({ row }: { readonly row: Row }): ReactNode {
     ...plain(words.firstByte, duration("first_byte_ms")),
     ...plain(words.upstream, duration("upstream_ms")),
     ...plain(words.tokens, typeof tokens === "number" ? formatNumber(tokens) : ""),
-    ...plain(words.cost, typeof row.cost === "number" ? formatDollars(row.cost / 100) : ""),
+    ...plain(words.cost, cost === undefined ? "" : formatDollars(cost / 100)),
     ...shared(words.config, "config", "config"),
     ...shared(words.prompt, "prompt_slug", "prompt_slug"),
     ...shared(words.key, "api_key_id", "api_key_id", (id) => names.get(id) ?? id),

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { get, post } from "@/api/client.ts";
 import { Icon } from "@/components/icons.tsx";
-import { Failure, Waiting } from "@/components/states.tsx";
+import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatNumber } from "@/lib/format.ts";
 import { type Row, readText } from "@/lib/read.ts";
@@ -45,7 +45,7 @@ function Scores({ row, trace }: { readonly row: Row; readonly trace: string }): 
     <Section title={words.title}>
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Waiting />}
-      {data !== undefined && given.length === 0 && <Text size="sm">{words.none}</Text>}
+      {data !== undefined && given.length === 0 && <Empty title={words.none} />}
       {given.length > 0 && (
         <Table aria-label={words.title} fz="sm">
           <Table.Thead>
@@ -70,78 +70,62 @@ function Scores({ row, trace }: { readonly row: Row; readonly trace: string }): 
 
 function Rate({ trace }: { readonly trace: string }): ReactNode {
   const queries = useQueryClient();
-  const [value, setValue] = useState<number>(5);
+  const [value, setValue] = useState<number | "">("");
   const [weight, setWeight] = useState<number>(1);
   const [note, setNote] = useState("");
   const [state, setState] = useState<{ busy?: boolean; error?: unknown; done?: boolean }>({});
-  const give = async (score: number) => {
+  const give = async (event: FormEvent) => {
+    event.preventDefault();
     setState({ busy: true });
     try {
       const metadata = note.trim() === "" ? {} : { note: note.trim() };
-      await post("/v1/feedback", { body: { trace_id: trace, value: score, weight, metadata } });
+      await post("/v1/feedback", { body: { trace_id: trace, value: Number(value), weight, metadata } });
       setState({ done: true });
       await queries.invalidateQueries({ queryKey: ["feedback", trace] });
     } catch (error) {
       setState({ error });
     }
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    void give(value);
-  };
   return (
     <Section title={words.give}>
-      <form onSubmit={submit}>
-        <Group align="end" gap="sm">
-          <Group gap="sm">
-            <Button
-              variant="default"
-              loading={state.busy === true}
-              leftSection={<Icon name="up" size={14} />}
-              onClick={() => void give(1)}
-            >
-              {words.good}
-            </Button>
-            <Button
-              variant="default"
-              loading={state.busy === true}
-              leftSection={<Icon name="down" size={14} />}
-              onClick={() => void give(-1)}
-            >
-              {words.bad}
-            </Button>
-          </Group>
-          <Group gap="sm">
-            <NumberInput
-              label={words.value}
-              min={-10}
-              max={10}
-              allowDecimal={false}
-              value={value}
-              onChange={(next) => setValue(Number(next))}
-              w="7rem"
-            />
-            <NumberInput
-              label={words.weight}
-              min={0}
-              max={1}
-              step={0.1}
-              value={weight}
-              onChange={(next) => setWeight(Number(next))}
-              w="7rem"
-            />
+      <form onSubmit={(event) => void give(event)}>
+        <Stack gap="sm">
+          <Group align="end" gap="sm">
+            <ScoreButtons value={value} onChange={setValue} />
+            <Group gap="sm">
+              <NumberInput
+                label={words.value}
+                placeholder={words.valueHint}
+                min={-10}
+                max={10}
+                allowDecimal={false}
+                value={value}
+                onChange={(next) => setValue(next === "" ? "" : Number(next))}
+                w="7rem"
+              />
+              <NumberInput
+                label={words.weight}
+                min={0}
+                max={1}
+                step={0.1}
+                value={weight}
+                onChange={(next) => setWeight(Number(next))}
+                w="7rem"
+              />
+            </Group>
           </Group>
           <TextInput
             label={words.note}
             maxLength={128}
             value={note}
             onChange={(event) => setNote(event.currentTarget.value)}
-            w="16rem"
           />
-          <Button type="submit" loading={state.busy === true}>
-            {words.give}
-          </Button>
-        </Group>
+          <Group>
+            <Button type="submit" loading={state.busy === true} disabled={value === ""}>
+              {words.give}
+            </Button>
+          </Group>
+        </Stack>
       </form>
       {state.done === true && (
         <Text size="sm" mt="xs" role="status">
@@ -150,5 +134,34 @@ function Rate({ trace }: { readonly trace: string }): ReactNode {
       )}
       {state.error !== undefined && <Failure error={state.error} />}
     </Section>
+  );
+}
+
+const usualScores = [
+  { score: 1, label: words.good, icon: "up" },
+  { score: -1, label: words.bad, icon: "down" },
+] as const;
+
+interface ScoreButtonsProps {
+  readonly value: number | "";
+  readonly onChange: (score: number) => void;
+}
+
+/** The two usual scores by name. */
+function ScoreButtons({ value, onChange }: ScoreButtonsProps): ReactNode {
+  return (
+    <Group gap="sm">
+      {usualScores.map(({ score, label, icon }) => (
+        <Button
+          key={score}
+          variant={value === score ? "light" : "default"}
+          aria-pressed={value === score}
+          leftSection={<Icon name={icon} size={14} />}
+          onClick={() => onChange(score)}
+        >
+          {label}
+        </Button>
+      ))}
+    </Group>
   );
 }

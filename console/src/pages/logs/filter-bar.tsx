@@ -3,7 +3,7 @@ import { type KeyboardEvent, type ReactNode, useMemo, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
 import { type Search, useChangeSearch } from "@/lib/search.ts";
 import { text } from "@/text/text.ts";
-import { labelOf, readFilters, suggest } from "./filters.ts";
+import { labelOf, readFilters, suggest, wordsOf } from "./filters.ts";
 import classes from "./logs.module.css";
 
 const words = text.logs;
@@ -25,7 +25,8 @@ export function FilterBar({ search, names, isOffered = every, hint = words.addFi
   const change = useChangeSearch();
   const [typed, setTyped] = useState("");
   const chips = readFilters(search).filter(([name]) => isOffered(name));
-  const showValue = (name: string, value: string) => (name === "api_key_id" ? (names.get(value) ?? value) : value);
+  const showValue = (name: string, value: string) =>
+    name === "api_key_id" ? (names.get(value) ?? value) : wordsOf(name, value);
   return (
     <>
       <SearchBox
@@ -107,7 +108,7 @@ function SearchBox({ hint, isOffered, typed, setTyped, onAdd }: SearchBoxProps):
       placeholder={hint}
       leftSection={<Icon name="filter" size={14} />}
       size="xs"
-      w="20rem"
+      w={{ base: "100%", xs: "20rem" }}
       maxDropdownHeight={320}
       value={typed}
       onChange={(value) => {

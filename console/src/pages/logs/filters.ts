@@ -1,3 +1,4 @@
+import { nameOf, wordOf } from "../../lib/words.ts";
 import { text } from "../../text/text.ts";
 
 const words = text.logs.filters;
@@ -16,7 +17,28 @@ const filter = (name: keyof typeof words, values?: readonly string[]): LogFilter
   ...(values !== undefined && { values }),
 });
 
-const operations = ["chat", "messages", "responses", "complete", "embed", "rerank", "moderate", "generateImage"];
+const operations = [
+  "chat",
+  "messages",
+  "responses",
+  "complete",
+  "embed",
+  "rerank",
+  "moderate",
+  "generateContent",
+  "generateImage",
+  "editImage",
+  "speak",
+  "transcribe",
+  "translate",
+  "realtime",
+  "uploadFile",
+  "listFiles",
+  "createBatch",
+  "retrieveBatch",
+  "listBatches",
+  "mcp",
+];
 
 /** Every filter apart from those of time and of a metadata key, in the order they are offered. */
 export const logFilters: readonly LogFilter[] = [
@@ -63,6 +85,14 @@ export function labelOf(name: string): string {
   return known.get(name)?.label ?? name;
 }
 
+const inWords: Readonly<Record<string, (value: string) => string>> = { operation: nameOf, cache_status: wordOf };
+
+/** What people read for a value of a filter, or for values separated by commas. */
+export function wordsOf(name: string, value: string): string {
+  const read = inWords[name];
+  return read === undefined ? value : value.split(",").map(read).join(", ");
+}
+
 const isFilter = (name: string): boolean =>
   known.has(name) || (name.startsWith(metadataStart) && name.length > metadataStart.length);
 
@@ -88,20 +118,33 @@ const guesses = ["model", "trace_id", "provider", "error", "api_key_id", "user_i
 const named = /^\s*([\w.-]+)\s*[:=]\s*(.*?)\s*$/s;
 
 /** What people see goes first: `status: 5xx` means the filter with that label, which takes classes too. */
-function nameOf(typed: string): string | undefined {
+function filterOf(typed: string): string | undefined {
   const labelled = logFilters.find(({ label }) => label.toLowerCase() === typed.toLowerCase())?.name;
   return labelled ?? (isFilter(typed) ? typed : undefined);
+}
+
+/** The values that a typed one may mean: as it was typed, or the one whose words it is, and others that contain it. */
+function valuesFor(name: string, typed: string): readonly string[] {
+  const small = typed.toLowerCase();
+  const wordsFor = (one: string) => wordsOf(name, one).toLowerCase();
+  const offered = known.get(name)?.values ?? [];
+  const found = offered.filter((one) => `${one}\n${wordsFor(one)}`.toLowerCase().includes(small));
+  if (typed === "") return found;
+  const meant = found.find((one) => one !== wordsOf(name, one) && wordsFor(one) === small) ?? typed;
+  return [meant, ...found.filter((one) => one !== meant)];
 }
 
 /** What a text in the search box may mean. `name=value` and `name: value` are meant as they stand. */
 export function suggest(typed: string, isOffered: (name: string) => boolean): readonly Suggestion[] {
   const pair = named.exec(typed);
-  const name = pair === null ? undefined : nameOf(pair[1] ?? "");
+  const name = pair === null ? undefined : filterOf(pair[1] ?? "");
   if (pair !== null && name !== undefined && isOffered(name)) {
-    const value = pair[2] ?? "";
-    const offered = (known.get(name)?.values ?? []).filter((one) => one.toLowerCase().includes(value.toLowerCase()));
-    const values = value === "" ? offered : [value, ...offered.filter((one) => one !== value)];
-    return values.map((one) => ({ value: `${name}=${one}`, label: `${labelOf(name)}: ${one}`, adds: [name, one] }));
+    const values = valuesFor(name, pair[2] ?? "");
+    return values.map((one) => ({
+      value: `${name}=${one}`,
+      label: `${labelOf(name)}: ${wordsOf(name, one)}`,
+      adds: [name, one],
+    }));
   }
   const word = typed.trim();
   const names = logFilters

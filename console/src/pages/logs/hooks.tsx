@@ -1,5 +1,6 @@
 import { Badge, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
+import { Empty } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDuration } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
@@ -19,7 +20,13 @@ export function countHooks(row: Row): number {
 
 /** Results of guardrails before and after the call. */
 export function Hooks({ row }: { readonly row: Row }): ReactNode {
-  if (countHooks(row) === 0) return <Text size="sm">{words.none}</Text>;
+  if (countHooks(row) === 0) {
+    return (
+      <Section title={text.logs.tabs.hooks} isPlain>
+        <Empty title={words.none} />
+      </Section>
+    );
+  }
   return (
     <Stack gap="md">
       {(["before", "after"] as const).map((when) => {

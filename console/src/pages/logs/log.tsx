@@ -6,8 +6,10 @@ import { call } from "@/api/client.ts";
 import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
 import { DetailPage } from "@/layout/page.tsx";
+import { formatTime } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
+import { nameOf } from "@/lib/words.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { Changes } from "./changes.tsx";
@@ -49,9 +51,14 @@ export default function Log(): ReactNode {
     );
   }
   if (data === undefined) return <Waiting />;
-  const title = readText(data, "model") || readText(data, "operation") || readText(data, "path");
   return (
-    <DetailPage title={title} back={back} actions={<LogActions row={data} id={id} />} aside={<LogFacts row={data} />}>
+    <DetailPage
+      title={titleOf(data)}
+      about={formatTime(readText(data, "created_at"))}
+      back={back}
+      actions={<LogActions row={data} id={id} />}
+      aside={<LogFacts row={data} />}
+    >
       {isRow(data.error) && (
         <Alert
           color="red"
@@ -74,24 +81,20 @@ export default function Log(): ReactNode {
   );
 }
 
+/** What was asked of which model; the path where neither is known. */
+function titleOf(row: Row): string {
+  const parts = [nameOf(readText(row, "operation")), readText(row, "model")].filter((part) => part !== "");
+  return parts.join(" · ") || readText(row, "path");
+}
+
 function LogActions({ row, id }: { readonly row: Row; readonly id: string }): ReactNode {
   const { can } = useSession();
-  const change = useChangeSearch();
   const [code, setCode] = useState(false);
   return (
     <>
       <Button variant="default" leftSection={<Icon name="copy" size={14} />} onClick={() => setCode(true)}>
         {words.code.title}
       </Button>
-      {can(replayRow) && (
-        <Button
-          variant="default"
-          leftSection={<Icon name="refresh" size={14} />}
-          onClick={() => change({ tab: "replay" })}
-        >
-          {words.replay.title}
-        </Button>
-      )}
       {can("POST /v1/chat/completions") && (
         <Button
           component={Link}

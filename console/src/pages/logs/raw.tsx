@@ -1,7 +1,8 @@
-import { Alert, SegmentedControl, Stack, Text } from "@mantine/core";
+import { Alert, SegmentedControl, Stack } from "@mantine/core";
 import { type ReactNode, useMemo, useState } from "react";
 import { BigText } from "@/components/big-text.tsx";
 import { CodeEditor } from "@/components/code-editor.tsx";
+import { Empty } from "@/components/states.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { Section } from "@/layout/page.tsx";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
@@ -56,11 +57,13 @@ function Side({ name, side }: { readonly name: string; readonly side: unknown })
         </Section>
       )}
       {body === null || body === undefined ? (
-        <Text size="sm" c="dimmed">
-          {words.noBody}
-        </Text>
+        <Section title={words.body} isPlain>
+          <Empty title={words.noBody} />
+        </Section>
       ) : (
-        <Body value={body} name={name} />
+        <Section title={words.body}>
+          <Body value={body} name={name} />
+        </Section>
       )}
     </>
   );
@@ -85,5 +88,9 @@ function RowJson({ row }: { readonly row: Row }): ReactNode {
       ),
     [row],
   );
-  return <Body value={own} name={readText(row, "id")} />;
+  return (
+    <Section title={words.sides.row}>
+      <Body value={own} name={readText(row, "id")} />
+    </Section>
+  );
 }

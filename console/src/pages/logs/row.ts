@@ -11,7 +11,7 @@ export interface LogLine {
   readonly model: string;
   readonly key: string;
   readonly tokens: number | undefined;
-  /** US cents; undefined: unknown. */
+  /** As `costOf` says. */
   readonly cost: number | undefined;
   /** Milliseconds. */
   readonly duration: number;
@@ -33,6 +33,12 @@ function intern(word: string): string {
 
 const numberOr = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
+/** US cents that a row cost; undefined: unknown, or nothing was counted and no price applied. */
+export function costOf(row: Row): number | undefined {
+  const isPriced = readText(row, "price_source") !== "" || isRow(row.usage);
+  return isPriced || row.cost !== 0 ? numberOr(row.cost) : undefined;
+}
+
 export function toLine(row: Row): LogLine {
   const usage = isRow(row.usage) ? row.usage : {};
   const error = isRow(row.error) ? readText(row.error, "code") || readText(row.error, "type") : "";
@@ -45,7 +51,7 @@ export function toLine(row: Row): LogLine {
     model: intern(readText(row, "model")),
     key: intern(readText(row, "api_key_id")),
     tokens: numberOr(usage.total_tokens),
-    cost: numberOr(row.cost),
+    cost: costOf(row),
     duration: Number(row.duration_ms ?? 0),
     cache: intern(readText(row, "cache_status")),
     error: intern(error),

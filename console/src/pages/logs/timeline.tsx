@@ -98,13 +98,23 @@ export function Timeline({ row }: { readonly row: Row }): ReactNode {
           ))}
         </ul>
         <Text size="xs" c="dimmed" mt="sm">
-          {words.legend}
+          {legendOf(lanes)}
         </Text>
       </Section>
       <Cache row={row} />
       <Attempts row={row} />
     </Stack>
   );
+}
+
+/** What the marks mean that occur in the lanes. */
+function legendOf(lanes: readonly Lane[]): string {
+  const { bar, firstByte, failed } = words.legend;
+  return [
+    bar,
+    ...(lanes.some(({ mark }) => mark !== undefined) ? [firstByte] : []),
+    ...(lanes.some(({ kind }) => kind === "failed") ? [failed] : []),
+  ].join(" ");
 }
 
 function LaneView({ lane, length }: { readonly lane: Lane; readonly length: number }): ReactNode {

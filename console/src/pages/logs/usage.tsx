@@ -2,11 +2,13 @@ import { Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
+import { Empty } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDollars, formatNumber } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
+import { costOf } from "./row.ts";
 
 const words = text.logs.usage;
 
@@ -49,11 +51,7 @@ export function Usage({ row }: { readonly row: Row }): ReactNode {
   return (
     <Stack gap="md">
       <Section title={words.title}>
-        {usage === undefined ? (
-          <Text size="sm">{words.none}</Text>
-        ) : (
-          <UsageTable lines={toLines(usage)} prices={prices} />
-        )}
+        {usage === undefined ? <Empty title={words.none} /> : <UsageTable lines={toLines(usage)} prices={prices} />}
         {row.estimated === true && (
           <Text size="sm" mt="xs">
             {words.estimated}
@@ -129,14 +127,17 @@ function UsageTable({ lines, prices }: { readonly lines: readonly Line[]; readon
 function CostTable({ row }: { readonly row: Row }): ReactNode {
   const dollars = (value: unknown) => (typeof value === "number" ? formatDollars(value / 100) : words.unknown);
   const rows: readonly (readonly [string, string])[] = [
-    [words.total, dollars(row.cost)],
+    [words.total, row.cost === 0 && costOf(row) === undefined ? words.notPriced : dollars(row.cost)],
     ...(row.discarded_cost === undefined ? [] : [[words.discarded, dollars(row.discarded_cost)] as const]),
     ...(row.former_cost === undefined ? [] : [[words.former, dollars(row.former_cost)] as const]),
     ...(readPath(row, "cache.saved_cost") === undefined
       ? []
       : [[words.saved, dollars(readPath(row, "cache.saved_cost"))] as const]),
   ];
-  const source = readText(row, "price_source");
+  const [source, priced] = [readText(row, "price_source"), readText(row, "answered_model")];
+  const notes = [source && words.pricedFrom(source), priced && words.answeredModel(priced)].filter(
+    (note) => note !== "",
+  );
   return (
     <>
       <Table aria-label={words.cost} fz="sm">
@@ -149,10 +150,11 @@ function CostTable({ row }: { readonly row: Row }): ReactNode {
           ))}
         </Table.Tbody>
       </Table>
-      <Text size="xs" c="dimmed" mt="xs">
-        {source === "" ? words.noPrice : words.pricedFrom(source)}
-        {readText(row, "answered_model") !== "" && ` · ${words.answeredModel(readText(row, "answered_model"))}`}
-      </Text>
+      {notes.length > 0 && (
+        <Text size="xs" c="dimmed" mt="xs">
+          {notes.join(" · ")}
+        </Text>
+      )}
     </>
   );
 }

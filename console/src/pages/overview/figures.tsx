@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Spark } from "@/components/charts/spark.tsx";
 import { Icon } from "@/components/icons.tsx";
-import { formatDollars, formatDuration, formatShare, formatShort, formatTime } from "@/lib/format.ts";
+import { formatDollars, formatDuration, formatShare, formatShort, pointFormat } from "@/lib/format.ts";
 import { type Period, periodSearch } from "@/lib/period.ts";
 import { text } from "@/text/text.ts";
 import type { Figures, Summary } from "./data.ts";
@@ -20,7 +20,7 @@ interface Card {
   /** Whether more of it is bad news; undefined: neither. */
   readonly moreIsBad?: boolean;
   /** What stands below the figure. */
-  readonly note?: (figures: Figures) => string;
+  readonly note?: (figures: Figures) => ReactNode;
   /** Filters of the log that a click leads to. */
   readonly filters?: Readonly<Record<string, string>>;
 }
@@ -61,7 +61,11 @@ const cards: readonly Card[] = [
     format: formatDuration,
     moreIsBad: true,
     note: ({ p50_latency = 0, p99_latency = 0 }) =>
-      words.percentiles(unbroken(formatDuration(p50_latency)), unbroken(formatDuration(p99_latency))),
+      words.percentiles(formatDuration(p50_latency), formatDuration(p99_latency)).map((figure) => (
+        <span key={figure} className={classes.part}>
+          {unbroken(figure)}
+        </span>
+      )),
   },
   {
     name: "cache_hits",
@@ -91,7 +95,7 @@ export function FigureCards({ data, period }: { readonly data: Summary; readonly
           onClick={() => setAsTable(!asTable)}
           leftSection={<Icon name="columns" size={14} />}
         >
-          {asTable ? words.hideTable : words.showTable}
+          {asTable ? text.analytics.hideTable : text.analytics.showTable}
         </Button>
       </Group>
       {asTable && <PointTable data={data} cards={shown} />}
@@ -108,6 +112,7 @@ interface CardProps {
 function FigureCard({ card, data, period }: CardProps): ReactNode {
   const { name, label, format, note, filters } = card;
   const value = data.summary[name] ?? 0;
+  const timeOf = pointFormat(data.data_points.map(({ timestamp }) => timestamp));
   const heading =
     filters === undefined ? (
       label
@@ -121,15 +126,17 @@ function FigureCard({ card, data, period }: CardProps): ReactNode {
       <h2 className={classes.label}>{heading}</h2>
       <div className={classes.value}>{format(value)}</div>
       <Change card={card} now={value} before={data.former[name] ?? 0} />
-      <Spark
-        values={data.data_points.map((point) => point[name] ?? 0)}
-        label={words.overTime(label)}
-        describe={(index) => {
-          const point = data.data_points[index];
-          return point === undefined ? "" : `${formatTime(point.timestamp)}: ${format(point[name] ?? 0)}`;
-        }}
-      />
-      <div className={classes.note}>{note?.(data.summary) ?? " "}</div>
+      <div className={classes.foot}>
+        <Spark
+          values={data.data_points.map((point) => point[name] ?? 0)}
+          label={words.overTime(label)}
+          describe={(index) => {
+            const point = data.data_points[index];
+            return point === undefined ? "" : `${timeOf(point.timestamp)}: ${format(point[name] ?? 0)}`;
+          }}
+        />
+        <div className={classes.note}>{note?.(data.summary) ?? " "}</div>
+      </div>
     </section>
   );
 }
@@ -158,6 +165,7 @@ function Change({
 }
 
 function PointTable({ data, cards: shown }: { readonly data: Summary; readonly cards: readonly Card[] }): ReactNode {
+  const timeOf = pointFormat(data.data_points.map(({ timestamp }) => timestamp));
   return (
     <Table.ScrollContainer minWidth={600} type="native" tabIndex={0} aria-label={words.table}>
       <Table aria-label={words.table} fz="sm" striped>
@@ -174,7 +182,7 @@ function PointTable({ data, cards: shown }: { readonly data: Summary; readonly c
         <Table.Tbody>
           {data.data_points.map((point) => (
             <Table.Tr key={point.timestamp}>
-              <Table.Td>{formatTime(point.timestamp)}</Table.Td>
+              <Table.Td>{timeOf(point.timestamp)}</Table.Td>
               {shown.map(({ name, format }) => (
                 <Table.Td key={name} className="number">
                   {format(point[name] ?? 0)}

@@ -8,6 +8,7 @@ import { type Period, periodSearch } from "@/lib/period.ts";
 import { readList, readPath, readText } from "@/lib/read.ts";
 import { useChangeSearch } from "@/lib/search.ts";
 import { text } from "@/text/text.ts";
+import { noValueOf } from "../analytics/groups.ts";
 import { useGroups, useKeyNames, useMetadataKeys } from "./data.ts";
 import classes from "./overview.module.css";
 
@@ -76,6 +77,8 @@ interface TopTableProps {
 function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTableProps): ReactNode {
   const { data, error, refetch } = useGroups(path, period, "cost");
   const rows = readList(data);
+  // without a name in it, a card says nothing; with a choice of what it shows, it stays
+  if (actions === undefined && rows.length > 0 && rows.every((row) => readText(row, value) === "")) return null;
   const most = Math.max(1, ...rows.map((row) => Number(readPath(row, "requests"))));
   return (
     <Section title={title} actions={actions}>
@@ -106,7 +109,13 @@ function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTa
               return (
                 <Table.Tr key={name}>
                   <Table.Td className={classes.cell}>
-                    <GroupName name={name} shown={nameOf?.(name) ?? name} filter={filter} period={period} />
+                    <GroupName
+                      name={name}
+                      value={value}
+                      shown={nameOf?.(name) ?? name}
+                      filter={filter}
+                      period={period}
+                    />
                     <span className={classes.fill} style={{ width: `${(requests / most) * 100}%` }} />
                   </Table.Td>
                   <Table.Td className="number">{formatShort(requests)}</Table.Td>
@@ -123,17 +132,19 @@ function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTa
 
 interface GroupNameProps {
   readonly name: string;
+  /** Member that holds it. */
+  readonly value: string;
   readonly shown: string;
   readonly filter: string;
   readonly period: Period;
 }
 
 /** A group without a value has no filter that finds it. */
-function GroupName({ name, shown, filter, period }: GroupNameProps): ReactNode {
+function GroupName({ name, value, shown, filter, period }: GroupNameProps): ReactNode {
   if (name === "") {
     return (
       <Text span c="dimmed" inherit>
-        {words.noValue}
+        {noValueOf(value)}
       </Text>
     );
   }

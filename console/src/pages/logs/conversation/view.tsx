@@ -4,6 +4,7 @@ import { BigText } from "@/components/big-text.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Markdown } from "@/components/markdown.tsx";
 import { formatNumber, formatShort } from "@/lib/format.ts";
+import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import classes from "../detail.module.css";
 import { toJson } from "./parts.ts";
@@ -29,7 +30,7 @@ export function ConversationView({ conversation }: { readonly conversation: Conv
     <Stack gap="sm">
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          {words.count(formatNumber(turns.length + answers.length), tools.length)}
+          {words.count(formatNumber(turns.length + answers.length))}
         </Text>
         <Switch
           label={words.markdown}
@@ -64,8 +65,8 @@ interface TurnsProps {
 function Turns({ turns, markdown, from }: TurnsProps): ReactNode {
   return turns.map(({ role, parts }, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a message is its place
-    <article key={from + index} className={classes.turn} data-role={role} aria-label={words.messageOf(role)}>
-      <div className={classes.role}>{Object.hasOwn(words.roles, role) ? Reflect.get(words.roles, role) : role}</div>
+    <article key={from + index} className={classes.turn} data-role={role} aria-label={words.messageOf(nameOf(role))}>
+      <div className={classes.role}>{nameOf(role)}</div>
       <Stack gap="xs" miw={0}>
         {parts.length === 0 && (
           <Text size="sm" c="dimmed">
