@@ -16,6 +16,7 @@ import {
   deleteRecord,
   editorOf,
   fillCode,
+  fillForm,
   noConsole,
   openStand,
   textOf,
@@ -64,8 +65,6 @@ async function answerChat(request: Request): Promise<Response> {
   });
 }
 
-const contains = '[{"id": "default.contains", "parameters": {"words": ["card"], "operator": "none"}}]';
-
 test("an integration gets a custom model with prices, and a request costs what they say", {
   skip: noConsole,
 }, async () => {
@@ -110,7 +109,13 @@ test("a model of an integration is switched off and deleted", { skip: noConsole 
 
 test("a guardrail is tried on a text that passes and on one that it denies", { skip: noConsole }, async () => {
   const { page } = one;
-  await createRecord(one, "/guardrails", { Name: "No cards", Checks: contains, Actions: '{"deny": true}' });
+  await createRecord(one, "/guardrails", {
+    Name: "No cards",
+    "Add check": "Contains",
+    Words: ["card"],
+    "Passes with": "None of them",
+    "Deny what fails": "on",
+  });
   const form = page.getByRole("region", { name: "Test" });
   await form.getByLabel("Text to check").fill("The ship leaves at dawn");
   await form.getByRole("button", { name: "Run" }).click();
@@ -118,6 +123,73 @@ test("a guardrail is tried on a text that passes and on one that it denies", { s
   await form.getByLabel("Text to check").fill("Pay by card");
   await form.getByRole("button", { name: "Run" }).click();
   await form.getByText("Denied or failed", { exact: true }).first().waitFor();
+  assertClean(one);
+});
+
+/** The inputs of a check in the form. */
+const checkOf = (page: Page, label: string) => page.getByRole("group", { name: label, exact: true });
+
+test("a guardrail with two checks is made and changed by its form, and what the form does not show stays", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  const read = async (slug: string) => {
+    const { checks, actions } = await stand.call(`GET /v1/guardrails/${slug}`, stand.gateway.workspaceKey);
+    return JSON.parse(JSON.stringify({ checks, actions }));
+  };
+  await one.open("/guardrails/new");
+  await fillForm(page, { Name: "Two checks", "Add check": "Contains" });
+  const words = checkOf(page, "Check 1: Contains");
+  await words.getByLabel("Words").fill("card");
+  await page.keyboard.press("Enter");
+  await fillForm(page, { "Passes with": "None of them", "Add check": "Word count" });
+  const count = checkOf(page, "Check 2: Word count");
+  await count.getByLabel("Max words").fill("20");
+  await count.getByLabel("Invert the result").setChecked(true, { force: true });
+  await count.getByRole("button", { name: "More" }).click();
+  await fillForm(page, {
+    "If it cannot decide": "Fail",
+    "If a check cannot decide": "Pass",
+    "Feedback if it fails": "-2",
+  });
+  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: "Two checks" }).waitFor();
+  const slug = page.url().split("/").at(-1) ?? "";
+  const made = await read(slug);
+  assert.deepEqual(
+    made.checks.map(({ id, parameters }: Record<string, unknown>) => ({ id, parameters })),
+    [
+      { id: "default.contains", parameters: { words: ["card"], operator: "none" } },
+      { id: "default.wordCount", parameters: { maxWords: 20, not: true, failOnError: true } },
+    ],
+  );
+  assert.equal(made.actions.on_error, "pass");
+  assert.equal(made.actions.on_fail.feedback.value, -2);
+  assert.equal(made.actions.on_success.feedback.value, 5);
+  await page.getByText('Contains: none of "card"').waitFor();
+
+  const hidden = { ...made.checks[0], soft_deny_200: true };
+  await stand.call(`PUT /v1/guardrails/${slug}`, stand.gateway.workspaceKey, {
+    checks: [hidden, made.checks[1]],
+    actions: { ...made.actions, on_fail: { feedback: { value: -2, weight: 0.5, metadata: "shift" } } },
+  });
+  const before = await read(slug);
+  await one.open(`/guardrails/${slug}/edit`);
+  await checkOf(page, "Check 2: Word count").getByLabel("Max words").fill("30");
+  await checkOf(page, "Check 1: Contains").getByLabel("On", { exact: true }).setChecked(false, { force: true });
+  await fillForm(page, { "Feedback if it fails": "-3" });
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Off", { exact: true }).waitFor();
+  const after = await read(slug);
+  const [first, second] = before.checks;
+  assert.deepEqual(after, {
+    checks: [
+      { ...first, is_enabled: false },
+      { ...second, parameters: { ...second.parameters, maxWords: 30 } },
+    ],
+    actions: { ...before.actions, on_fail: { feedback: { value: -3, weight: 0.5, metadata: "shift" } } },
+  });
+  await deleteRecord(page, "Two checks");
   assertClean(one);
 });
 

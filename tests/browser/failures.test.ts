@@ -61,13 +61,13 @@ test("a refused write is said in the gateway's words, and the form keeps what wa
   const one = await signIn();
   const { page } = one;
   await one.open("/guardrails/new");
-  await fillForm(page, { Name: "Refused", Checks: '[{"id": "default.unknown"}]' });
+  await fillForm(page, { Name: "Refused", "Add check": "Matches a pattern", Pattern: "(" });
   const create = page.getByRole("button", { name: "Create", exact: true });
   const response = await answerTo(page, "/v1/guardrails", () => create.click());
   assert.equal(response.status(), 400);
   await requireShown(page, response);
   assert.equal(await page.getByLabel("Name").first().inputValue(), "Refused");
-  await fillForm(page, { Checks: '[{"id": "default.contains", "parameters": {"words": ["x"], "operator": "none"}}]' });
+  await fillForm(page, { Pattern: "x" });
   await create.click();
   await page.getByRole("heading", { level: 1, name: "Refused" }).waitFor();
   assertClean(one);
@@ -113,7 +113,7 @@ test("a session that ended under a changed record leads to sign-in and back to t
   const { page } = one;
   const address = `/guardrails/${String(made.slug)}/edit?from=here`;
   await one.open(address);
-  await fillForm(page, { Name: "Changed name", Actions: '{"deny": true}' });
+  await fillForm(page, { Name: "Changed name", "Deny what fails": "on" });
   // signed out in another tab
   await page.evaluate(async () => {
     const session = await (await fetch("/console/session")).json();

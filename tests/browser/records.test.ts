@@ -35,7 +35,6 @@ interface Journey {
   readonly typed?: string;
 }
 
-const contains = '[{"id": "default.contains", "parameters": {"words": ["card"], "operator": "none"}}]';
 const everyModel = '[{"key": "model", "value": "gpt-*"}]';
 
 const journeys: readonly Journey[] = [
@@ -80,11 +79,10 @@ const journeys: readonly Journey[] = [
   {
     path: "/guardrails",
     as: "workspace",
-    create: { Name: "Guardrail of a journey", Checks: contains },
+    create: { Name: "Guardrail of a journey", "Add check": "Contains", Words: ["card"] },
     name: "Guardrail of a journey",
-    update: { Actions: '{"deny": true}' },
-    // name and value side by side
-    changed: "DenyYes",
+    update: { "Deny what fails": "on" },
+    changed: "Denies requests and responses that fail",
   },
   {
     path: "/usage-limits",

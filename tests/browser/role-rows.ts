@@ -47,7 +47,6 @@ export interface RoleRow {
 }
 
 const all = ["create", "edit", "delete"] as const;
-const checks = '[{"id": "default.contains", "parameters": {"words": ["card"], "operator": "none"}}]';
 const conditions = '[{"key": "model", "value": "gpt-*"}]';
 const vault = '{"vault_auth_type": "token", "vault_addr": "https://vault.example", "vault_token": "not-a-real-token"}';
 const described = { change: { Description: "Changed by hand" }, changed: "Changed by hand" } as const;
@@ -197,8 +196,8 @@ const governRows: readonly RoleRow[] = [
     existing: "Example",
     address: "slug",
     may: notMembers,
-    form: (name) => ({ Name: name, Checks: checks }),
-    change: { Actions: '{"deny": true}' },
+    form: (name) => ({ Name: name, "Add check": "Contains", Words: ["card"], "Passes with": "None of them" }),
+    change: { "Deny what fails": "on" },
     changed: '"deny":true',
     controls: [{ name: "Run", row: "POST /v1/guardrails/{id}/test", may: viewers }],
   },

@@ -84,9 +84,9 @@ test("a session that ends leads to sign-in and back, with what was typed still t
   const opened = await stand.signIn(stand.gateway.workspaceKey);
   const { page, context } = opened;
   await opened.open("/guardrails/new");
-  await fillForm(page, { Name: "Half written" });
+  await fillForm(page, { Name: "Half written", "Add check": "Contains" });
   await context.clearCookies();
-  await fillForm(page, { Checks: '[{"id": "default.contains", "parameters": {"words": ["x"], "operator": "none"}}]' });
+  await fillForm(page, { Words: ["x"] });
   await page.getByRole("button", { name: "Create", exact: true }).click();
   await page.getByRole("heading", { name: "Your session ended" }).waitFor();
   await enterKey(page, stand.gateway.workspaceKey);

@@ -17,6 +17,7 @@ export function toValues(fields: readonly Field[], record: Row | undefined): Row
 /** A value of the form as the API takes it; undefined: leave it out. */
 function toMember(field: Field, value: unknown): unknown {
   if (value === undefined || value === "") return undefined;
+  if (field.toMember !== undefined) return field.toMember(value);
   if (field.kind === "json" && typeof value === "string") return JSON.parse(value);
   if (field.kind === "number") return Number(value);
   if (field.kind === "time" && typeof value === "string") return new Date(value).toISOString();
@@ -38,7 +39,7 @@ function setPath(body: Record<string, unknown>, path: string, value: unknown): v
 /**
  * The body of a form: what was filled in; for a record that exists only what changed, where a cleared field is null.
  *
- * @throws {SyntaxError} A JSON field does not parse.
+ * @throws {Error} A JSON field does not parse, or an own input is unfinished.
  */
 export function toBody(fields: readonly Field[], values: Row, record?: Row): Row {
   const before = record === undefined ? {} : toValues(fields, record);

@@ -134,6 +134,13 @@ function Editor(props: EditorProps): ReactNode {
       setState({ busy: false, dirty: true, error });
     }
   };
+  const switchTo = (isJson: boolean) => {
+    try {
+      setCode(isJson ? JSON.stringify(toBody(write.fields, values, record), undefined, 2) : undefined);
+    } catch (error) {
+      setState({ ...state, error });
+    }
+  };
   const change = (name: string, value: unknown) => {
     setValues((before) => ({ ...before, [name]: value }));
     setState((before) => ({ ...before, dirty: true }));
@@ -143,14 +150,7 @@ function Editor(props: EditorProps): ReactNode {
       <EditorPage
         title={title}
         back={back}
-        actions={
-          <FormOrJson
-            isJson={code !== undefined}
-            onChange={(isJson) =>
-              setCode(isJson ? JSON.stringify(toBody(write.fields, values, record), undefined, 2) : undefined)
-            }
-          />
-        }
+        actions={<FormOrJson isJson={code !== undefined} onChange={switchTo} />}
         footer={
           <>
             <Button type="submit" loading={state.busy}>

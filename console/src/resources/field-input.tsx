@@ -11,20 +11,14 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { ChangeEvent, ReactNode } from "react";
+import { type ChangeEvent, lazy, type ReactNode, Suspense, useMemo } from "react";
 import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
+import { Waiting } from "@/components/states.tsx";
 import { readList, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
-import type { Field, Option, OptionSource } from "./types.ts";
-
-interface FieldInputProps {
-  readonly field: Field;
-  readonly value: unknown;
-  readonly onChange: (value: unknown) => void;
-  readonly error?: string | undefined;
-}
+import type { Field, FieldProps, Option, OptionSource } from "./types.ts";
 
 function isSource(options: Field["options"]): options is OptionSource {
   return options !== undefined && "path" in options;
@@ -58,7 +52,7 @@ const asList = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(String) : typeof value === "string" && value !== "" ? [value] : [];
 
 /** The input of one field, by its kind. */
-export function FieldInput(props: FieldInputProps): ReactNode {
+export function FieldInput(props: FieldProps): ReactNode {
   const { field, value, onChange, error } = props;
   switch (field.kind) {
     case "select":
@@ -89,6 +83,8 @@ export function FieldInput(props: FieldInputProps): ReactNode {
       return (
         <FileInput {...shared(props)} value={value instanceof File ? value : null} onChange={onChange} clearable />
       );
+    case "own":
+      return field.input !== undefined && <OwnInput {...props} load={field.input} />;
     case "tags":
       return <TagsInput {...shared(props)} clearable value={asList(value)} onChange={onChange} />;
     default:
@@ -96,13 +92,23 @@ export function FieldInput(props: FieldInputProps): ReactNode {
   }
 }
 
+/** An input that a field brings; its code is loaded now. */
+function OwnInput({ load, ...props }: FieldProps & { readonly load: NonNullable<Field["input"]> }): ReactNode {
+  const Input = useMemo(() => lazy(load), [load]);
+  return (
+    <Suspense fallback={<Waiting />}>
+      <Input {...props} />
+    </Suspense>
+  );
+}
+
 /** What every input of Mantine takes. */
-function shared({ field, error }: FieldInputProps) {
+function shared({ field, error }: FieldProps) {
   const { label, help, required, placeholder } = field;
   return { label, description: help, withAsterisk: required === true, error, placeholder };
 }
 
-function WordsInput(props: FieldInputProps): ReactNode {
+function WordsInput(props: FieldProps): ReactNode {
   const { field, value, onChange } = props;
   const input = {
     ...shared(props),
@@ -114,7 +120,7 @@ function WordsInput(props: FieldInputProps): ReactNode {
   return <TextInput {...input} value={asText(value)} />;
 }
 
-function ChoiceInput(props: FieldInputProps): ReactNode {
+function ChoiceInput(props: FieldProps): ReactNode {
   const { field, value, onChange } = props;
   const data = [...useOptions(field.options)];
   if (field.kind === "multi") {
@@ -134,7 +140,7 @@ function ChoiceInput(props: FieldInputProps): ReactNode {
   );
 }
 
-function CodeInput({ field, value, onChange, error }: FieldInputProps): ReactNode {
+function CodeInput({ field, value, onChange, error }: FieldProps): ReactNode {
   return (
     <Input.Wrapper
       label={field.label}
@@ -151,6 +157,7 @@ function CodeInput({ field, value, onChange, error }: FieldInputProps): ReactNod
         language={field.kind === "json" ? "json" : "text"}
         value={asText(value)}
         onChange={onChange}
+        schema={field.schema}
         minHeight="7rem"
         maxHeight="24rem"
       />

@@ -1,4 +1,6 @@
 import { text } from "@/text/text.ts";
+import { readDrafts } from "./checks/draft.ts";
+import { showActions, showChecks } from "./checks/shown.tsx";
 import { choices, isOwn, numbered } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
 
@@ -7,8 +9,21 @@ const words = text.resources.guardrails;
 
 const writable: readonly Field[] = [
   { name: "name", label: fields.name, kind: "text", required: true },
-  { name: "checks", label: words.checks, help: words.checksHelp, kind: "json", required: true },
-  { name: "actions", label: words.actions, help: words.actionsHelp, kind: "json" },
+  {
+    name: "checks",
+    label: words.checks,
+    kind: "own",
+    required: true,
+    input: async () => ({ default: (await import("./checks/checks-input.tsx")).ChecksInput }),
+    toMember: readDrafts,
+  },
+  {
+    name: "actions",
+    label: words.actions,
+    kind: "own",
+    input: async () => ({ default: (await import("./checks/actions-input.tsx")).ActionsInput }),
+    toMember: readDrafts,
+  },
 ];
 
 /** Saved guardrails: `/v1/guardrails`. */
@@ -32,8 +47,8 @@ export const guardrails: Resource = {
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.target, path: "target", kind: "word" },
     { label: text.common.status, path: "status", kind: "status" },
-    { label: words.checks, path: "checks", kind: "json" },
-    { label: words.actions, path: "actions", kind: "json" },
+    { label: words.checks, path: "checks", render: showChecks },
+    { label: words.actions, path: "actions", render: showActions },
     { label: text.common.changed, path: "last_updated_at", kind: "time" },
   ],
   read: "/v1/guardrails/{id}",
@@ -48,6 +63,5 @@ export const guardrails: Resource = {
   remove: { row: "DELETE /v1/guardrails/{id}", when: isOwn },
   sections: [
     { title: words.test, row: "POST /v1/guardrails/{id}/test", load: () => import("./sections/guardrail-test.tsx") },
-    { title: words.catalog, row: "GET /v1/guardrails/checks", load: () => import("./sections/check-catalog.tsx") },
   ],
 };

@@ -48,7 +48,17 @@ export type FieldKind =
   | "json"
   | "template"
   | "time"
-  | "file";
+  | "file"
+  /** Asked for by the field's own `input`. */
+  | "own";
+
+/** What the input of a field gets. */
+export interface FieldProps {
+  readonly field: Field;
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+  readonly error?: string | undefined;
+}
 
 /** One member of a request body and how it is asked for. */
 export interface Field {
@@ -65,6 +75,12 @@ export interface Field {
   readonly options?: readonly Option[] | OptionSource;
   /** Shown only while this holds. */
   readonly when?: (values: Row) => boolean;
+  /** JSON schema of a field of JSON, for completion and errors in place. */
+  readonly schema?: Row;
+  /** The input of a field of the kind `own`; its code is loaded when it is first shown. */
+  readonly input?: () => Promise<{ readonly default: ComponentType<FieldProps> }>;
+  /** The value of such an input as the API takes it; throws what is wrong with it. */
+  readonly toMember?: (value: unknown) => unknown;
 }
 
 /** How a record is made or changed. */

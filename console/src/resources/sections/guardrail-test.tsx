@@ -7,7 +7,8 @@ import { CodeEditor } from "@/components/code-editor.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
 import { Failure } from "@/components/states.tsx";
 import { StatusBadge } from "@/components/value.tsx";
-import { isRow, type Row, readPath } from "@/lib/read.ts";
+import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { fullNameOf } from "@/resources/checks/words.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import { text } from "@/text/text.ts";
 
@@ -27,7 +28,7 @@ export default function GuardrailTest({ id }: { readonly record: Row; readonly i
   };
   const checks = readPath(data, "result.checks");
   const columns = [
-    { label: text.resources.fields.id, path: "id", kind: "code" },
+    { label: words.check, path: "id", render: (row: Row) => fullNameOf(readText(row, "id")) },
     { label: text.common.status, path: "verdict", render: (row: Row) => <Verdict passed={row.verdict === true} /> },
     { label: text.common.details, path: "data.explanation" },
     { label: text.resources.fields.error, path: "error", kind: "json" },

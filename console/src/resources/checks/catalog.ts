@@ -1,0 +1,60 @@
+import { useQuery } from "@tanstack/react-query";
+import { call } from "@/api/client.ts";
+import { type Row, readList, readText } from "@/lib/read.ts";
+import { type Parameter, parametersOf } from "./parameters.ts";
+import { nameOfCheck, vendorOf } from "./words.ts";
+
+/** A check to choose. */
+export interface CatalogCheck {
+  readonly id: string;
+  readonly aliases: readonly string[];
+  readonly name: string;
+  readonly vendor: string;
+  readonly isPartner: boolean;
+  readonly phases: readonly string[];
+  readonly parameters: readonly Parameter[];
+}
+
+const toTexts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
+
+function toCheck(row: Row): CatalogCheck {
+  const id = readText(row, "id");
+  return {
+    id,
+    aliases: toTexts(row.aliases),
+    name: nameOfCheck(id),
+    vendor: vendorOf(id),
+    isPartner: typeof row.partner === "string",
+    phases: toTexts(row.phases),
+    parameters: parametersOf(row.parameters),
+  };
+}
+
+/** The checks that guardrails can have. */
+export function useCatalog() {
+  return useQuery({
+    queryKey: ["checks"],
+    queryFn: async ({ signal }) => readList(await call("GET", "/v1/guardrails/checks", { signal })).map(toCheck),
+    staleTime: 300_000,
+  });
+}
+
+/** The check with an id or an alias; ids without a source are those of `default`. */
+export function findCheck(checks: readonly CatalogCheck[], id: string): CatalogCheck | undefined {
+  const whole = id.includes(".") ? id : `default.${id}`;
+  return checks.find((check) => check.id === whole || check.aliases.includes(whole));
+}
+
+function sharedNames(checks: readonly CatalogCheck[]): ReadonlySet<string> {
+  const [first, ...others] = checks.map(({ parameters }) => parameters.map(({ name }) => name));
+  return new Set(first?.filter((name) => others.every((names) => names.includes(name))));
+}
+
+/** Parameters of a check: its own, and those that every check, or every check of a partner, has. */
+export function splitParameters(checks: readonly CatalogCheck[], { parameters, isPartner }: CatalogCheck) {
+  const common = sharedNames(checks);
+  const ofPartners = sharedNames(checks.filter((check) => check.isPartner));
+  const isCommon = ({ name }: Parameter) =>
+    common.has(name) || (isPartner && ofPartners.has(name) && name !== "integration");
+  return { own: parameters.filter((one) => !isCommon(one)), common: parameters.filter(isCommon) };
+}

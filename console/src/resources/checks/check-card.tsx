@@ -1,0 +1,124 @@
+import { ActionIcon, Button, Collapse, Group, Switch, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { type ReactNode, useEffect, useRef } from "react";
+import { Icon } from "@/components/icons.tsx";
+import { isRow, type Row, readText } from "@/lib/read.ts";
+import { text } from "@/text/text.ts";
+import { type CatalogCheck, findCheck, splitParameters } from "./catalog.ts";
+import classes from "./checks.module.css";
+import { withMember } from "./draft.ts";
+import { ParameterInput } from "./parameter-input.tsx";
+import type { Parameter } from "./parameters.ts";
+import { labelOf, nameOfCheck, vendorOf } from "./words.ts";
+
+const words = text.checks;
+
+interface CheckCardProps {
+  readonly place: number;
+  readonly check: Row;
+  readonly catalog: readonly CatalogCheck[];
+  /** It was just added: its first input gets the focus. */
+  readonly isNew: boolean;
+  readonly onChange: (check: Row) => void;
+  readonly onRemove: () => void;
+}
+
+/** One check of a guardrail: whether it is on, and its parameters. */
+export function CheckCard({ place, check, catalog, isNew, onChange, onRemove }: CheckCardProps): ReactNode {
+  const card = useRef<HTMLFieldSetElement>(null);
+  const id = readText(check, "id");
+  const name = nameOfCheck(id);
+  const known = findCheck(catalog, id);
+  const { own, common } = known === undefined ? { own: [], common: [] } : splitParameters(catalog, known);
+  useEffect(() => {
+    if (!isNew) return;
+    const first = card.current?.querySelector<HTMLElement>("[data-kind] :is(input, textarea)") ?? card.current;
+    first?.focus();
+  }, [isNew]);
+  return (
+    <fieldset ref={card} tabIndex={-1} className={classes.card} aria-label={words.placed(place, name)}>
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        <div className={classes.name}>
+          <strong>{name}</strong>{" "}
+          <Text span size="xs" c="dimmed">
+            {vendorOf(id)}
+          </Text>
+        </div>
+        <Group gap="sm" wrap="nowrap">
+          <Switch
+            label={words.enabled}
+            checked={check.is_enabled !== false && check.is_enabled !== 0}
+            onChange={(event) => onChange({ ...check, is_enabled: event.currentTarget.checked })}
+          />
+          <ActionIcon variant="subtle" color="gray" aria-label={words.remove(name)} onClick={onRemove}>
+            <Icon name="trash" size={14} />
+          </ActionIcon>
+        </Group>
+      </Group>
+      <ParameterFields check={check} own={own} common={common} onChange={onChange} />
+    </fieldset>
+  );
+}
+
+interface ParameterFieldsProps {
+  readonly check: Row;
+  readonly own: readonly Parameter[];
+  readonly common: readonly Parameter[];
+  readonly onChange: (check: Row) => void;
+}
+
+/** Parameters that are set and that no schema names: they are edited as JSON. */
+function unnamed(parameters: Row, known: readonly Parameter[]): readonly Parameter[] {
+  return Object.keys(parameters)
+    .filter((name) => !known.some((parameter) => parameter.name === name))
+    .map((name) => ({ name, label: labelOf(name), kind: "json", choices: [], required: false, schema: {} }));
+}
+
+function ParameterFields({ check, own, common, onChange }: ParameterFieldsProps): ReactNode {
+  const [open, { toggle }] = useDisclosure(false);
+  const parameters = isRow(check.parameters) ? check.parameters : {};
+  const others = unnamed(parameters, [...own, ...common]);
+  const change = (name: string) => (value: unknown) =>
+    onChange({ ...check, parameters: withMember(parameters, name, value) });
+  const inputs = (list: readonly Parameter[]) =>
+    list.map((parameter) => (
+      <ParameterInput
+        key={parameter.name}
+        parameter={parameter}
+        value={parameters[parameter.name]}
+        onChange={change(parameter.name)}
+      />
+    ));
+  return (
+    <>
+      {own.length > 0 && <div className={classes.fields}>{inputs(own)}</div>}
+      <div>
+        <Button
+          variant="subtle"
+          size="compact-xs"
+          ml={-8}
+          onClick={toggle}
+          aria-expanded={open}
+          rightSection={<Icon name={open ? "fold" : "unfold"} size={12} />}
+        >
+          {text.common.more}
+        </Button>
+        <Collapse expanded={open}>
+          {open && (
+            <div className={classes.fields}>
+              {inputs(common)}
+              {inputs(others)}
+              <ParameterInput
+                parameter={{ name: "name", label: words.ownName, help: words.ownNameHelp, ...textParameter }}
+                value={check.name}
+                onChange={(name) => onChange(withMember(check, "name", name))}
+              />
+            </div>
+          )}
+        </Collapse>
+      </div>
+    </>
+  );
+}
+
+const textParameter = { kind: "text", choices: [], required: false, schema: { type: "string" } } as const;
