@@ -91,7 +91,12 @@ function ParameterFields({ check, own, common, onChange }: ParameterFieldsProps)
     ));
   return (
     <>
-      {own.length > 0 && <div className={classes.fields}>{inputs(own)}</div>}
+      {own.some(({ kind }) => kind !== "switch") && (
+        <div className={classes.fields}>{inputs(own.filter(({ kind }) => kind !== "switch"))}</div>
+      )}
+      {own.some(({ kind }) => kind === "switch") && (
+        <div className={classes.switches}>{inputs(own.filter(({ kind }) => kind === "switch"))}</div>
+      )}
       <div>
         <Button
           variant="subtle"
@@ -105,7 +110,7 @@ function ParameterFields({ check, own, common, onChange }: ParameterFieldsProps)
         </Button>
         <Collapse expanded={open}>
           {open && (
-            <div className={classes.fields}>
+            <div className={classes.fields} data-more>
               {inputs(common)}
               {inputs(others)}
               <ParameterInput
