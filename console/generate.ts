@@ -2,12 +2,14 @@
 //   src/api/schema.gen.ts  the types of every route (openapi-typescript)
 //   src/api/access.gen.ts  who may call every route: kinds of keys, and scopes of which any one admits a caller
 //   src/api/bodies.gen.ts  the JSON schemas of the request bodies that the console edits
+//   src/api/providers.gen.ts  the names of the model providers
 // Run by `npm run build` of this folder; the files are not in git.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import openapiTS, { astToString } from "openapi-typescript";
 import { createGateway } from "../mod.ts";
+import { builtInProviders } from "../src/providers/registry.ts";
 
 interface Operation {
   readonly "x-gateway-keys"?: string;
@@ -92,5 +94,9 @@ export const access: Readonly<Record<string, Access>> = ${JSON.stringify(access,
 writeFileSync(
   join(folder, "bodies.gen.ts"),
   `${note}\n/** JSON schemas by method and path. */\nexport const bodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(edited)};\n\n/** JSON schema of a routing config. */\nexport const routingConfig: Readonly<Record<string, unknown>> = ${JSON.stringify(routingConfig)};\n`,
+);
+writeFileSync(
+  join(folder, "providers.gen.ts"),
+  `${note}\n/** Names of the built-in model providers. */\nexport const providerNames: readonly string[] = ${JSON.stringify(builtInProviders.map(({ slug }) => slug).toSorted())};\n`,
 );
 process.exit(0);

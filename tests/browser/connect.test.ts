@@ -19,6 +19,7 @@ import {
   fillForm,
   noConsole,
   openStand,
+  submitOf,
   textOf,
 } from "./support.ts";
 
@@ -152,7 +153,7 @@ test("a guardrail with two checks is made and changed by its form, and what the 
     "If a check cannot decide": "Pass",
     "Feedback if it fails": "-2",
   });
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await submitOf(page).click();
   await page.getByRole("heading", { level: 1, name: "Two checks" }).waitFor();
   const slug = page.url().split("/").at(-1) ?? "";
   const made = await read(slug);
@@ -198,8 +199,8 @@ test("a budget shows what was used of it, and is reset", { skip: noConsole }, as
   await createRecord(one, "/usage-limits", {
     Name: "Tokens per key",
     Type: "Tokens",
-    "Credit limit": "1000",
-    Conditions: JSON.stringify([{ key: "workspace_id", value: stand.workspaceId }]),
+    Limit: "1000",
+    Conditions: { lines: [{ "Of the request": "Workspace", "Is one of": [stand.workspaceId] }] },
   });
   await page.getByText("Nothing counted in this period.").waitFor();
   await chat(stand, "one two three four five");
@@ -209,8 +210,8 @@ test("a budget shows what was used of it, and is reset", { skip: noConsole }, as
   await row.waitFor();
   assert.match(await textOf(row), /First workspace key/);
   await row.getByRole("progressbar").waitFor();
-  await row.getByRole("button", { name: "Reset" }).click();
-  await row.getByRole("cell", { name: "0", exact: true }).waitFor();
+  await row.getByRole("button", { name: "Reset usage" }).click();
+  await row.getByRole("cell", { name: "0 of 1,000", exact: true }).waitFor();
   await deleteRecord(page, "Tokens per key");
   assertClean(one);
 });
@@ -221,7 +222,7 @@ test("a rate limit that is made refuses the next request", { skip: noConsole }, 
     Name: "One a week",
     Limit: "1",
     Unit: "Per week",
-    Conditions: '[{"key": "model", "value": "slow-1"}]',
+    Conditions: { lines: [{ "Is one of": ["slow-1"] }] },
   });
   await page.getByRole("heading", { name: "One a week" }).waitFor();
   assert.equal((await chat(stand, "Hello", { model: "slow-1" })).status, 200);

@@ -11,6 +11,7 @@ import {
   fillForm,
   noConsole,
   openStand,
+  submitOf,
   textOf,
 } from "./support.ts";
 
@@ -62,7 +63,7 @@ test("a refused write is said in the gateway's words, and the form keeps what wa
   const { page } = one;
   await one.open("/guardrails/new");
   await fillForm(page, { Name: "Refused", "Add check": "Matches a pattern", Pattern: "(" });
-  const create = page.getByRole("button", { name: "Create", exact: true });
+  const create = submitOf(page);
   const response = await answerTo(page, "/v1/guardrails", () => create.click());
   assert.equal(response.status(), 400);
   await requireShown(page, response);

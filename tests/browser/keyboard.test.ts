@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { chat } from "./data.ts";
-import { assertClean, type ConsolePage, type ConsoleStand, noConsole, openStand, textOf } from "./support.ts";
+import { assertClean, type ConsolePage, type ConsoleStand, noConsole, openStand, submitOf, textOf } from "./support.ts";
 
 let stand: ConsoleStand;
 before(async () => {
@@ -54,7 +54,7 @@ test("a key is made and deleted by keyboard", { skip: noConsole }, async () => {
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.keyboard.press("Escape");
-  await tabTo(page, page.getByRole("button", { name: "Create", exact: true }));
+  await tabTo(page, submitOf(page));
   await page.keyboard.press("Enter");
   const dialog = page.getByRole("dialog", { name: "Copy the secret now" });
   assert.match(await textOf(dialog.locator("pre")), /^\S{16,}/);

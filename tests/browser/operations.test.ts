@@ -17,6 +17,7 @@ import {
   noConsole,
   openStand,
   saveWith,
+  submitOf,
   textOf,
 } from "./support.ts";
 
@@ -37,7 +38,7 @@ async function upload(page: Page, name: string, text: string): Promise<void> {
   await page
     .locator("input[type=file]")
     .setInputFiles({ name, mimeType: "application/jsonl", buffer: Buffer.from(text) });
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await submitOf(page).click();
   await page.getByRole("heading", { name }).waitFor();
 }
 
@@ -50,10 +51,12 @@ async function createBatch(input: string, delayMs: number): Promise<void> {
   await createRecord(one, "/batches", {
     "Input file": input,
     Window: "Immediate",
-    "Headers of the calls": JSON.stringify({
-      "x-gateway-provider": "echo",
-      "x-gateway-echo-delay-ms": String(delayMs),
-    }),
+    "Headers of the calls": {
+      lines: [
+        { Name: "x-gateway-provider", Value: "echo" },
+        { Name: "x-gateway-echo-delay-ms", Value: String(delayMs) },
+      ],
+    },
   });
 }
 
@@ -74,7 +77,7 @@ test("a file that is no list of requests is refused with the gateway's reason", 
   await one.open("/files/new");
   const buffer = Buffer.from("not JSON");
   await page.locator("input[type=file]").setInputFiles({ name: "words.jsonl", mimeType: "text/plain", buffer });
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await submitOf(page).click();
   assert.match(await textOf(page.getByRole("alert")), /no line of it is a JSON object[\s\S]*Status 400[\s\S]*Trace id/);
   assertClean(one);
 });
@@ -113,8 +116,8 @@ test("an export is made, started, watched to its end and downloaded", { skip: no
   const { page } = one;
   await createRecord(one, "/exports", {
     Description: "All of today",
-    Filters: '{"ai_model": "echo-1"}',
-    Fields: ["request"],
+    Models: ["echo-1"],
+    Fields: ["Request"],
   });
   await page.getByRole("heading", { name: "All of today" }).waitFor();
   assert.equal(await page.getByRole("button", { name: "Download" }).isDisabled(), true);
@@ -238,8 +241,8 @@ test("an admin key chooses the workspace in place, and a record is made there", 
   const { page } = admin;
   await admin.open("/rate-limits/new");
   await page.getByRole("main").getByRole("button", { name: "default", exact: true }).click();
-  await fillForm(page, { Name: "Of the workspace", Limit: "600", Conditions: '[{"key": "model", "value": "none"}]' });
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await fillForm(page, { Name: "Of the workspace", Limit: "600", Conditions: { lines: [{ "Is one of": ["none"] }] } });
+  await submitOf(page).click();
   await page.getByRole("heading", { name: "Of the workspace" }).waitFor();
   const { data } = await stand.call(
     `GET /v1/policies/rate-limits?workspace_id=${stand.workspaceId}`,

@@ -163,11 +163,8 @@ test("a secret reference is mapped to the key of an integration", { skip: noCons
     Name: "Key in the vault",
     Slug: "vault-key",
     Path: "team/key",
-    "Access to the vault": JSON.stringify({
-      vault_auth_type: "token",
-      vault_addr: "https://vault.example",
-      vault_token: "not-a-real-token",
-    }),
+    "URL of the vault": "https://vault.example",
+    Token: "not-a-real-token",
   });
   await page.getByRole("heading", { name: "Key in the vault" }).waitFor();
   assert.equal((await textOf(page.getByRole("main"))).includes("not-a-real-token"), false);
@@ -175,7 +172,7 @@ test("a secret reference is mapped to the key of an integration", { skip: noCons
     Name: "With a vault",
     Provider: "openai",
     Slug: "with-a-vault",
-    "Secret references": JSON.stringify([{ target_field: "key", secret_reference_id: "vault-key" }]),
+    "Secret references": { lines: [{ Member: "key", "Secret reference": "Key in the vault" }] },
     "Create a provider in the workspaces": "off",
   });
   await page.getByRole("heading", { name: "With a vault" }).waitFor();

@@ -8,21 +8,21 @@ import {
   type ConsolePage,
   type ConsoleStand,
   deleteRecord,
+  type FormValues,
   fillForm,
   noConsole,
   openStand,
+  submitOf,
   takeSecret,
 } from "./support.ts";
-
-type Values = Readonly<Record<string, string | readonly string[]>>;
 
 interface Journey {
   readonly path: string;
   readonly as: "admin" | "workspace";
-  readonly create: Values;
+  readonly create: FormValues;
   /** What the list and the detail page call the record. */
   readonly name: string;
-  readonly update?: Values;
+  readonly update?: FormValues;
   /** What the detail page shows after the change. */
   readonly changed?: string;
   /** A secret is shown once after the record was made. */
@@ -35,7 +35,7 @@ interface Journey {
   readonly typed?: string;
 }
 
-const everyModel = '[{"key": "model", "value": "gpt-*"}]';
+const gptModels = { lines: [{ "Of the request": "Model", "Is one of": ["gpt-*"], "But not": ["gpt-3*"] }] };
 
 const journeys: readonly Journey[] = [
   {
@@ -74,7 +74,7 @@ const journeys: readonly Journey[] = [
     as: "workspace",
     create: { Name: "Provider of a journey", Integration: "Kept integration", Slug: "journey-provider" },
     name: "Provider of a journey",
-    update: { Note: "For the team" },
+    update: { Description: "For the team" },
   },
   {
     path: "/guardrails",
@@ -87,7 +87,7 @@ const journeys: readonly Journey[] = [
   {
     path: "/usage-limits",
     as: "workspace",
-    create: { Name: "Budget of a journey", "Credit limit": "25", Conditions: everyModel },
+    create: { Name: "Budget of a journey", Limit: "25", Conditions: gptModels },
     name: "Budget of a journey",
     update: { "Alert at": "20" },
     changed: "20",
@@ -95,7 +95,7 @@ const journeys: readonly Journey[] = [
   {
     path: "/rate-limits",
     as: "workspace",
-    create: { Name: "Rate limit of a journey", Limit: "60", Conditions: everyModel },
+    create: { Name: "Rate limit of a journey", Limit: "60", Conditions: gptModels },
     name: "Rate limit of a journey",
     update: { Limit: "90" },
     changed: "90",
@@ -120,7 +120,7 @@ const journeys: readonly Journey[] = [
   {
     path: "/mcp-oauth-clients",
     as: "workspace",
-    create: { Name: "Client of a journey", "Redirect addresses": ["https://client.example/back"] },
+    create: { Name: "Client of a journey", "Redirect URLs": ["https://client.example/back"] },
     name: "Client of a journey",
     secret: true,
   },
@@ -153,8 +153,8 @@ const journeys: readonly Journey[] = [
     create: {
       Name: "Secret of a journey",
       Path: "team/key",
-      "Access to the vault":
-        '{"vault_auth_type": "token", "vault_addr": "https://vault.example", "vault_token": "not-a-real-token"}',
+      "URL of the vault": "https://vault.example",
+      Token: "not-a-real-token",
     },
     name: "Secret of a journey",
     update: { Description: "In the vault" },
@@ -224,7 +224,7 @@ after(() => stand?.close());
 
 async function create(page: Page, { create, secret = false }: Journey): Promise<void> {
   await fillForm(page, create);
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await submitOf(page).click();
   if (!secret) return;
   assert.ok((await takeSecret(page)).length >= 16);
 }
@@ -254,7 +254,7 @@ for (const journey of journeys) {
     const { page } = one;
     await one.open(`${journey.path}/new`);
     await create(page, journey);
-    await page.getByRole("button", { name: "Create", exact: true }).waitFor({ state: "hidden" });
+    await submitOf(page).waitFor({ state: "hidden" });
     await one.open(journey.path);
     await page
       .getByRole("row", { name: new RegExp(journey.name) })

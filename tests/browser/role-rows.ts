@@ -47,8 +47,8 @@ export interface RoleRow {
 }
 
 const all = ["create", "edit", "delete"] as const;
-const conditions = '[{"key": "model", "value": "gpt-*"}]';
-const vault = '{"vault_auth_type": "token", "vault_addr": "https://vault.example", "vault_token": "not-a-real-token"}';
+const conditions = { lines: [{ "Is one of": ["gpt-*"] }] };
+const vault = { "URL of the vault": "https://vault.example", Token: "not-a-real-token" };
 const described = { change: { Description: "Changed by hand" }, changed: "Changed by hand" } as const;
 const everyone = { admin: all, manager: all, member: all } as const;
 const notMembers = { admin: all, manager: all, member: [] } as const;
@@ -122,7 +122,7 @@ const connectRows: readonly RoleRow[] = [
     address: "slug",
     may: everyone,
     form: (name) => ({ Name: name, Integration: "Example" }),
-    change: { Note: "Changed by hand" },
+    change: { Description: "Changed by hand" },
     changed: "Changed by hand",
   },
   {
@@ -207,7 +207,7 @@ const governRows: readonly RoleRow[] = [
     owner: "workspaceKey",
     existing: "Example",
     may: notMembers,
-    form: (name) => ({ Name: name, "Credit limit": "25", Conditions: conditions }),
+    form: (name) => ({ Name: name, Limit: "25", Conditions: conditions }),
     change: { "Alert at": "20" },
     changed: '"alert_threshold":20',
   },
@@ -278,7 +278,7 @@ const organisationRows: readonly RoleRow[] = [
     owner: "adminKey",
     existing: "Kept secret",
     may: { admin: all },
-    form: (name) => ({ Name: name, Path: "team/key", "Access to the vault": vault }),
+    form: (name) => ({ Name: name, Path: "team/key", ...vault }),
     ...described,
   },
 ];

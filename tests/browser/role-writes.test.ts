@@ -15,6 +15,7 @@ import {
   listPages,
   noConsole,
   openStand,
+  submitOf,
   takeSecret,
   textOf,
 } from "./support.ts";
@@ -112,9 +113,9 @@ async function openRecord(one: ConsolePage, name: string): Promise<string> {
 async function create(one: ConsolePage, row: RoleRow, name: string): Promise<string> {
   const { page } = one;
   await newLink(one, row).first().click();
-  await page.getByRole("button", { name: "Create", exact: true }).waitFor();
+  await submitOf(page).waitFor();
   await fillForm(page, row.form?.(name) ?? {});
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await submitOf(page).click();
   if (row.secret === true) await takeSecret(page);
   await page.waitForURL(({ pathname }) => !pathname.endsWith("/new"));
   const { pathname } = new URL(page.url());

@@ -8,6 +8,7 @@ import {
   noConsole,
   openStand,
   signOut,
+  submitOf,
   takeSecret,
   textOf,
 } from "./support.ts";
@@ -64,7 +65,7 @@ test("a key makes another key in the browser: the secret is shown once and works
   await opened.open("/api-keys");
   await page.getByRole("link", { name: "Create API key" }).click();
   await fillForm(page, { Name: "Made in the browser", Scopes: ["completions.write", "logs.list"] });
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await submitOf(page).click();
   const secret = await takeSecret(page);
   await page.getByRole("heading", { name: "Made in the browser" }).waitFor();
   const model = { model: "echo-1", messages: [{ role: "user", content: "Hello" }] };
@@ -87,12 +88,12 @@ test("a session that ends leads to sign-in and back, with what was typed still t
   await fillForm(page, { Name: "Half written", "Add check": "Contains" });
   await context.clearCookies();
   await fillForm(page, { Words: ["x"] });
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await submitOf(page).click();
   await page.getByRole("heading", { name: "Your session ended" }).waitFor();
   await enterKey(page, stand.gateway.workspaceKey);
   await page.getByRole("heading", { name: "Your session ended" }).waitFor({ state: "hidden" });
   assert.equal(await page.getByLabel("Name").first().inputValue(), "Half written");
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await submitOf(page).click();
   await page.getByRole("heading", { name: "Half written", exact: true }).waitFor();
   assertClean(opened);
 });

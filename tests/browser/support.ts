@@ -151,7 +151,12 @@ interface FormFile {
 }
 
 /** What goes into the fields of a form, by their labels. */
-export type FormValues = Readonly<Record<string, string | readonly string[] | FormFile>>;
+export type FormValues = Readonly<Record<string, string | readonly string[] | FormFile | FormLines>>;
+
+/** What goes into the lines of a list, by the labels of its inputs. */
+interface FormLines {
+  readonly lines: readonly FormValues[];
+}
 
 /** The code editor with a label. */
 export function editorOf(page: Page, label: string): Locator {
@@ -194,26 +199,36 @@ async function fillOne(page: Page, input: Locator, value: string | readonly stri
   if (isChoice && typeof value !== "string") await input.press("Escape");
 }
 
-/** Fills the fields of a form by their labels: words, choices, code, switches (`on`, `off`), files. */
-export async function fillForm(page: Page, values: FormValues): Promise<void> {
+/** Fills the lines of a list; lines that are missing are added. */
+async function fillLines(page: Page, label: string, lines: readonly FormValues[]): Promise<void> {
+  for (const [index, line] of lines.entries()) {
+    const group = page.getByRole("group", { name: `${label} ${index + 1}`, exact: true });
+    const list = page.locator(".mantine-InputWrapper-root", { has: page.getByText(label, { exact: true }) });
+    if ((await group.count()) === 0) await list.last().getByRole("button").last().click();
+    await fillForm(page, line, group);
+  }
+}
+
+/** Fills the fields of a form by their labels: words, choices, code, switches (`on`, `off`), files, lists. */
+export async function fillForm(page: Page, values: FormValues, form: Locator = page.locator("form")): Promise<void> {
   for (const [label, value] of Object.entries(values)) {
-    const field = page.locator("form").getByLabel(label, { exact: true });
-    const named = page.locator("form").getByLabel(new RegExp(`^${label}(?: \\*)?$`));
+    const field = form.getByLabel(label, { exact: true });
+    const named = form.getByLabel(new RegExp(`^${label}(?: \\*)?$`));
     const input = (await field.count()) > 0 ? field.first() : named.first();
-    if (typeof value === "object" && "content" in value) await chooseFile(page, input, value);
+    if (typeof value === "object" && "lines" in value) await fillLines(page, label, value.lines);
+    else if (typeof value === "object" && "content" in value) await chooseFile(page, input, value);
     else await fillOne(page, input, value);
   }
 }
 
+/** The button that sends the form of a record. */
+export const submitOf = (page: Page): Locator => page.locator("form button[type=submit]");
+
 /** Makes a record with its form: the page of the record, or the dialog with its secret, follows. */
-export async function createRecord(
-  { page, open }: ConsolePage,
-  path: string,
-  values: Readonly<Record<string, string | readonly string[]>>,
-): Promise<void> {
+export async function createRecord({ page, open }: ConsolePage, path: string, values: FormValues): Promise<void> {
   await open(`${path}/new`);
   await fillForm(page, values);
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await submitOf(page).click();
 }
 
 /** The secret that is shown once; closes its dialog. */

@@ -51,13 +51,13 @@ export function RecordTable({
         <Table.Tbody>
           {rows.map((row, index) => (
             <Table.Tr key={id.map((member) => readText(row, member)).join("\n") || index}>
-              {columns.map(({ path, kind, wide, render }) => (
+              {columns.map(({ path, kind, wide, render, empty }) => (
                 <Table.Td
                   key={path}
                   ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}
                   data-wide={wide}
                 >
-                  {render?.(row) ?? <Value value={readPath(row, path)} kind={kind ?? "text"} />}
+                  {render?.(row) ?? <Value value={readPath(row, path)} kind={kind ?? "text"} empty={empty} />}
                 </Table.Td>
               ))}
               {actions !== undefined && (

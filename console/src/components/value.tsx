@@ -28,7 +28,11 @@ export type ValueKind =
   | "status"
   | "boolean"
   | "tags"
-  | "json";
+  /** A list of values that the API names. */
+  | "words"
+  | "json"
+  /** Members whose values the API names. */
+  | "settings";
 
 /** Kinds whose figures stand flush right in tables. */
 export const figureKinds: ReadonlySet<ValueKind> = new Set(["number", "dollars", "duration", "share", "bytes"]);
@@ -94,12 +98,19 @@ export const isEmpty = (value: unknown): boolean =>
   value === "" ||
   (typeof value === "object" && Object.keys(value).length === 0);
 
-/** A value of a record the way its kind is read. Missing and empty values are a dash. */
-export function Value({ value, kind = "text" }: { readonly value: unknown; readonly kind?: ValueKind }): ReactNode {
+interface ValueProps {
+  readonly value: unknown;
+  readonly kind?: ValueKind;
+  /** What stands for a missing or empty value. Default: a dash. */
+  readonly empty?: string | undefined;
+}
+
+/** A value of a record the way its kind is read. */
+export function Value({ value, kind = "text", empty = "—" }: ValueProps): ReactNode {
   if (isEmpty(value))
     return (
       <Text span c="dimmed" inherit>
-        —
+        {empty}
       </Text>
     );
   if (isFigure(kind)) {
@@ -116,6 +127,7 @@ export function Value({ value, kind = "text" }: { readonly value: unknown; reado
     );
   }
   if (kind === "status") return <StatusBadge value={String(value)} />;
+  if (kind === "words" && Array.isArray(value)) return value.map((word) => wordOf(String(word))).join(", ");
   if (kind === "tags" && Array.isArray(value)) return <Tags values={value.map(String)} />;
   if (kind === "boolean") return value === true || value === 1 ? text.common.yes : text.common.no;
   if (kind === "word") return wordOf(String(value));

@@ -8,10 +8,39 @@ export function toValues(fields: readonly Field[], record: Row | undefined): Row
     const stored = record === undefined ? undefined : readPath(record, field.from ?? field.name);
     const value = stored ?? (record === undefined ? field.initial : undefined);
     if (value === undefined || value === null) continue;
-    values[field.name] =
-      field.kind === "json" && typeof value !== "string" ? JSON.stringify(value, undefined, 2) : value;
+    values[field.name] = toInput(field, value);
   }
   return values;
+}
+
+/** A value of the API as the input of its field holds it. */
+function toInput({ kind, toLine }: Field, value: unknown): unknown {
+  if (kind === "json" && typeof value !== "string") return JSON.stringify(value, undefined, 2);
+  if (kind === "pairs") return isRow(value) ? Object.entries(value).map(([name, value]) => ({ name, value })) : [];
+  // some lists of at most one entry are shown as that entry
+  if (kind === "rows") return [value].flat().map((line) => toLine?.(line) ?? line);
+  return value;
+}
+
+/** The lines of a field as the API takes them; undefined without any. */
+function fromLines({ columns = [], fromLine }: Field, lines: readonly Row[]): unknown {
+  const members = lines.map((line) => {
+    const shown = columns.filter(({ when }) => when === undefined || when(line));
+    const given = shown.map((column) => [column.name, toMember(column, line[column.name])] as const);
+    // members without a column stay as they are
+    const rest = Object.entries(line).filter(([name]) => columns.every((column) => column.name !== name));
+    const whole = Object.fromEntries([...rest, ...given].filter(([, value]) => value !== undefined && value !== null));
+    return fromLine?.(whole) ?? whole;
+  });
+  return members.length === 0 ? undefined : members;
+}
+
+/** The object that lines of names and values stand for; undefined without any. */
+function fromPairs(lines: readonly Row[]): unknown {
+  const named = lines.filter(({ name }) => typeof name === "string" && name !== "");
+  return named.length === 0
+    ? undefined
+    : Object.fromEntries(named.map(({ name, value = "" }) => [String(name), value]));
 }
 
 /** A value of the form as the API takes it; undefined: leave it out. */
@@ -20,6 +49,8 @@ function toMember(field: Field, value: unknown): unknown {
   if (field.toMember !== undefined) return field.toMember(value);
   if (field.kind === "json" && typeof value === "string") return JSON.parse(value);
   if (field.kind === "number") return Number(value);
+  if (field.kind === "rows" && Array.isArray(value)) return fromLines(field, value);
+  if (field.kind === "pairs" && Array.isArray(value)) return fromPairs(value);
   if (field.kind === "time" && typeof value === "string") return new Date(value).toISOString();
   return value;
 }

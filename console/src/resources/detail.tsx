@@ -9,7 +9,7 @@ import { Icon } from "@/components/icons.tsx";
 import { Members } from "@/components/members.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
-import { Tags, Value } from "@/components/value.tsx";
+import { isEmpty, Tags, Value } from "@/components/value.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
@@ -85,13 +85,15 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
 }
 
 /** The value of a fact as a detail page shows it. */
-export function renderFact({ path, kind = "text", render }: Attribute, record: Row): ReactNode {
+export function renderFact({ path, kind = "text", render, empty }: Attribute, record: Row): ReactNode {
   const value = readPath(record, path);
+  if (empty !== undefined && isEmpty(value)) return <Value value={value} empty={empty} />;
   if (render !== undefined && value !== undefined && value !== null) return render(record);
   if (kind === "tags" && Array.isArray(value) && value.length > 0) return <Tags values={value.map(String)} isWhole />;
   // on the page of a record there is room for the date
   if (typeof value === "string" && kind === "ago") return <Value value={value} kind="time" />;
   if (typeof value === "number" && kind === "seconds") return formatTime(value * 1000);
+  if (kind === "settings") return <Members value={value} isWorded />;
   return kind === "json" ? <Members value={value} /> : <Value value={value} kind={kind} />;
 }
 

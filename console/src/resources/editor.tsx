@@ -150,11 +150,14 @@ function Editor(props: EditorProps): ReactNode {
       <EditorPage
         title={title}
         back={back}
-        actions={<FormOrJson isJson={code !== undefined} onChange={switchTo} />}
+        actions={
+          // a file cannot be written as JSON
+          write.multipart !== true && <FormOrJson isJson={code !== undefined} onChange={switchTo} />
+        }
         footer={
           <>
             <Button type="submit" loading={state.busy}>
-              {record === undefined ? text.common.create : text.common.save}
+              {record === undefined ? resource.text.create : text.common.save}
             </Button>
             <Button variant="default" onClick={() => void navigate({ to: back.to })}>
               {text.common.cancel}

@@ -15,9 +15,11 @@ import { type ChangeEvent, lazy, type ReactNode, Suspense, useMemo } from "react
 import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { Waiting } from "@/components/states.tsx";
-import { readList, readText } from "@/lib/read.ts";
+import { isRow, type Row, readList, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
+import { pairColumns } from "./options.ts";
+import { RowsInput } from "./rows-input.tsx";
 import type { Field, FieldProps, Option, OptionSource } from "./types.ts";
 
 function isSource(options: Field["options"]): options is OptionSource {
@@ -50,6 +52,8 @@ const asText = (value: unknown): string =>
   value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
 const asList = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(String) : typeof value === "string" && value !== "" ? [value] : [];
+
+const asRows = (value: unknown): readonly Row[] => (Array.isArray(value) ? value.filter(isRow) : []);
 
 /** The input of one field, by its kind. */
 export function FieldInput(props: FieldProps): ReactNode {
@@ -85,6 +89,17 @@ export function FieldInput(props: FieldProps): ReactNode {
       );
     case "own":
       return field.input !== undefined && <OwnInput {...props} load={field.input} />;
+    case "rows":
+      return <RowsInput field={field} value={asRows(value)} onChange={onChange} error={error} />;
+    case "pairs":
+      return (
+        <RowsInput
+          field={{ ...field, columns: pairColumns(field.secret === true) }}
+          value={asRows(value)}
+          onChange={onChange}
+          error={error}
+        />
+      );
     case "tags":
       return <TagsInput {...shared(props)} clearable value={asList(value)} onChange={onChange} />;
     default:

@@ -1,6 +1,7 @@
 import { formatNumber, formatTime } from "@/lib/format.ts";
-import { type Row, readPath } from "@/lib/read.ts";
+import { isRow, type Row, readPath } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
+import { withoutNulls } from "./data.ts";
 import { choices, descriptionField, numbered } from "./options.ts";
 import type { Condition, Field, Resource } from "./types.ts";
 
@@ -10,7 +11,7 @@ const ofFiles = text.resources.files;
 const ofBatches = text.resources.batches;
 
 /** Members of a row that an export can hold (docs/exports.md). */
-const exportMembers = choices(
+const exportMembers = [
   "id",
   "trace_id",
   "created_at",
@@ -31,11 +32,27 @@ const exportMembers = choices(
   "config",
   "prompt_slug",
   "metadata",
-);
+].map((value) => ({ value, label: ofExports.members[value] ?? value }));
+
+/** What an export can hold, in words. */
+function exportedOf({ requested_data: requested }: Row): string {
+  const members = Array.isArray(requested) ? requested.map(String) : [];
+  return members.map((member) => ofExports.members[member] ?? member).join(", ");
+}
 
 const exportFields: readonly Field[] = [
   descriptionField,
-  { name: "filters", label: ofExports.filters, help: ofExports.filtersHelp, kind: "json", required: true, initial: {} },
+  { name: "filters.time_of_generation_min", label: ofExports.from, kind: "time" },
+  { name: "filters.time_of_generation_max", label: ofExports.to, kind: "time" },
+  { name: "filters.ai_model", label: ofExports.models, help: ofExports.filtersHelp, kind: "tags" },
+  { name: "filters.status_code", label: ofExports.statusCodes, kind: "tags" },
+  {
+    name: "filters.api_key_ids",
+    label: ofExports.apiKeys,
+    kind: "multi",
+    options: { path: "/v1/api-keys", value: "id", label: "name" },
+  },
+  { name: "filters.metadata", label: fields.metadata, kind: "pairs" },
   {
     name: "requested_data",
     label: ofExports.fields,
@@ -45,6 +62,8 @@ const exportFields: readonly Field[] = [
     initial: ["id", "created_at", "ai_model", "cost", "response_status_code"],
   },
 ];
+
+const read = (row: Row | undefined): Row => (isRow(row?.filters) ? row.filters : {});
 
 const isDraft: Condition = ({ status }) => status === "draft";
 
@@ -72,19 +91,23 @@ export const exportJobs: Resource = {
     { label: fields.description, path: "description" },
     { label: fields.id, path: "id", kind: "code" },
     { label: text.common.status, path: "status", kind: "status" },
-    { label: ofExports.filters, path: "filters", kind: "json" },
-    { label: ofExports.fields, path: "requested_data", kind: "tags" },
+    { label: ofExports.filters, path: "filters", kind: "json", empty: ofExports.everything },
+    { label: ofExports.fields, path: "requested_data", render: exportedOf },
     { label: ofExports.records, path: "total_records", kind: "number" },
     { label: fields.created, path: "created_at", kind: "time" },
   ],
   read: "/v1/logs/exports/{id}",
-  create: { rows: ["POST /v1/logs/exports"], fields: exportFields },
+  create: {
+    rows: ["POST /v1/logs/exports"],
+    fields: exportFields,
+    toBody: (body) => ({ filters: {}, ...body }),
+  },
   update: {
     rows: ["PUT /v1/logs/exports/{id}"],
     fields: exportFields,
     when: isDraft,
-    // the route always takes the filters
-    toBody: (body, record) => ({ filters: record?.filters, ...body }),
+    // the route takes all filters together
+    toBody: (body, record) => ({ ...body, filters: withoutNulls({ ...read(record), ...read(body) }) }),
   },
   actions: [
     {
@@ -232,7 +255,7 @@ export const batches: Resource = {
         options: choices("24h", "immediate"),
       },
       { name: "model", label: fields.model, kind: "text" },
-      { name: "gateway_options", label: ofBatches.options, help: ofBatches.optionsHelp, kind: "json" },
+      { name: "gateway_options", label: ofBatches.options, help: ofBatches.optionsHelp, kind: "pairs" },
     ],
   },
   actions: [

@@ -1,10 +1,12 @@
 import { text } from "@/text/text.ts";
 import { userAt, workspaceAt } from "./names.tsx";
-import { allScopes, choices } from "./options.ts";
+import { allScopes, choices, rateLimitsField } from "./options.ts";
 import { scopesOf } from "./scopes.tsx";
 import type { Field, Resource } from "./types.ts";
 
 const words = text.resources.keys;
+
+const fields = text.resources.fields;
 
 const kinds = Object.entries(words.kinds).map(([value, label]) => ({
   value,
@@ -32,14 +34,14 @@ const shared: readonly Field[] = [
     options: choices("monthly", "weekly"),
     when: (values) => values["usage_limits.credit_limit"] !== undefined && values["usage_limits.credit_limit"] !== "",
   },
-  { name: "rate_limits", label: words.rateLimits, help: words.rateLimitsHelp, kind: "json" },
+  rateLimitsField,
   {
     name: "defaults.config_id",
     label: words.config,
     kind: "select",
     options: { path: "/v1/configs", value: "slug", label: "name" },
   },
-  { name: "defaults.metadata", label: words.metadata, kind: "json" },
+  { name: "defaults.metadata", label: words.metadata, help: words.metadataHelp, kind: "pairs" },
   { name: "alert_emails", label: words.alertEmails, kind: "tags" },
 ];
 
@@ -57,7 +59,7 @@ export const keys: Resource = {
       {
         name: "status",
         label: text.common.status,
-        options: ["active", "exhausted", "expired"].map((value) => ({ value, label: value })),
+        options: choices("active", "exhausted", "expired"),
       },
     ],
   },
@@ -68,7 +70,7 @@ export const keys: Resource = {
     { label: words.key, path: "key", kind: "code", track: "6rem" },
     { label: words.kind, path: "type", kind: "word", track: "11rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
-    { label: words.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
+    { label: words.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true, empty: fields.never },
     { label: words.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
@@ -79,9 +81,9 @@ export const keys: Resource = {
     { label: text.common.status, path: "status", kind: "status" },
     { label: words.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
     { label: words.user, path: "user_id", render: userAt("user_id") },
-    { label: words.creditLimit, path: "usage_limits", kind: "json" },
-    { label: words.rateLimits, path: "rate_limits", kind: "json" },
-    { label: words.expires, path: "expires_at", kind: "time" },
+    { label: words.creditLimit, path: "usage_limits", kind: "settings", empty: fields.noLimit },
+    { label: fields.rateLimits, path: "rate_limits", kind: "settings", empty: fields.noLimit },
+    { label: words.expires, path: "expires_at", kind: "time", empty: fields.never },
     { label: words.created, path: "created_at", kind: "time" },
     { label: words.scopes, path: "scopes", render: scopesOf },
   ],

@@ -15,7 +15,17 @@ import { text } from "@/text/text.ts";
 import { useResourceList } from "./data.ts";
 import type { Attribute, ListFilter, Resource } from "./types.ts";
 
-export function toColumn({ label, path, kind, track, narrowTrack, wide, narrow, render }: Attribute): Column<Row> {
+export function toColumn({
+  label,
+  path,
+  kind,
+  track,
+  narrowTrack,
+  wide,
+  narrow,
+  render,
+  empty,
+}: Attribute): Column<Row> {
   return {
     key: `${path}:${label}:${kind}`,
     label,
@@ -24,7 +34,7 @@ export function toColumn({ label, path, kind, track, narrowTrack, wide, narrow, 
     ...(wide !== undefined && { wide }),
     ...(narrow !== undefined && { narrow }),
     figure: kind !== undefined && figureKinds.has(kind),
-    render: render ?? ((row) => <Value value={readPath(row, path)} kind={kind ?? "text"} />),
+    render: render ?? ((row) => <Value value={readPath(row, path)} kind={kind ?? "text"} empty={empty} />),
   };
 }
 

@@ -30,10 +30,19 @@ const connectionFields: readonly Field[] = [
   { name: "openapi", label: ofIntegrations.openapi, kind: "json", when: isOpenApi },
   descriptionField,
   {
+    name: "configurations.custom_headers",
+    label: ofIntegrations.headers,
+    help: ofIntegrations.headersHelp,
+    kind: "pairs",
+    secret: true,
+    when: ({ auth_type: kind }) => kind === "headers",
+  },
+  {
     name: "configurations",
     label: ofIntegrations.configurations,
     help: ofIntegrations.configurationsHelp,
     kind: "json",
+    when: ({ auth_type: kind }) => kind !== "headers",
   },
   secretMappingsField,
 ];
@@ -125,7 +134,7 @@ export const mcpServers: Resource = {
     { label: fields.description, path: "description" },
     { label: fields.integration, path: "mcp_integration_details.slug", kind: "code" },
     { label: ofServers.aggregate, path: "aggregate", kind: "json" },
-    { label: ofServers.settings, path: "settings", kind: "json" },
+    { label: ofServers.settings, path: "settings", kind: "settings" },
     { label: text.common.status, path: "status", kind: "status" },
     { label: fields.created, path: "created_at", kind: "time" },
   ],
@@ -179,7 +188,7 @@ export const mcpClients: Resource = {
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
     { label: fields.id, path: "client_id", kind: "code" },
-    { label: ofClients.grants, path: "grant_types", kind: "tags", wide: true, track: "minmax(12rem, 1fr)" },
+    { label: ofClients.grants, path: "grant_types", kind: "words", wide: true, track: "minmax(12rem, 1fr)" },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   read: "/v1/mcp-oauth-clients/{id}",
@@ -187,7 +196,7 @@ export const mcpClients: Resource = {
     rows: ["POST /v1/mcp-oauth-clients"],
     fields: [
       nameField,
-      { name: "redirect_uris", label: ofClients.redirects, kind: "tags" },
+      { name: "redirect_uris", label: ofClients.redirects, help: fields.enterEach, kind: "tags" },
       {
         name: "grant_types",
         label: ofClients.grants,
@@ -199,6 +208,7 @@ export const mcpClients: Resource = {
         name: "token_endpoint_auth_method",
         label: ofClients.method,
         kind: "select",
+        placeholder: ofClients.anyMethod,
         options: choices("none", "client_secret_basic", "client_secret_post", "private_key_jwt"),
       },
     ],

@@ -24,24 +24,74 @@ export const workspaceRoles = choices("admin", "manager", "member");
 export const nameField: Field = { name: "name", label: words.name, kind: "text", required: true };
 export const slugField: Field = { name: "slug", label: words.slug, kind: "text", help: words.slugHelp };
 export const descriptionField: Field = { name: "description", label: words.description, kind: "long" };
+const countedBy = choices("requests", "tokens");
+const periods = choices("rpm", "rph", "rpd", "rpw");
+
+/** Requests or tokens in a time, one line for each limit. */
 export const rateLimitsField: Field = {
   name: "rate_limits",
   label: words.rateLimits,
-  help: words.rateLimitsHelp,
-  kind: "json",
+  kind: "rows",
+  add: words.addRateLimit,
+  columns: [
+    { name: "value", label: words.limit, kind: "number", required: true },
+    { name: "type", label: words.type, kind: "select", required: true, initial: "requests", options: countedBy },
+    { name: "unit", label: words.unit, kind: "select", required: true, initial: "rpm", options: periods },
+  ],
 };
+/** The one rate limit of a provider or workspace. */
+export const oneRateLimitField: Field = { ...rateLimitsField, most: 1 };
+/** The one budget of a provider or workspace. */
 export const usageLimitsField: Field = {
   name: "usage_limits",
   label: words.usageLimits,
-  help: words.usageLimitsHelp,
-  kind: "json",
+  kind: "rows",
+  most: 1,
+  add: words.addUsageLimit,
+  columns: [
+    {
+      name: "type",
+      label: words.type,
+      kind: "select",
+      required: true,
+      initial: "cost",
+      options: choices("cost", "tokens"),
+    },
+    { name: "credit_limit", label: words.budget, kind: "number", required: true },
+    { name: "alert_threshold", label: words.alertAt, kind: "number" },
+    {
+      name: "periodic_reset",
+      label: words.resets,
+      kind: "select",
+      placeholder: words.never,
+      options: choices("weekly", "monthly"),
+    },
+  ],
 };
+/** Members of a record whose values come from secret references. */
 export const secretMappingsField: Field = {
   name: "secret_mappings",
   label: words.secretMappings,
   help: words.secretMappingsHelp,
-  kind: "json",
+  kind: "rows",
+  add: words.addSecretMapping,
+  columns: [
+    { name: "target_field", label: words.targetField, kind: "text", required: true, placeholder: "key" },
+    {
+      name: "secret_reference_id",
+      label: words.secretReference,
+      kind: "select",
+      required: true,
+      options: { path: "/v1/secret-references", value: "slug", label: "name" },
+    },
+  ],
 };
+
+/** The inputs of an object of texts. */
+export const pairColumns = (isSecret: boolean): readonly Field[] => [
+  { name: "name", label: words.name, kind: "text" },
+  { name: "value", label: words.value, kind: isSecret ? "secret" : "text" },
+];
 
 /** Workspaces by name, for fields and filters. */
 export const workspaceSource = { path: "/v1/admin/workspaces", value: "id", label: "name" } as const;

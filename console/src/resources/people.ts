@@ -6,7 +6,7 @@ import {
   descriptionField,
   nameField,
   numbered,
-  rateLimitsField,
+  oneRateLimitField,
   usageLimitsField,
   workspaceRoles,
   workspaceSource,
@@ -27,7 +27,7 @@ const workspaceFields: readonly Field[] = [
   descriptionField,
   { name: "defaults", label: ofWorkspaces.defaults, help: ofWorkspaces.defaultsHelp, kind: "json" },
   usageLimitsField,
-  rateLimitsField,
+  oneRateLimitField,
 ];
 
 /** Teams and projects: `/v1/admin/workspaces`. */
@@ -146,6 +146,7 @@ export const invites: Resource = {
         required: true,
         initial: "member",
         options: workspaceRoles,
+        when: ({ workspaces: chosen }) => Array.isArray(chosen) && chosen.length > 0,
       },
       { name: "workspace_api_key_details.scopes", label: ofInvites.keyScopes, kind: "multi", options: allScopes },
       { name: "first_name", label: ofUsers.first, kind: "text" },
@@ -185,7 +186,7 @@ export const scimTokens: Resource = {
   columns: [
     { label: fields.name, path: "name" },
     { label: ofTokens.token, path: "token", kind: "code" },
-    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem" },
+    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", empty: fields.never },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   create: {
@@ -216,7 +217,7 @@ export const scimMappings: Resource = {
     fields: [
       { name: "workspace_id", label: fields.workspace, kind: "select", required: true, options: workspaceSource },
       { name: "role", label: fields.role, kind: "select", required: true, initial: "member", options: workspaceRoles },
-      { name: "scim_group_name", label: ofMappings.group, kind: "text" },
+      { name: "scim_group_name", label: ofMappings.group, help: ofMappings.groupHelp, kind: "text" },
       { name: "scim_group_id", label: ofMappings.groupId, kind: "text" },
     ],
   },

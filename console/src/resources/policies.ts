@@ -1,5 +1,5 @@
 import { formatDollars, formatNumber } from "@/lib/format.ts";
-import { type Row, readPath, readText } from "@/lib/read.ts";
+import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { conditionsOf } from "./names.tsx";
@@ -12,20 +12,88 @@ const ofRates = text.resources.rateLimits;
 
 const status = { name: "status", label: text.common.status, options: choices("active", "archived") };
 const nameField: Field = { name: "name", label: fields.name, kind: "text" };
-const conditions: Field = {
+
+/** What usage limits and rate limits can look at (docs/policies.md). */
+const usageKeys = [
+  "api_key",
+  "model",
+  "provider",
+  "virtual_key",
+  "workspace_id",
+  "organisation_id",
+  "config",
+  "prompt",
+];
+const rateKeys = [...usageKeys, "endpoint_type", "user_id", "mcp_server", "mcp_tool"];
+const metadata = "metadata";
+const metadataPrefix = "metadata.";
+
+/** A condition or group in a line of inputs: the name of a member of the metadata has an input of its own. */
+function toLine(member: unknown): Row {
+  const row = isRow(member) ? member : { key: member };
+  const key = readText(row, "key");
+  if (!key.startsWith(metadataPrefix)) return row;
+  return { ...row, key: metadata, name: key.slice(metadataPrefix.length) };
+}
+
+function fromLine({ name, ...line }: Row): Row {
+  return line.key === metadata ? { ...line, key: `${metadataPrefix}${String(name ?? "")}` } : line;
+}
+
+const keyColumns = (keys: readonly string[], initial: string): readonly Field[] => [
+  {
+    name: "key",
+    label: fields.condition,
+    kind: "select",
+    required: true,
+    initial,
+    options: [...keys, metadata].map((value) => ({ value, label: nameOf(value) })),
+  },
+  {
+    name: "name",
+    label: fields.metadataName,
+    kind: "text",
+    required: true,
+    when: ({ key }) => key === metadata,
+  },
+];
+
+const conditionsFor = (keys: readonly string[]): Field => ({
   name: "conditions",
   label: fields.conditions,
   help: fields.conditionsHelp,
-  kind: "json",
+  kind: "rows",
   required: true,
-};
-const groupBy: Field = {
+  add: fields.addCondition,
+  initial: [{ key: "model" }],
+  columns: [
+    ...keyColumns(keys, "model"),
+    { name: "value", label: fields.isOneOf, kind: "tags", required: true, placeholder: fields.everyValue },
+    { name: "excludes", label: fields.exceptFor, kind: "tags" },
+  ],
+  toLine,
+  fromLine,
+});
+
+const groupByFor = (keys: readonly string[]): Field => ({
   name: "group_by",
   label: fields.groupBy,
   help: fields.groupByHelp,
-  kind: "tags",
+  kind: "rows",
   required: true,
-  initial: ["api_key"],
+  add: fields.addGroup,
+  initial: [{ key: "api_key" }],
+  columns: keyColumns(keys, "api_key"),
+  toLine,
+  fromLine,
+});
+
+const resets: Field = {
+  name: "periodic_reset",
+  label: fields.resets,
+  kind: "select",
+  placeholder: fields.never,
+  options: choices("weekly", "monthly"),
 };
 
 /** A limit as its type counts it: dollars, or a number of tokens or requests. */
@@ -43,13 +111,6 @@ function groupsOf({ group_by: groups }: Row): string {
   return (Array.isArray(groups) ? groups : [])
     .map((group) => nameOf(readText(group, "key") || String(group)))
     .join(", ");
-}
-
-/** `group_by` is written as plain keys and sent as the API takes it. */
-function withGroups({ group_by: groups, ...body }: Readonly<Record<string, unknown>>) {
-  return Array.isArray(groups)
-    ? { ...body, group_by: groups.map((group) => (typeof group === "string" ? { key: group } : group)) }
-    : body;
 }
 
 const sharedColumns: readonly Attribute[] = [
@@ -71,15 +132,16 @@ export const usageLimits: Resource = {
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: fields.type, path: "type", kind: "word", track: "6rem", wide: true },
     { label: ofUsage.credit, path: "credit_limit", kind: "number", track: "8rem", narrowTrack: "6rem", render: credit },
-    { label: ofUsage.reset, path: "periodic_reset", kind: "word", track: "7rem", wide: true },
+    { label: fields.resets, path: "periodic_reset", kind: "word", track: "7rem", wide: true, empty: fields.never },
     ...sharedColumns,
   ],
   facts: [
+    { label: fields.name, path: "name" },
     { label: fields.description, path: "description" },
     { label: fields.type, path: "type", kind: "word" },
     { label: ofUsage.credit, path: "credit_limit", render: credit },
     { label: ofUsage.alert, path: "alert_threshold", render: alertAt },
-    { label: ofUsage.reset, path: "periodic_reset" },
+    { label: fields.resets, path: "periodic_reset", kind: "word", empty: fields.never },
     { label: ofUsage.nextReset, path: "next_usage_reset_at", kind: "time" },
     { label: fields.conditions, path: "conditions", render: conditionsOf },
     { label: fields.groupBy, path: "group_by", render: groupsOf },
@@ -89,7 +151,6 @@ export const usageLimits: Resource = {
   read: "/v1/policies/usage-limits/{id}",
   create: {
     rows: ["POST /v1/policies/usage-limits"],
-    toBody: withGroups,
     fields: [
       nameField,
       descriptionField,
@@ -101,11 +162,11 @@ export const usageLimits: Resource = {
         initial: "cost",
         options: choices("cost", "tokens", "requests"),
       },
-      { name: "credit_limit", label: ofUsage.credit, kind: "number", required: true },
-      { name: "alert_threshold", label: ofUsage.alert, kind: "number" },
-      { name: "periodic_reset", label: ofUsage.reset, kind: "select", options: choices("weekly", "monthly") },
-      conditions,
-      groupBy,
+      { name: "credit_limit", label: ofUsage.credit, help: ofUsage.creditHelp, kind: "number", required: true },
+      { name: "alert_threshold", label: ofUsage.alert, help: ofUsage.alertHelp, kind: "number" },
+      resets,
+      conditionsFor(usageKeys),
+      groupByFor(usageKeys),
     ],
   },
   update: {
@@ -113,10 +174,10 @@ export const usageLimits: Resource = {
     fields: [
       nameField,
       descriptionField,
-      { name: "credit_limit", label: ofUsage.credit, kind: "number" },
-      { name: "alert_threshold", label: ofUsage.alert, kind: "number" },
-      { name: "periodic_reset", label: ofUsage.reset, kind: "select", options: choices("weekly", "monthly") },
-      conditions,
+      { name: "credit_limit", label: ofUsage.credit, help: ofUsage.creditHelp, kind: "number" },
+      { name: "alert_threshold", label: ofUsage.alert, help: ofUsage.alertHelp, kind: "number" },
+      resets,
+      conditionsFor(usageKeys),
       { name: "status", label: text.common.status, kind: "select", options: choices("active", "archived") },
     ],
   },
@@ -148,10 +209,21 @@ export const rateLimits: Resource = {
     { label: fields.target, path: "target", kind: "word", track: "7rem", wide: true },
     ...sharedColumns,
   ],
+  facts: [
+    { label: fields.name, path: "name" },
+    { label: fields.description, path: "description" },
+    { label: fields.type, path: "type", kind: "word" },
+    { label: fields.limit, path: "value", kind: "number" },
+    { label: fields.unit, path: "unit", kind: "word" },
+    { label: fields.target, path: "target", kind: "word" },
+    { label: fields.conditions, path: "conditions", render: conditionsOf },
+    { label: fields.groupBy, path: "group_by", render: groupsOf },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.created, path: "created_at", kind: "time" },
+  ],
   read: "/v1/policies/rate-limits/{id}",
   create: {
     rows: ["POST /v1/policies/rate-limits"],
-    toBody: withGroups,
     fields: [
       nameField,
       descriptionField,
@@ -173,8 +245,8 @@ export const rateLimits: Resource = {
         options: choices("rpm", "rph", "rpd", "rpw"),
       },
       { name: "target", label: fields.target, kind: "select", initial: "llm", options: choices("llm", "mcp_tools") },
-      conditions,
-      groupBy,
+      conditionsFor(rateKeys),
+      groupByFor(rateKeys),
     ],
   },
   update: {
@@ -184,7 +256,7 @@ export const rateLimits: Resource = {
       descriptionField,
       { name: "value", label: fields.limit, kind: "number" },
       { name: "unit", label: fields.unit, kind: "select", options: choices("rpm", "rph", "rpd", "rpw") },
-      conditions,
+      conditionsFor(rateKeys),
       { name: "status", label: text.common.status, kind: "select", options: choices("active", "archived") },
     ],
   },

@@ -1,10 +1,11 @@
+import { providerNames } from "@/api/providers.gen.ts";
 import { text } from "@/text/text.ts";
 import {
   descriptionField,
   isOwn,
   nameField,
   numbered,
-  rateLimitsField,
+  oneRateLimitField,
   secretMappingsField,
   slugField,
   usageLimitsField,
@@ -24,7 +25,7 @@ const credentialFields: readonly Field[] = [
     kind: "json",
   },
   secretMappingsField,
-  { name: "pricing_adjustments", label: ofIntegrations.pricing, kind: "json" },
+  { name: "pricing_adjustments", label: ofIntegrations.pricing, help: ofIntegrations.pricingHelp, kind: "json" },
 ];
 
 /** Accounts at model providers: `/v1/integrations`. */
@@ -65,9 +66,10 @@ export const integrations: Resource = {
       {
         name: "ai_provider_id",
         label: ofIntegrations.provider,
-        help: ofIntegrations.providerHelp,
-        kind: "text",
+        kind: "select",
         required: true,
+        placeholder: ofIntegrations.chooseProvider,
+        options: providerNames.map((name) => ({ value: name, label: name })),
       },
       slugField,
       descriptionField,
@@ -98,9 +100,9 @@ export const integrations: Resource = {
 };
 
 const limits: readonly Field[] = [
-  { name: "note", label: ofProviders.note, kind: "long" },
+  { name: "note", label: fields.description, kind: "long" },
   usageLimitsField,
-  rateLimitsField,
+  oneRateLimitField,
   { name: "expires_at", label: fields.expires, kind: "time" },
 ];
 
@@ -119,17 +121,17 @@ export const providers: Resource = {
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.integration, path: "integration_id", kind: "code", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
-    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
+    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true, empty: fields.never },
   ],
   facts: [
     { label: fields.name, path: "name" },
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.integration, path: "integration_id", kind: "code" },
-    { label: ofProviders.note, path: "note" },
-    { label: fields.usageLimits, path: "usage_limits", kind: "json" },
-    { label: fields.rateLimits, path: "rate_limits", kind: "json" },
+    { label: fields.description, path: "note" },
+    { label: fields.usageLimits, path: "usage_limits", kind: "settings", empty: fields.noLimit },
+    { label: fields.rateLimits, path: "rate_limits", kind: "settings", empty: fields.noLimit },
     { label: text.common.status, path: "status", kind: "status" },
-    { label: fields.expires, path: "expires_at", kind: "time" },
+    { label: fields.expires, path: "expires_at", kind: "time", empty: fields.never },
   ],
   read: "/v1/providers/{slug}",
   create: {

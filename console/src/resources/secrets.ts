@@ -1,3 +1,4 @@
+import type { Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { choices, descriptionField, nameField, numbered, slugField } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
@@ -7,12 +8,86 @@ const words = text.resources.secrets;
 
 const managers = choices("aws_sm", "azure_kv", "hashicorp_vault");
 
-const shared: readonly Field[] = [
+const place: readonly Field[] = [
   { name: "secret_path", label: words.path, kind: "text", required: true },
   { name: "secret_key", label: words.key, kind: "text" },
   descriptionField,
-  { name: "auth_config", label: words.auth, help: words.authHelp, kind: "json", required: true },
-  { name: "allow_all_workspaces", label: words.everywhere, kind: "switch", initial: true },
+];
+const everywhere: Field = { name: "allow_all_workspaces", label: words.everywhere, kind: "switch", initial: true };
+
+/** The ways to sign in to a vault, and the members each of them has. */
+const waysToSignIn: readonly {
+  readonly manager: string;
+  readonly by: string;
+  readonly ways: Readonly<Record<string, readonly (keyof typeof words.members)[]>>;
+}[] = [
+  {
+    manager: "aws_sm",
+    by: "aws_auth_type",
+    ways: {
+      accessKey: ["aws_region", "aws_access_key_id", "aws_secret_access_key"],
+      assumedRole: ["aws_region", "aws_role_arn", "aws_external_id"],
+      serviceRole: ["aws_region"],
+    },
+  },
+  {
+    manager: "azure_kv",
+    by: "azure_auth_mode",
+    ways: {
+      entra: ["azure_vault_url", "azure_entra_tenant_id", "azure_entra_client_id", "azure_entra_client_secret"],
+      managed: ["azure_vault_url", "azure_managed_client_id"],
+      default: ["azure_vault_url"],
+    },
+  },
+  {
+    manager: "hashicorp_vault",
+    by: "vault_auth_type",
+    ways: {
+      token: ["vault_addr", "vault_token", "vault_namespace"],
+      approle: ["vault_addr", "vault_role_id", "vault_secret_id", "vault_namespace"],
+      kubernetes: ["vault_addr", "vault_role", "vault_namespace"],
+    },
+  },
+];
+const sealed = new Set(["aws_secret_access_key", "azure_entra_client_secret", "vault_token", "vault_secret_id"]);
+const optional = new Set(["aws_external_id", "azure_managed_client_id", "vault_namespace"]);
+
+/** The members that give access to a vault, each where its vault and its way to sign in are chosen. */
+const access: readonly Field[] = waysToSignIn.flatMap(({ manager, by, ways }) => {
+  const names = Object.keys(ways);
+  const way = `auth_config.${by}`;
+  const isChosen = (values: Row, wanted: readonly string[]) =>
+    values.manager_type === manager && wanted.includes(String(values[way] ?? names[0]));
+  const members = [...new Set(Object.values(ways).flat())];
+  return [
+    {
+      name: way,
+      label: words.way,
+      kind: "select",
+      required: true,
+      initial: names[0],
+      options: choices(...names),
+      when: ({ manager_type: chosen }) => chosen === manager,
+    },
+    ...members.map((member): Field => {
+      const wanted = names.filter((name) => ways[name]?.includes(member));
+      return {
+        name: `auth_config.${member}`,
+        label: words.members[member],
+        kind: sealed.has(member) ? "secret" : "text",
+        required: !optional.has(member),
+        when: (values) => isChosen(values, wanted),
+      };
+    }),
+  ];
+});
+
+const changed: readonly Field[] = [
+  nameField,
+  ...place,
+  // a change replaces all of it: the secrets in it are not shown
+  { name: "auth_config", label: words.auth, help: words.authHelp, kind: "json", from: "none" },
+  everywhere,
 ];
 
 /** Credentials in vaults of the organisation: `/v1/secret-references`. */
@@ -50,9 +125,11 @@ export const secrets: Resource = {
         initial: "hashicorp_vault",
         options: managers,
       },
-      ...shared,
+      ...access,
+      ...place,
+      everywhere,
     ],
   },
-  update: { rows: ["PUT /v1/secret-references/{id}"], fields: [nameField, ...shared] },
+  update: { rows: ["PUT /v1/secret-references/{id}"], fields: changed },
   remove: { row: "DELETE /v1/secret-references/{id}" },
 };

@@ -16,6 +16,8 @@ export interface Attribute {
   readonly wide?: boolean;
   readonly narrow?: boolean;
   readonly render?: (row: Row) => ReactNode;
+  /** What a missing or empty value means, for example `Never`. Default: a dash. */
+  readonly empty?: string;
 }
 
 export interface Option {
@@ -49,6 +51,10 @@ export type FieldKind =
   | "template"
   | "time"
   | "file"
+  /** A list of small records: `columns` says what each holds. */
+  | "rows"
+  /** An object of texts: a name and a value a line. */
+  | "pairs"
   /** Asked for by the field's own `input`. */
   | "own";
 
@@ -81,6 +87,18 @@ export interface Field {
   readonly input?: () => Promise<{ readonly default: ComponentType<FieldProps> }>;
   /** The value of such an input as the API takes it; throws what is wrong with it. */
   readonly toMember?: (value: unknown) => unknown;
+  /** Of `pairs`: the values are secrets. */
+  readonly secret?: boolean;
+  /** Of `rows`: the inputs of each line. */
+  readonly columns?: readonly Field[];
+  /** Of `rows`: most lines. Default: 100. */
+  readonly most?: number;
+  /** Of `rows`: the label of the button for a further line. */
+  readonly add?: string;
+  /** Of `rows`: the values of a line from what the API holds. Default: its members. */
+  readonly toLine?: (member: unknown) => Row;
+  /** Of `rows`: what the API takes for a line. Default: its values. */
+  readonly fromLine?: (line: Row) => unknown;
 }
 
 /** How a record is made or changed. */

@@ -38,11 +38,16 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
   };
   const columns = [
     {
-      label: fields.value,
+      label: words.countedFor,
       path: "value_key",
       render: (row: Row) => <WithNames value={groupOf(readText(row, "value_key"))} />,
     },
-    { label: fields.used, path: "current_usage", kind: "number", render: (row: Row) => inUnits(row.current_usage) },
+    {
+      label: fields.used,
+      path: "current_usage",
+      kind: "number",
+      render: (row: Row) => words.usedOf(inUnits(row.current_usage), inUnits(limit)),
+    },
     { label: "", path: "share", wide: true, render: used },
     { label: text.common.status, path: "status", kind: "status" },
   ] as const;
