@@ -1,4 +1,3 @@
-import type { Search } from "@/lib/search.ts";
 import { metadataStart, readFilters } from "../logs/filters.ts";
 
 /** Filters of the log under the name that analytics have for the same. */
@@ -23,7 +22,7 @@ const unknown: ReadonlySet<string> = new Set([
 export const isAnalyticsFilter = (name: string): boolean => !unknown.has(name);
 
 /** The filters of an address as analytics take them. Pairs of the metadata become one JSON object. */
-export function toAnalyticsQuery(search: Search): Readonly<Record<string, string>> {
+export function toAnalyticsQuery(search: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const query: Record<string, string> = {};
   const metadata: Record<string, string> = {};
   for (const [name, value] of readFilters(search).filter(([one]) => isAnalyticsFilter(one))) {
