@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { serveFetch } from "../mcp/conformance.ts";
 import { createFixture } from "../mcp/fixture.ts";
+import { eventually } from "../support/eventually.ts";
 import { chat } from "./data.ts";
 import {
   assertClean,
@@ -87,6 +88,10 @@ test("an integration gets a custom model with prices, and a request costs what t
   await stand.call("POST /v1/chat/completions", stand.gateway.workspaceKey, {
     model: "@in-house/harbour-1",
     messages: [{ role: "user", content: "Hello" }],
+  });
+  await eventually("the log row of the request", async () => {
+    const { data } = await stand.call("GET /v1/logs?model=harbour-1", stand.gateway.workspaceKey);
+    return Array.isArray(data) && data.length === 1;
   });
   await one.open("/logs?model=harbour-1");
   await page.locator("[data-index='0']").click();

@@ -103,7 +103,13 @@ const journeys: readonly Journey[] = [
   {
     path: "/mcp-integrations",
     as: "workspace",
-    create: { Name: "Tools of a journey", Address: "https://tools.example/mcp", Slug: "journey-tools" },
+    create: {
+      Name: "Tools of a journey",
+      Address: "https://tools.example/mcp",
+      Slug: "journey-tools",
+      Authorization: "Headers",
+      Headers: { lines: [{ Name: "x-tools-key", Value: "not-a-real-key" }] },
+    },
     name: "Tools of a journey",
     update: { Name: "Tools renamed" },
     changed: "Tools renamed",

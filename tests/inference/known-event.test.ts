@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { KnownEvent } from "../../src/inference/stream/known-event.ts";
 import { toByteText } from "../../src/inference/stream/sse-scan.ts";
 import { createCompletionObserver } from "../../src/inference/stream/stream-observer.ts";
-import { createReasoningRemover } from "../../src/providers/openai-compatible/without-thoughts.ts";
+import { createReasoningRemover } from "../../src/providers/openai-compatible/without-reasoning.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

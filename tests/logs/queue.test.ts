@@ -8,12 +8,12 @@ import { bodiesOf, logRecord } from "../support/log-record.ts";
 function setUp(limits?: LogQueueOptions["limits"], flushAfterMs?: number) {
   const batches: LogRecord[][] = [];
   const warnings: string[] = [];
-  const state = { failing: false, tries: 0 };
+  const state = { failing: false, attempts: 0 };
   /** What each call was given. */
   const asked: string[][] = [];
   const queue = createLogQueue({
     async store(entries) {
-      state.tries++;
+      state.attempts++;
       asked.push(ids(entries));
       if (state.failing) throw new Error("away");
       batches.push([...entries]);
@@ -133,7 +133,7 @@ test("L1: a failing store keeps rows, warns once, and gets all of them when it i
   const { queue, state, warnings, stored } = setUp();
   state.failing = true;
   for (const row of numbered(70)) queue.add(row);
-  await until(() => state.tries >= 2);
+  await until(() => state.attempts >= 2);
   assert.equal(warnings.length, 1);
   assert.equal(queue.state().rows, 70);
   state.failing = false;
@@ -147,7 +147,7 @@ test("L1: a store that fails again after it came back is warned of again", async
   const { queue, state, warnings, stored } = setUp();
   state.failing = true;
   queue.add(logRecord("one"));
-  await until(() => state.tries >= 1);
+  await until(() => state.attempts >= 1);
   state.failing = false;
   await until(() => stored().length === 1);
   state.failing = true;
@@ -162,7 +162,7 @@ test("L1: a failing store never holds more than the bounds", async () => {
   const { queue, state } = setUp({ rows: 50, bytes: 40_000 });
   state.failing = true;
   for (let index = 0; index < 500; index++) queue.add(logRecord(`row-${index}`, { responseBody: "x".repeat(5_000) }));
-  await until(() => state.tries >= 2);
+  await until(() => state.attempts >= 2);
   assert.ok(queue.state().rows <= 50, `${queue.state().rows} rows`);
   assert.ok(queue.state().bytes <= 40_000, `${queue.state().bytes} bytes`);
   await queue.close();
@@ -173,11 +173,11 @@ test("a write that failed is repeated with the same rows: the store may have the
   state.failing = true;
   queue.add(logRecord("one"));
   queue.add(logRecord("two"));
-  await until(() => state.tries >= 1);
+  await until(() => state.attempts >= 1);
   queue.add(logRecord("three"));
-  await until(() => state.tries >= 2);
+  await until(() => state.attempts >= 2);
   for (const row of numbered(100)) queue.add(row);
-  await until(() => state.tries >= 3);
+  await until(() => state.attempts >= 3);
   state.failing = false;
   await until(() => stored().length === 103);
   for (const rows of asked.slice(0, 4)) assert.deepEqual(rows, ["one", "two"]);
@@ -189,9 +189,9 @@ test("a write that is repeated has the same rows of losses, and losses since are
   const { queue, asked, state, stored } = setUp({ rows: 3, bytes: 1_000_000 }, 20);
   for (const row of numbered(5)) queue.add(row);
   state.failing = true;
-  await until(() => state.tries >= 1);
+  await until(() => state.attempts >= 1);
   for (let index = 5; index < 9; index++) queue.add(logRecord(`row-${index}`));
-  await until(() => state.tries >= 2);
+  await until(() => state.attempts >= 2);
   state.failing = false;
   await until(() => stored().length === 4);
   await queue.close();
@@ -220,13 +220,13 @@ test("close() ends although the store fails", async () => {
   state.failing = true;
   queue.add(logRecord("one"));
   await queue.close();
-  assert.equal(state.tries, 1);
+  assert.equal(state.attempts, 1);
 });
 
 test("close() without rows asks the store for nothing", async () => {
   const { queue, state } = setUp();
   await queue.close();
-  assert.equal(state.tries, 0);
+  assert.equal(state.attempts, 0);
 });
 
 test("a row that comes after the end of the queue is counted as lost, and leaves nothing running", async () => {

@@ -5,7 +5,7 @@ import * as v from "valibot";
 import { requireOperation } from "../../src/providers/core/types.ts";
 import { openai } from "../../src/providers/openai/mod.ts";
 import { openaiCompatible } from "../../src/providers/openai-compatible/mod.ts";
-import { readWithoutReasoning } from "../../src/providers/openai-compatible/without-thoughts.ts";
+import { readWithoutReasoning } from "../../src/providers/openai-compatible/without-reasoning.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
 import {
   chat,

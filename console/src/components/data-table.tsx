@@ -106,14 +106,20 @@ function useRowKeys<T>(
   scrollTo: (index: number) => void,
 ) {
   const [active, setActive] = useState(0);
+  /** A row takes the focus with the next frame: keys until then move on from it. */
+  const isMoving = useRef(false);
   const move = (to: number) => {
     const next = Math.max(0, Math.min(rows.length - 1, to));
     setActive(next);
     scrollTo(next);
-    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus());
+    isMoving.current = true;
+    requestAnimationFrame(() => {
+      isMoving.current = false;
+      scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
+    });
   };
   useHotkeys([
-    ["j", () => move(active + (scroller.current?.contains(document.activeElement) ? 1 : 0))],
+    ["j", () => move(active + (isMoving.current || scroller.current?.contains(document.activeElement) ? 1 : 0))],
     ["k", () => move(active - 1)],
   ]);
   const onKeyDown = (event: KeyboardEvent) => {

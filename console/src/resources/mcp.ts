@@ -1,3 +1,4 @@
+import type { Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { choices, descriptionField, isOwn, nameField, numbered, secretMappingsField, slugField } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
@@ -29,22 +30,28 @@ const connectionFields: readonly Field[] = [
   },
   { name: "openapi", label: ofIntegrations.openapi, kind: "json", when: isOpenApi },
   descriptionField,
+  secretMappingsField,
+];
+
+const configurations: Field = {
+  name: "configurations",
+  label: ofIntegrations.configurations,
+  help: ofIntegrations.configurationsHelp,
+  kind: "json",
+};
+const hasHeaders = ({ auth_type: kind }: Row) => kind === "headers";
+
+/** A new record has its headers as lines. A change replaces all of the configuration, so it is edited as a whole. */
+const newConfiguration: readonly Field[] = [
   {
     name: "configurations.custom_headers",
     label: ofIntegrations.headers,
     help: ofIntegrations.headersHelp,
     kind: "pairs",
     secret: true,
-    when: ({ auth_type: kind }) => kind === "headers",
+    when: hasHeaders,
   },
-  {
-    name: "configurations",
-    label: ofIntegrations.configurations,
-    help: ofIntegrations.configurationsHelp,
-    kind: "json",
-    when: ({ auth_type: kind }) => kind !== "headers",
-  },
-  secretMappingsField,
+  { ...configurations, when: (values) => !hasHeaders(values) },
 ];
 
 /** Tool servers an organisation knows: `/v1/mcp-integrations`. */
@@ -77,8 +84,15 @@ export const mcpIntegrations: Resource = {
   ],
   read: "/v1/mcp-integrations/{slug}",
   shared: true,
-  create: { rows: ["POST /v1/mcp-integrations"], fields: [nameField, slugField, ...connectionFields] },
-  update: { rows: ["PUT /v1/mcp-integrations/{slug}"], fields: [nameField, ...connectionFields], when: isOwn },
+  create: {
+    rows: ["POST /v1/mcp-integrations"],
+    fields: [nameField, slugField, ...connectionFields, ...newConfiguration],
+  },
+  update: {
+    rows: ["PUT /v1/mcp-integrations/{slug}"],
+    fields: [nameField, ...connectionFields, configurations],
+    when: isOwn,
+  },
   remove: { row: "DELETE /v1/mcp-integrations/{slug}", when: isOwn },
   actions: [
     {

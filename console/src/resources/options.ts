@@ -87,7 +87,7 @@ export const secretMappingsField: Field = {
   ],
 };
 
-/** The inputs of an object of texts. */
+/** The inputs of an object of strings. */
 export const pairColumns = (isSecret: boolean): readonly Field[] => [
   { name: "name", label: words.name, kind: "text" },
   { name: "value", label: words.value, kind: isSecret ? "secret" : "text" },

@@ -53,7 +53,7 @@ export type FieldKind =
   | "file"
   /** A list of small records: `columns` says what each holds. */
   | "rows"
-  /** An object of texts: a name and a value a line. */
+  /** An object of strings: a name and a value a line. */
   | "pairs"
   /** Asked for by the field's own `input`. */
   | "own";

@@ -22,7 +22,7 @@ import type { AnswerRules } from "./members.ts";
 import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
-import { createReasoningRemover, readWithoutReasoning } from "./without-thoughts.ts";
+import { createReasoningRemover, readWithoutReasoning } from "./without-reasoning.ts";
 
 /** Operations in OpenAI's shapes. */
 type OpenaiOperation = "chat" | "complete" | "embed" | "models" | "responses" | MediaOperation;
