@@ -65,7 +65,7 @@ test("an admin key is shown what it needs before it can call models", { skip: no
   const one = await stand.signIn(stand.gateway.adminKey);
   await one.open("/playground");
   await one.page.getByText("An admin key cannot call models").waitFor();
-  assert.equal(await one.page.getByRole("button", { name: /Run all/ }).isDisabled(), true);
+  assert.equal(await one.page.getByRole("button", { name: "Run", exact: true }).isDisabled(), true);
   assertClean(one);
 });
 
@@ -88,7 +88,7 @@ test("a prompt is made, changed into a second version, labelled, made the defaul
   await page.getByRole("button", { name: "Make default" }).click();
   await page.getByRole("button", { name: "Label version 2" }).click();
   await page.getByRole("menuitem", { name: "production" }).click();
-  await page.getByRole("row", { name: /^2 default production/ }).waitFor();
+  await page.getByRole("row", { name: /^2 Default production/ }).waitFor();
   await page.locator(".cm-deletedChunk").first().waitFor();
   assertClean(one);
 });

@@ -208,7 +208,7 @@ test("the default guardrails of the organisation are changed", { skip: noConsole
     checks: [{ id: "default.contains", parameters: { words: ["card"], operator: "none" } }],
   });
   await admin.open("/settings");
-  await page.getByRole("tab", { name: "Default guardrails" }).click();
+  await page.getByRole("tab", { name: "Guardrails" }).click();
   const onRequests = page.getByRole("combobox", { name: "On requests" });
   await onRequests.fill(String(guardrail.slug));
   await onRequests.press("Enter");

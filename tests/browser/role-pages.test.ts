@@ -90,7 +90,7 @@ for (const viewer of viewers) {
     await button(one, "Save version").click();
     await page.getByRole("tab", { name: "Versions" }).click();
     await button(one, "Make default").click();
-    await page.getByRole("row", { name: /^2 default/ }).waitFor();
+    await page.getByRole("row", { name: /^2 Default/ }).waitFor();
     await deleteRecord(page, `Prompt of ${viewer}`);
     await page.waitForURL(/\/prompts$/);
     assert.deepEqual(await failuresOf(one), []);

@@ -2,6 +2,7 @@ import { ActionIcon, Button, FileButton, Group, Select, Stack, Textarea, TextInp
 import { type ReactNode, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
 import { Failure } from "@/components/states.tsx";
+import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import classes from "./chat.module.css";
 import { createMessage, isShowable, type Message, messageRoles } from "./messages.ts";
@@ -60,7 +61,7 @@ function MessageEditor({ message, place, input, onChange, onRemove }: MessageEdi
       <Group gap="xs" wrap="nowrap">
         <Select
           aria-label={words.role(place)}
-          data={[...messageRoles]}
+          data={messageRoles.map((role) => ({ value: role, label: nameOf(role) }))}
           value={message.role}
           onChange={(role) => onChange({ role: messageRoles.find((one) => one === role) ?? "user" })}
           allowDeselect={false}

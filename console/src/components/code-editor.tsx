@@ -16,6 +16,8 @@ export interface CodeEditorProps {
   readonly marks?: readonly JsonMark[] | undefined;
   /** The value to bring into view and select; a new object each time. */
   readonly reveal?: { readonly path: JsonPath } | undefined;
+  /** What an empty editor says. */
+  readonly placeholder?: string | undefined;
   readonly minHeight?: string;
   readonly maxHeight?: string;
   /** false: without line numbers, for short values. */

@@ -16,6 +16,7 @@ import {
   keymap,
   lineNumbers,
   MatchDecorator,
+  placeholder,
   ViewPlugin,
   type ViewUpdate,
 } from "@codemirror/view";
@@ -47,6 +48,7 @@ export const look = EditorView.theme({
   ".cm-completionDetail": { color: "inherit", fontStyle: "normal", opacity: "0.75" },
   ".cm-diagnostic": { fontFamily: "var(--font-text)" },
   ".cm-tooltip": { backgroundColor: "var(--surface-raised)", color: "var(--ink)", border: "1px solid var(--line)" },
+  ".cm-placeholder": { color: "var(--ink-faint)" },
   ".cm-variable": { color: "var(--accent-ink)", fontWeight: "600" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--accent-soft) !important" },
 });
@@ -100,7 +102,7 @@ function languageOf({ language = "json", schema, onChange, lines = true }: CodeE
     schema === undefined || onChange === undefined
       ? []
       : [linter(lintWithSchema(schema)), autocompletion({ icons: false, override: [completeFromSchema(schema)] })];
-  return [json(), checks, guided];
+  return [json(), EditorView.lineWrapping, checks, guided];
 }
 
 /** CodeMirror 6 with the console's look. Loaded by `CodeEditor`. */
@@ -134,6 +136,7 @@ export function CodeMirror(props: CodeEditorProps): ReactNode {
           syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
           keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap]),
           look,
+          initial.current.placeholder === undefined ? [] : placeholder(initial.current.placeholder),
           size,
           language.current.of(languageOf(initial.current)),
           EditorState.readOnly.of(!editable),

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { ApiError } from "@/api/client.ts";
 import { text } from "@/text/text.ts";
 import { Icon } from "./icons.tsx";
+import classes from "./states.module.css";
 
 /** A quiet sign that something is on its way. */
 export function Waiting(): ReactNode {
@@ -78,12 +79,10 @@ export function Empty({ title, hint, command, action }: EmptyProps): ReactNode {
 /** A command or code with a button that copies it. */
 export function Command({ value }: { readonly value: string }): ReactNode {
   return (
-    <Group gap="xs" maw="100%">
-      <Code block tabIndex={0} style={{ overflow: "auto", maxWidth: "100%" }}>
-        {value}
-      </Code>
+    <div className={classes.command}>
+      <Code block>{value}</Code>
       <CopyValue value={value} />
-    </Group>
+    </div>
   );
 }
 

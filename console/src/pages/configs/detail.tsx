@@ -1,4 +1,4 @@
-import { Badge, Button, Tabs } from "@mantine/core";
+import { Button, Tabs, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
@@ -7,6 +7,7 @@ import { call } from "@/api/client.ts";
 import { DeleteButton } from "@/components/delete-button.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Command, CopyValue, Failure, Waiting } from "@/components/states.tsx";
+import { StatusBadge } from "@/components/value.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
 import { formatAgo } from "@/lib/format.ts";
 import { type Row, readText } from "@/lib/read.ts";
@@ -58,6 +59,9 @@ export default function ConfigDetail(): ReactNode {
         </Tabs.Panel>
         <Tabs.Panel value="use">
           <Section title={words.use} isPlain>
+            <Text size="sm" mb="sm">
+              {words.useHint}
+            </Text>
             <Command value={command} />
           </Section>
         </Tabs.Panel>
@@ -79,11 +83,7 @@ function Actions({ slug, record }: { readonly slug: string; readonly record: Row
   };
   return (
     <>
-      {record.is_default === 1 && (
-        <Badge variant="default" radius="sm">
-          {words.isDefault}
-        </Badge>
-      )}
+      {record.is_default === 1 && <StatusBadge value={words.isDefault} label={words.isDefault} />}
       <CopyValue value={slug} label={words.copySlug} />
       {can("POST /v1/chat/completions") && (
         <Button

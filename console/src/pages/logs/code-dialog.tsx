@@ -1,6 +1,7 @@
 import { Modal, SegmentedControl, Stack, Text } from "@mantine/core";
 import { type ReactNode, useMemo, useState } from "react";
 import { BigText } from "@/components/big-text.tsx";
+import { Command } from "@/components/states.tsx";
 import type { Row } from "@/lib/read.ts";
 import type { CodeKind } from "@/lib/request-code.ts";
 import { text } from "@/text/text.ts";
@@ -11,6 +12,9 @@ const words = text.logs.code;
 const files = { curl: "request.sh", typescript: "request.ts", python: "request.py" } as const;
 
 const kinds = Object.keys(files) as CodeKind[]; // its own keys
+
+/** Longest code that is drawn as a whole. */
+const shownCode = 20_000;
 
 /** The row's request as code to copy. */
 export function CodeDialog({ row, onClose }: { readonly row: Row; readonly onClose: () => void }): ReactNode {
@@ -34,7 +38,11 @@ export function CodeDialog({ row, onClose }: { readonly row: Row; readonly onClo
         <Text size="sm" c="dimmed">
           {words.hint}
         </Text>
-        <BigText key={kind} value={code} label={words.kinds[kind]} fileName={files[kind]} />
+        {code.length > shownCode ? (
+          <BigText key={kind} value={code} label={words.kinds[kind]} fileName={files[kind]} />
+        ) : (
+          <Command value={code} />
+        )}
       </Stack>
     </Modal>
   );

@@ -17,6 +17,23 @@ const moment = new Intl.DateTimeFormat(undefined, {
   hourCycle: "h23",
 });
 
+/** On small screens: the time of today, and day and time of others. */
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
+const minute = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+  hourCycle: "h23",
+});
+
+const isToday = (at: number): boolean => new Date(at).toDateString() === new Date().toDateString();
+
 const dash = <span className={classes.faint}>—</span>;
 
 /** Status of a response to which a guardrail objected without denying it. */
@@ -54,11 +71,13 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       key: "at",
       label: words.time,
       track: "10.5rem",
-      narrowTrack: "7.25rem",
+      narrowTrack: "5.75rem",
       render: ({ at }) => (
         <span className={classes.figures}>
-          {moment.format(at)}
-          <span data-wide="true">.{String(at % 1000).padStart(3, "0")}</span>
+          <span data-wide="true">
+            {moment.format(at)}.{String(at % 1000).padStart(3, "0")}
+          </span>
+          <span data-narrow="true">{(isToday(at) ? clock : minute).format(at)}</span>
         </span>
       ),
     },

@@ -1,4 +1,4 @@
-import { Alert, Button, Input, Modal, Stack, TextInput } from "@mantine/core";
+import { Alert, Button, Input, Modal, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
@@ -33,7 +33,7 @@ const who = (record: Row) => <ActorName record={record} />;
 const columns: readonly Attribute[] = [
   { label: words.time, path: "timestamp", kind: "time", track: "13rem", wide: true },
   { label: words.time, path: "timestamp", kind: "ago", track: "4rem", narrow: true },
-  { label: words.who, path: "user_id", track: "minmax(8rem, 1fr)", wide: true, render: who },
+  { label: words.who, path: "user_id", track: "minmax(8rem, 1fr)", render: who },
   { label: words.action, path: "action", track: "6rem", narrowTrack: "4.5rem", render: (row) => named(row, "action") },
   {
     label: words.resource,
@@ -42,7 +42,7 @@ const columns: readonly Attribute[] = [
     render: (row) => named(row, "resource_type"),
   },
   { label: words.path, path: "uri", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
-  { label: words.status, path: "response_status_code", kind: "status", track: "4rem", narrowTrack: "3rem" },
+  { label: words.status, path: "response_status_code", kind: "status", track: "4rem", wide: true },
   { label: words.address, path: "client_ip", kind: "code", track: "8rem", wide: true },
 ];
 
@@ -123,7 +123,7 @@ function AuditFilters({ from, to }: { readonly from: string; readonly to: string
   const set = (name: string, value: string) =>
     void navigate({ to: ".", search: { ...search, [name]: value }, replace: true });
   return (
-    <>
+    <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs" verticalSpacing="xs" w={{ base: "100%", sm: "auto" }}>
       <TextInput
         type="date"
         label={words.from}
@@ -134,15 +134,17 @@ function AuditFilters({ from, to }: { readonly from: string; readonly to: string
       <TextInput
         data-search
         label={words.resource}
+        placeholder={words.resourceHint}
         value={search.resource_type ?? ""}
         onChange={(event) => set("resource_type", event.currentTarget.value)}
       />
       <TextInput
         label={words.action}
+        placeholder={words.actionHint}
         value={search.action ?? ""}
         onChange={(event) => set("action", event.currentTarget.value)}
       />
-    </>
+    </SimpleGrid>
   );
 }
 

@@ -1,7 +1,7 @@
-import { Modal, Stack, Tabs } from "@mantine/core";
+import { Modal, Tabs } from "@mantine/core";
 import type { ReactNode } from "react";
 import type { ModelRequest } from "@/chat/run.ts";
-import { CopyValue, Failure } from "@/components/states.tsx";
+import { Command, Failure } from "@/components/states.tsx";
 import { type CodeKind, type SentRequest, writeCode } from "@/lib/request-code.ts";
 import { text } from "@/text/text.ts";
 
@@ -42,23 +42,11 @@ export function CodeDialog({ read, onClose }: CodeDialogProps): ReactNode {
           </Tabs.List>
           {languages.map((language) => (
             <Tabs.Panel key={language} value={language}>
-              <Code value={writeCode(language, toSent(request))} />
+              <Command value={writeCode(language, toSent(request))} />
             </Tabs.Panel>
           ))}
         </Tabs>
       )}
     </Modal>
-  );
-}
-
-function Code({ value }: { readonly value: string }): ReactNode {
-  return (
-    <Stack gap="xs" align="start">
-      <CopyValue value={value} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <pre tabIndex={0} style={{ margin: 0, maxHeight: "60vh", overflow: "auto", width: "100%" }}>
-        {value}
-      </pre>
-    </Stack>
   );
 }

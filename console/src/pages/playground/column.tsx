@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Text, Textarea } from "@mantine/core";
+import { ActionIcon, Button, Group, Kbd, Text, Textarea } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import type { Answer } from "@/chat/answer.ts";
 import { AnswerFigures, AnswerView } from "@/chat/answer-view.tsx";
@@ -21,7 +21,8 @@ interface ColumnViewProps {
   readonly place: number;
   /** Whether its messages are those of all columns. */
   readonly shared: boolean;
-  readonly removable: boolean;
+  /** There is no other column: it cannot be removed, and to run it is the page's main action. */
+  readonly isOnly: boolean;
   readonly disabled: boolean;
   readonly onChange: (change: (column: Column) => Column) => void;
   readonly onRemove: () => void;
@@ -42,7 +43,7 @@ export function ColumnView(props: ColumnViewProps): ReactNode {
         onChange={(changes) => onChange((before) => ({ ...before, target: { ...before.target, ...changes } }))}
         onOpenPrompt={props.onOpenPrompt}
         corner={
-          props.removable && (
+          !props.isOnly && (
             <ActionIcon variant="subtle" color="gray" aria-label={words.removeColumn(place)} onClick={props.onRemove}>
               <Icon name="close" size={14} />
             </ActionIcon>
@@ -61,6 +62,7 @@ export function ColumnView(props: ColumnViewProps): ReactNode {
       )}
       <ColumnActions {...props} />
       <div className={classes.turns} aria-live="polite">
+        {column.turns.length === 0 && <p className={classes.nothing}>{words.noAnswer}</p>}
         {column.turns.map((turn, index) => (
           <TurnView key={turn.id} turn={turn} isLast={index === column.turns.length - 1} onReply={props.onReply} />
         ))}
@@ -70,8 +72,17 @@ export function ColumnView(props: ColumnViewProps): ReactNode {
   );
 }
 
+/** The keys that run all columns, where there are keys. */
+export function RunKey(): ReactNode {
+  return (
+    <Kbd size="xs" aria-hidden="true" className={classes.runKey}>
+      Ctrl ⏎
+    </Kbd>
+  );
+}
+
 function ColumnActions(props: ColumnViewProps): ReactNode {
-  const { column, disabled, onRun, onShowCode, onSave } = props;
+  const { column, isOnly, disabled, onRun, onShowCode, onSave } = props;
   const busy = isRunning(column);
   return (
     <Group gap="xs">
@@ -81,8 +92,9 @@ function ColumnActions(props: ColumnViewProps): ReactNode {
         </Button>
       ) : (
         <Button
-          variant="default"
+          variant={isOnly ? "filled" : "default"}
           leftSection={<Icon name="playground" size={14} />}
+          rightSection={isOnly && <RunKey />}
           onClick={onRun}
           disabled={disabled}
         >

@@ -1,4 +1,4 @@
-import { Button, Collapse, Input, Kbd, Stack, Switch } from "@mantine/core";
+import { Button, Collapse, Input, Stack, Switch } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type ReactNode, useEffect, useState } from "react";
 import { MessageList } from "@/chat/message-list.tsx";
@@ -11,7 +11,7 @@ import { useInference } from "@/session/inference.ts";
 import { ObstacleNotice } from "@/session/obstacle.tsx";
 import { text } from "@/text/text.ts";
 import { CodeDialog } from "./code-dialog.tsx";
-import { ColumnView } from "./column.tsx";
+import { ColumnView, RunKey } from "./column.tsx";
 import { useOpened, withPrompt } from "./open.ts";
 import classes from "./playground.module.css";
 import { toRequest } from "./request.ts";
@@ -110,25 +110,26 @@ function PageActions({ state, update, busy, disabled, onRun }: PageActionsProps)
       >
         {words.addColumn}
       </Button>
-      {busy ? (
-        <Button
-          leftSection={<Icon name="stop" size={14} />}
-          onClick={() => {
-            for (const { id } of state.columns) stopColumn(id);
-          }}
-        >
-          {words.stopAll}
-        </Button>
-      ) : (
-        <Button
-          leftSection={<Icon name="playground" size={14} />}
-          rightSection={<Kbd size="xs">Ctrl ⏎</Kbd>}
-          onClick={onRun}
-          disabled={disabled}
-        >
-          {words.runAll}
-        </Button>
-      )}
+      {state.columns.length > 1 &&
+        (busy ? (
+          <Button
+            leftSection={<Icon name="stop" size={14} />}
+            onClick={() => {
+              for (const { id } of state.columns) stopColumn(id);
+            }}
+          >
+            {words.stopAll}
+          </Button>
+        ) : (
+          <Button
+            leftSection={<Icon name="playground" size={14} />}
+            rightSection={<RunKey />}
+            onClick={onRun}
+            disabled={disabled}
+          >
+            {words.runAll}
+          </Button>
+        ))}
     </>
   );
 }
@@ -221,7 +222,7 @@ function Columns({ state, update, runs, disabled }: ColumnsProps): ReactNode {
           column={column}
           place={index + 1}
           shared={state.shared}
-          removable={state.columns.length > 1}
+          isOnly={state.columns.length === 1}
           disabled={disabled}
           onChange={(change) => update((before) => withColumn(before, column.id, change))}
           onRemove={() => {

@@ -1,4 +1,4 @@
-import { Button, Group, Stack } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
@@ -60,6 +60,15 @@ function Versions({ id, versions, current }: VersionsProps): ReactNode {
       versions.find((one) => readText(one, "version") === number),
       "string",
     );
+  const [only] = choices;
+  if (choices.length === 1 && only !== undefined) {
+    return (
+      <Stack gap="xs">
+        <Text size="sm">{only.label}</Text>
+        <CodeEditor label={words.versions} language="text" value={textOf(only.value)} minHeight="4rem" />
+      </Stack>
+    );
+  }
   return (
     <Stack gap="sm">
       <Group align="end">

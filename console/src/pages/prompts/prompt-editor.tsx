@@ -87,7 +87,7 @@ export function PromptEditor(props: PromptEditorProps): ReactNode {
           parameters={draft.parameters}
           onChange={(parameters) => change({ parameters: { ...draft.parameters, ...parameters } })}
         />
-        <Input.Wrapper label={words.tools} labelElement="div" size="xs">
+        <Input.Wrapper label={words.tools} description={text.playground.toolsHint} labelElement="div" size="xs">
           <CodeEditor
             label={words.tools}
             value={draft.tools}
@@ -195,6 +195,7 @@ function Template({ draft, onChange }: PartProps): ReactNode {
           language="text"
           value={message.text}
           onChange={set}
+          placeholder={text.chat.placeholders[message.role]}
           minHeight="3.5rem"
           maxHeight="24rem"
           lines={false}

@@ -8,6 +8,7 @@ import { Icon } from "@/components/icons.tsx";
 import { Failure } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { isRow, readRecord } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
 import { useSession } from "@/session/context.tsx";
 import { useInference } from "@/session/inference.ts";
 import { ObstacleNotice } from "@/session/obstacle.tsx";
@@ -141,14 +142,16 @@ function Rendered({ request }: { readonly request: unknown }): ReactNode {
         // biome-ignore lint/suspicious/noArrayIndexKey: messages have no other identity
         <div key={index}>
           <Text size="xs" fw={600} c="dimmed">
-            {String(message.role)}
+            {nameOf(String(message.role))}
           </Text>
           <Code block style={{ whiteSpace: "pre-wrap" }}>
             {typeof message.content === "string" ? message.content : JSON.stringify(message.content, undefined, 2)}
           </Code>
         </div>
       ))}
-      <Code block>{JSON.stringify(rest, undefined, 2)}</Code>
+      <Code block style={{ whiteSpace: "pre-wrap" }}>
+        {JSON.stringify(rest, undefined, 2)}
+      </Code>
     </Stack>
   );
 }

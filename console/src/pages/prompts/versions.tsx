@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Menu, Stack, Table, Text } from "@mantine/core";
+import { Button, Group, Menu, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -6,7 +6,7 @@ import { call } from "@/api/client.ts";
 import { TextDiff } from "@/components/code-editor.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
-import { Value } from "@/components/value.tsx";
+import { StatusBadge, Value } from "@/components/value.tsx";
 import { useVersionPair } from "@/components/version-pair.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
@@ -88,11 +88,7 @@ function VersionRow({ id, version, isDefault, change }: VersionRowProps): ReactN
       <Table.Td>
         <Group gap={6} wrap="nowrap">
           {number}
-          {isDefault && (
-            <Badge variant="light" flex="none">
-              {words.isDefault}
-            </Badge>
-          )}
+          {isDefault && <StatusBadge value={words.isDefault} label={words.isDefault} />}
         </Group>
         <Text size="xs" c="dimmed" data-narrow="true">
           {[created, description].filter((part) => part !== "").join(" · ")}
