@@ -135,7 +135,7 @@ function FigureCard({ card, data, period }: CardProps): ReactNode {
             return point === undefined ? "" : `${timeOf(point.timestamp)}: ${format(point[name] ?? 0)}`;
           }}
         />
-        <div className={classes.note}>{note?.(data.summary) ?? " "}</div>
+        <div className={classes.note}>{note?.(data.summary) ?? "\u00a0"}</div>
       </div>
     </section>
   );
