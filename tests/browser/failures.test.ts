@@ -40,7 +40,7 @@ async function requireShown(page: Page, response: Response): Promise<void> {
   const alert = page.getByRole("alert").filter({ hasText: "The request failed" });
   await alert.waitFor();
   const shown = await textOf(alert);
-  for (const wanted of [error.message, `Status ${response.status()}`, error.code, `Trace id ${trace}`]) {
+  for (const wanted of [error.message, `Status ${response.status()}`, error.code, `Trace ID ${trace}`]) {
     assert.ok(shown.includes(wanted), `${wanted} in ${shown}`);
   }
 }

@@ -109,3 +109,22 @@ test("a model is called in the playground by keyboard", { skip: noConsole }, asy
   await page.locator("p", { hasText: "Written by keyboard" }).waitFor();
   assertClean(one);
 });
+
+test("on a small screen the menu opens the command palette, and the palette has the focus", {
+  skip: noConsole,
+}, async () => {
+  const one = await signIn();
+  const { page } = one;
+  await page.setViewportSize({ width: 360, height: 740 });
+  await tabTo(page, page.getByRole("button", { name: "Open the menu" }));
+  await page.keyboard.press("Enter");
+  await tabTo(page, page.getByRole("dialog").getByRole("button", { name: "Search" }));
+  await page.keyboard.press("Enter");
+  await page.getByRole("combobox", { name: "Go to a page or start an action" }).waitFor();
+  // the menu gives the focus back when it has closed
+  await page.getByRole("dialog", { name: "Pages" }).waitFor({ state: "detached" });
+  await page.keyboard.type("Guardrails");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Guardrails" }).waitFor();
+  assertClean(one);
+});

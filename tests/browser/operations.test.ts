@@ -78,7 +78,7 @@ test("a file that is no list of requests is refused with the gateway's reason", 
   const buffer = Buffer.from("not JSON");
   await page.locator("input[type=file]").setInputFiles({ name: "words.jsonl", mimeType: "text/plain", buffer });
   await submitOf(page).click();
-  assert.match(await textOf(page.getByRole("alert")), /no line of it is a JSON object[\s\S]*Status 400[\s\S]*Trace id/);
+  assert.match(await textOf(page.getByRole("alert")), /no line of it is a JSON object[\s\S]*Status 400[\s\S]*Trace ID/);
   assertClean(one);
 });
 

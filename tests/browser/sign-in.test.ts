@@ -47,7 +47,7 @@ test("a wrong key is refused in the gateway's own words", { skip: noConsole }, a
   const alert = opened.page.getByRole("alert");
   await alert.waitFor();
   assert.match(await textOf(alert), /401/);
-  assert.match(await textOf(alert), /Trace id [0-9A-HJKMNP-TV-Z]{26}/);
+  assert.match(await textOf(alert), /Trace ID [0-9A-HJKMNP-TV-Z]{26}/);
   assertClean(opened);
 });
 

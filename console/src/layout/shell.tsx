@@ -11,10 +11,11 @@ import {
 } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
 import { Icon } from "@/components/icons.tsx";
 import { Waiting } from "@/components/states.tsx";
 import { formatAgo } from "@/lib/format.ts";
+import { nameOf } from "@/lib/words.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
@@ -26,6 +27,7 @@ const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Pal
 /** The frame around every page: header, navigation, content. */
 export function Shell(): ReactNode {
   const [menu, { open, close }] = useDisclosure();
+  const [palette, searching] = useDisclosure();
   const path = useRouterState({ select: (state) => state.location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new address closes the menu
   useEffect(close, [path]);
@@ -38,11 +40,11 @@ export function Shell(): ReactNode {
         <ActionIcon hiddenFrom="sm" variant="subtle" color="gray" aria-label={text.nav.open} onClick={open}>
           <Icon name="menu" />
         </ActionIcon>
-        <Link to="/" className={classes.brand}>
+        <Link to="/" className={classes.brand} aria-label={text.common.product}>
           <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={22} height={22} />
           <span className={classes.product}>{text.common.product}</span>
         </Link>
-        <HeaderTools />
+        <HeaderTools onSearch={searching.open} />
       </header>
       <nav className={classes.nav} aria-label={text.nav.label}>
         <Navigation />
@@ -59,10 +61,26 @@ export function Shell(): ReactNode {
         title={text.nav.label}
         closeButtonProps={{ "aria-label": text.common.close }}
       >
+        <Button
+          variant="default"
+          fullWidth
+          leftSection={<Icon name="search" size={14} />}
+          onClick={() => {
+            close();
+            searching.open();
+          }}
+        >
+          {text.common.search}
+        </Button>
         <nav aria-label={text.nav.label}>
           <Navigation />
         </nav>
       </Drawer>
+      {palette && (
+        <Suspense fallback={null}>
+          <Palette onClose={searching.close} />
+        </Suspense>
+      )}
     </div>
   );
 }
@@ -94,18 +112,18 @@ function Navigation(): ReactNode {
   );
 }
 
-function HeaderTools(): ReactNode {
-  const [palette, setPalette] = useState(false);
+/** @param props.onSearch Opens the command palette. */
+function HeaderTools({ onSearch }: { readonly onSearch: () => void }): ReactNode {
   useHotkeys([["/", () => document.querySelector<HTMLElement>("[data-search]")?.focus()]]);
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return;
       event.preventDefault();
-      setPalette(true);
+      onSearch();
     };
     document.addEventListener("keydown", listen);
     return () => document.removeEventListener("keydown", listen);
-  }, []);
+  }, [onSearch]);
   return (
     <>
       <div style={{ flex: 1 }} />
@@ -113,7 +131,7 @@ function HeaderTools(): ReactNode {
       <Button
         variant="default"
         leftSection={<Icon name="search" size={14} />}
-        onClick={() => setPalette(true)}
+        onClick={onSearch}
         aria-keyshortcuts="Control+K"
         visibleFrom="sm"
         rightSection={
@@ -126,11 +144,6 @@ function HeaderTools(): ReactNode {
       </Button>
       <SchemeButton />
       <AccountMenu />
-      {palette && (
-        <Suspense fallback={null}>
-          <Palette onClose={() => setPalette(false)} />
-        </Suspense>
-      )}
     </>
   );
 }
@@ -173,17 +186,17 @@ function AccountMenu(): ReactNode {
     <Menu position="bottom-end" width="16rem">
       <Menu.Target>
         <ActionIcon variant="subtle" color="gray" aria-label={text.nav.account}>
-          <Icon name="users" />
+          <Icon name="account" />
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>
           <Text size="sm" truncate>
-            {principal.user?.email ?? principal.key?.name ?? principal.type}
+            {principal.user?.email ?? principal.key?.name ?? nameOf(principal.type)}
           </Text>
           <Text size="xs" c="dimmed">
-            {principal.type}
-            {principal.role ? ` · ${principal.role}` : ""} · {text.signIn.expires(formatAgo(expiresAt))}
+            {nameOf(principal.type)}
+            {principal.role ? ` · ${nameOf(principal.role)}` : ""} · {text.signIn.expires(formatAgo(expiresAt))}
           </Text>
         </Menu.Label>
         <Menu.Item leftSection={<Icon name="leave" size={14} />} onClick={() => void leave()}>

@@ -58,7 +58,7 @@ const newConfiguration: readonly Field[] = [
 export const mcpIntegrations: Resource = {
   name: "mcp-integrations",
   group: "connect",
-  icon: "integrations",
+  icon: "plug",
   text: { ...ofIntegrations, emptyHint: ofIntegrations.empty },
   workspace: "optional",
   list: { path: "/v1/mcp-integrations", paging: numbered },
@@ -193,7 +193,7 @@ export const mcpServers: Resource = {
 export const mcpClients: Resource = {
   name: "mcp-oauth-clients",
   group: "connect",
-  icon: "keys",
+  icon: "clients",
   text: { ...ofClients, emptyHint: ofClients.empty },
   workspace: "optional",
   list: { path: "/v1/mcp-oauth-clients" },

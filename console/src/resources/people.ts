@@ -177,7 +177,7 @@ export const invites: Resource = {
 export const scimTokens: Resource = {
   name: "scim-tokens",
   group: "organisation",
-  icon: "keys",
+  icon: "sync",
   text: { ...ofTokens, emptyHint: ofTokens.empty },
   workspace: "none",
   list: { path: "/v1/admin/scim/tokens" },
@@ -201,7 +201,7 @@ export const scimTokens: Resource = {
 export const scimMappings: Resource = {
   name: "scim-groups",
   group: "organisation",
-  icon: "users",
+  icon: "groups",
   text: { ...ofMappings, emptyHint: ofMappings.empty },
   workspace: "none",
   list: { path: "/v1/scim/workspaces", paging: { page: "page", size: "page_size", first: 0 } },

@@ -23,7 +23,7 @@ const statuses: readonly Option[] = ["active", "archived"].map((value) => ({ val
 const partials: Resource = {
   name: "partials",
   group: "build",
-  icon: "files",
+  icon: "partials",
   text: { ...partialWords, emptyHint: partialWords.empty },
   workspace: "required",
   list: {
@@ -87,7 +87,7 @@ const isNoDefault: Condition = ({ is_default }) => is_default !== 1;
 const collections: Resource = {
   name: "collections",
   group: "build",
-  icon: "workspaces",
+  icon: "folder",
   text: { ...collectionWords, emptyHint: collectionWords.empty },
   workspace: "required",
   list: { path: "/v1/collections", paging },

@@ -76,12 +76,16 @@ export function SignIn({ onSignIn, ended }: SignInProps): ReactNode {
             </Button>
             <Provider />
             {!ended && (
-              <div>
-                <Text size="xs" c="dimmed" mb={4}>
+              <details className={classes.help}>
+                <summary>{text.signIn.where}</summary>
+                <Text size="xs" c="dimmed" my="xs">
                   {text.signIn.findKey}
                 </Text>
                 <Command value={text.signIn.findKeyCommand} />
-              </div>
+                <Text size="xs" c="dimmed" mt="xs">
+                  {text.signIn.askForKey}
+                </Text>
+              </details>
             )}
           </Stack>
         </form>
