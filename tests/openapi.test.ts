@@ -77,6 +77,14 @@ test("GET /openapi.json describes what bodies hold, of every row with one", () =
   assert.deepEqual(bare, []);
 });
 
+/** Members of an object's schema and of the objects in it, by path, with their descriptions. */
+function describedMembers(properties: Record<string, object>, path = ""): [string, string | undefined][] {
+  return Object.entries(properties).flatMap(([name, member]) => [
+    [`${path}${name}`, Reflect.get(member, "description")],
+    ...describedMembers(Reflect.get(member, "properties") ?? {}, `${path}${name}.`),
+  ]);
+}
+
 test("GET /openapi.json describes routing configs where a body holds one, groups within groups", () => {
   const reference = "#/components/schemas/RoutingConfig";
   for (const [path, method] of [
@@ -91,7 +99,11 @@ test("GET /openapi.json describes routing configs where a body holds one, groups
   assert.deepEqual(Reflect.get(properties.targets ?? {}, "items"), { $ref: reference });
   const members = ["provider", "override_params", "weight", "retry", "cache", "strategy", "cb_config"];
   for (const name of members) assert.ok(Reflect.get(properties[name] ?? {}, "description"), name);
+  const undescribed = describedMembers(properties).filter(([, description]) => description === undefined);
+  assert.deepEqual(undescribed, []);
   const strategy = Reflect.get(properties.strategy ?? {}, "properties");
+  const [, cache] = Reflect.get(properties.cache ?? {}, "anyOf");
+  assert.match(cache.properties.mode.description, /simple.*semantic/);
   assert.deepEqual(strategy.mode.enum, ["single", "fallback", "loadbalance", "conditional"]);
   assert.deepEqual(strategy.conditions.items.required, ["query", "then"]);
 });

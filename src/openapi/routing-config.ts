@@ -9,12 +9,15 @@ import {
 } from "../schemas/routing.ts";
 import { type JsonSchemaOf, routingConfigReference } from "./schema.ts";
 
-/** What members of a config do, in one line each. */
-const descriptions: Readonly<Record<string, string>> = {
+type Descriptions = Readonly<Record<string, string>>;
+
+/** What the members of a node do, in one line each. */
+const nodeDescriptions: Descriptions = {
   name: "Name of a target: conditions and logs refer to it",
   provider: "A provider, or @slug of a stored one; @slug/model also sets the model",
   virtual_key: "Slug of a stored provider",
   api_key: "Credential for the provider",
+  prompt_id: "Refused when a config is saved",
   weight: "Share of a load balancer's requests; 0 disables the target",
   on_status_codes: "Statuses after which the next target is called",
   request_timeout: "Milliseconds of an attempt until its first byte",
@@ -25,8 +28,10 @@ const descriptions: Readonly<Record<string, string>> = {
   override_params: "Fields of the request body to set in any case",
   default_params: "Fields of the request body to set if they are absent",
   drop_params: "Fields of the request body to remove",
+  passthrough: "Uses the provider and the credential of the request's own headers",
   strict_open_ai_compliance: "Limits responses to OpenAI's fields",
   fetch_integrated_models: "Lists the models of the workspace; at the root only",
+  metadata: "Refused when a config is saved",
   before_request_hooks: "Guardrails and mutators before the call",
   after_request_hooks: "Guardrails and mutators after the call",
   input_guardrails: "Guardrails of the request, by slug or inline",
@@ -38,14 +43,45 @@ const descriptions: Readonly<Record<string, string>> = {
   retry: "Retries of a failed call",
   cache: "Reuse of responses",
   cb_config: "When calls to a failing target stop",
+};
+
+const strategyDescriptions: Descriptions = {
   mode: "single, fallback, loadbalance or conditional",
+  on_status_codes: "Statuses after which the next target is called",
   conditions: "The first query that holds names the target",
   default: "Name of the target if no condition matches",
   affinity: "A conversation always goes to the same target",
   sticky: "Requests with equal fields go to the same target",
+  cb_config: "When calls to a failing target stop",
 };
 
-function described(schema: object): object {
+const retryDescriptions: Descriptions = {
+  attempts: "Retries after the first attempt",
+  on_status_codes: "Statuses to retry, default 429, 500, 502, 503, 504 and 529",
+  use_retry_after_headers: "After a 429, wait as long as the provider says",
+};
+
+const cacheDescriptions: Descriptions = {
+  mode: "simple: equal requests; semantic: also similar ones",
+  max_age: "Seconds that a response is reused",
+  join: "Identical requests at the same time share one call",
+};
+
+const stickyDescriptions: Descriptions = {
+  enabled: "false: as without sticky",
+  hash_fields: "Fields that must be equal: metadata.x, params.x.y, headers.x",
+  ttl: "Seconds until a target is chosen again, default 3600",
+};
+
+const breakerDescriptions: Descriptions = {
+  failure_threshold: "Number of failures that opens the circuit breaker",
+  failure_threshold_percentage: "Percentage of failures that opens the circuit breaker",
+  minimum_requests: "Requests before the percentage counts, default 5",
+  cooldown_interval: "Milliseconds that it stays open, default and minimum 30000",
+  failure_status_codes: "Statuses that count as failures, default 500 and above",
+};
+
+function described(schema: object, descriptions: Descriptions): object {
   // members of JSON Schema
   const { properties, $schema: _, ...rest } = schema as { properties?: Record<string, object>; $schema?: string };
   const named = Object.entries(properties ?? {}).map(([name, member]) => {
@@ -57,25 +93,24 @@ function described(schema: object): object {
 
 /** The JSON schema of a routing config: a target, or a group with a strategy and targets. */
 export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
-  const object = (members: v.ObjectEntries) => described(convert(v.partial(v.object(members)), "input"));
-  const withMembers = (schema: object, members: Record<string, object>) => {
+  const object = (members: v.ObjectEntries, descriptions: Descriptions, others: Record<string, object> = {}) => {
     // made from an object with entries
-    const { properties } = schema as { properties: object };
-    return described({ ...schema, properties: { ...properties, ...members } });
+    const schema = convert(v.partial(v.object(members)), "input") as { properties: object };
+    return described({ ...schema, properties: { ...schema.properties, ...others } }, descriptions);
   };
-  const breaker = object(breakerMembers);
+  const breaker = object(breakerMembers, breakerDescriptions);
   const condition = { type: "object", required: ["query", "then"], properties: conditionMembers };
-  const strategy = withMembers(object(strategyMembers), {
+  const strategy = object(strategyMembers, strategyDescriptions, {
     conditions: { type: "array", items: condition, minItems: 1 },
-    sticky: object(stickyMembers),
+    sticky: object(stickyMembers, stickyDescriptions),
     cb_config: breaker,
   });
-  const cache = { ...object(cacheMembers), required: ["mode"] };
+  const cache = { ...object(cacheMembers, cacheDescriptions), required: ["mode"] };
   return {
-    ...withMembers(object(nodeMembers), {
+    ...object(nodeMembers, nodeDescriptions, {
       strategy: { ...strategy, required: ["mode"] },
       targets: { type: "array", minItems: 1, items: { $ref: routingConfigReference } },
-      retry: { ...object(retryMembers), required: ["attempts"] },
+      retry: { ...object(retryMembers, retryDescriptions), required: ["attempts"] },
       cache: { anyOf: [{ enum: ["simple", "semantic"], type: "string" }, cache] },
       cb_config: breaker,
     }),
