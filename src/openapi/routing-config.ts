@@ -68,7 +68,7 @@ const cacheDescriptions: Descriptions = {
 };
 
 const stickyDescriptions: Descriptions = {
-  enabled: "false: as without sticky",
+  enabled: "Must be true, else sticky has no effect",
   hash_fields: "Fields that must be equal: metadata.x, params.x.y, headers.x",
   ttl: "Seconds until a target is chosen again, default 3600",
 };
