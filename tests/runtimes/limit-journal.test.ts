@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createClient } from "@libsql/client";
@@ -34,17 +34,17 @@ async function createKey(gateway: GatewayProcess): Promise<LimitedKey> {
     ...workspace,
     type: "requests",
     credit_limit: 1e6,
-    conditions: [{ key: "provider", value: "echo" }],
+    conditions: [{ key: "model", value: "echo-1" }],
     group_by: [{ key: "api_key" }],
   });
   return { ...key, policyId };
 }
 
-function sendChat({ url }: GatewayProcess, key: string, stream = false): Promise<Response> {
+function sendChat({ url }: GatewayProcess, key: string, stream = false, model = "echo-1"): Promise<Response> {
   return fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-gateway-api-key": key, "x-gateway-provider": "echo" },
-    body: JSON.stringify({ model: "echo-1", messages: [{ role: "user", content: "Hi" }], stream }),
+    body: JSON.stringify({ model, messages: [{ role: "user", content: "Hi" }], stream }),
   });
 }
 
@@ -95,6 +95,46 @@ test(`with LIMITS_STRICT, every response that ended is counted once after each o
     assert.equal(rows.length, ended);
     assert.equal(new Set(rows).size, ended);
     assert.deepEqual(journalsIn(folder), []);
+  } finally {
+    await gateway.stop("SIGKILL");
+  }
+});
+
+test("while the journal cannot be written, requests with limits get 503, others pass, and what was used stays exact", async () => {
+  const folder = createFolder();
+  const [place, away] = [join(folder, "journal"), join(folder, "away")];
+  const gateway = await startGatewayProcess({
+    cwd: folder,
+    env: { ...env, LIMITS_JOURNAL_FILE: join(place, "limits") },
+  });
+  try {
+    const key = await createKey(gateway);
+    const send = async (model?: string) => {
+      const response = await sendChat(gateway, key.key, false, model);
+      return { status: response.status, headers: response.headers, body: await response.text() };
+    };
+    let admitted = 0;
+    for (; admitted < 3; admitted++) assert.equal((await send()).status, 200);
+    // the next file cannot be made: a file of the journal holds 256 KiB
+    renameSync(place, away);
+    writeFileSync(place, "");
+    let refused = await send();
+    for (; refused.status === 200 && admitted < 2_000; refused = await send()) admitted++;
+    assert.equal(refused.status, 503, refused.body);
+    assert.equal(JSON.parse(refused.body).error.code, "limits_unavailable");
+    assert.match(refused.headers.get("retry-after") ?? "", /^\d+$/);
+    assert.equal((await send("echo-2")).status, 200);
+    assert.equal((await send()).status, 503);
+
+    rmSync(place);
+    renameSync(away, place);
+    const deadline = Date.now() + 20_000;
+    let again = await send();
+    for (; again.status === 503 && Date.now() < deadline; again = await send()) {
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    assert.equal(again.status, 200, again.body);
+    assert.equal(await readUsed(gateway, key), admitted + 1);
   } finally {
     await gateway.stop("SIGKILL");
   }
