@@ -4,7 +4,16 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { chat } from "./data.ts";
-import { assertClean, type ConsolePage, type ConsoleStand, noConsole, openStand, submitOf, textOf } from "./support.ts";
+import {
+  assertClean,
+  type ConsolePage,
+  type ConsoleStand,
+  noConsole,
+  openStand,
+  settle,
+  submitOf,
+  textOf,
+} from "./support.ts";
 
 let stand: ConsoleStand;
 before(async () => {
@@ -35,13 +44,27 @@ async function signIn(): Promise<ConsolePage> {
   return one;
 }
 
+const paletteHint = "Go to a page or start an action";
+
 /** Opens a page or starts an action by the command palette. */
 async function go(page: Page, words: string): Promise<void> {
   await page.keyboard.press("Control+K");
-  await page.getByRole("combobox", { name: "Go to a page or start an action" }).waitFor();
+  await page.getByRole("combobox", { name: paletteHint }).waitFor();
   await page.keyboard.type(words);
   await page.keyboard.press("Enter");
 }
+
+test("what is typed right behind Ctrl+K arrives in the palette", { skip: noConsole }, async () => {
+  const one = await signIn();
+  const { page } = one;
+  await settle(page);
+  await page.keyboard.press("Control+K");
+  await page.keyboard.type("Playground");
+  assert.equal(await page.getByRole("combobox", { name: paletteHint }).inputValue(), "Playground");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Playground" }).waitFor();
+  assertClean(one);
+});
 
 test("a key is made and deleted by keyboard", { skip: noConsole }, async () => {
   const one = await signIn();
@@ -120,7 +143,7 @@ test("on a small screen the menu opens the command palette, and the palette has 
   await page.keyboard.press("Enter");
   await tabTo(page, page.getByRole("dialog").getByRole("button", { name: "Search" }));
   await page.keyboard.press("Enter");
-  await page.getByRole("combobox", { name: "Go to a page or start an action" }).waitFor();
+  await page.getByRole("combobox", { name: paletteHint }).waitFor();
   // the menu gives the focus back when it has closed
   await page.getByRole("dialog", { name: "Pages" }).waitFor({ state: "detached" });
   await page.keyboard.type("Guardrails");

@@ -11,7 +11,7 @@ import {
 } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useEffect, useRef } from "react";
+import { type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
 import { Waiting } from "@/components/states.tsx";
 import { formatAgo } from "@/lib/format.ts";
@@ -22,12 +22,11 @@ import { text } from "@/text/text.ts";
 import { navEntries } from "./entries.ts";
 import classes from "./layout.module.css";
 
-const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }));
-
 /** The frame around every page: header, navigation, content. */
 export function Shell(): ReactNode {
   const [menu, { open, close }] = useDisclosure();
   const [palette, searching] = useDisclosure();
+  const LoadedPalette = usePalette();
   const path = useRouterState({ select: (state) => state.location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new address closes the menu
   useEffect(close, [path]);
@@ -76,13 +75,18 @@ export function Shell(): ReactNode {
           <Navigation />
         </nav>
       </Drawer>
-      {palette && (
-        <Suspense fallback={null}>
-          <Palette onClose={searching.close} />
-        </Suspense>
-      )}
+      {palette && LoadedPalette !== undefined && <LoadedPalette onClose={searching.close} />}
     </div>
   );
+}
+
+/** The palette, loaded before it is asked for: keys typed right after the ones that open it must arrive in it. */
+function usePalette() {
+  const [parts, setParts] = useState<typeof import("./palette.tsx")>();
+  useEffect(() => {
+    void import("./palette.tsx").then(setParts);
+  }, []);
+  return parts?.Palette;
 }
 
 /** The pages one may open. The entry of the open page is scrolled into view. */
