@@ -2,14 +2,20 @@
 //   src/api/schema.gen.ts  the types of every route (openapi-typescript)
 //   src/api/access.gen.ts  who may call every route: kinds of keys, and scopes of which any one admits a caller
 //   src/api/bodies.gen.ts  the JSON schemas of the request bodies that the console edits
-//   src/api/providers.gen.ts  the names of the model providers
+//   src/api/providers.gen.ts  the names of the model providers, and of partners that check text
+//   src/api/settings.gen.ts  the settings of integrations of each of them, and of MCP integrations
 // Run by `npm run build` of this folder; the files are not in git.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import openapiTS, { astToString } from "openapi-typescript";
 import { createGateway } from "../mod.ts";
+import { partnerChecks } from "../src/guardrails/partners/client.ts";
+import { partnerForm } from "../src/guardrails/partners/forms.ts";
+import { loadConverter } from "../src/openapi/schema.ts";
 import { builtInProviders } from "../src/providers/registry.ts";
+import { commonMembers, type IntegrationForm, otherForm } from "../src/schemas/integration-members.ts";
+import { mcpIntegrationForm } from "../src/schemas/mcp-integration-members.ts";
 
 interface Operation {
   readonly "x-gateway-keys"?: string;
@@ -95,8 +101,63 @@ writeFileSync(
   join(folder, "bodies.gen.ts"),
   `${note}\n/** JSON schemas by method and path. */\nexport const bodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(edited)};\n\n/** JSON schema of a routing config. */\nexport const routingConfig: Readonly<Record<string, unknown>> = ${JSON.stringify(routingConfig)};\n`,
 );
+const providerNames = builtInProviders.map(({ slug }) => slug).toSorted();
+const partnerNames = [...new Set(partnerChecks.map(({ partner }) => partner.slug))]
+  .filter((slug) => !providerNames.includes(slug))
+  .toSorted();
 writeFileSync(
   join(folder, "providers.gen.ts"),
-  `${note}\n/** Names of the built-in model providers. */\nexport const providerNames: readonly string[] = ${JSON.stringify(builtInProviders.map(({ slug }) => slug).toSorted())};\n`,
+  `${note}
+/** Names of the built-in model providers. */
+export const providerNames: readonly string[] = ${JSON.stringify(providerNames)};
+
+/** Names of services that only check text. */
+export const partnerNames: readonly string[] = ${JSON.stringify(partnerNames)};
+`,
+);
+
+const toJsonSchema = await loadConverter();
+
+/** What an integration can be set, for a form: the schemas of its members and which of them are secret or required. */
+function toForm({ members, required, choice }: IntegrationForm) {
+  const shown = Object.entries(members).map(([path, { schema, secret }]) => [
+    path,
+    { schema: toJsonSchema(schema, "input"), secret: secret === true },
+  ]);
+  return { members: Object.fromEntries(shown), required, ...(choice && { choice }) };
+}
+
+const forms = Object.fromEntries([
+  ...builtInProviders.map(({ slug, integrationForm }) => [slug, toForm(integrationForm)]),
+  ...partnerNames.map((slug) => [slug, toForm(partnerForm(slug) ?? otherForm)]),
+]);
+writeFileSync(
+  join(folder, "settings.gen.ts"),
+  `${note}
+/** What an integration can be set. */
+export interface SettingsForm {
+  /** JSON schemas by path: a name, or a group and a name. */
+  readonly members: Readonly<
+    Record<string, { readonly schema: Readonly<Record<string, unknown>>; readonly secret: boolean }>
+  >;
+  /** Required paths; \`key\` is the integration's key. */
+  readonly required: readonly string[];
+  /** Further required paths by the value of one member; \`absent\` without it. */
+  readonly choice?: {
+    readonly member: string;
+    readonly required: Readonly<Record<string, readonly string[]>>;
+    readonly absent: readonly string[];
+  };
+}
+
+/** Settings of every integration. */
+export const commonMembers: SettingsForm["members"] = ${JSON.stringify(toForm({ members: commonMembers, required: [] }).members)};
+
+/** Settings of integrations by their provider, besides the common ones. */
+export const integrationForms: Readonly<Record<string, SettingsForm>> = ${JSON.stringify(forms)};
+
+/** Settings of MCP integrations. */
+export const mcpForm: SettingsForm = ${JSON.stringify(toForm(mcpIntegrationForm))};
+`,
 );
 process.exit(0);

@@ -58,10 +58,20 @@ export function readTimeout(value: unknown, fallback = defaultTimeoutMs): number
   return typeof ms === "number" && Number.isFinite(ms) && ms > 0 ? Math.min(ms, maxTimeoutMs) : defaultTimeoutMs;
 }
 
+/** A time limit as it is given: everything is accepted, and what is no time limit is replaced. */
+export const GivenTimeout = v.unknown();
+/** What a time limit should be, for whoever writes one. */
+export const timeoutSchema = {
+  type: "integer",
+  minimum: 1,
+  maximum: maxTimeoutMs,
+  description: "Milliseconds for all calls of the check",
+} as const;
+
 /** Schema of a time limit parameter. It accepts everything. */
 export function timeoutOf(fallback: number) {
   const read = v.pipe(
-    v.unknown(),
+    GivenTimeout,
     v.transform((value) => readTimeout(value, fallback)),
   );
   return v.nullish(read, fallback);

@@ -249,3 +249,22 @@ test("the catalog lists every check with a schema of its parameters", async () =
   assert.equal(byId.get("f5-guardrails.scan")?.partner, "f5-guardrails");
   assert.ok(byId.get("azure.contentSafety")?.parameters.properties.severity);
 });
+
+test("the catalog says what time limits are: whole milliseconds up to a minute, or null for the default", async () => {
+  const { data } = await done(call<Listed>(gateway, "GET /guardrails/checks", { key }));
+  const defaults = new Map<string, unknown>();
+  for (const { id, parameters } of data) {
+    for (const name of ["timeout", "timeoutMs"]) {
+      const schema = Object(parameters.properties[name]);
+      if (parameters.properties[name] === undefined) continue;
+      const [limit, none] = schema.anyOf;
+      assert.deepEqual([limit.type, limit.minimum, limit.maximum, none], ["integer", 1, 60_000, { type: "null" }], id);
+      defaults.set(id, schema.default);
+    }
+  }
+  const named = ["default.webhook", "default.inlineImageUrls", "f5-guardrails.scan", "patronus.custom"];
+  assert.deepEqual(
+    named.map((id) => defaults.get(id)),
+    [3_000, 30_000, 5_000, 15_000],
+  );
+});

@@ -62,6 +62,7 @@ test("POST /providers creates one, shown with its integration", async () => {
     name: "My Provider",
     slug: receipt.slug,
     integration_id: integration,
+    integration_name: "Main",
     ai_provider_name: "openai",
     model_config: {},
     masked_api_key: "sk*****def",

@@ -76,10 +76,12 @@ test("an integration gets a custom model with prices, and a request costs what t
     Provider: "openai",
     Slug: "in-house",
     "API key": "sk-not-a-real-key",
-    Configuration: JSON.stringify({ custom_host: `${provider.url.replace("localhost", "127.0.0.1")}/v1` }),
+    "Base URL": `${provider.url.replace("localhost", "127.0.0.1")}/v1`,
+    Headers: { lines: [{ Name: "x-team", Value: "harbour" }] },
   });
   await page.getByRole("heading", { name: "In house" }).waitFor();
   const models = page.getByRole("region", { name: "Models" });
+  await models.getByRole("button", { name: "Add model" }).click();
   await models.getByLabel("Name of the model").fill("harbour-1");
   await models.getByLabel("Input, dollars per million tokens").fill("200");
   await models.getByLabel("Output, dollars per million tokens").fill("400");
@@ -98,6 +100,74 @@ test("an integration gets a custom model with prices, and a request costs what t
   await page.getByRole("tab", { name: "Usage and cost" }).click();
   // 1,000 tokens of 200 dollars a million and 100 of 400
   await page.getByText("$0.24").first().waitFor();
+  assertClean(one);
+});
+
+test("settings of an integration are changed one by one: what is not touched stays, masked secrets too", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  const integration = "/v1/integrations/private-line";
+  const read = async () => (await stand.call(`GET ${integration}`, stand.gateway.workspaceKey)).configurations;
+  await stand.call("POST /v1/integrations", stand.gateway.workspaceKey, {
+    name: "Private line",
+    slug: "private-line",
+    ai_provider_id: "openai",
+    create_default_provider: false,
+    key: "sk-not-a-real-key",
+    configurations: {
+      openai_organization: "org-1",
+      custom_headers: { authorization: "Bearer not-a-real-token", "x-team": "harbour", "x-old": "1" },
+      oauth: { token_url: "https://login.example/token", client_id: "gateway", client_secret: "not-a-real-secret" },
+    },
+  });
+  const before = JSON.parse(JSON.stringify(await read()));
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "PUT") sent.push(request.postData() ?? "");
+  });
+  await one.open("/integrations/private-line");
+  await page.getByText("org-1", { exact: true }).waitFor();
+  await page.getByText("Organization", { exact: true }).waitFor();
+  await one.open("/integrations/private-line/edit");
+  await page.getByRole("group", { name: "OAuth client credentials" }).getByLabel("Client ID").fill("ship");
+  await page.getByRole("group", { name: "Headers 3" }).getByRole("textbox", { name: "Value" }).fill("lighthouse");
+  await page.getByRole("button", { name: "Remove Headers 2" }).click();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { level: 1, name: "Private line" }).waitFor();
+  assert.deepEqual(
+    sent.map((body) => JSON.parse(body)),
+    [{ configurations: { oauth: { client_id: "ship" }, custom_headers: { "x-old": null, "x-team": "lighthouse" } } }],
+  );
+  const { "x-old": _, ...headers } = before.custom_headers;
+  assert.deepEqual(await read(), {
+    ...before,
+    custom_headers: { ...headers, "x-team": "lighthouse" },
+    oauth: { ...before.oauth, client_id: "ship" },
+  });
+  await deleteRecord(page, "Private line");
+  assertClean(one);
+});
+
+test("a form asks for what the chosen provider needs", { skip: noConsole }, async () => {
+  const { page } = one;
+  await one.open("/integrations/new");
+  await fillForm(page, { Name: "Cloud", Slug: "cloud", Provider: "bedrock", "Sign-in to AWS": "Assumed role" });
+  assert.equal(await page.getByLabel("Secret access key").count(), 0);
+  await fillForm(page, {
+    Region: "eu-west-1",
+    "ARN of the role": "arn:aws:iam::123456789012:role/gateway",
+    "Create a provider in the workspaces": "off",
+  });
+  await submitOf(page).click();
+  await page.getByRole("heading", { level: 1, name: "Cloud" }).waitFor();
+  const { configurations } = await stand.call("GET /v1/integrations/cloud", stand.gateway.workspaceKey);
+  assert.deepEqual(configurations, {
+    aws_auth_type: "assumedRole",
+    aws_region: "eu-west-1",
+    aws_role_arn: "arn:aws:iam::123456789012:role/gateway",
+  });
+  await deleteRecord(page, "Cloud");
   assertClean(one);
 });
 
@@ -182,6 +252,13 @@ test("a guardrail with two checks is made and changed by its form, and what the 
   const before = await read(slug);
   await one.open(`/guardrails/${slug}/edit`);
   await checkOf(page, "Check 2: Word count").getByLabel("Max words").fill("30");
+  // the keyboard moves a check down and back: the button keeps the focus, or the other one at the end of the list
+  await page.getByRole("button", { name: "Move Contains down" }).focus();
+  await page.keyboard.press("Enter");
+  await checkOf(page, "Check 2: Contains").waitFor();
+  await page.waitForFunction(() => document.activeElement?.ariaLabel === "Move Contains up");
+  await page.keyboard.press("Enter");
+  await checkOf(page, "Check 1: Contains").waitFor();
   await checkOf(page, "Check 1: Contains").getByLabel("On", { exact: true }).setChecked(false, { force: true });
   await fillForm(page, { "Feedback if it fails": "-3" });
   await page.getByRole("button", { name: "Save" }).click();

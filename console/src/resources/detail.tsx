@@ -51,14 +51,13 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
       title={titleOf(resource, data) || id}
       back={back}
       actions={
-        <>
+        <RecordActions resource={resource} record={data} id={id}>
           {sections
             .filter(({ isInHead }) => isInHead === true)
             .map((section) => (
               <PartView key={section.title} section={section} record={data} id={id} />
             ))}
-          <RecordActions resource={resource} record={data} id={id} />
-        </>
+        </RecordActions>
       }
     >
       <Tabs defaultValue="details" keepMounted={false}>
@@ -137,9 +136,11 @@ interface RecordActionsProps {
   readonly resource: Resource;
   readonly record: Row;
   readonly id: string;
+  /** Further buttons: they stand behind what one does next with the record, and before its change. */
+  readonly children: ReactNode;
 }
 
-function RecordActions({ resource, record, id }: RecordActionsProps): ReactNode {
+function RecordActions({ resource, record, id, children }: RecordActionsProps): ReactNode {
   const { can, principal } = useSession();
   const navigate = useNavigate();
   const forget = useForget(resource);
@@ -163,6 +164,7 @@ function RecordActions({ resource, record, id }: RecordActionsProps): ReactNode 
       {shown.map((action) => (
         <ActionButton key={action.label} action={action} record={record} id={id} query={workspace} onDone={forget} />
       ))}
+      {children}
       {update !== undefined && can(update.rows[0]) && holds(update.when) && (
         <Button
           component={Link}
@@ -219,7 +221,7 @@ function ActionButton({ action, record, id, query, onDone }: ActionButtonProps):
   return (
     <>
       <Button
-        variant="default"
+        variant={action.isMain === true ? "filled" : "default"}
         loading={busy}
         onClick={() => void run()}
         leftSection={<Icon name={action.icon} size={14} />}

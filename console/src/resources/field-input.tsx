@@ -41,7 +41,9 @@ function useOptions(options: Field["options"]): readonly Option[] {
     staleTime: 30_000,
   });
   if (source === undefined) return isSource(options) ? [] : allowed(options);
-  const found = readList(data).map((row) => ({
+  const meant = Object.entries(source.where ?? {});
+  const rows = readList(data).filter((row) => meant.every(([name, value]) => readText(row, name) === value));
+  const found = rows.map((row) => ({
     value: readText(row, source.value),
     label: readText(row, source.label) || readText(row, source.value),
   }));
@@ -119,8 +121,8 @@ function OwnInput({ load, ...props }: FieldProps & { readonly load: NonNullable<
 
 /** What every input of Mantine takes. */
 function shared({ field, error }: FieldProps) {
-  const { label, help, required, placeholder } = field;
-  return { label, description: help, withAsterisk: required === true, error, placeholder };
+  const { label, help, required, placeholder, isFixed } = field;
+  return { label, description: help, withAsterisk: required === true, error, placeholder, disabled: isFixed === true };
 }
 
 function WordsInput(props: FieldProps): ReactNode {
@@ -137,7 +139,10 @@ function WordsInput(props: FieldProps): ReactNode {
 
 function ChoiceInput(props: FieldProps): ReactNode {
   const { field, value, onChange } = props;
-  const data = [...useOptions(field.options)];
+  const options = useOptions(field.options);
+  // what is set stays in view, even if the viewer may not list it
+  const others = asList(value).filter((one) => options.every((option) => option.value !== one));
+  const data = [...options, ...others.map((one) => ({ value: one, label: one }))];
   if (field.kind === "multi") {
     const input = { ...shared(props), data, value: asList(value), onChange };
     return <MultiSelect {...input} searchable hidePickedOptions clearable />;

@@ -44,9 +44,10 @@ export const guardrails: Resource = {
     { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
+    { label: fields.name, path: "name" },
+    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.target, path: "target", kind: "word" },
-    { label: text.common.status, path: "status", kind: "status" },
     { label: words.checks, path: "checks", render: showChecks },
     { label: words.actions, path: "actions", render: showActions },
     { label: text.common.changed, path: "last_updated_at", kind: "time" },

@@ -2,8 +2,9 @@ import { formatNumber, formatTime } from "@/lib/format.ts";
 import { isRow, type Row, readPath } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { withoutNulls } from "./data.ts";
+import { fileAt } from "./names.tsx";
 import { choices, descriptionField, numbered } from "./options.ts";
-import type { Condition, Field, Resource } from "./types.ts";
+import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const ofExports = text.resources.exports;
@@ -65,7 +66,7 @@ const exportFields: readonly Field[] = [
 
 const read = (row: Row | undefined): Row => (isRow(row?.filters) ? row.filters : {});
 
-const isDraft: Condition = ({ status }) => status === "draft";
+const isDraft = ({ status }: Row): boolean => status === "draft";
 
 /** An export by its description, else by when it was made. */
 const exportName = ({ description, created_at: created }: Row): string =>
@@ -89,12 +90,12 @@ export const exportJobs: Resource = {
   ],
   facts: [
     { label: fields.description, path: "description" },
-    { label: fields.id, path: "id", kind: "code" },
     { label: text.common.status, path: "status", kind: "status" },
     { label: ofExports.filters, path: "filters", kind: "json", empty: ofExports.everything },
     { label: ofExports.fields, path: "requested_data", render: exportedOf },
     { label: ofExports.records, path: "total_records", kind: "number" },
     { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.id, path: "id", kind: "code" },
   ],
   read: "/v1/logs/exports/{id}",
   create: {
@@ -114,6 +115,7 @@ export const exportJobs: Resource = {
       label: ofExports.start,
       icon: "playground",
       row: "POST /v1/logs/exports/{id}/start",
+      isMain: true,
       when: isDraft,
     },
     {
@@ -128,6 +130,7 @@ export const exportJobs: Resource = {
       title: ofExports.download,
       row: "GET /v1/logs/exports/{id}/download",
       isInHead: true,
+      when: (record) => !isDraft(record),
       load: async () => ({ default: (await import("./sections/downloads.tsx")).ExportDownload }),
     },
   ],
@@ -166,11 +169,11 @@ export const files: Resource = {
   ],
   facts: [
     { label: fields.name, path: "filename" },
-    { label: fields.id, path: "id", kind: "code" },
+    { label: text.common.status, path: "status", kind: "status" },
     { label: ofFiles.purpose, path: "purpose", kind: "word" },
     { label: ofFiles.size, path: "bytes", kind: "bytes" },
-    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.created, path: "created_at", kind: "seconds" },
+    { label: fields.id, path: "id", kind: "code" },
   ],
   read: "/v1/files/{id}",
   create: {
@@ -217,15 +220,16 @@ export const batches: Resource = {
     { label: fields.created, path: "created_at", kind: "seconds", track: "7rem", wide: true },
   ],
   facts: [
-    { label: fields.id, path: "id", kind: "code" },
     { label: text.common.status, path: "status", kind: "status" },
     { label: ofBatches.counts, path: "request_counts", render: countRequests },
     { label: ofBatches.endpoint, path: "endpoint", kind: "code" },
     { label: ofBatches.window, path: "completion_window", kind: "word" },
-    { label: ofBatches.input, path: "input_file_id", kind: "code" },
-    { label: ofBatches.outputFile, path: "output_file_id", kind: "code" },
-    { label: ofBatches.completed, path: "completed_at", kind: "seconds" },
+    { label: ofBatches.input, path: "input_file_id", render: fileAt("input_file_id") },
+    { label: ofBatches.outputFile, path: "output_file_id", render: fileAt("output_file_id") },
+    { label: ofBatches.errorFile, path: "error_file_id", render: fileAt("error_file_id") },
     { label: fields.created, path: "created_at", kind: "seconds" },
+    { label: ofBatches.completed, path: "completed_at", kind: "seconds" },
+    { label: fields.id, path: "id", kind: "code" },
   ],
   read: "/v1/batches/{id}",
   create: {

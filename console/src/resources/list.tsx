@@ -61,7 +61,7 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
       : all.filter((row) => resource.columns.some((column) => searchable(column, row).toLowerCase().includes(find)));
   }, [data, find, resource]);
   const onEnd = useCallback(() => void fetchNextPage(), [fetchNextPage]);
-  const creatable = resource.create !== undefined && can(resource.create.rows[0]);
+  const creatable = isEnabled && resource.create !== undefined && can(resource.create.rows[0]);
   const create = creatable && (
     <Button component={Link} to={`/${resource.name}/new`} leftSection={<Icon name="plus" size={14} />}>
       {resource.text.create}
@@ -72,7 +72,7 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
       title={resource.text.title}
       about={resource.text.about}
       actions={create}
-      filters={<Filters filters={resource.list.filters ?? []} />}
+      filters={isEnabled ? <Filters filters={resource.list.filters ?? []} /> : undefined}
     >
       {!isEnabled && <ChooseWorkspace />}
       {isEnabled && isPending && <Waiting />}

@@ -1,6 +1,7 @@
-import type { Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
+import { integrationAt, showMappings } from "./names.tsx";
 import { choices, descriptionField, isOwn, nameField, numbered, secretMappingsField, slugField } from "./options.ts";
+import { settingsFieldOf, showSettings } from "./settings/settings-field.ts";
 import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
@@ -30,28 +31,8 @@ const connectionFields: readonly Field[] = [
   },
   { name: "openapi", label: ofIntegrations.openapi, kind: "json", when: isOpenApi },
   descriptionField,
+  settingsFieldOf("mcp"),
   secretMappingsField,
-];
-
-const configurations: Field = {
-  name: "configurations",
-  label: ofIntegrations.configurations,
-  help: ofIntegrations.configurationsHelp,
-  kind: "json",
-};
-const hasHeaders = ({ auth_type: kind }: Row) => kind === "headers";
-
-/** A new record has its headers as lines. A change replaces all of the configuration, so it is edited as a whole. */
-const newConfiguration: readonly Field[] = [
-  {
-    name: "configurations.custom_headers",
-    label: ofIntegrations.headers,
-    help: ofIntegrations.headersHelp,
-    kind: "pairs",
-    secret: true,
-    when: hasHeaders,
-  },
-  { ...configurations, when: (values) => !hasHeaders(values) },
 ];
 
 /** Tool servers an organisation knows: `/v1/mcp-integrations`. */
@@ -72,25 +53,27 @@ export const mcpIntegrations: Resource = {
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
   ],
   facts: [
-    { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.description, path: "description" },
-    { label: fields.url, path: "url", kind: "code" },
-    { label: ofIntegrations.authType, path: "auth_type", kind: "word" },
-    { label: ofIntegrations.transport, path: "transport", kind: "word" },
-    { label: ofIntegrations.configurations, path: "configurations", kind: "json" },
-    { label: fields.secretMappings, path: "secret_mappings", kind: "json" },
+    { label: fields.name, path: "name" },
     { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.description, path: "description" },
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.url, path: "url", kind: "code" },
+    { label: ofIntegrations.transport, path: "transport", kind: "word" },
+    { label: ofIntegrations.authType, path: "auth_type", kind: "word" },
+    { label: ofIntegrations.configurations, path: "configurations", render: showSettings },
+    { label: fields.secretMappings, path: "secret_mappings", render: showMappings },
     { label: fields.created, path: "created_at", kind: "time" },
+    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
   ],
   read: "/v1/mcp-integrations/{slug}",
   shared: true,
   create: {
     rows: ["POST /v1/mcp-integrations"],
-    fields: [nameField, slugField, ...connectionFields, ...newConfiguration],
+    fields: [nameField, slugField, ...connectionFields],
   },
   update: {
     rows: ["PUT /v1/mcp-integrations/{slug}"],
-    fields: [nameField, ...connectionFields, configurations],
+    fields: [nameField, ...connectionFields],
     when: isOwn,
   },
   remove: { row: "DELETE /v1/mcp-integrations/{slug}", when: isOwn },
@@ -139,18 +122,30 @@ export const mcpServers: Resource = {
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
     { label: ofServers.address, path: "url", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
-    { label: fields.integration, path: "mcp_integration_slug", kind: "code", wide: true },
+    {
+      label: fields.integration,
+      path: "mcp_integration_name",
+      wide: true,
+      track: "minmax(8rem, 1fr)",
+      empty: ofServers.joined,
+    },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
   ],
   facts: [
+    { label: fields.name, path: "name" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.description, path: "description" },
     { label: ofServers.address, path: "url", kind: "code" },
     { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.description, path: "description" },
-    { label: fields.integration, path: "mcp_integration_details.slug", kind: "code" },
+    {
+      label: fields.integration,
+      path: "mcp_integration_details.slug",
+      render: integrationAt("mcp-integrations", "mcp_integration_details.slug", "mcp_integration_details.name"),
+    },
     { label: ofServers.aggregate, path: "aggregate", kind: "json" },
     { label: ofServers.settings, path: "settings", kind: "settings" },
-    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.created, path: "created_at", kind: "time" },
+    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
   ],
   read: "/v1/mcp-servers/{slug}",
   create: {
@@ -204,6 +199,14 @@ export const mcpClients: Resource = {
     { label: fields.id, path: "client_id", kind: "code" },
     { label: ofClients.grants, path: "grant_types", kind: "words", wide: true, track: "minmax(12rem, 1fr)" },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  facts: [
+    { label: fields.name, path: "name" },
+    { label: ofClients.grants, path: "grant_types", kind: "words" },
+    { label: ofClients.redirects, path: "redirect_uris", kind: "tags" },
+    { label: ofClients.method, path: "token_endpoint_auth_method", kind: "word" },
+    { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.id, path: "client_id", kind: "code" },
   ],
   read: "/v1/mcp-oauth-clients/{id}",
   create: {

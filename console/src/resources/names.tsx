@@ -1,4 +1,6 @@
+import { Anchor } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
 import { Value } from "@/components/value.tsx";
@@ -8,6 +10,8 @@ import { useKeyNames } from "@/pages/overview/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
+import { Labelled } from "./labelled.tsx";
+import { labelOfSetting } from "./settings/label.ts";
 
 interface NameProps {
   readonly id: string;
@@ -75,3 +79,69 @@ export const workspaceAt =
 export const userAt =
   (path: string) =>
   (row: Row): ReactNode => <UserName id={String(readPath(row, path) ?? "")} />;
+
+interface RecordLinkProps {
+  /** Address of the record in the console. */
+  readonly to: string;
+  /** Row of the API that its page reads. */
+  readonly row: string;
+  readonly children: ReactNode;
+}
+
+/** The name of a record, as a link for those who may read it. */
+function RecordLink({ to, row, children }: RecordLinkProps): ReactNode {
+  const { can } = useSession();
+  return can(row) ? (
+    <Anchor component={Link} to={to} inherit>
+      {children}
+    </Anchor>
+  ) : (
+    children
+  );
+}
+
+/** Renders the integration of a provider or an MCP server as a link; its slug and name stand at two paths. */
+export const integrationAt =
+  (kind: "integrations" | "mcp-integrations", slugPath: string, namePath: string) =>
+  (row: Row): ReactNode => {
+    const slug = readText(row, slugPath);
+    return (
+      <RecordLink to={`/${kind}/${encodeURIComponent(slug)}`} row={`GET /v1/${kind}/{slug}`}>
+        {readText(row, namePath) || slug}
+      </RecordLink>
+    );
+  };
+
+/** A file of the gateway by its name, as a link; by its id where the gateway does not hold it. */
+function FileName({ id }: NameProps): ReactNode {
+  const { can } = useSession();
+  const { data } = useQuery({
+    queryKey: ["files", "name", id],
+    enabled: id !== "" && can("GET /v1/files/{id}"),
+    staleTime: 60_000,
+    retry: false,
+    queryFn: async ({ signal }) =>
+      readText(readRecord(await call("GET", `/v1/files/${encodeURIComponent(id)}`, { signal })), "filename"),
+  });
+  if (data === undefined || data === "") return <Value value={id} kind="code" />;
+  return (
+    <RecordLink to={`/files/${encodeURIComponent(id)}`} row="GET /v1/files/{id}">
+      {data}
+    </RecordLink>
+  );
+}
+
+/** Renders the file whose id stands at a path. */
+export const fileAt =
+  (path: string) =>
+  (row: Row): ReactNode => <FileName id={readText(row, path)} />;
+
+/** What is read from a vault, and by which reference. */
+export function showMappings({ secret_mappings: mappings }: Row): ReactNode {
+  const rows = Array.isArray(mappings) ? mappings.filter(isRow) : [];
+  const members = rows.map((one) => [
+    readText(one, "target_field").replace(/^configurations\./, ""),
+    readText(one, "secret_reference_id"),
+  ]);
+  return <Labelled value={Object.fromEntries(members)} labelOf={labelOfSetting} />;
+}

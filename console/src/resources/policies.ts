@@ -137,6 +137,7 @@ export const usageLimits: Resource = {
   ],
   facts: [
     { label: fields.name, path: "name" },
+    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.description, path: "description" },
     { label: fields.type, path: "type", kind: "word" },
     { label: ofUsage.credit, path: "credit_limit", render: credit },
@@ -145,8 +146,8 @@ export const usageLimits: Resource = {
     { label: ofUsage.nextReset, path: "next_usage_reset_at", kind: "time" },
     { label: fields.conditions, path: "conditions", render: conditionsOf },
     { label: fields.groupBy, path: "group_by", render: groupsOf },
-    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.created, path: "created_at", kind: "time" },
+    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
   ],
   read: "/v1/policies/usage-limits/{id}",
   create: {
@@ -211,6 +212,7 @@ export const rateLimits: Resource = {
   ],
   facts: [
     { label: fields.name, path: "name" },
+    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.description, path: "description" },
     { label: fields.type, path: "type", kind: "word" },
     { label: fields.limit, path: "value", kind: "number" },
@@ -218,8 +220,8 @@ export const rateLimits: Resource = {
     { label: fields.target, path: "target", kind: "word" },
     { label: fields.conditions, path: "conditions", render: conditionsOf },
     { label: fields.groupBy, path: "group_by", render: groupsOf },
-    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.created, path: "created_at", kind: "time" },
+    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
   ],
   read: "/v1/policies/rate-limits/{id}",
   create: {

@@ -1,5 +1,6 @@
 import { text } from "@/text/text.ts";
-import type { Condition, Field, Option, OptionSource, Resource } from "./types.ts";
+import { choices } from "./options.ts";
+import type { Condition, Field, OptionSource, Resource } from "./types.ts";
 
 const { partials: partialWords, collections: collectionWords, labels: labelWords } = text.resources;
 
@@ -17,7 +18,7 @@ const template: Field = {
   required: true,
 };
 
-const statuses: readonly Option[] = ["active", "archived"].map((value) => ({ value, label: value }));
+const statuses = choices("active", "archived");
 
 /** Parts of templates that prompts include by name: `/v1/prompts/partials`. */
 const partials: Resource = {
@@ -36,7 +37,7 @@ const partials: Resource = {
   columns: [
     { label: text.common.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: partialWords.slug, path: "slug", kind: "code", track: "minmax(9rem, 1fr)", wide: true },
-    { label: text.common.status, path: "status", kind: "status", track: "6rem", wide: true },
+    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
     { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
@@ -99,6 +100,15 @@ const collections: Resource = {
     { label: collectionWords.isDefault, path: "is_default", kind: "boolean", track: "6rem" },
     { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
   ],
+  facts: [
+    { label: text.common.name, path: "name" },
+    { label: collectionWords.slug, path: "slug", kind: "code" },
+    { label: collectionWords.isDefault, path: "is_default", kind: "boolean" },
+    { label: collectionWords.prompts, path: "collection_details.prompts_count", kind: "number" },
+    { label: collectionWords.inside, path: "collection_details.child_collections_count", kind: "number" },
+    { label: text.resources.fields.created, path: "created_at", kind: "time" },
+    { label: text.common.changed, path: "last_updated_at", kind: "time" },
+  ],
   read: "/v1/collections/{id}",
   create: {
     rows: ["POST /v1/collections"],
@@ -113,6 +123,13 @@ const collections: Resource = {
     when: isNoDefault,
   },
   remove: { row: "DELETE /v1/collections/{id}", when: isNoDefault },
+  sections: [
+    {
+      title: collectionWords.contents,
+      row: "GET /v1/prompts",
+      load: () => import("./sections/collection-contents.tsx"),
+    },
+  ],
 };
 
 const labelFields: readonly Field[] = [

@@ -1,5 +1,6 @@
-import { providerNames } from "@/api/providers.gen.ts";
+import { partnerNames, providerNames } from "@/api/providers.gen.ts";
 import { text } from "@/text/text.ts";
+import { integrationAt, showMappings } from "./names.tsx";
 import {
   descriptionField,
   isOwn,
@@ -10,20 +11,33 @@ import {
   slugField,
   usageLimitsField,
 } from "./options.ts";
+import { settingsFieldOf, showSettings } from "./settings/settings-field.ts";
 import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const ofIntegrations = text.resources.integrations;
 const ofProviders = text.resources.providers;
 
+const services = [...providerNames, ...partnerNames];
+
+const providerField: Field = {
+  name: "ai_provider_id",
+  label: ofIntegrations.provider,
+  kind: "select",
+  required: true,
+  placeholder: ofIntegrations.chooseProvider,
+  options: services.map((name) => ({ value: name, label: name })),
+};
+
+/** Settings by provider; those of others have what all have. */
+const settings: readonly Field[] = [
+  ...services.map((provider) => settingsFieldOf(provider, ({ ai_provider_id: chosen }) => chosen === provider)),
+  settingsFieldOf("", ({ ai_provider_id: chosen }) => chosen !== undefined && !services.includes(String(chosen))),
+];
+
 const credentialFields: readonly Field[] = [
   { name: "key", label: ofIntegrations.key, help: ofIntegrations.keyHelp, kind: "secret", from: "none" },
-  {
-    name: "configurations",
-    label: ofIntegrations.configurations,
-    help: ofIntegrations.configurationsHelp,
-    kind: "json",
-  },
+  ...settings,
   secretMappingsField,
   { name: "pricing_adjustments", label: ofIntegrations.pricing, help: ofIntegrations.pricingHelp, kind: "json" },
 ];
@@ -42,20 +56,23 @@ export const integrations: Resource = {
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: fields.slug, path: "slug", kind: "code", wide: true },
     { label: fields.provider, path: "ai_provider_id", track: "minmax(8rem, 1fr)" },
-    { label: fields.type, path: "type", kind: "word", track: "8rem", wide: true },
+    { label: fields.belongsTo, path: "type", kind: "word", track: "8rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
+    { label: fields.name, path: "name" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.description, path: "description" },
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.provider, path: "ai_provider_id" },
-    { label: fields.type, path: "type", kind: "word" },
+    { label: fields.belongsTo, path: "type", kind: "word" },
     { label: ofIntegrations.key, path: "masked_key", kind: "code" },
-    { label: ofIntegrations.configurations, path: "configurations", kind: "json" },
-    { label: fields.secretMappings, path: "secret_mappings", kind: "json" },
+    { label: ofIntegrations.configurations, path: "configurations", render: showSettings },
+    { label: fields.secretMappings, path: "secret_mappings", render: showMappings },
     { label: ofIntegrations.pricing, path: "pricing_adjustments", kind: "json" },
-    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.created, path: "created_at", kind: "time" },
+    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
   ],
   read: "/v1/integrations/{slug}",
   shared: true,
@@ -63,14 +80,7 @@ export const integrations: Resource = {
     rows: ["POST /v1/integrations"],
     fields: [
       nameField,
-      {
-        name: "ai_provider_id",
-        label: ofIntegrations.provider,
-        kind: "select",
-        required: true,
-        placeholder: ofIntegrations.chooseProvider,
-        options: providerNames.map((name) => ({ value: name, label: name })),
-      },
+      providerField,
       slugField,
       descriptionField,
       ...credentialFields,
@@ -79,7 +89,7 @@ export const integrations: Resource = {
   },
   update: {
     rows: ["PUT /v1/integrations/{slug}"],
-    fields: [nameField, descriptionField, ...credentialFields],
+    fields: [nameField, { ...providerField, isFixed: true }, descriptionField, ...credentialFields],
     when: isOwn,
   },
   remove: { row: "DELETE /v1/integrations/{slug}", when: isOwn },
@@ -119,19 +129,24 @@ export const providers: Resource = {
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
     { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.integration, path: "integration_id", kind: "code", wide: true },
+    { label: fields.integration, path: "integration_name", wide: true, track: "minmax(8rem, 1fr)" },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
     { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true, empty: fields.never },
   ],
   facts: [
     { label: fields.name, path: "name" },
-    { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.integration, path: "integration_id", kind: "code" },
+    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.description, path: "note" },
+    { label: fields.slug, path: "slug", kind: "code" },
+    {
+      label: fields.integration,
+      path: "integration_id",
+      render: integrationAt("integrations", "integration_id", "integration_name"),
+    },
     { label: fields.usageLimits, path: "usage_limits", kind: "settings", empty: fields.noLimit },
     { label: fields.rateLimits, path: "rate_limits", kind: "settings", empty: fields.noLimit },
-    { label: text.common.status, path: "status", kind: "status" },
     { label: fields.expires, path: "expires_at", kind: "time", empty: fields.never },
+    { label: fields.created, path: "created_at", kind: "time" },
   ],
   read: "/v1/providers/{slug}",
   create: {

@@ -1,10 +1,30 @@
-import type { Row } from "@/lib/read.ts";
+import { createElement, type ReactNode } from "react";
+import { isRow, type Row } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
+import { Labelled } from "./labelled.tsx";
+import { WithNames } from "./names.tsx";
 import { choices, descriptionField, nameField, numbered, slugField } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const words = text.resources.secrets;
+
+const accessLabels: Readonly<Record<string, string>> = { ...words.ways, ...words.members };
+
+/** How the gateway signs in to a vault, secrets as masks. */
+function showAccess({ auth_config: config }: Row): ReactNode {
+  return isRow(config)
+    ? createElement(Labelled, { value: config, labelOf: (name) => accessLabels[name] ?? nameOf(name) })
+    : null;
+}
+
+/** Workspaces that may use a reference. */
+function showWorkspaces(row: Row): ReactNode {
+  if (row.allow_all_workspaces === true) return words.allWorkspaces;
+  const allowed = Array.isArray(row.allowed_workspaces) ? row.allowed_workspaces.map(String) : [];
+  return allowed.length === 0 ? text.common.none : createElement(WithNames, { value: allowed.join(", ") });
+}
 
 const managers = choices("aws_sm", "azure_kv", "hashicorp_vault");
 
@@ -53,42 +73,45 @@ const sealed = new Set(["aws_secret_access_key", "azure_entra_client_secret", "v
 const optional = new Set(["aws_external_id", "azure_managed_client_id", "vault_namespace"]);
 
 /** The members that give access to a vault, each where its vault and its way to sign in are chosen. */
-const access: readonly Field[] = waysToSignIn.flatMap(({ manager, by, ways }) => {
-  const names = Object.keys(ways);
-  const way = `auth_config.${by}`;
-  const isChosen = (values: Row, wanted: readonly string[]) =>
-    values.manager_type === manager && wanted.includes(String(values[way] ?? names[0]));
-  const members = [...new Set(Object.values(ways).flat())];
-  return [
-    {
-      name: way,
-      label: words.way,
-      kind: "select",
-      required: true,
-      initial: names[0],
-      options: choices(...names),
-      when: ({ manager_type: chosen }) => chosen === manager,
-    },
-    ...members.map((member): Field => {
-      const wanted = names.filter((name) => ways[name]?.includes(member));
-      return {
-        name: `auth_config.${member}`,
-        label: words.members[member],
-        kind: sealed.has(member) ? "secret" : "text",
-        required: !optional.has(member),
-        when: (values) => isChosen(values, wanted),
-      };
-    }),
-  ];
-});
+const accessFields = (isNew: boolean): readonly Field[] =>
+  waysToSignIn.flatMap(({ manager, by, ways }) => {
+    const names = Object.keys(ways);
+    const way = `auth_config.${by}`;
+    const isChosen = (values: Row, wanted: readonly string[]) =>
+      values.manager_type === manager && wanted.includes(String(values[way] ?? names[0]));
+    const members = [...new Set(Object.values(ways).flat())];
+    return [
+      {
+        name: way,
+        label: words.way,
+        kind: "select",
+        required: true,
+        initial: names[0],
+        options: choices(...names),
+        when: ({ manager_type: chosen }) => chosen === manager,
+      },
+      ...members.map((member): Field => {
+        const wanted = names.filter((name) => ways[name]?.includes(member));
+        return {
+          name: `auth_config.${member}`,
+          label: words.members[member],
+          kind: sealed.has(member) ? "secret" : "text",
+          required: !optional.has(member) && (isNew || !sealed.has(member)),
+          ...(!isNew && sealed.has(member) && { placeholder: fields.keepSecret }),
+          when: (values) => isChosen(values, wanted),
+        };
+      }),
+    ];
+  });
 
-const changed: readonly Field[] = [
-  nameField,
-  ...place,
-  // a change replaces all of it: the secrets in it are not shown
-  { name: "auth_config", label: words.auth, help: words.authHelp, kind: "json", from: "none" },
-  everywhere,
-];
+const managerField: Field = {
+  name: "manager_type",
+  label: words.manager,
+  kind: "select",
+  required: true,
+  initial: "hashicorp_vault",
+  options: managers,
+};
 
 /** Credentials in vaults of the organisation: `/v1/secret-references`. */
 export const secrets: Resource = {
@@ -111,25 +134,27 @@ export const secrets: Resource = {
     { label: words.path, path: "secret_path", kind: "code", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
   ],
+  facts: [
+    { label: fields.name, path: "name" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: fields.description, path: "description" },
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: words.manager, path: "manager_type", kind: "word" },
+    { label: words.path, path: "secret_path", kind: "code" },
+    { label: words.key, path: "secret_key", kind: "code", empty: words.whole },
+    { label: words.auth, path: "auth_config", render: showAccess },
+    { label: words.workspaces, path: "allow_all_workspaces", render: showWorkspaces },
+    { label: fields.created, path: "created_at", kind: "time" },
+    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
+  ],
   read: "/v1/secret-references/{id}",
   create: {
     rows: ["POST /v1/secret-references"],
-    fields: [
-      nameField,
-      slugField,
-      {
-        name: "manager_type",
-        label: words.manager,
-        kind: "select",
-        required: true,
-        initial: "hashicorp_vault",
-        options: managers,
-      },
-      ...access,
-      ...place,
-      everywhere,
-    ],
+    fields: [nameField, slugField, managerField, ...accessFields(true), ...place, everywhere],
   },
-  update: { rows: ["PUT /v1/secret-references/{id}"], fields: changed },
+  update: {
+    rows: ["PUT /v1/secret-references/{id}"],
+    fields: [nameField, { ...managerField, isFixed: true }, ...accessFields(false), ...place, everywhere],
+  },
   remove: { row: "DELETE /v1/secret-references/{id}" },
 };

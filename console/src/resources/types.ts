@@ -36,6 +36,8 @@ export interface OptionSource {
   readonly query?: Readonly<Record<string, string | number>>;
   readonly value: string;
   readonly label: string;
+  /** Only rows with these members. */
+  readonly where?: Readonly<Record<string, string>>;
 }
 
 export type FieldKind =
@@ -78,6 +80,8 @@ export interface Field {
   readonly required?: boolean;
   readonly placeholder?: string;
   readonly initial?: unknown;
+  /** Shown, but not to be changed. */
+  readonly isFixed?: boolean;
   readonly options?: readonly Option[] | OptionSource;
   /** Shown only while this holds. */
   readonly when?: (values: Row) => boolean;
@@ -91,6 +95,8 @@ export interface Field {
   readonly secret?: boolean;
   /** Of `rows`: the inputs of each line. */
   readonly columns?: readonly Field[];
+  /** Of a column of `rows`: the placeholder by the line. */
+  readonly placeholderOf?: (line: Row) => string | undefined;
   /** Of `rows`: most lines. Default: 100. */
   readonly most?: number;
   /** Of `rows`: the label of the button for a further line. */
@@ -123,6 +129,8 @@ export interface Action {
   readonly label: string;
   readonly icon: IconName;
   readonly row: string;
+  /** What one does next with a record: its button stands out. */
+  readonly isMain?: boolean;
   readonly body?: (record: Row) => unknown;
   readonly query?: (record: Row) => Readonly<Record<string, string>>;
   /** Asked before the call is made. */

@@ -1,4 +1,5 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
+import { GivenTimeout, timeoutSchema } from "../../guardrails/call.ts";
 import type { AnyCheck } from "../../guardrails/types.ts";
 import { type AdminCall, defineRead } from "../core/endpoint.ts";
 import { toList } from "../core/request.ts";
@@ -16,7 +17,11 @@ const schemas = new WeakMap<AnyCheck, object>();
 function schemaOf(check: AnyCheck): object {
   const known = schemas.get(check);
   if (known) return known;
-  const { $schema: _, ...own } = toJsonSchema(check.parameters, { typeMode: "input", errorMode: "ignore" });
+  const { $schema: _, ...own } = toJsonSchema(check.parameters, {
+    typeMode: "input",
+    errorMode: "ignore",
+    overrideSchema: ({ valibotSchema }) => (valibotSchema === GivenTimeout ? timeoutSchema : undefined),
+  });
   const schema = { ...own, type: "object", properties: { ...own.properties, ...commonParameters } };
   schemas.set(check, schema);
   return schema;

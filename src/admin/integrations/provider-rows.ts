@@ -45,6 +45,7 @@ function showProvider(
     organisation_id: row.organisationId,
     workspace_id: row.workspaceId,
     integration_id: integration.isPrivate ? null : integration.slug,
+    integration_name: integration.isPrivate ? null : integration.name,
     ai_provider_name: integration.aiProviderId,
     model_config: integration.workspaceId === null ? {} : showConfigurations(integration),
     masked_api_key: showKey(integration),

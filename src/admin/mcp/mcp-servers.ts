@@ -55,6 +55,7 @@ function showIntegration({ tenant }: AdminCall<unknown>, row: McpIntegrationRow 
   return {
     id: row.id,
     slug: row.slug,
+    name: row.name,
     status: row.status,
     configurations: isOwn ? showConfigurations(row) : {},
     url: row.url,
@@ -93,6 +94,7 @@ async function listMcpServers(call: AdminCall<undefined>) {
       organisation_id: one.organisationId,
       owner_id: one.ownerId,
       mcp_integration_slug: integration?.slug ?? null,
+      mcp_integration_name: integration?.name ?? null,
       mcp_integration_url: integration?.url ?? null,
       auth_type: integration?.authType ?? null,
       workspace_name: place?.name ?? null,

@@ -17,6 +17,13 @@ export interface CatalogCheck {
 
 const toTexts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
 
+/** The integration of a partner's check is one of the partner's. */
+function withIntegrations(parameters: readonly Parameter[], partner: string): readonly Parameter[] {
+  if (partner === "") return parameters;
+  const source = { path: "/v1/integrations", value: "slug", label: "name", where: { ai_provider_id: partner } };
+  return parameters.map((one) => (one.name === "integration" ? { ...one, kind: "select", source } : one));
+}
+
 function toCheck(row: Row): CatalogCheck {
   const id = readText(row, "id");
   return {
@@ -26,7 +33,7 @@ function toCheck(row: Row): CatalogCheck {
     vendor: vendorOf(id),
     isPartner: typeof row.partner === "string",
     phases: toTexts(row.phases),
-    parameters: parametersOf(row.parameters),
+    parameters: withIntegrations(parametersOf(row.parameters), readText(row, "partner")),
   };
 }
 

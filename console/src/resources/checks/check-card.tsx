@@ -20,11 +20,11 @@ interface CheckCardProps {
   /** It was just added: its first input gets the focus. */
   readonly isNew: boolean;
   readonly onChange: (check: Row) => void;
-  readonly onRemove: () => void;
+  readonly buttons: ReactNode;
 }
 
 /** One check of a guardrail: whether it is on, and its parameters. */
-export function CheckCard({ place, check, catalog, isNew, onChange, onRemove }: CheckCardProps): ReactNode {
+export function CheckCard({ place, check, catalog, isNew, onChange, buttons }: CheckCardProps): ReactNode {
   const card = useRef<HTMLFieldSetElement>(null);
   const id = readText(check, "id");
   const name = nameOfCheck(id);
@@ -37,26 +37,61 @@ export function CheckCard({ place, check, catalog, isNew, onChange, onRemove }: 
   }, [isNew]);
   return (
     <fieldset ref={card} tabIndex={-1} className={classes.card} aria-label={words.placed(place, name)}>
-      <Group justify="space-between" wrap="nowrap" gap="sm">
+      <Group justify="space-between" gap="xs">
         <div className={classes.name}>
           <strong>{name}</strong>{" "}
           <Text span size="xs" c="dimmed">
             {vendorOf(id)}
           </Text>
         </div>
-        <Group gap="sm" wrap="nowrap">
+        <Group gap="xs" wrap="nowrap">
           <Switch
             label={words.enabled}
             checked={check.is_enabled !== false && check.is_enabled !== 0}
             onChange={(event) => onChange({ ...check, is_enabled: event.currentTarget.checked })}
           />
-          <ActionIcon variant="subtle" color="gray" aria-label={words.remove(name)} onClick={onRemove}>
-            <Icon name="trash" size={14} />
-          </ActionIcon>
+          {buttons}
         </Group>
       </Group>
       <ParameterFields check={check} own={own} common={common} onChange={onChange} />
     </fieldset>
+  );
+}
+
+interface CheckButtonsProps {
+  readonly name: string;
+  readonly place: number;
+  readonly isLast: boolean;
+  /** Moves the check by a number of places. */
+  readonly onMove: (by: number) => void;
+  readonly onRemove: () => void;
+}
+
+/** Moves a check up and down, and removes it. */
+export function CheckButtons({ name, place, isLast, onMove, onRemove }: CheckButtonsProps): ReactNode {
+  const moves = [
+    { by: -1, icon: "up", label: words.moveUp(name), disabled: place === 1 },
+    { by: 1, icon: "down", label: words.moveDown(name), disabled: isLast },
+  ] as const;
+  return (
+    <Group gap={2} wrap="nowrap">
+      {moves.map(({ by, icon, label, disabled }) => (
+        <ActionIcon
+          key={by}
+          data-move={by}
+          variant="subtle"
+          color="gray"
+          aria-label={label}
+          disabled={disabled}
+          onClick={() => onMove(by)}
+        >
+          <Icon name={icon} size={14} />
+        </ActionIcon>
+      ))}
+      <ActionIcon variant="subtle" color="gray" aria-label={words.remove(name)} onClick={onRemove}>
+        <Icon name="trash" size={14} />
+      </ActionIcon>
+    </Group>
   );
 }
 

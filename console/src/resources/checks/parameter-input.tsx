@@ -20,7 +20,7 @@ function optionsOf({ name, kind, choices }: Parameter, value: unknown) {
 }
 
 function toField(parameter: Parameter, value: unknown): Field {
-  const { name, label, help, required, schema } = parameter;
+  const { name, label, help, required, schema, source } = parameter;
   // JSON shows every value
   const kind = value instanceof Draft ? value.kind : fits(parameter, value) ? parameter.kind : "json";
   const placeholder = placeholderOf(parameter);
@@ -31,7 +31,7 @@ function toField(parameter: Parameter, value: unknown): Field {
     required,
     ...(help !== undefined && { help }),
     ...(placeholder !== undefined && { placeholder }),
-    ...((kind === "select" || kind === "multi") && { options: optionsOf(parameter, value) }),
+    ...((kind === "select" || kind === "multi") && { options: source ?? optionsOf(parameter, value) }),
     ...(kind === "json" && { schema }),
   };
 }

@@ -1,6 +1,6 @@
 import { isRow, type Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
-import type { FieldKind } from "../types.ts";
+import type { FieldKind, OptionSource } from "../types.ts";
 import { labelOf, labelOfValue } from "./words.ts";
 
 /** A member of an object with a JSON schema, and how it is asked for. */
@@ -14,6 +14,8 @@ export interface Parameter {
   readonly required: boolean;
   readonly initial?: unknown;
   readonly schema: Row;
+  /** Rows of the API to choose from. */
+  readonly source?: OptionSource;
 }
 
 /** The schemas of which one applies, without null. */
@@ -34,11 +36,7 @@ const choicesOf = ({ type, enum: list }: Row): readonly unknown[] =>
 const isFlag = (branches: readonly Row[]): boolean =>
   branches.length === 2 && branches[0]?.type === "boolean" && String(branches[1]?.enum) === "0,1";
 
-/** Durations, of which the schema does not say that they are numbers. */
-const durations: ReadonlySet<string> = new Set(["timeout", "timeoutMs"]);
-
-function kindOf(name: string, branches: readonly Row[], initial: unknown): FieldKind {
-  if (durations.has(name)) return "number";
+function kindOf(branches: readonly Row[], initial: unknown): FieldKind {
   if (branches.length === 0) return "json";
   if (isFlag(branches)) return "switch";
   // where neither is the default, leaving it out says a third thing
@@ -54,7 +52,7 @@ function kindOf(name: string, branches: readonly Row[], initial: unknown): Field
 
 function toParameter(name: string, schema: Row, required: boolean): Parameter {
   const branches = branchesOf(schema);
-  const kind = kindOf(name, branches, schema.default);
+  const kind = kindOf(branches, schema.default);
   const items = branches.flatMap(({ items }) => (isRow(items) ? choicesOf(items) : []));
   const help = text.checks.help[name];
   return {

@@ -33,7 +33,7 @@ function Download({ read, file, disabled = false }: DownloadProps): ReactNode {
   return (
     <>
       <Button
-        variant="default"
+        variant={disabled ? "default" : "filled"}
         disabled={disabled}
         loading={busy}
         onClick={() => void run()}

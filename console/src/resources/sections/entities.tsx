@@ -45,7 +45,6 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
     {
       label: fields.used,
       path: "current_usage",
-      kind: "number",
       render: (row: Row) => words.usedOf(inUnits(row.current_usage), inUnits(limit)),
     },
     { label: "", path: "share", wide: true, render: used },

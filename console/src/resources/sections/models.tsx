@@ -1,6 +1,8 @@
-import { Button, Group, NumberInput, Switch, TextInput } from "@mantine/core";
+import { Button, Group, NumberInput, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { DeleteButton } from "@/components/delete-button.tsx";
+import { Icon } from "@/components/icons.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
 import { formatDollars } from "@/lib/format.ts";
 import { type Row, readList, readPath, readText } from "@/lib/read.ts";
@@ -90,8 +92,34 @@ export default function Models({ id }: { readonly record: Row; readonly id: stri
   );
 }
 
-/** Asks for a model of one's own and what its tokens cost. */
+/** A button that opens the inputs for a model of one's own and what its tokens cost. */
 function AddModel({ onAdd }: { readonly onAdd: (model: Row) => void }): ReactNode {
+  const [open, { open: show, close }] = useDisclosure(false);
+  if (!open) {
+    return (
+      <Group>
+        <Button variant="default" leftSection={<Icon name="plus" size={14} />} onClick={show}>
+          {words.addModel}
+        </Button>
+      </Group>
+    );
+  }
+  const add = (model: Row) => {
+    onAdd(model);
+    close();
+  };
+  return <ModelForm onAdd={add} onCancel={close} />;
+}
+
+/** Who opened the inputs goes on in the first of them. */
+const focus = (element: HTMLInputElement | null) => element?.focus();
+
+interface ModelFormProps {
+  readonly onAdd: (model: Row) => void;
+  readonly onCancel: () => void;
+}
+
+function ModelForm({ onAdd, onCancel }: ModelFormProps): ReactNode {
   const [slug, setSlug] = useState("");
   const [input, setInput] = useState<string | number>("");
   const [output, setOutput] = useState<string | number>("");
@@ -106,20 +134,29 @@ function AddModel({ onAdd }: { readonly onAdd: (model: Row) => void }): ReactNod
       is_custom: true,
       ...(prices.length > 0 && { pricing_config: { type: "static", pay_as_you_go: Object.fromEntries(prices) } }),
     });
-    setSlug("");
-    setInput("");
-    setOutput("");
   };
   return (
     <form onSubmit={submit}>
-      <Group align="end" gap="xs">
-        <TextInput label={words.modelSlug} value={slug} onChange={(event) => setSlug(event.currentTarget.value)} />
-        <NumberInput label={words.inputPrice} value={input} onChange={setInput} min={0} decimalScale={6} />
-        <NumberInput label={words.outputPrice} value={output} onChange={setOutput} min={0} decimalScale={6} />
-        <Button type="submit" variant="default" disabled={slug.trim() === ""}>
-          {words.addModel}
-        </Button>
-      </Group>
+      <Stack gap="sm">
+        <SimpleGrid cols={{ base: 1, sm: 3 }} spacing="sm">
+          <TextInput
+            ref={focus}
+            label={words.modelSlug}
+            value={slug}
+            onChange={(event) => setSlug(event.currentTarget.value)}
+          />
+          <NumberInput label={words.inputPrice} value={input} onChange={setInput} min={0} decimalScale={6} />
+          <NumberInput label={words.outputPrice} value={output} onChange={setOutput} min={0} decimalScale={6} />
+        </SimpleGrid>
+        <Group gap="xs">
+          <Button type="submit" disabled={slug.trim() === ""}>
+            {words.addModel}
+          </Button>
+          <Button variant="default" onClick={onCancel}>
+            {text.common.cancel}
+          </Button>
+        </Group>
+      </Stack>
     </form>
   );
 }

@@ -1,0 +1,13 @@
+import { nameOf } from "@/lib/words.ts";
+import { text } from "@/text/text.ts";
+
+const words = text.resources.settings;
+
+/** First words of members that say the provider again. */
+const vendors = /^(?:aws|azure|vertex|oracle|openai|anthropic|stability|snowflake|databricks|amzn_sagemaker|echo)_/;
+
+/** The name of a setting: `aws_region` as `Region`. */
+export function labelOfSetting(path: string): string {
+  const name = path.slice(path.indexOf(".") + 1);
+  return words.groups[path] ?? words.labels[path] ?? words.labels[name] ?? nameOf(name.replace(vendors, ""));
+}

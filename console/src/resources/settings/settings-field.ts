@@ -1,0 +1,27 @@
+import { createElement, type ReactNode } from "react";
+import { isRow, type Row } from "@/lib/read.ts";
+import { text } from "@/text/text.ts";
+import { Labelled } from "../labelled.tsx";
+import type { Field } from "../types.ts";
+import { labelOfSetting } from "./label.ts";
+import { SettingsDraft } from "./settings-draft.ts";
+
+const words = text.resources.settings;
+
+/** The settings of an integration as one field, for each provider the inputs that it has. */
+export function settingsFieldOf(provider: string, when?: Field["when"]): Field {
+  return {
+    name: "configurations",
+    label: words.title,
+    kind: "own",
+    input: async () => ({ default: (await import("./settings-input.tsx")).settingsInputOf(provider) }),
+    toMember: (value) => SettingsDraft.from(provider, value).toConfigurations(),
+    ...(when !== undefined && { when }),
+  };
+}
+
+/** The settings of an integration with their names, secrets as masks. */
+export function showSettings({ configurations }: Row): ReactNode {
+  if (!isRow(configurations)) return null;
+  return createElement(Labelled, { value: configurations, labelOf: labelOfSetting });
+}
