@@ -24,8 +24,8 @@ const rowWithinMs = 10_000;
 const credentialHeaders = ["authorization", "x-api-key", "x-goog-api-key"];
 /** Our headers, without prefix, that say where a request goes: a config of the replay takes their place. */
 const targetHeaders = new Set(["config", "virtual-key", "custom-host"]);
-/** Our headers, without prefix, of the original request alone. */
-const ownHeaders = new Set(["api-key", "trace-id", "span-id", "parent-span-id", "span-name", "workspace"]);
+/** Our headers, without prefix, of the original request alone; `csrf` comes with each request of the console. */
+const ownHeaders = new Set(["api-key", "csrf", "trace-id", "span-id", "parent-span-id", "span-name", "workspace"]);
 /** Headers of vendors that change a response. */
 const vendorHeader = /^(?:anthropic|openai)-/;
 
