@@ -26,9 +26,9 @@ const signIn = (): Promise<ConsolePage> => stand.signIn(stand.gateway.workspaceK
 const write = (page: Page, label: string, text: string) => fillCode(page, editorOf(page, label), text);
 
 async function sendToEcho(page: Page, content: string): Promise<void> {
-  await page.locator('input[placeholder^="@slug"]').first().fill("echo");
+  await page.getByRole("combobox", { name: "Provider" }).first().fill("echo");
   await page.keyboard.press("Escape");
-  await page.locator('input[placeholder^="gpt-4.1, or"]').first().fill("echo-1");
+  await page.getByRole("combobox", { name: "Model" }).first().fill("echo-1");
   await page.keyboard.press("Escape");
   await page.getByLabel("Text of message 2").first().fill(content);
 }
@@ -77,7 +77,7 @@ test("a prompt is made, changed into a second version, labelled, made the defaul
   await one.open("/prompts/new");
   await page.getByLabel("Name").first().fill("Greeting");
   await write(page, "Text of message 1", "Be {{mood}}.");
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("button", { name: "Create prompt" }).click();
   await page.getByLabel("{{mood}}").waitFor();
   await write(page, "Text of message 2", "Greet {{who}}");
   await page.getByRole("button", { name: "Save version" }).click();
@@ -103,10 +103,10 @@ test("a config shows what the gateway refused at its place, is saved, and explai
   const targets = (weight: number) =>
     `{"strategy":{"mode":"fallback"},"targets":[{"provider":"echo","weight":${weight}},{"provider":"echo","override_params":{"model":"second"}}]}`;
   await write(page, "Config as JSON", targets(-1));
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("button", { name: "Create config" }).click();
   await page.locator(".cm-lintRange-error", { hasText: "-1" }).waitFor();
   await write(page, "Config as JSON", targets(1));
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("button", { name: "Create config" }).click();
   await page.waitForURL(/\/configs\/pc-/);
   await page.getByRole("button", { name: "Explain" }).click();
   await page

@@ -384,7 +384,7 @@ test("a config is changed, its versions are compared, and it is deleted", { skip
   await one.open("/configs/new");
   await page.getByLabel("Name").first().fill("Two versions");
   await fillCode(page, editorOf(page, "Config as JSON"), '{"provider": "echo", "retry": {"attempts": 1}}');
-  await page.getByRole("button", { name: "Create", exact: true }).click();
+  await page.getByRole("button", { name: "Create config" }).click();
   await page.waitForURL(/\/configs\/pc-/);
   await fillCode(page, editorOf(page, "Config as JSON"), '{"provider": "echo", "retry": {"attempts": 3}}');
   await page.getByRole("button", { name: "Save" }).click();

@@ -78,9 +78,9 @@ test("a call to a model that fails is said in the gateway's words in the playgro
   const one = await signIn();
   const { page } = one;
   await one.open("/playground");
-  await page.locator('input[placeholder^="@slug"]').first().fill("@nobody");
+  await page.getByRole("combobox", { name: "Provider" }).first().fill("@nobody");
   await page.keyboard.press("Escape");
-  await page.locator('input[placeholder^="gpt-4.1, or"]').first().fill("echo-1");
+  await page.getByRole("combobox", { name: "Model" }).first().fill("echo-1");
   await page.keyboard.press("Escape");
   await page.getByLabel("Text of message 2").first().fill("Hello");
   const response = await answerTo(page, "/v1/chat/completions", () => page.keyboard.press("Control+Enter"));

@@ -120,10 +120,10 @@ test("a model is called in the playground by keyboard", { skip: noConsole }, asy
   const one = await signIn();
   const { page } = one;
   await go(page, "Playground");
-  await tabTo(page, page.locator('input[placeholder^="@slug"]').first());
+  await tabTo(page, page.getByRole("combobox", { name: "Provider" }).first());
   await page.keyboard.type("echo");
   await page.keyboard.press("Escape");
-  await tabTo(page, page.locator('input[placeholder^="gpt-4.1, or"]').first());
+  await tabTo(page, page.getByRole("combobox", { name: "Model" }).first());
   await page.keyboard.type("echo-1");
   await page.keyboard.press("Escape");
   await tabTo(page, page.getByLabel("Text of message 2").first());

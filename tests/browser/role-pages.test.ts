@@ -48,7 +48,7 @@ for (const viewer of ["admin", "manager"] as const) {
     await page.getByRole("link", { name: "Create config" }).click();
     await page.getByLabel("Name").first().fill(`Config of ${viewer}`);
     await fillCode(page, editorOf(page, "Config as JSON"), '{"provider":"echo"}');
-    await button(one, "Create").click();
+    await button(one, "Create config").click();
     await page.getByRole("heading", { level: 1, name: `Config of ${viewer}` }).waitFor();
     await page.getByLabel("Name").first().fill(`Renamed by ${viewer}`);
     await button(one, "Save").click();
@@ -84,7 +84,7 @@ for (const viewer of viewers) {
     await page.getByRole("link", { name: "Create prompt" }).click();
     await page.getByLabel("Name").first().fill(`Prompt of ${viewer}`);
     await fillCode(page, editorOf(page, "Text of message 1"), "Be kind.");
-    await button(one, "Create").click();
+    await button(one, "Create prompt").click();
     await page.getByRole("heading", { level: 1, name: `Prompt of ${viewer}` }).waitFor();
     await fillCode(page, editorOf(page, "Text of message 2"), "Greet {{who}}");
     await button(one, "Save version").click();

@@ -54,7 +54,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
     >
       <TextInput
         data-autofocus
-        // biome-ignore lint/a11y/noAutofocus: a dialog takes the focus, and at once: keys typed until then would be lost
+        // at once, while the dialog waits a moment: keys typed until then would be lost
         autoFocus
         role="combobox"
         aria-expanded="true"

@@ -54,7 +54,6 @@ const partials: Resource = {
       { name: "name", label: text.common.name, kind: "text", required: true },
       { name: "collection_id", label: partialWords.collection, kind: "select", options: collectionSource },
       template,
-      { name: "version_description", label: partialWords.description, kind: "text" },
     ],
   },
   update: {

@@ -3,7 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { useQuery } from "@tanstack/react-query";
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import { CodeEditor } from "@/components/code-editor.tsx";
+import { CodeField } from "@/components/code-field.tsx";
 import { type JsonPath, readJsonPath } from "@/components/json-schema.ts";
 import { Failure } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
@@ -29,6 +29,7 @@ export function ConfigEditor({ slug, initial }: ConfigEditorProps): ReactNode {
   const navigate = useNavigate();
   const { can } = useSession();
   const [draft, setDraft] = useState(initial);
+  const [asked, setAsked] = useState(false);
   const [plan, setPlan] = useState<Plan>();
   const [reveal, setReveal] = useState<{ readonly path: JsonPath }>();
   const save = useSaveConfig(slug);
@@ -46,6 +47,8 @@ export function ConfigEditor({ slug, initial }: ConfigEditorProps): ReactNode {
     save.reset();
   };
   const submit = async () => {
+    setAsked(true);
+    if (broken || draft.name.trim() === "") return;
     const saved = await save.mutateAsync(draft).catch(() => undefined);
     if (saved === undefined) return;
     notifications.show({ message: slug === undefined ? text.common.created(words.one) : text.common.saved });
@@ -58,20 +61,25 @@ export function ConfigEditor({ slug, initial }: ConfigEditorProps): ReactNode {
     <div className={classes.halves}>
       <Section title={words.one}>
         <Stack gap="sm">
-          <Head draft={draft} editable={editable} onChange={change} />
+          <Head draft={draft} editable={editable} asked={asked} onChange={change} />
           {save.error !== null && <Failure error={save.error} />}
           <Code draft={draft} editable={editable} marks={marks} reveal={reveal} onChange={(code) => change({ code })} />
           {editable && (
-            <Group>
+            <Group gap="xs">
               <Button
                 onClick={() => void submit()}
                 loading={save.isPending}
-                disabled={broken || draft.name.trim() === "" || (slug !== undefined && !dirty)}
+                disabled={slug !== undefined && (broken || !dirty)}
               >
-                {slug === undefined ? text.common.create : text.common.save}
+                {slug === undefined ? words.create : text.common.save}
               </Button>
+              {slug === undefined && (
+                <Button variant="default" onClick={() => void navigate({ to: "/configs" })}>
+                  {text.common.cancel}
+                </Button>
+              )}
               {broken && (
-                <Text size="sm" c="dimmed">
+                <Text size="sm" c={asked ? "var(--bad)" : "dimmed"} role="status">
                   {text.common.invalidJson}
                 </Text>
               )}
@@ -96,15 +104,18 @@ export function ConfigEditor({ slug, initial }: ConfigEditorProps): ReactNode {
 interface HeadProps {
   readonly draft: Draft;
   readonly editable: boolean;
+  /** Whether a save was asked for: what it needs is then said. */
+  readonly asked: boolean;
   readonly onChange: (changes: Partial<Draft>) => void;
 }
 
-function Head({ draft, editable, onChange }: HeadProps): ReactNode {
+function Head({ draft, editable, asked, onChange }: HeadProps): ReactNode {
   return (
-    <Group align="end" gap="md">
+    <Group align="start" gap="sm">
       <TextInput
         label={text.common.name}
         required
+        error={asked && draft.name.trim() === "" ? words.nameFirst : undefined}
         value={draft.name}
         readOnly={!editable}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
@@ -115,7 +126,7 @@ function Head({ draft, editable, onChange }: HeadProps): ReactNode {
         checked={draft.isDefault}
         disabled={!editable}
         onChange={(event) => onChange({ isDefault: event.currentTarget.checked })}
-        mb={6}
+        className={classes.beside}
       />
     </Group>
   );
@@ -137,7 +148,7 @@ function Code({ draft, editable, marks, reveal, onChange }: CodeProps): ReactNod
   });
   if (schema === undefined) return null;
   return (
-    <CodeEditor
+    <CodeField
       label={words.json}
       value={draft.code}
       onChange={editable ? onChange : undefined}

@@ -35,8 +35,10 @@ export default function ConfigDetail(): ReactNode {
   }
   if (data === undefined) return <Waiting />;
   const initial = { name: readText(data, "name"), isDefault: data.is_default === 1, code: codeOf(data) };
-  const command = `curl ${location.origin}/v1/chat/completions -H "x-gateway-api-key: $GATEWAY_KEY" \\
-  -H "x-gateway-config: ${slug}" -H "content-type: application/json" \\
+  const command = `curl ${location.origin}/v1/chat/completions \\
+  -H "x-gateway-api-key: $GATEWAY_KEY" \\
+  -H "x-gateway-config: ${slug}" \\
+  -H "content-type: application/json" \\
   -d '{"model": "gpt-4.1", "messages": [{"role": "user", "content": "Hello"}]}'`;
   return (
     <DetailPage

@@ -1,7 +1,8 @@
-import { Alert, Autocomplete, Button, Collapse, Group, Input, Stack, TagsInput, Text } from "@mantine/core";
+import { Alert, Autocomplete, Button, Collapse, Group, Stack, TagsInput, Text } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
+import { CodeField } from "@/components/code-field.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
@@ -60,18 +61,22 @@ export function Explain({ config, plan, onPlan }: ExplainProps): ReactNode {
         <Text size="sm" c="dimmed">
           {words.explainAbout}
         </Text>
-        <ObstacleNotice obstacle={obstacle} />
+        <ObstacleNotice
+          obstacle={
+            obstacle?.needsKey === true
+              ? { ...obstacle, title: words.explainNeedsKey, hint: words.explainNeedsKeyHint }
+              : obstacle
+          }
+        />
         <Autocomplete label={words.path} data={paths} value={path} onChange={setPath} size="xs" />
-        <Input.Wrapper label={words.sampleBody} labelElement="div" size="xs">
-          <CodeEditor
-            label={words.sampleBody}
-            value={body}
-            onChange={setBody}
-            minHeight="6rem"
-            maxHeight="16rem"
-            lines={false}
-          />
-        </Input.Wrapper>
+        <CodeField
+          label={words.sampleBody}
+          value={body}
+          onChange={setBody}
+          minHeight="6rem"
+          maxHeight="16rem"
+          lines={false}
+        />
         <TagsInput
           label={words.metadata}
           description={words.metadataHint}

@@ -5,6 +5,7 @@ import { useWorkspaceQuery } from "@/resources/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { useInference } from "@/session/inference.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
+import type { Choice } from "./free-choice.tsx";
 
 const inWorkspace = { workspace: "required" } as const;
 
@@ -25,16 +26,26 @@ function useSlugs(row: string, path: string) {
 export const useConfigs = () => useSlugs("GET /v1/configs", "/v1/configs");
 export const usePrompts = () => useSlugs("GET /v1/prompts", "/v1/prompts");
 
-/** Stored providers as requests name them: `@slug`. */
-export function useProviders(): readonly string[] {
-  return useSlugs("GET /v1/providers", "/v1/providers").map(({ value }) => `@${value}`);
+/** Stored providers as requests name them, `@slug`, with their names. */
+export function useProviders(): readonly Choice[] {
+  return useSlugs("GET /v1/providers", "/v1/providers").map(({ value, label }) => ({
+    value: `@${value}`,
+    name: label === value ? "" : label,
+  }));
+}
+
+interface Models {
+  readonly names: readonly string[];
+  readonly busy: boolean;
+  /** The provider does not list its models, or not to this session. */
+  readonly failed: boolean;
 }
 
 /** Models of a provider, asked for when a field for them is opened; without a provider, those of the workspace. */
-export function useModels(provider: string, isOpen: boolean): readonly string[] {
+export function useModels(provider: string, isOpen: boolean): Models {
   const { obstacle, headers } = useInference();
   const { can } = useSession();
-  const { data } = useQuery({
+  const { data, isLoading, isError } = useQuery({
     queryKey: ["choices", "models", provider, headers],
     enabled: isOpen && obstacle === undefined && can("GET /v1/models"),
     retry: false,
@@ -44,7 +55,8 @@ export function useModels(provider: string, isOpen: boolean): readonly string[] 
       return readList(await call("GET", "/v1/models", { headers: all, signal }));
     },
   });
-  return [...new Set((data ?? []).map((model) => readText(model, "id")).filter((id) => id !== ""))];
+  const names = [...new Set((data ?? []).map((model) => readText(model, "id")).filter((id) => id !== ""))];
+  return { names, busy: isLoading, failed: isError };
 }
 
 /** A saved prompt with the version a reference names: `slug@version`. */

@@ -1,15 +1,20 @@
-import { Button, Collapse, Input, NumberInput, Select, Stack, TagsInput } from "@mantine/core";
+import { Button, Collapse, NumberInput, Select, Stack, TagsInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import type { ReactNode } from "react";
-import { CodeEditor } from "@/components/code-editor.tsx";
+import { CodeField } from "@/components/code-field.tsx";
 import { Icon } from "@/components/icons.tsx";
+import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import classes from "./playground.module.css";
 import { emptyParameters, type Parameters } from "./state.ts";
 
 const words = text.playground;
 
+const editorSize = { minHeight: "4rem", maxHeight: "14rem", lines: false };
+
 const efforts = ["none", "minimal", "low", "medium", "high"];
+
+const formats = ["text", "json_object", "json_schema"] as const;
 
 interface ParameterFieldsProps {
   readonly parameters: Parameters;
@@ -67,7 +72,7 @@ function Fields({ parameters, onChange }: ParameterFieldsProps): ReactNode {
         />
         <Select
           label={words.effort}
-          data={efforts}
+          data={efforts.map((value) => ({ value, label: nameOf(value) }))}
           clearable
           value={parameters.effort === "" ? null : parameters.effort}
           onChange={(effort) => onChange({ effort: effort ?? "" })}
@@ -82,35 +87,26 @@ function Fields({ parameters, onChange }: ParameterFieldsProps): ReactNode {
       />
       <Select
         label={words.format}
-        data={["text", "json_object", "json_schema"]}
+        data={formats.map((value) => ({ value, label: words.formats[value] }))}
         clearable
         value={parameters.format === "" ? null : parameters.format}
         onChange={(format) => onChange({ format: format ?? "" })}
       />
       {parameters.format === "json_schema" && (
-        <Code label={words.schema} value={parameters.schema} onChange={(schema) => onChange({ schema })} />
+        <CodeField
+          label={words.schema}
+          value={parameters.schema}
+          onChange={(schema) => onChange({ schema })}
+          {...editorSize}
+        />
       )}
-      <Code
+      <CodeField
         label={words.extra}
         hint={words.extraHint}
         value={parameters.extra}
         onChange={(extra) => onChange({ extra })}
+        {...editorSize}
       />
     </Stack>
-  );
-}
-
-interface CodeProps {
-  readonly label: string;
-  readonly hint?: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-}
-
-function Code({ label, hint, value, onChange }: CodeProps): ReactNode {
-  return (
-    <Input.Wrapper label={label} description={hint} labelElement="div" size="xs">
-      <CodeEditor label={label} value={value} onChange={onChange} minHeight="4rem" maxHeight="14rem" lines={false} />
-    </Input.Wrapper>
   );
 }

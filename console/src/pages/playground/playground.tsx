@@ -1,8 +1,7 @@
-import { Button, Collapse, Input, Stack, Switch } from "@mantine/core";
+import { Box, Button, Collapse, Stack, Switch } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type ReactNode, useEffect, useState } from "react";
 import { MessageList } from "@/chat/message-list.tsx";
-import { CodeEditor } from "@/components/code-editor.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure } from "@/components/states.tsx";
 import { ListPage, Section } from "@/layout/page.tsx";
@@ -26,6 +25,7 @@ import {
   usePlayground,
   withColumn,
 } from "./state.ts";
+import { ToolsField } from "./tools-field.tsx";
 
 const words = text.playground;
 
@@ -176,25 +176,9 @@ function Shared({ state, update }: { readonly state: Playground; readonly update
             {state.tools.trim() === "" ? words.addTools : words.tools}
           </Button>
           <Collapse expanded={open || state.tools.trim() !== ""}>
-            <Input.Wrapper label={words.tools} description={words.toolsHint} labelElement="div" size="xs" mt="xs">
-              <CodeEditor
-                label={words.tools}
-                value={state.tools}
-                onChange={(tools) => update((before) => ({ ...before, tools }))}
-                minHeight="8rem"
-                maxHeight="20rem"
-                lines={false}
-              />
-            </Input.Wrapper>
-            {state.tools.trim() === "" && (
-              <Button
-                mt="xs"
-                variant="default"
-                onClick={() => update((before) => ({ ...before, tools: words.exampleTools }))}
-              >
-                {words.insertExample}
-              </Button>
-            )}
+            <Box mt="xs">
+              <ToolsField value={state.tools} onChange={(tools) => update((before) => ({ ...before, tools }))} />
+            </Box>
           </Collapse>
         </div>
       </Stack>

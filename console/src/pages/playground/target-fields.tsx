@@ -1,9 +1,12 @@
-import { Autocomplete, Button, Group, SegmentedControl, Select, Stack, Text, TextInput } from "@mantine/core";
-import { type ReactNode, useState } from "react";
+import { Button, Group, SegmentedControl, Select, Stack, Text, TextInput } from "@mantine/core";
+import type { ReactNode } from "react";
+import { providerNames } from "@/api/providers.gen.ts";
 import { Failure } from "@/components/states.tsx";
 import type { Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
-import { useConfigs, useModels, usePrompt, usePrompts, useProviders, variablesOf } from "./choices.ts";
+import { useConfigs, usePrompt, usePrompts, useProviders, variablesOf } from "./choices.ts";
+import { FreeChoice } from "./free-choice.tsx";
+import { ModelField } from "./model-field.tsx";
 import type { Target, TargetKind } from "./state.ts";
 
 const words = text.playground;
@@ -37,7 +40,12 @@ export function TargetFields({ target, onChange, onOpenPrompt, corner }: TargetF
       {target.kind === "provider" && <ProviderField target={target} onChange={onChange} />}
       {target.kind === "config" && <ConfigField target={target} onChange={onChange} />}
       {target.kind === "prompt" && <PromptFields target={target} onChange={onChange} onOpen={onOpenPrompt} />}
-      <ModelField target={target} onChange={onChange} />
+      <ModelField
+        provider={target.kind === "provider" ? target.provider : ""}
+        placeholder={target.kind === "provider" ? words.modelHint : words.modelOptional}
+        value={target.model}
+        onChange={(model) => onChange({ model })}
+      />
     </Stack>
   );
 }
@@ -47,31 +55,15 @@ type FieldProps = Pick<TargetFieldsProps, "target" | "onChange">;
 function ProviderField({ target, onChange }: FieldProps): ReactNode {
   const providers = useProviders();
   return (
-    <Autocomplete
+    <FreeChoice
       label={words.provider}
       placeholder={words.providerHint}
-      data={[...providers, "echo"]}
+      groups={[
+        { label: words.storedProviders, choices: providers },
+        { label: words.builtInProviders, choices: providerNames.map((name) => ({ value: name })) },
+      ]}
       value={target.provider}
       onChange={(provider) => onChange({ provider })}
-      size="xs"
-    />
-  );
-}
-
-function ModelField({ target, onChange }: FieldProps): ReactNode {
-  const [open, setOpen] = useState(false);
-  const models = useModels(target.kind === "provider" ? target.provider : "", open);
-  return (
-    <Autocomplete
-      label={words.model}
-      placeholder={target.kind === "provider" ? words.modelHint : words.modelOptional}
-      data={[...models]}
-      limit={100}
-      value={target.model}
-      onChange={(model) => onChange({ model })}
-      onDropdownOpen={() => setOpen(true)}
-      onFocus={() => setOpen(true)}
-      size="xs"
     />
   );
 }

@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Group, Input, SegmentedControl, Select, Stack, TextInput } from "@mantine/core";
+import { Button, Group, SegmentedControl, Select, Stack, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useBlocker, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
@@ -7,8 +7,10 @@ import { CodeEditor } from "@/components/code-editor.tsx";
 import { Failure } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { readRecord, readText } from "@/lib/read.ts";
-import { useModels, useProviders } from "@/pages/playground/choices.ts";
+import { useProviders } from "@/pages/playground/choices.ts";
+import { ModelField } from "@/pages/playground/model-field.tsx";
 import { ParameterFields } from "@/pages/playground/parameter-fields.tsx";
+import { ToolsField } from "@/pages/playground/tools-field.tsx";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
@@ -65,6 +67,7 @@ export function PromptEditor(props: PromptEditorProps): ReactNode {
   const { can } = useSession();
   const collections = useCollections();
   const [edited, setDraft] = useState(initial);
+  const [asked, setAsked] = useState(false);
   const draft = { ...edited, collection: edited.collection || (collections[0]?.value ?? "") };
   const { save, error, busy, done, reset } = useSave(props);
   const dirty = JSON.stringify(edited) !== JSON.stringify(initial);
@@ -73,6 +76,10 @@ export function PromptEditor(props: PromptEditorProps): ReactNode {
     setDraft((before) => ({ ...before, ...changes }));
     reset();
   };
+  const submit = () => {
+    setAsked(true);
+    if (draft.name.trim() !== "") void save(draft);
+  };
   useBlocker({
     shouldBlockFn: () => dirty && !busy && !done && !confirm(text.common.unsaved),
     enableBeforeUnload: () => dirty,
@@ -80,43 +87,17 @@ export function PromptEditor(props: PromptEditorProps): ReactNode {
   return (
     <Section title={id === undefined ? words.one : words.editor} actions={<Form draft={draft} onChange={setDraft} />}>
       <Stack gap="sm">
-        <Head draft={draft} onChange={change} />
+        <Head draft={draft} onChange={change} asked={asked} />
         <Template draft={draft} onChange={change} />
         <ModelFields draft={draft} onChange={change} />
         <ParameterFields
           parameters={draft.parameters}
           onChange={(parameters) => change({ parameters: { ...draft.parameters, ...parameters } })}
         />
-        <Input.Wrapper label={words.tools} description={text.playground.toolsHint} labelElement="div" size="xs">
-          <CodeEditor
-            label={words.tools}
-            value={draft.tools}
-            onChange={(tools) => change({ tools })}
-            minHeight="3rem"
-            maxHeight="16rem"
-            lines={false}
-          />
-        </Input.Wrapper>
+        <ToolsField value={draft.tools} onChange={(tools) => change({ tools })} />
         {error !== undefined && <Failure error={error} />}
         {editable && (
-          <Group align="end">
-            {id !== undefined && (
-              <TextInput
-                label={words.description}
-                placeholder={words.descriptionHint}
-                value={draft.description}
-                onChange={(event) => change({ description: event.currentTarget.value })}
-                style={{ flex: "1 1 12rem" }}
-              />
-            )}
-            <Button
-              onClick={() => void save(draft)}
-              loading={busy}
-              disabled={draft.name.trim() === "" || (id !== undefined && !dirty)}
-            >
-              {id === undefined ? text.common.create : words.saveVersion}
-            </Button>
-          </Group>
+          <Footer draft={draft} onChange={change} isNew={id === undefined} busy={busy} dirty={dirty} onSave={submit} />
         )}
       </Stack>
     </Section>
@@ -149,13 +130,15 @@ function Form({ draft, onChange }: { readonly draft: Draft; readonly onChange: (
   );
 }
 
-function Head({ draft, onChange }: PartProps): ReactNode {
+/** @param props.asked Whether a save was asked for: what it needs is then said. */
+function Head({ draft, onChange, asked }: PartProps & { readonly asked: boolean }): ReactNode {
   const collections = useCollections();
   return (
-    <Group align="end" gap="sm">
+    <Group align="start" gap="sm">
       <TextInput
         label={text.common.name}
         required
+        error={asked && draft.name.trim() === "" ? words.nameFirst : undefined}
         value={draft.name}
         onChange={(event) => onChange({ name: event.currentTarget.value })}
         style={{ flex: "2 1 12rem" }}
@@ -168,6 +151,43 @@ function Head({ draft, onChange }: PartProps): ReactNode {
         allowDeselect={false}
         style={{ flex: "1 1 9rem" }}
       />
+    </Group>
+  );
+}
+
+interface FooterProps extends PartProps {
+  readonly isNew: boolean;
+  readonly busy: boolean;
+  readonly dirty: boolean;
+  readonly onSave: () => void;
+}
+
+function Footer({ draft, onChange, isNew, busy, dirty, onSave }: FooterProps): ReactNode {
+  const navigate = useNavigate();
+  if (isNew) {
+    return (
+      <Group gap="xs">
+        <Button onClick={onSave} loading={busy}>
+          {words.create}
+        </Button>
+        <Button variant="default" onClick={() => void navigate({ to: "/prompts" })}>
+          {text.common.cancel}
+        </Button>
+      </Group>
+    );
+  }
+  return (
+    <Group align="end">
+      <TextInput
+        label={words.description}
+        placeholder={words.descriptionHint}
+        value={draft.description}
+        onChange={(event) => onChange({ description: event.currentTarget.value })}
+        style={{ flex: "1 1 12rem" }}
+      />
+      <Button onClick={onSave} loading={busy} disabled={!dirty}>
+        {words.saveVersion}
+      </Button>
     </Group>
   );
 }
@@ -206,29 +226,27 @@ function Template({ draft, onChange }: PartProps): ReactNode {
 }
 
 function ModelFields({ draft, onChange }: PartProps): ReactNode {
-  const [open, setOpen] = useState(false);
   const providers = useProviders();
   const provider = draft.provider === "" ? "" : `@${draft.provider}`;
-  const models = useModels(provider, open);
+  const isKnown = provider === "" || providers.some(({ value }) => value === provider);
+  const shown = isKnown ? providers : [...providers, { value: provider }];
   return (
     <Group gap="sm" align="end">
       <Select
         label={words.provider}
-        data={providers.includes(provider) || provider === "" ? [...providers] : [...providers, provider]}
+        placeholder={words.providerHint}
+        data={shown.map(({ value, name = "" }) => ({ value, label: name === "" ? value : `${name} · ${value}` }))}
         value={provider === "" ? null : provider}
         onChange={(name) => onChange({ provider: (name ?? "").replace(/^@/, "") })}
         clearable
         searchable
         style={{ flex: "1 1 9rem" }}
       />
-      <Autocomplete
-        label={words.model}
-        data={[...models]}
-        limit={100}
+      <ModelField
+        provider={provider}
+        placeholder={words.modelHint}
         value={draft.model}
         onChange={(model) => onChange({ model })}
-        onFocus={() => setOpen(true)}
-        size="xs"
         style={{ flex: "1 1 9rem" }}
       />
     </Group>
