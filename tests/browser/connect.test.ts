@@ -337,6 +337,44 @@ test("a tool server is added, its tools are listed, and one is switched off", { 
   assertClean(one);
 });
 
+test("servers are joined by a form, and a change of one setting leaves the others and the servers as they are", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  const read = async () => {
+    const { aggregate, settings } = await stand.call("GET /v1/mcp-servers/whole-port", stand.gateway.workspaceKey);
+    return JSON.parse(JSON.stringify({ aggregate, settings }));
+  };
+  await createRecord(one, "/mcp-servers", {
+    Name: "Whole port",
+    Slug: "whole-port",
+    "Made of": "Other MCP servers",
+    "Joined servers": { lines: [{ "MCP server": "Harbour", Prefix: "dock", "Not these": ["test_error_handling"] }] },
+    "Listed tools": "Two tools that find and call the others",
+    "Longest call, in milliseconds": "30000",
+  });
+  await page.getByRole("heading", { level: 1, name: "Whole port" }).waitFor();
+  await page.getByRole("link", { name: "Harbour", exact: true }).waitFor();
+  await page.getByText("without test_error_handling").waitFor();
+  const made = await read();
+  assert.equal(made.settings.tool_mode, "search");
+  assert.equal(made.settings.timeout_ms, 30_000);
+  assert.equal(made.settings.check_arguments, true);
+  assert.equal(made.aggregate.prefix_mode, "always");
+
+  await one.open("/mcp-servers/whole-port/edit");
+  await fillForm(page, { "Use of prefixes": "For names that clash" });
+  await page.getByLabel("Refuse images, audio and files in results").setChecked(true, { force: true });
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { level: 1, name: "Whole port" }).waitFor();
+  assert.deepEqual(await read(), {
+    aggregate: { ...made.aggregate, prefix_mode: "conditional" },
+    settings: { ...made.settings, refuse_binary: true },
+  });
+  await deleteRecord(page, "Whole port");
+  assertClean(one);
+});
+
 test("a link with filters shows them, and the row that is opened is copied as a command that works", {
   skip: noConsole,
 }, async () => {

@@ -1,6 +1,17 @@
+import { isRow, type Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
+import { showJoined, showServerSettings } from "./mcp-facts.tsx";
 import { integrationAt, showMappings } from "./names.tsx";
-import { choices, descriptionField, isOwn, nameField, numbered, secretMappingsField, slugField } from "./options.ts";
+import {
+  choices,
+  descriptionField,
+  isOwn,
+  nameField,
+  numbered,
+  secretMappingsField,
+  slugField,
+  toOptions,
+} from "./options.ts";
 import { settingsFieldOf, showSettings } from "./settings/settings-field.ts";
 import type { Field, Resource } from "./types.ts";
 
@@ -103,11 +114,110 @@ export const mcpIntegrations: Resource = {
   ],
 };
 
-const serverFields: readonly Field[] = [
-  { name: "aggregate", label: ofServers.aggregate, help: ofServers.aggregateHelp, kind: "json" },
-  descriptionField,
-  { name: "settings", label: ofServers.settings, help: ofServers.settingsHelp, kind: "json" },
+/** Members of `settings` that are on or off. */
+const switches = [
+  "check_arguments",
+  "strict_resources",
+  "list_without_connection",
+  "retry_calls",
+  "refuse_binary",
+  "soft_429",
+] as const;
+
+const settingFields: readonly Field[] = [
+  {
+    name: "settings.pinning",
+    label: ofServers.settingLabels.pinning,
+    kind: "select",
+    required: true,
+    initial: "log",
+    options: toOptions(ofServers.pinning),
+  },
+  {
+    name: "settings.tool_mode",
+    label: ofServers.settingLabels.tool_mode,
+    kind: "select",
+    required: true,
+    initial: "all",
+    options: toOptions(ofServers.toolMode),
+  },
+  {
+    name: "settings.timeout_ms",
+    label: ofServers.settingLabels.timeout_ms,
+    kind: "number",
+    placeholder: ofServers.gatewayLimit,
+  },
+  ...switches.map((name): Field => {
+    const help = ofServers.settingHelp[name];
+    return {
+      name: `settings.${name}`,
+      label: ofServers.settingLabels[name],
+      kind: "switch",
+      initial: name === "check_arguments",
+      ...(help !== undefined && { help }),
+    };
+  }),
 ];
+
+/** The servers that one joins: its body holds all of them. */
+const joinedFields = (when: NonNullable<Field["when"]>): readonly Field[] => [
+  {
+    name: "aggregate.members",
+    label: ofServers.aggregate,
+    help: ofServers.aggregateHelp,
+    kind: "rows",
+    required: true,
+    initial: [{}],
+    most: 16,
+    add: ofServers.addMember,
+    when,
+    columns: [
+      {
+        name: "mcp_server_id",
+        label: ofServers.one,
+        kind: "select",
+        required: true,
+        options: { path: "/v1/mcp-servers", value: "id", label: "name" },
+      },
+      { name: "prefix", label: ofServers.prefix, kind: "text", required: true },
+      { name: "include", label: ofServers.include, kind: "tags", placeholder: ofServers.everyTool },
+      { name: "exclude", label: ofServers.exclude, kind: "tags" },
+    ],
+    fromLine: ({ include, exclude, ...line }) => ({
+      ...line,
+      ...(hasEntries(include) && { include }),
+      ...(hasEntries(exclude) && { exclude }),
+    }),
+  },
+  {
+    name: "aggregate.prefix_mode",
+    label: ofServers.prefixMode,
+    kind: "select",
+    required: true,
+    initial: "always",
+    options: toOptions(ofServers.prefixModes),
+    when,
+  },
+];
+
+const hasEntries = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
+
+/** How the form of a new server begins: with an integration, or with servers that it joins. */
+const sourceField: Field = {
+  name: "source",
+  label: ofServers.source,
+  kind: "select",
+  required: true,
+  initial: "integration",
+  options: toOptions(ofServers.sources),
+};
+const isJoined = ({ source }: Row): boolean => source === "servers";
+
+/** A change of one member of `aggregate` is sent with the others. */
+function withAggregate(body: Row, record: Row | undefined): Row {
+  if (!isRow(body.aggregate) || !isRow(record?.aggregate)) return body;
+  return { ...body, aggregate: { ...record.aggregate, ...body.aggregate } };
+}
 
 /** Tool servers as a workspace offers them: `/v1/mcp-servers`. */
 export const mcpServers: Resource = {
@@ -142,8 +252,8 @@ export const mcpServers: Resource = {
       path: "mcp_integration_details.slug",
       render: integrationAt("mcp-integrations", "mcp_integration_details.slug", "mcp_integration_details.name"),
     },
-    { label: ofServers.aggregate, path: "aggregate", kind: "json" },
-    { label: ofServers.settings, path: "settings", kind: "settings" },
+    { label: ofServers.aggregate, path: "aggregate", render: showJoined, empty: text.common.none },
+    { label: ofServers.settings, path: "settings", render: showServerSettings },
     { label: fields.created, path: "created_at", kind: "time" },
     { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
   ],
@@ -152,17 +262,32 @@ export const mcpServers: Resource = {
     rows: ["POST /v1/mcp-servers"],
     fields: [
       nameField,
+      sourceField,
       {
         name: "mcp_integration_id",
         label: fields.integration,
         kind: "select",
+        required: true,
         options: { path: "/v1/mcp-integrations", value: "slug", label: "name" },
+        when: (values) => !isJoined(values),
       },
+      ...joinedFields(isJoined),
       slugField,
-      ...serverFields,
+      descriptionField,
+      ...settingFields,
     ],
+    toBody: ({ source: _, ...body }) => body,
   },
-  update: { rows: ["PUT /v1/mcp-servers/{slug}"], fields: [nameField, ...serverFields] },
+  update: {
+    rows: ["PUT /v1/mcp-servers/{slug}"],
+    fields: [
+      nameField,
+      descriptionField,
+      ...joinedFields((values) => values["aggregate.members"] !== undefined),
+      ...settingFields,
+    ],
+    toBody: withAggregate,
+  },
   remove: { row: "DELETE /v1/mcp-servers/{slug}" },
   actions: [{ label: ofIntegrations.test, icon: "check", row: "POST /v1/mcp-servers/{slug}/test", showAnswer: true }],
   sections: [

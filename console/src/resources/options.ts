@@ -9,6 +9,10 @@ const words = text.resources.fields;
 export const choices = (...values: readonly string[]): readonly Option[] =>
   values.map((value) => ({ value, label: wordOf(value) }));
 
+/** Choices with words of their own. */
+export const toOptions = (labels: Readonly<Record<string, string>>): readonly Option[] =>
+  Object.entries(labels).map(([value, label]) => ({ value, label }));
+
 /** Every scope that some row asks for. */
 export const allScopes = choices(...[...new Set(Object.values(access).flatMap(({ scopes }) => scopes))].sort());
 
