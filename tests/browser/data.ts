@@ -134,3 +134,15 @@ export async function keyOf({ gateway, call, workspaceId }: ConsoleStand, role: 
   const keys = Array.isArray(accepted.api_keys) ? accepted.api_keys : [];
   return String(keys[0]?.key);
 }
+
+/** The settings of the organisation. */
+export async function readOrganisation({ gateway, call }: ConsoleStand): Promise<Record<string, unknown>> {
+  const { data } = await call("GET /v1/organisations/self", gateway.adminKey);
+  return { ...Object(data) };
+}
+
+/** Changes settings of the organisation. */
+export async function changeOrganisation(stand: ConsoleStand, changes: object): Promise<void> {
+  const { id } = await readOrganisation(stand);
+  await stand.call(`PUT /v1/organisations/${id}`, stand.gateway.adminKey, changes);
+}

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { after, before, test } from "node:test";
 import type { Page } from "playwright-core";
-import { chat, toBatchLines } from "./data.ts";
+import { changeOrganisation, chat, readOrganisation, toBatchLines } from "./data.ts";
 import {
   assertClean,
   type ConsolePage,
@@ -172,36 +172,121 @@ test("settings of the organisation are changed, and what the gateway refuses is 
   assertClean(admin);
 });
 
-test("the form of the settings sends what was changed: a number, a choice and a permission", {
+test("the form of the settings sends what was changed: a time, a price, a limit that goes and a permission", {
   skip: noConsole,
 }, async () => {
   const { page } = admin;
+  await changeOrganisation(stand, { user_api_key_count: 3 });
   await admin.open("/settings");
   const save = page.getByRole("button", { name: "Save" });
-  await page.getByLabel("Days that log rows stay").fill("40");
+  await page.getByLabel("Log rows are deleted after").fill("40");
+  assert.equal(await page.getByLabel("Fallback price of input tokens").count(), 0);
   await page.getByRole("combobox", { name: "Models without a price" }).click();
-  await page.getByRole("option", { name: "block" }).click();
-  await page.getByLabel("Members view configs").setChecked(false, { force: true });
+  await page.getByRole("option", { name: "Fallback" }).click();
+  await page.getByLabel("Fallback price of input tokens").fill("5");
+  await page.getByLabel("Fallback price of output tokens").fill("25");
+  await page.getByLabel("Longest time in the cache", { exact: true }).fill("1.5");
+  await page.getByRole("combobox", { name: "Longest time in the cache: unit" }).click();
+  await page.getByRole("option", { name: "hours" }).click();
+  await page.getByLabel("Maximum keys per user").fill("");
+  await page.getByLabel("Members: view configs").setChecked(false);
   const [sent] = await Promise.all([
     page.waitForRequest((request) => request.method() === "PUT" && request.url().includes("/v1/organisations/")),
     save.click(),
   ]);
   assert.deepEqual(sent.postDataJSON(), {
     log_retention_days: 40,
-    unpriced_models: "block",
+    unpriced_models: "fallback",
+    fallback_price: { input: 5, output: 25 },
+    default_cache_ttl: 5400,
+    user_api_key_count: -1,
     security_settings: { membersViewConfigs: false },
   });
   await page.getByRole("alert").filter({ hasText: "Saved" }).first().waitFor();
-  const { data } = await stand.call("GET /v1/organisations/self", stand.gateway.adminKey);
-  const stored = JSON.parse(JSON.stringify(data));
+  const stored = await readOrganisation(stand);
   assert.equal(stored.log_retention_days, 40);
-  assert.equal(stored.security_settings.membersViewConfigs, false);
-  assert.equal(stored.security_settings.membersViewPrompts, true);
+  const { membersViewConfigs, membersViewPrompts } = Object(stored.security_settings);
+  assert.deepEqual({ membersViewConfigs, membersViewPrompts }, { membersViewConfigs: false, membersViewPrompts: true });
   assert.equal(await save.isDisabled(), true);
+  assert.equal(await page.getByLabel("Longest time in the cache", { exact: true }).inputValue(), "90");
+  assert.equal(await page.getByRole("combobox", { name: "Longest time in the cache: unit" }).inputValue(), "minutes");
   assertClean(admin);
 });
 
-test("the default guardrails of the organisation are changed", { skip: noConsole }, async () => {
+test("a change of one member of a setting that is an object leaves the others as they are", {
+  skip: noConsole,
+}, async () => {
+  const { page } = admin;
+  const semantic = { model: "embed-1", dimensions: 64 };
+  await changeOrganisation(stand, { semantic_cache: semantic });
+  await admin.open("/settings");
+  await page.getByLabel("Semantic cache: model of embeddings").fill("embed-2");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").filter({ hasText: "Saved" }).first().waitFor();
+  const stored = await readOrganisation(stand);
+  assert.deepEqual(stored.semantic_cache, { model: "embed-2", dimensions: 64 });
+  assertClean(admin);
+});
+
+test("what the metadata of keys must hold is entered by lines", { skip: noConsole }, async () => {
+  const { page } = admin;
+  await admin.open("/settings");
+  const main = page.getByRole("main");
+  await fillForm(
+    page,
+    { "Metadata of API keys": { lines: [{ Name: "team", "Allowed values": ["search", "ads"], Required: "on" }] } },
+    main,
+  );
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("alert").filter({ hasText: "Saved" }).first().waitFor();
+  const stored = await readOrganisation(stand);
+  assert.deepEqual(stored.api_key_metadata_schema, {
+    type: "object",
+    properties: { team: { type: "string", enum: ["search", "ads"] } },
+    required: ["team"],
+    additionalProperties: true,
+  });
+  await changeOrganisation(stand, { api_key_metadata_schema: null });
+  assertClean(admin);
+});
+
+test("the identity provider is entered by its members, and stays in force when one of them changes", {
+  skip: noConsole,
+}, async () => {
+  const { page } = admin;
+  await admin.open("/settings");
+  await page.getByRole("tab", { name: "Sign-in and tokens" }).click();
+  const send = async () => {
+    const [sent] = await Promise.all([
+      page.waitForRequest((request) => request.method() === "PUT" && request.url().endsWith("/auth-settings")),
+      page.getByRole("button", { name: "Save" }).click(),
+    ]);
+    await page.getByRole("alert").filter({ hasText: "Saved" }).first().waitFor();
+    return sent.postDataJSON();
+  };
+  await page.getByLabel("Identity provider (issuer)").fill("https://login.example");
+  await page.getByLabel("Client ID").fill("gateway");
+  const urls = page.getByRole("combobox", { name: "Addresses of key sets" });
+  for (const url of ["https://one.example/keys", "https://two.example/keys"]) {
+    await urls.fill(url);
+    await urls.press("Enter");
+  }
+  assert.deepEqual(await send(), {
+    jwks_url: "https://one.example/keys,https://two.example/keys",
+    oidc: { issuer: "https://login.example", client_id: "gateway" },
+  });
+  await page.getByLabel("Scope", { exact: true }).fill("openid email groups");
+  assert.deepEqual(await send(), {
+    oidc: { issuer: "https://login.example", client_id: "gateway", scope: "openid email groups" },
+  });
+  for (const label of ["Identity provider (issuer)", "Client ID", "Scope"]) {
+    await page.getByLabel(label, { exact: true }).fill("");
+  }
+  assert.deepEqual(await send(), { oidc: null });
+  assertClean(admin);
+});
+
+test("the default guardrails of the organisation are chosen by their names", { skip: noConsole }, async () => {
   const { page } = admin;
   const guardrail = await stand.call("POST /v1/guardrails", stand.gateway.adminKey, {
     name: "For everybody",
@@ -210,12 +295,44 @@ test("the default guardrails of the organisation are changed", { skip: noConsole
   await admin.open("/settings");
   await page.getByRole("tab", { name: "Guardrails" }).click();
   const onRequests = page.getByRole("combobox", { name: "On requests" });
-  await onRequests.fill(String(guardrail.slug));
-  await onRequests.press("Enter");
+  await onRequests.click();
+  await page.getByRole("option", { name: "For everybody" }).first().click();
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("alert").filter({ hasText: "Saved" }).waitFor();
   const stored = await stand.call("GET /v1/admin/organisation/defaults", stand.gateway.adminKey);
   assert.match(JSON.stringify(stored), new RegExp(String(guardrail.slug)));
+  await page.getByRole("group", { name: "Guardrails of every request" }).getByText("For everybody").waitFor();
+  assertClean(admin);
+});
+
+test("what was typed as JSON is in the form afterwards, or one stays with the JSON and reads why", {
+  skip: noConsole,
+}, async () => {
+  const { page } = admin;
+  await admin.open("/settings");
+  const choose = (side: string) =>
+    page.getByRole("radiogroup", { name: "Form" }).getByText(side, { exact: true }).click();
+  await page.getByLabel("Log rows are deleted after").waitFor();
+  await choose("JSON");
+  const editor = editorOf(page, "Organisation");
+  await editor.locator(".cm-line").first().waitFor();
+  await fillCode(page, editor, '{"log_retention_days": 31, "default_cache_ttl": 7200, "log_colour": "red"}');
+  await choose("Form");
+  assert.match(await textOf(page.getByRole("alert").filter({ hasText: "form" })), /cannot show log_colour/);
+  await fillCode(page, editor, '{"log_retention_days": 31, "default_cache_ttl"');
+  await choose("Form");
+  await page.getByRole("alert").filter({ hasText: "not valid JSON" }).waitFor();
+  await fillCode(page, editor, '{"log_retention_days": 31, "default_cache_ttl": 7200}');
+  await choose("Form");
+  assert.equal(await page.getByLabel("Log rows are deleted after").inputValue(), "31 days");
+  assert.equal(await page.getByLabel("Longest time in the cache", { exact: true }).inputValue(), "2");
+  assert.equal(await page.getByRole("combobox", { name: "Longest time in the cache: unit" }).inputValue(), "hours");
+  const [sent] = await Promise.all([
+    page.waitForRequest((request) => request.method() === "PUT" && request.url().includes("/v1/organisations/")),
+    page.getByRole("button", { name: "Save" }).click(),
+  ]);
+  assert.deepEqual(sent.postDataJSON(), { log_retention_days: 31, default_cache_ttl: 7200 });
+  await page.getByRole("alert").filter({ hasText: "Saved" }).first().waitFor();
   assertClean(admin);
 });
 

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { changeOrganisation } from "./data.ts";
 import {
   assertClean,
   type ConsolePage,
@@ -9,7 +10,9 @@ import {
   confirmName,
   createRecord,
   deleteRecord,
+  editorOf,
   enterKey,
+  fillCode,
   fillForm,
   noConsole,
   openStand,
@@ -128,6 +131,79 @@ test("a workspace is made, and members of it are added, changed and removed", { 
   await members.getByText("No members yet.").waitFor();
   await deleteRecord(page, "Research");
   assertClean(admin);
+});
+
+test("defaults, limits and permissions of a workspace are set by a form", { skip: noConsole }, async () => {
+  const { page } = admin;
+  await stand.call("POST /v1/guardrails", stand.gateway.adminKey, {
+    name: "For requests",
+    checks: [{ id: "default.contains", parameters: { words: ["card"], operator: "none" } }],
+  });
+  const opened = ["configs", "user_api_keys"];
+  await changeOrganisation(stand, { workspace_override: opened });
+  await createRecord(admin, "/workspaces", {
+    Name: "Formed",
+    Metadata: { lines: [{ Name: "team", Value: "search" }] },
+    "Guardrails on requests": ["For requests"],
+  });
+  await page.getByRole("heading", { name: "Formed" }).waitFor();
+  const id = page.url().split("/").at(-1);
+  const read = async () => stand.call(`GET /v1/admin/workspaces/${id}`, stand.gateway.adminKey);
+  const made = JSON.parse(JSON.stringify(await read()));
+  assert.deepEqual(made.defaults.metadata, { team: "search" });
+  assert.equal(made.defaults.input_guardrails.length, 1);
+  await page.getByRole("link", { name: "Edit" }).click();
+  await page.getByLabel("Maximum keys per user").fill("2");
+  await page.getByLabel("Members: view configs").setChecked(false);
+  const [sent] = await Promise.all([
+    page.waitForRequest((request) => request.method() === "PUT"),
+    page.getByRole("button", { name: "Save" }).click(),
+  ]);
+  assert.deepEqual(sent.postDataJSON(), {
+    settings: { user_api_key_count: 2 },
+    security_settings: { membersViewConfigs: false },
+  });
+  await page.getByRole("link", { name: "Edit" }).waitFor();
+  const changed = JSON.parse(JSON.stringify(await read()));
+  assert.equal(changed.settings.user_api_key_count, 2);
+  assert.equal(changed.security_settings.membersViewConfigs, false);
+  assert.deepEqual(changed.defaults, made.defaults);
+  assertClean(admin);
+});
+
+test("an API key that was written as JSON is made by the form it fills", { skip: noConsole }, async () => {
+  const one = await stand.signIn(stand.gateway.workspaceKey);
+  const { page } = one;
+  await one.open("/api-keys/new");
+  const choose = (side: string) =>
+    page.getByRole("radiogroup", { name: "Form" }).getByText(side, { exact: true }).click();
+  await fillForm(page, { Name: "First name" });
+  await choose("JSON");
+  const body = {
+    kind: "workspace/service",
+    name: "Typed",
+    scopes: ["logs.list"],
+    rate_limits: [{ type: "requests", unit: "rpm", value: 5 }],
+    defaults: { metadata: { team: "search" } },
+  };
+  const editor = editorOf(page, "JSON");
+  await editor.locator(".cm-line").first().waitFor();
+  await fillCode(page, editor, JSON.stringify({ ...body, rate_limits: 5 }));
+  await choose("Form");
+  await page.getByRole("alert").filter({ hasText: "cannot show rate_limits" }).waitFor();
+  await fillCode(page, editor, JSON.stringify(body));
+  await choose("Form");
+  assert.equal(await page.getByLabel("Name", { exact: false }).first().inputValue(), "Typed");
+  const limit = page.getByRole("group", { name: "Rate limits 1" }).getByRole("textbox", { name: "Limit" });
+  assert.equal(await limit.inputValue(), "5");
+  await page.locator("form button[type=submit]").click();
+  await takeSecret(page);
+  const { data } = await stand.call("GET /v1/api-keys", stand.gateway.workspaceKey);
+  const made = JSON.parse(JSON.stringify(data)).find(({ name }: { name: string }) => name === "Typed");
+  assert.deepEqual(made.scopes, ["logs.list"]);
+  assert.deepEqual(made.defaults.metadata, { team: "search" });
+  assertClean(one);
+  await one.context.close();
 });
 
 test("a SCIM token is shown once, works, and no longer does once it is deleted", { skip: noConsole }, async () => {

@@ -7,14 +7,15 @@ export function toValues(fields: readonly Field[], record: Row | undefined): Row
   for (const field of fields) {
     const stored = record === undefined ? undefined : readPath(record, field.from ?? field.name);
     const value = stored ?? (record === undefined ? field.initial : undefined);
-    if (value === undefined || value === null) continue;
+    if (value === undefined || value === null || value === field.none) continue;
     values[field.name] = toInput(field, value);
   }
   return values;
 }
 
 /** A value of the API as the input of its field holds it. */
-function toInput({ kind, toLine }: Field, value: unknown): unknown {
+export function toInput({ kind, toLine, read }: Field, value: unknown): unknown {
+  if (read !== undefined) return read(value);
   if (kind === "json" && typeof value !== "string") return JSON.stringify(value, undefined, 2);
   if (kind === "pairs") return isRow(value) ? Object.entries(value).map(([name, value]) => ({ name, value })) : [];
   // some lists of at most one entry are shown as that entry
@@ -48,7 +49,7 @@ function toMember(field: Field, value: unknown): unknown {
   if (value === undefined || value === "") return undefined;
   if (field.toMember !== undefined) return field.toMember(value);
   if (field.kind === "json" && typeof value === "string") return JSON.parse(value);
-  if (field.kind === "number") return Number(value);
+  if (field.kind === "number" || field.kind === "duration") return Number(value);
   if (field.kind === "rows" && Array.isArray(value)) return fromLines(field, value);
   if (field.kind === "pairs" && Array.isArray(value)) return fromPairs(value);
   if (field.kind === "time" && typeof value === "string") return new Date(value).toISOString();
@@ -67,6 +68,12 @@ function setPath(body: Record<string, unknown>, path: string, value: unknown): v
   body[name] = inner;
 }
 
+/** What of a member is sent: of an object whose members change one by one, those that changed. */
+function toChange({ isMerged }: Field, member: unknown, before: unknown): unknown {
+  if (isMerged !== true || !isRow(member) || !isRow(before)) return member;
+  return Object.fromEntries(Object.entries(member).filter(([name, value]) => value !== before[name]));
+}
+
 /**
  * The body of a form: what was filled in; for a record that exists only what changed, where a cleared field is null.
  *
@@ -79,8 +86,8 @@ export function toBody(fields: readonly Field[], values: Row, record?: Row): Row
     if (field.when !== undefined && !field.when(values)) continue;
     const member = toMember(field, values[field.name]);
     if (record !== undefined && JSON.stringify(values[field.name]) === JSON.stringify(before[field.name])) continue;
-    if (member !== undefined) setPath(body, field.name, member);
-    else if (record !== undefined && before[field.name] !== undefined) setPath(body, field.name, null);
+    if (member !== undefined) setPath(body, field.name, toChange(field, member, before[field.name]));
+    else if (record !== undefined && before[field.name] !== undefined) setPath(body, field.name, field.none ?? null);
   }
   return body;
 }

@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, Stack } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery } from "@tanstack/react-query";
 import { useBlocker, useNavigate, useParams } from "@tanstack/react-router";
@@ -7,7 +7,7 @@ import { ApiError, call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
-import { EditorPage } from "@/layout/page.tsx";
+import { EditorPage, Section } from "@/layout/page.tsx";
 import { type Row, readRecord, readText } from "@/lib/read.ts";
 import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useSession } from "@/session/context.tsx";
@@ -16,7 +16,8 @@ import { text } from "@/text/text.ts";
 import { missingFields, toBody, toValues } from "./body.ts";
 import { fillPath, findSecret, splitRow, titleOf, useForget, useRecord } from "./data.ts";
 import { FieldInput } from "./field-input.tsx";
-import { FormOrJson } from "./form-or-json.tsx";
+import { FormOrJson, readBody, StaysHere, useFormOrJson } from "./form-or-json.tsx";
+import { fromBody } from "./from-body.ts";
 import type { Resource, Write } from "./types.ts";
 
 /** The page that makes a record. */
@@ -93,30 +94,45 @@ function useSave({ resource, write, record, id = "" }: EditorProps): (values: Ro
   };
 }
 
-function Editor(props: EditorProps): ReactNode {
-  const { resource, write, title, back, record } = props;
+/** What became of a form. */
+interface EditorState {
+  readonly busy: boolean;
+  readonly dirty: boolean;
+  readonly error?: unknown;
+  /** Shown once before the next page. */
+  readonly secret?: string;
+  readonly next?: string;
+}
+
+/** The page that follows once a record is saved: its own, or the list. */
+function pageAfter({ resource, record, id = "" }: EditorProps, answer: unknown): string {
+  const saved = readText(readRecord(answer), resource.id) || readText(answer, resource.id) || id;
+  const hasPage = saved !== "" && (record !== undefined || resource.read !== undefined);
+  return hasPage ? `/${resource.name}/${encodeURIComponent(saved)}` : `/${resource.name}`;
+}
+
+/** The values of a form, as fields or as JSON, until they are saved. */
+function useEditor(props: EditorProps) {
+  const { resource, write, record } = props;
   const navigate = useNavigate();
   const save = useSave(props);
   const [values, setValues] = useState<Row>(() => toValues(write.fields, record));
-  const [code, setCode] = useState<string>();
-  const [state, setState] = useState<{
-    busy: boolean;
-    error?: unknown;
-    dirty: boolean;
-    secret?: string;
-    next?: string;
-  }>({ busy: false, dirty: false });
+  const [state, setState] = useState<EditorState>({ busy: false, dirty: false });
+  const json = useFormOrJson({
+    write: () => JSON.stringify(toBody(write.fields, values, record), undefined, 2),
+    read: (body) => {
+      const form = fromBody(write.fields, body, record);
+      if (form.left.length === 0) setValues(form.values);
+      return form.left;
+    },
+  });
+  const { code } = json;
   useBlocker({
     shouldBlockFn: () => state.dirty && !confirm(text.common.unsaved),
     enableBeforeUnload: () => state.dirty,
   });
-
   const finish = async (answer: unknown) => {
-    const id = readText(readRecord(answer), resource.id) || readText(answer, resource.id) || props.id || "";
-    const next =
-      id === "" || (record === undefined && resource.read === undefined)
-        ? `/${resource.name}`
-        : `/${resource.name}/${encodeURIComponent(id)}`;
+    const next = pageAfter(props, answer);
     const secret = findSecret(answer, write.secret);
     setState({ busy: false, dirty: false, ...(secret !== undefined && { secret, next }) });
     notifications.show({ message: record === undefined ? text.common.created(resource.text.one) : text.common.saved });
@@ -129,22 +145,30 @@ function Editor(props: EditorProps): ReactNode {
     try {
       const missing = code === undefined ? missingFields(write.fields, values) : [];
       if (missing.length > 0) throw new Error(`${text.common.required}: ${missing.join(", ")}`);
-      await finish(await save(values, code === undefined ? toBody(write.fields, values, record) : JSON.parse(code)));
+      const body = code === undefined ? toBody(write.fields, values, record) : readBody(code);
+      // members that choose the path may have been typed
+      await finish(await save({ ...values, ...(code !== undefined && body) }, body));
     } catch (error) {
       setState({ busy: false, dirty: true, error });
     }
   };
-  const switchTo = (isJson: boolean) => {
-    try {
-      setCode(isJson ? JSON.stringify(toBody(write.fields, values, record), undefined, 2) : undefined);
-    } catch (error) {
-      setState({ ...state, error });
-    }
-  };
+  const touch = () => setState((before) => ({ ...before, dirty: true }));
   const change = (name: string, value: unknown) => {
     setValues((before) => ({ ...before, [name]: value }));
-    setState((before) => ({ ...before, dirty: true }));
+    touch();
   };
+  const type = (next: string) => {
+    json.setCode(next);
+    touch();
+  };
+  return { values, state, json, submit, change, type };
+}
+
+function Editor(props: EditorProps): ReactNode {
+  const { resource, write, title, back, record } = props;
+  const navigate = useNavigate();
+  const { values, state, json, submit, change, type } = useEditor(props);
+  const leave = (to: string) => void navigate({ to });
   return (
     <form onSubmit={submit} noValidate>
       <EditorPage
@@ -152,29 +176,28 @@ function Editor(props: EditorProps): ReactNode {
         back={back}
         actions={
           // a file cannot be written as JSON
-          write.multipart !== true && <FormOrJson isJson={code !== undefined} onChange={switchTo} />
+          write.multipart !== true && <FormOrJson isJson={json.code !== undefined} onChange={json.switchTo} />
         }
         footer={
           <>
             <Button type="submit" loading={state.busy}>
               {record === undefined ? resource.text.create : text.common.save}
             </Button>
-            <Button variant="default" onClick={() => void navigate({ to: back.to })}>
+            <Button variant="default" onClick={() => leave(back.to)}>
               {text.common.cancel}
             </Button>
           </>
         }
       >
         {state.error !== undefined && <Failure error={state.error} />}
-        {code === undefined ? (
+        <StaysHere reason={json.reason} />
+        {json.code === undefined ? (
           <Fields write={write} values={values} onChange={change} error={state.error} />
         ) : (
-          <BodyEditor row={write.rows[0]} value={code} onChange={setCode} />
+          <BodyEditor row={write.rows[0]} value={json.code} onChange={type} />
         )}
       </EditorPage>
-      {state.secret !== undefined && (
-        <ShowSecret value={state.secret} onClose={() => void navigate({ to: state.next ?? back.to })} />
-      )}
+      {state.secret !== undefined && <ShowSecret value={state.secret} onClose={() => leave(state.next ?? back.to)} />}
     </form>
   );
 }
@@ -186,19 +209,30 @@ interface FieldsProps {
   readonly error: unknown;
 }
 
+/** The fields, those of a section in a block with its title. */
 function Fields({ write, values, onChange, error }: FieldsProps): ReactNode {
   const param = error instanceof ApiError ? error.param : undefined;
-  return write.fields
-    .filter(({ when }) => when === undefined || when(values))
-    .map((field) => (
-      <FieldInput
-        key={field.name}
-        field={field}
-        value={values[field.name]}
-        onChange={(value) => onChange(field.name, value)}
-        error={param === field.name && error instanceof ApiError ? error.message : undefined}
-      />
-    ));
+  const shown = write.fields.filter(({ when }) => when === undefined || when(values));
+  const sections = [...new Set(shown.map(({ section }) => section))];
+  return sections.map((title) => {
+    const inputs = shown
+      .filter(({ section }) => section === title)
+      .map((field) => (
+        <FieldInput
+          key={field.name}
+          field={field}
+          value={values[field.name]}
+          onChange={(value) => onChange(field.name, value)}
+          error={param === field.name && error instanceof ApiError ? error.message : undefined}
+        />
+      ));
+    if (title === undefined) return inputs;
+    return (
+      <Section key={title} title={title}>
+        <Stack gap="md">{inputs}</Stack>
+      </Section>
+    );
+  });
 }
 
 /** The whole request body as JSON, with the schema of its row. */

@@ -1,6 +1,7 @@
 import {
   FileInput,
   Input,
+  type InputWrapperProps,
   MultiSelect,
   NumberInput,
   PasswordInput,
@@ -11,6 +12,7 @@ import {
   TextInput,
 } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { useParams } from "@tanstack/react-router";
 import { type ChangeEvent, lazy, type ReactNode, Suspense, useMemo } from "react";
 import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
@@ -18,6 +20,7 @@ import { Waiting } from "@/components/states.tsx";
 import { isRow, type Row, readList, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
+import { DurationInput } from "./duration-input.tsx";
 import { pairColumns } from "./options.ts";
 import { RowsInput } from "./rows-input.tsx";
 import type { Field, FieldProps, Option, OptionSource } from "./types.ts";
@@ -26,21 +29,25 @@ function isSource(options: Field["options"]): options is OptionSource {
   return options !== undefined && "path" in options;
 }
 
-/** The choices of a field: given ones that lead to what the viewer may do, or rows of the API. */
-function useOptions(options: Field["options"]): readonly Option[] {
+/** The choices of a field: given ones that lead to what the viewer may do, or rows of the API. Undefined: it may not list them. */
+function useOptions(options: Field["options"]): readonly Option[] | undefined {
   const { can } = useSession();
+  const { id } = useParams({ strict: false });
   const allowed = (given: readonly Option[] = []) => given.filter(({ row }) => row === undefined || can(row));
   const source = isSource(options) ? options : undefined;
   const { current, choosable } = useWorkspace();
   const workspace = choosable && current !== undefined ? { workspace_id: current.id } : {};
+  const owner = source?.idAs === undefined ? workspace : { [source.idAs]: id };
+  const isListed = source !== undefined && can(`GET ${source.path}`);
   const { data } = useQuery({
-    queryKey: ["options", source?.path, source?.query, workspace],
-    enabled: source !== undefined,
+    queryKey: ["options", source?.path, source?.query, owner],
+    enabled: isListed,
     queryFn: ({ signal }) =>
-      call("GET", source?.path ?? "", { query: { page_size: 100, ...source?.query, ...workspace }, signal }),
+      call("GET", source?.path ?? "", { query: { page_size: 100, ...source?.query, ...owner }, signal }),
     staleTime: 30_000,
   });
   if (source === undefined) return isSource(options) ? [] : allowed(options);
+  if (!isListed) return undefined;
   const meant = Object.entries(source.where ?? {});
   const rows = readList(data).filter((row) => meant.every(([name, value]) => readText(row, name) === value));
   const found = rows.map((row) => ({
@@ -72,9 +79,12 @@ export function FieldInput(props: FieldProps): ReactNode {
         <NumberInput
           {...shared(props)}
           value={typeof value === "number" || typeof value === "string" ? value : ""}
+          suffix={field.suffix}
           onChange={onChange}
         />
       );
+    case "duration":
+      return <DurationInput {...props} />;
     case "switch":
       return (
         <Switch
@@ -119,10 +129,14 @@ function OwnInput({ load, ...props }: FieldProps & { readonly load: NonNullable<
   );
 }
 
+/** Inputs beside each other stand at one height, whichever of them have a description. */
+const inputWrapperOrder: InputWrapperProps["inputWrapperOrder"] = ["label", "input", "description", "error"];
+
 /** What every input of Mantine takes. */
 function shared({ field, error }: FieldProps) {
-  const { label, help, required, placeholder, isFixed } = field;
-  return { label, description: help, withAsterisk: required === true, error, placeholder, disabled: isFixed === true };
+  const { label, help: description, required, placeholder, isFixed } = field;
+  const withAsterisk = required === true;
+  return { label, description, withAsterisk, error, placeholder, disabled: isFixed === true, inputWrapperOrder };
 }
 
 function WordsInput(props: FieldProps): ReactNode {
@@ -140,6 +154,11 @@ function WordsInput(props: FieldProps): ReactNode {
 function ChoiceInput(props: FieldProps): ReactNode {
   const { field, value, onChange } = props;
   const options = useOptions(field.options);
+  // who may not list what there is can name it
+  if (options === undefined && field.kind === "multi") {
+    return <TagsInput {...shared(props)} clearable value={asList(value)} onChange={onChange} />;
+  }
+  if (options === undefined) return <WordsInput {...props} />;
   // what is set stays in view, even if the viewer may not list it
   const others = asList(value).filter((one) => options.every((option) => option.value !== one));
   const data = [...options, ...others.map((one) => ({ value: one, label: one }))];

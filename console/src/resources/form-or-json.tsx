@@ -1,5 +1,7 @@
-import { SegmentedControl } from "@mantine/core";
-import type { ReactNode } from "react";
+import { Alert, SegmentedControl } from "@mantine/core";
+import { type ReactNode, useState } from "react";
+import { Icon } from "@/components/icons.tsx";
+import { isRow, type Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 
 interface FormOrJsonProps {
@@ -20,4 +22,64 @@ export function FormOrJson({ isJson, onChange }: FormOrJsonProps): ReactNode {
       onChange={(mode) => onChange(mode === "json")}
     />
   );
+}
+
+/** Why one stays on the side one is on. */
+export function StaysHere({ reason }: { readonly reason: string | undefined }): ReactNode {
+  if (reason === undefined) return null;
+  return (
+    <Alert color="yellow" variant="light" icon={<Icon name="warning" />} role="alert">
+      {reason}
+    </Alert>
+  );
+}
+
+/** The object that a JSON text holds. @throws {Error} In words: it holds none. */
+export function readBody(code: string): Row {
+  let body: unknown;
+  try {
+    body = JSON.parse(code);
+  } catch (cause) {
+    throw new Error(text.common.invalidJson, { cause });
+  }
+  if (!isRow(body)) throw new Error(text.common.noJsonObject);
+  return body;
+}
+
+interface Sides {
+  /** The JSON that the form stands for. */
+  readonly write: () => string;
+  /** Fills the form with what was typed, unless it cannot show all: dotted paths of that. */
+  readonly read: (body: Row) => readonly string[];
+}
+
+/** Keeps the JSON of a form while it is edited. What was typed there is in the form afterwards, or one stays with the JSON. */
+export function useFormOrJson({ write, read }: Sides) {
+  const [code, setCode] = useState<string>();
+  const [written, setWritten] = useState<string>();
+  const [reason, setReason] = useState<string>();
+  const start = (next: string | undefined) => {
+    setCode(next);
+    setWritten(next);
+    setReason(undefined);
+  };
+  const switchTo = (isJson: boolean) => {
+    try {
+      if (isJson) return start(write());
+      const left = code === undefined || code === written ? [] : read(readBody(code));
+      if (left.length === 0) return start(undefined);
+      setReason(text.common.formCannotShow(left.join(", ")));
+    } catch (error) {
+      setReason(error instanceof Error ? error.message : String(error));
+    }
+  };
+  return {
+    /** Undefined: the form is shown. */
+    code,
+    setCode,
+    /** Shows the JSON of something else, or the form. */
+    start,
+    switchTo,
+    reason,
+  };
 }

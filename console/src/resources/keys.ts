@@ -1,3 +1,4 @@
+import type { Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { userAt, workspaceAt } from "./names.tsx";
 import { allScopes, choices, rateLimitsField } from "./options.ts";
@@ -14,25 +15,32 @@ const kinds = Object.entries(words.kinds).map(([value, label]) => ({
   row: `POST /v1/api-keys/${value}`,
 }));
 
+const hasBudget = ({ "usage_limits.credit_limit": limit }: Row): boolean => limit !== undefined && limit !== "";
+
 const shared: readonly Field[] = [
   { name: "name", label: words.name, kind: "text", required: true },
   { name: "description", label: words.description, kind: "long" },
   { name: "scopes", label: words.scopes, help: words.scopesHelp, kind: "multi", options: allScopes, required: true },
-  { name: "expires_at", label: words.expires, kind: "time" },
+  { name: "expires_at", label: words.expires, help: words.expiresHelp, kind: "time" },
   { name: "usage_limits.credit_limit", label: words.creditLimit, help: words.creditLimitHelp, kind: "number" },
   {
     name: "usage_limits.type",
     label: words.limitType,
+    help: words.limitTypeHelp,
     kind: "select",
-    options: choices("cost", "tokens"),
-    when: (values) => values["usage_limits.credit_limit"] !== undefined && values["usage_limits.credit_limit"] !== "",
+    required: true,
+    initial: "cost",
+    options: Object.entries(words.limitTypes).map(([value, label]) => ({ value, label })),
+    when: hasBudget,
   },
   {
     name: "usage_limits.periodic_reset",
     label: words.reset,
+    help: words.resetHelp,
     kind: "select",
+    placeholder: fields.never,
     options: choices("monthly", "weekly"),
-    when: (values) => values["usage_limits.credit_limit"] !== undefined && values["usage_limits.credit_limit"] !== "",
+    when: hasBudget,
   },
   rateLimitsField,
   {

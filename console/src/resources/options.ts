@@ -99,3 +99,11 @@ export const pairColumns = (isSecret: boolean): readonly Field[] => [
 
 /** Workspaces by name, for fields and filters. */
 export const workspaceSource = { path: "/v1/admin/workspaces", value: "id", label: "name" } as const;
+
+/** Guardrails of the organisation alone. */
+export const guardrailSource = {
+  path: "/v1/admin/v2/guardrails",
+  value: "slug",
+  label: "name",
+  idAs: "workspace_id",
+} as const;

@@ -4,6 +4,7 @@ import {
   allScopes,
   choices,
   descriptionField,
+  guardrailSource,
   nameField,
   numbered,
   oneRateLimitField,
@@ -14,6 +15,7 @@ import {
 import type { Condition, Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
+const settings = text.settings.names;
 const ofWorkspaces = text.resources.workspaces;
 const ofUsers = text.resources.users;
 const ofInvites = text.resources.invites;
@@ -22,12 +24,87 @@ const ofMappings = text.resources.scimMappings;
 
 const camelCase = { page: "currentPage", size: "pageSize", first: 0 } as const;
 
-const workspaceFields: readonly Field[] = [
+const guardrailField = (name: string, label: string, ofRecord: boolean): Field => ({
+  name,
+  label,
+  section: ofWorkspaces.ofRequests,
+  kind: "multi",
+  // stored under their ids; those of a workspace exist once it does
+  options: { ...guardrailSource, value: "id", ...(ofRecord && { path: "/v1/guardrails" }) },
+});
+
+const workspaceFields = (ofRecord: boolean): readonly Field[] => [
   nameField,
   descriptionField,
-  { name: "defaults", label: ofWorkspaces.defaults, help: ofWorkspaces.defaultsHelp, kind: "json" },
-  usageLimitsField,
-  oneRateLimitField,
+  {
+    name: "defaults.metadata",
+    label: ofWorkspaces.metadata,
+    help: ofWorkspaces.metadataHelp,
+    section: ofWorkspaces.ofRequests,
+    kind: "pairs",
+  },
+  guardrailField("defaults.input_guardrails", ofWorkspaces.inputGuardrails, ofRecord),
+  guardrailField("defaults.output_guardrails", ofWorkspaces.outputGuardrails, ofRecord),
+  { ...usageLimitsField, section: ofWorkspaces.limits },
+  { ...oneRateLimitField, section: ofWorkspaces.limits },
+];
+
+const ofUserKeys = { section: ofWorkspaces.ofUserKeys };
+
+/** Settings that a workspace has for itself once the organisation lets it. */
+const workspaceSettings: readonly Field[] = [
+  { name: "settings.debug_log", label: settings.debug_log ?? "", section: ofWorkspaces.ofLogs, kind: "switch" },
+  {
+    name: "data_plane_security_settings.block_inline_config",
+    label: settings["data_plane_security_settings.block_inline_config"] ?? "",
+    section: ofWorkspaces.ofLogs,
+    kind: "switch",
+  },
+  {
+    name: "defaults.user_api_key_config",
+    label: ofWorkspaces.userKeyConfig,
+    ...ofUserKeys,
+    kind: "select",
+    options: { path: "/v1/configs", value: "slug", label: "name", idAs: "workspace_id" },
+  },
+  {
+    name: "settings.user_api_key_count",
+    label: settings.user_api_key_count ?? "",
+    ...ofUserKeys,
+    kind: "number",
+    none: -1,
+    placeholder: fields.noLimit,
+  },
+  {
+    name: "settings.user_api_key_ttl",
+    label: settings.user_api_key_ttl ?? "",
+    ...ofUserKeys,
+    kind: "number",
+    none: 0,
+    placeholder: fields.never,
+    suffix: text.settings.days,
+  },
+  {
+    name: "settings.user_api_key_max_ttl",
+    label: settings.user_api_key_max_ttl ?? "",
+    ...ofUserKeys,
+    kind: "number",
+    none: 0,
+    placeholder: fields.noLimit,
+    suffix: text.settings.days,
+  },
+  ...["user_api_key_auto_create", "user_key_metadata", "user_key_metadata_override"].map(
+    (name): Field => ({ name: `settings.${name}`, label: settings[name] ?? name, ...ofUserKeys, kind: "switch" }),
+  ),
+  {
+    name: "security_settings",
+    label: settings.security_settings ?? "",
+    help: ofWorkspaces.openHelp,
+    section: ofWorkspaces.roles,
+    kind: "own",
+    input: async () => ({ default: (await import("./permissions-input.tsx")).PermissionsInput }),
+    isMerged: true,
+  },
 ];
 
 /** Teams and projects: `/v1/admin/workspaces`. */
@@ -47,15 +124,8 @@ export const workspaces: Resource = {
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   read: "/v1/admin/workspaces/{id}",
-  create: { rows: ["POST /v1/admin/workspaces"], fields: workspaceFields },
-  update: {
-    rows: ["PUT /v1/admin/workspaces/{id}"],
-    fields: [
-      ...workspaceFields,
-      { name: "settings", label: ofWorkspaces.settings, kind: "json" },
-      { name: "security_settings", label: ofWorkspaces.security, kind: "json" },
-    ],
-  },
+  create: { rows: ["POST /v1/admin/workspaces"], fields: workspaceFields(false) },
+  update: { rows: ["PUT /v1/admin/workspaces/{id}"], fields: [...workspaceFields(true), ...workspaceSettings] },
   remove: {
     row: "DELETE /v1/admin/workspaces/{id}",
     body: ({ name }) => ({ name }),
@@ -93,6 +163,14 @@ export const users: Resource = {
     { label: ofUsers.last, path: "last_name", wide: true },
     { label: fields.role, path: "role", kind: "word", track: "6rem" },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+  ],
+  facts: [
+    { label: fields.email, path: "email" },
+    { label: ofUsers.first, path: "first_name" },
+    { label: ofUsers.last, path: "last_name" },
+    { label: fields.role, path: "role", kind: "word" },
+    { label: fields.id, path: "id", kind: "code" },
+    { label: fields.created, path: "created_at", kind: "time" },
   ],
   read: "/v1/admin/users/{userId}",
   update: {

@@ -1,8 +1,10 @@
 import type { ReactNode } from "react";
-import { Members } from "@/components/members.tsx";
+import { Value } from "@/components/value.tsx";
 import type { Row } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
+import classes from "./scopes.module.css";
 
-/** Scopes by what they are for: `configs.read` and `configs.list` as `Configs: read, list`. */
+/** Scopes by what they are for, a line each: `configs.read` and `configs.list` as `Configs` and `read, list`. */
 export function scopesOf({ scopes }: Row): ReactNode {
   const groups = new Map<string, string[]>();
   for (const scope of Array.isArray(scopes) ? scopes.map(String) : []) {
@@ -10,5 +12,15 @@ export function scopesOf({ scopes }: Row): ReactNode {
     const [name, action] = dot === -1 ? [scope, ""] : [scope.slice(0, dot), scope.slice(dot + 1)];
     groups.set(name, [...(groups.get(name) ?? []), action]);
   }
-  return <Members value={Object.fromEntries(groups)} />;
+  if (groups.size === 0) return <Value value={undefined} />;
+  return (
+    <dl className={classes.scopes}>
+      {[...groups].map(([name, actions]) => (
+        <div key={name}>
+          <dt>{nameOf(name)}</dt>
+          <dd>{actions.join(", ")}</dd>
+        </div>
+      ))}
+    </dl>
+  );
 }

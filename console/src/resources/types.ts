@@ -38,6 +38,8 @@ export interface OptionSource {
   readonly label: string;
   /** Only rows with these members. */
   readonly where?: Readonly<Record<string, string>>;
+  /** Query parameter that gets the id of the record that is edited, in place of the workspace in view. */
+  readonly idAs?: string;
 }
 
 export type FieldKind =
@@ -45,6 +47,8 @@ export type FieldKind =
   | "long"
   | "secret"
   | "number"
+  /** Seconds, asked for in the unit that suits. */
+  | "duration"
   | "switch"
   | "select"
   | "multi"
@@ -79,17 +83,27 @@ export interface Field {
   readonly help?: string;
   readonly required?: boolean;
   readonly placeholder?: string;
+  /** Of a number: what stands after it. */
+  readonly suffix?: string;
   readonly initial?: unknown;
   /** Shown, but not to be changed. */
   readonly isFixed?: boolean;
   readonly options?: readonly Option[] | OptionSource;
   /** Shown only while this holds. */
   readonly when?: (values: Row) => boolean;
+  /** Title of the block of the form that holds the field and its neighbours of the same block. */
+  readonly section?: string;
+  /** The number by which the API says that there is none, for example -1 for no limit: the input is empty then. */
+  readonly none?: number;
+  /** Of an object whose members change one by one: only those that changed are sent. */
+  readonly isMerged?: boolean;
+  /** The value of the input from what the API holds or takes, where they differ. */
+  readonly read?: (member: unknown) => unknown;
   /** JSON schema of a field of JSON, for completion and errors in place. */
   readonly schema?: Row;
   /** The input of a field of the kind `own`; its code is loaded when it is first shown. */
   readonly input?: () => Promise<{ readonly default: ComponentType<FieldProps> }>;
-  /** The value of such an input as the API takes it; throws what is wrong with it. */
+  /** The value of the input as the API takes it; throws what is wrong with it. */
   readonly toMember?: (value: unknown) => unknown;
   /** Of `pairs`: the values are secrets. */
   readonly secret?: boolean;

@@ -3,6 +3,8 @@ import { nameOf } from "@/lib/words.ts";
 import { choices } from "@/resources/options.ts";
 import type { Field } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
+import { isPlainSchema } from "./metadata-schema.ts";
+import { ownFields } from "./settings-own.ts";
 
 const words = text.settings;
 
@@ -31,14 +33,15 @@ function inputOf(name: string, [schema = {}, ...others]: readonly Row[]): Pick<F
   return Array.isArray(items.enum) ? { kind: "multi", options: choices(...items.enum.map(String)) } : { kind: "tags" };
 }
 
-/** Members below a member: those of its schema where none is required, or switches under names of their own. */
-function membersOf(schema: Row | undefined, stored: unknown): Row | undefined {
-  if (schema?.type !== "object") return undefined;
-  const { properties, required, additionalProperties } = schema;
-  if (isRow(properties) && Array.isArray(required) && required.length === 0) return properties;
-  const [value] = alternatives(additionalProperties);
-  if (value?.type !== "boolean" || !isRow(stored)) return undefined;
-  return Object.fromEntries(Object.keys(stored).map((name) => [name, value]));
+/** Members below a member that its schema names. */
+function membersOf([schema, ...others]: readonly Row[]): Row | undefined {
+  return others.length === 0 && isRow(schema?.properties) ? schema.properties : undefined;
+}
+
+/** What is known of a setting besides its schema. A schema with more than its lines could show is edited as JSON. */
+function ownOf(path: string, value: unknown): Partial<Field> {
+  const own = ownFields[path] ?? {};
+  return own.columns !== undefined && !isPlainSchema(value) ? {} : own;
 }
 
 /** Fields for the members of a settings route that its answer holds, by the schema of its body. */
@@ -48,10 +51,11 @@ export function toFields(properties: Row, stored: Row, above = ""): readonly Fie
     if (above === "" && (!(name in stored) || name === "settings")) return [];
     const path = above + name;
     const schemas = alternatives(property);
-    const inner = schemas.length === 1 ? membersOf(schemas[0], stored[name]) : undefined;
+    const inner = membersOf(schemas);
     if (inner !== undefined) return toFields(inner, {}, `${path}.`);
     const help = words.help[path];
-    return [{ name: path, label: words.names[path] ?? nameOf(name), ...inputOf(name, schemas), ...(help && { help }) }];
+    const field = { name: path, label: words.names[path] ?? nameOf(name), ...inputOf(name, schemas) };
+    return [{ ...field, ...ownOf(path, stored[name]), ...(help && { help }) }];
   });
 }
 
@@ -60,8 +64,23 @@ interface FieldGroup {
   readonly fields: readonly Field[];
 }
 
+/** Switches that belong to the input before them. */
+const beside = new Set(["allow_subdomains"]);
+
+/** Fields that begin a line, so that they stand beside the one after them. */
+const first = new Set(["fallback_price.input", "semantic_cache.provider"]);
+
+/** How much of a line a field takes. */
+export type Room = "part" | "first" | "line" | "switch" | "beside";
+
+export function roomOf({ kind, name }: Field): Room {
+  if (kind === "switch") return beside.has(name) ? "beside" : "switch";
+  if (first.has(name)) return "first";
+  return kind === "json" || kind === "rows" || kind === "own" ? "line" : "part";
+}
+
 /** Fields that share lines come first, then those that take one each, then switches. */
-const rankOf = ({ kind }: Field): number => (kind === "switch" ? 2 : kind === "json" ? 1 : 0);
+const ranks: Readonly<Record<Room, number>> = { part: 0, first: 0, beside: 0, line: 1, switch: 2 };
 
 /** The fields under the titles they belong to, by the first member of their path. */
 export function toGroups(fields: readonly Field[]): readonly FieldGroup[] {
@@ -72,6 +91,7 @@ export function toGroups(fields: readonly Field[]): readonly FieldGroup[] {
     title,
     fields: members.flatMap((member) => fields.filter((field) => memberOf(field) === member)),
   }));
+  const rankOf = (field: Field): number => ranks[roomOf(field)];
   return [...groups, others]
     .filter((group) => group.fields.length > 0)
     .map((group) => ({ ...group, fields: group.fields.toSorted((one, other) => rankOf(one) - rankOf(other)) }));

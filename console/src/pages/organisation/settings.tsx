@@ -8,19 +8,18 @@ import { Failure, Waiting } from "@/components/states.tsx";
 import layout from "@/layout/layout.module.css";
 import { EditorPage, Section } from "@/layout/page.tsx";
 import { isRow, type Row, readRecord } from "@/lib/read.ts";
-import { toBody, toValues } from "@/resources/body.ts";
+import { missingFields, toValues } from "@/resources/body.ts";
 import { FieldInput } from "@/resources/field-input.tsx";
-import { FormOrJson } from "@/resources/form-or-json.tsx";
+import { FormOrJson, readBody, StaysHere, useFormOrJson } from "@/resources/form-or-json.tsx";
+import { fromBody } from "@/resources/from-body.ts";
 import type { Field } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import classes from "./settings.module.css";
-import { toFields, toGroups } from "./settings-fields.ts";
+import { changedMembers, toEditable, toSent, withAbsent, withChanges } from "./settings-body.ts";
+import { roomOf, toFields, toGroups } from "./settings-fields.ts";
 
 const words = text.settings;
-
-/** Members that the organisation's route answers with and does not take. */
-const fixed = new Set(["id", "slug", "object", "created_at", "last_updated_at", "status", "organisation_id"]);
 
 /** Settings of the organisation, each group as its route takes it. */
 export default function Settings(): ReactNode {
@@ -90,11 +89,23 @@ function SettingsEditor({ title, path, editable, stored, schema }: SettingsEdito
   const fields = useMemo(() => toFields(isRow(schema.properties) ? schema.properties : {}, stored), [schema, stored]);
   const start = () => toValues(fields, stored);
   const [values, setValues] = useState(start);
-  const [code, setCode] = useState<string>();
+  // inputs that hold what is typed until it can be read begin anew when the values do
+  const [round, setRound] = useState(0);
+  const changes = useMemo(() => toSent(fields, values, stored), [fields, values, stored]);
+  const json = useFormOrJson({
+    write: () => toCode(withChanges(stored, changes())),
+    read(body) {
+      const form = fromBody(fields, withAbsent(changedMembers(body, stored), stored), stored);
+      if (form.left.length === 0) setValues(form.values);
+      return form.left;
+    },
+  });
+  const { code } = json;
   const { mutate, error, isPending } = useMutation({
     mutationFn: async () => {
-      const body = code === undefined ? toBody(fields, values, stored) : changedMembers(JSON.parse(code), stored);
-      await call("PUT", path, { body });
+      const missing = code === undefined ? missingFields(fields, values) : [];
+      if (missing.length > 0) throw new Error(`${text.common.required}: ${missing.join(", ")}`);
+      await call("PUT", path, { body: code === undefined ? changes() : changedMembers(readBody(code), stored) });
     },
     async onSuccess() {
       notifications.show({ message: text.common.saved });
@@ -103,22 +114,25 @@ function SettingsEditor({ title, path, editable, stored, schema }: SettingsEdito
   });
   const reset = () => {
     setValues(start());
-    setCode((before) => (before === undefined ? undefined : toCode(stored)));
+    setRound(round + 1);
+    json.start(code === undefined ? undefined : toCode(stored));
   };
-  const isChanged =
-    code === undefined ? Object.keys(toChanges(fields, values, stored)).length > 0 : code !== toCode(stored);
+  const isChanged = code === undefined ? isChange(changes) : code !== toCode(stored);
   return (
     <Stack>
       <Group justify="end">
-        <FormOrJson
-          isJson={code !== undefined}
-          onChange={(isJson) =>
-            setCode(isJson ? toCode(withChanges(stored, toChanges(fields, values, stored))) : undefined)
-          }
-        />
+        <FormOrJson isJson={code !== undefined} onChange={json.switchTo} />
       </Group>
+      <StaysHere reason={json.reason} />
       {code === undefined ? (
-        <SettingsForm fields={fields} values={values} onChange={setValues} editable={editable} error={error} />
+        <SettingsForm
+          key={round}
+          fields={fields}
+          values={values}
+          onChange={setValues}
+          editable={editable}
+          error={error}
+        />
       ) : (
         <Section title={title}>
           <Text size="sm" c="dimmed" mb="sm">
@@ -128,7 +142,7 @@ function SettingsEditor({ title, path, editable, stored, schema }: SettingsEdito
             label={title}
             value={code}
             schema={schema}
-            onChange={editable ? setCode : undefined}
+            onChange={editable ? json.setCode : undefined}
             minHeight="20rem"
           />
         </Section>
@@ -161,16 +175,18 @@ function SettingsForm({ fields, values, onChange, editable, error }: SettingsFor
   return toGroups(fields).map((group) => (
     <Section key={group.title} title={group.title}>
       <fieldset disabled={!editable} className={classes.fields} aria-label={group.title}>
-        {group.fields.map((field) => (
-          <div key={field.name} data-kind={field.kind}>
-            <FieldInput
-              field={field}
-              value={values[field.name]}
-              onChange={(value) => onChange((before) => ({ ...before, [field.name]: value }))}
-              error={errorAt(error, field.name)}
-            />
-          </div>
-        ))}
+        {group.fields
+          .filter(({ when }) => when === undefined || when(values))
+          .map((field) => (
+            <div key={field.name} data-room={roomOf(field)}>
+              <FieldInput
+                field={field}
+                value={values[field.name]}
+                onChange={(value) => onChange((before) => ({ ...before, [field.name]: value }))}
+                error={errorAt(error, field.name)}
+              />
+            </div>
+          ))}
       </fieldset>
     </Section>
   ));
@@ -181,35 +197,15 @@ function errorAt(error: unknown, name: string): string | undefined {
   return error instanceof ApiError && error.param === name ? error.message : undefined;
 }
 
-/** The stored settings with changes, also of members of members. */
-function withChanges(stored: Row, changes: Row): Row {
-  const changed = Object.entries(changes).map(([name, value]) => {
-    const before = stored[name];
-    return [name, isRow(value) && isRow(before) ? { ...before, ...value } : value] as const;
-  });
-  return { ...stored, ...Object.fromEntries(changed) };
-}
-
-/** What the form would send; with a field that does not parse, something. */
-function toChanges(fields: readonly Field[], values: Row, stored: Row): Row {
+/** Whether the form would send something; a field that does not parse is a change. */
+function isChange(changes: () => Row): boolean {
   try {
-    return toBody(fields, values, stored);
+    return Object.keys(changes()).length > 0;
   } catch {
-    return values;
+    return true;
   }
 }
 
 function toCode(stored: Row): string {
   return JSON.stringify(toEditable(stored), undefined, 2);
-}
-
-function toEditable(record: Row): Row {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !fixed.has(name)));
-}
-
-/** Members whose value differs from the stored one: the others stay as they are. */
-function changedMembers(next: Row, stored: Row): Row {
-  return Object.fromEntries(
-    Object.entries(next).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(stored[name])),
-  );
 }

@@ -21,7 +21,12 @@ export default function Members({ id }: { readonly record: Row; readonly id: str
   const { can } = useSession();
   const at = (row: Row) => `${path}/${encodeURIComponent(readText(row, "id"))}`;
   const columns = [
-    { label: fields.email, path: "email" },
+    {
+      label: fields.email,
+      path: "email",
+      // a long address must leave room for the role and its button
+      render: (row: Row) => <span style={{ overflowWrap: "anywhere" }}>{readText(row, "email")}</span>,
+    },
     {
       label: fields.role,
       path: "role",
@@ -33,7 +38,7 @@ export default function Members({ id }: { readonly record: Row; readonly id: str
           allowDeselect={false}
           disabled={!can("PUT /v1/admin/workspaces/{id}/users/{userId}")}
           onChange={(role) => part.write.mutate({ method: "PUT", at: at(row), body: { role } })}
-          w="8rem"
+          w={{ base: "6.5rem", sm: "8rem" }}
         />
       ),
     },
@@ -98,6 +103,7 @@ function AddMember({ onAdd }: { readonly onAdd: (user: string, role: string) => 
         ) : (
           <TextInput
             label={words.userId}
+            description={words.userIdHelp}
             value={user}
             onChange={(event) => setUser(event.currentTarget.value.trim())}
           />
