@@ -33,7 +33,9 @@ export function formatDuration(milliseconds: number): string {
   if (milliseconds < 9.95) return `${fine.format(milliseconds)} ms`;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(2)} s`;
-  return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  const minutes = `${Math.floor(seconds / 60)} min`;
+  return seconds % 60 === 0 ? minutes : `${minutes} ${seconds % 60} s`;
 }
 
 /** A point in time in the viewer's zone; the input as it is where it is no time. */

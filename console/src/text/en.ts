@@ -454,7 +454,7 @@ export const en = {
     emptyHint:
       "Send a first request. The provider echo needs no account: it answers with what was asked. Replace the key with one of yours.",
     emptyCommand: (origin: string) =>
-      `curl ${origin}/v1/chat/completions \\\n  -H "x-gateway-api-key: $GATEWAY_KEY" -H "x-gateway-provider: echo" \\\n  -H "content-type: application/json" \\\n  -d '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}'`,
+      `curl ${origin}/v1/chat/completions \\\n  -H "x-gateway-api-key: $GATEWAY_KEY" \\\n  -H "x-gateway-provider: echo" \\\n  -H "content-type: application/json" \\\n  -d '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}'`,
   },
   logs: {
     title: "Logs",
@@ -463,7 +463,7 @@ export const en = {
     changeFilter: "Change this filter",
     removeFilter: (name: string) => `Remove the filter ${name}`,
     clearFilters: "Remove all filters",
-    emptyHint: "Remove a filter, choose a longer range, or send a request.",
+    emptyHint: "Remove a filter, or choose a longer range.",
     tail: "Live tail",
     stopTail: "Leave live tail",
     pause: "Pause",
@@ -486,7 +486,7 @@ export const en = {
       tokens: "Tokens",
       cost: "Cost",
       duration: "Duration",
-      note: "Error, cache",
+      note: "Error or cache",
     },
     filters: {
       model: "Model",
@@ -581,9 +581,9 @@ export const en = {
       objected: "objected",
       passed: "passed",
       legend: {
-        bar: "A bar is the time of a step.",
-        firstByte: "The line in it is the first byte.",
-        failed: "Striped bars failed.",
+        bar: "Each bar shows when a step began and how long it took.",
+        firstByte: "The line in a bar is the first byte of the response.",
+        failed: "Steps with striped bars failed.",
       },
       from: (start: string, duration: string) => `Starts at ${start}, takes ${duration}`,
       cache: "Cache",
@@ -629,7 +629,7 @@ export const en = {
       byConfig: "By the config, the prompt and guardrails",
       forProvider: "For the provider",
       fromProvider: "Of the provider's response",
-      none: "Nothing was dropped or changed.",
+      none: "Nothing was dropped or changed",
       sentTo: (url: string) => `Sent to ${url}`,
       sameBody: "The bodies are equal.",
       field: "Field",
@@ -639,7 +639,7 @@ export const en = {
       wholeBody: "body",
     },
     hooks: {
-      none: "No guardrail ran.",
+      none: "No guardrail ran",
       before: "Before the request",
       after: "After the response",
       passed: "Passed",
@@ -650,7 +650,8 @@ export const en = {
     },
     feedback: {
       title: "Feedback of this trace",
-      none: "No feedback yet.",
+      none: "No feedback yet",
+      missing: "Choose good or bad, or enter a score first",
       score: "Score",
       count: "Number",
       give: "Give feedback",
@@ -730,7 +731,7 @@ export const en = {
     } as Readonly<Record<string, string>>,
     showTable: "Show as a table",
     hideTable: "Hide the table",
-    groupCount: (count: string) => `${count} groups`,
+    groupCount: (count: number, shown: string) => (count === 1 ? "1 group" : `${shown} groups`),
     previous: "Previous",
     next: "Next",
     graphs: {

@@ -8,6 +8,8 @@ const dashes = ["0", "6 3", "2 3", "8 3 2 3", "4 4", "1 4"];
 
 /** Loaded by `SeriesChart`. */
 export function DrawnChart({ label, points, series, kind, format }: SeriesChartProps): ReactNode {
+  // half a request is none
+  const isCount = points.every((point) => series.every(({ name }) => Number.isInteger(Number(point[name] ?? 0))));
   const shared = {
     h: 260,
     data: points.map((point) => ({ ...point })),
@@ -16,7 +18,7 @@ export function DrawnChart({ label, points, series, kind, format }: SeriesChartP
     withLegend: series.length > 1,
     tickLine: "none" as const,
     gridAxis: "x" as const,
-    yAxisProps: { width: 64 },
+    yAxisProps: { width: 64, allowDecimals: !isCount },
     xAxisProps: { minTickGap: 24 },
   };
   // the label of the highest line needs room above it to stand beside it

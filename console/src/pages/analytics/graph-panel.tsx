@@ -1,10 +1,10 @@
-import { Button, Table, Text } from "@mantine/core";
+import { Button, Table } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
 import { call } from "@/api/client.ts";
 import { SeriesChart } from "@/components/charts/series-chart.tsx";
 import { Icon } from "@/components/icons.tsx";
-import { Failure, Waiting } from "@/components/states.tsx";
+import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { toCsv } from "@/lib/csv.ts";
 import { pointFormat } from "@/lib/format.ts";
@@ -71,7 +71,7 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
     >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Waiting />}
-      {data !== undefined && drawn.points.length === 0 && <Text size="sm">{words.nothing}</Text>}
+      {data !== undefined && drawn.points.length === 0 && <Empty title={words.nothing} />}
       {drawn.points.length > 0 && (
         <>
           <Totals summary={readPath(data, "summary")} graph={graph} />

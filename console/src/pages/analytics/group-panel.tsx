@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
 import { SeriesChart } from "@/components/charts/series-chart.tsx";
 import { Icon } from "@/components/icons.tsx";
-import { Failure, Waiting } from "@/components/states.tsx";
+import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { toCsv } from "@/lib/csv.ts";
 import { formatDollars, formatDuration, formatNumber, formatShare, formatTime } from "@/lib/format.ts";
@@ -97,7 +97,7 @@ export function GroupPanel({ period, filters, names }: GroupPanelProps): ReactNo
     >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Waiting />}
-      {data !== undefined && rows.length === 0 && <Text size="sm">{words.nothing}</Text>}
+      {data !== undefined && rows.length === 0 && <Empty title={words.nothing} />}
       {rows.length > 0 && (
         <>
           {page === 0 && <GroupChart rows={rows} nameOf={nameOf} column={order} grouping={grouping} />}
@@ -149,7 +149,7 @@ function ColumnSelect({ columns }: { readonly columns: readonly GroupColumn[] })
   const change = useChangeSearch();
   return (
     <MultiSelect
-      aria-label={words.columnsLabel}
+      label={words.columnsLabel}
       data={groupColumns.map(([name]) => ({ value: name, label: words.columns[name] }))}
       value={[...columns]}
       onChange={(names) => change({ columns: names.join(",") || undefined })}
@@ -195,6 +195,7 @@ interface GroupTableProps {
 function GroupTable({ rows, columns, order, grouping, period, nameOf }: GroupTableProps): ReactNode {
   return (
     <Table.ScrollContainer
+      className={classes.fading}
       minWidth={120 + columns.length * 90}
       type="native"
       tabIndex={0}
@@ -273,7 +274,7 @@ function Pages({ page, total }: { readonly page: number; readonly total: number 
   return (
     <Group justify="space-between" mt="sm">
       <Text size="sm" c="dimmed">
-        {words.groupCount(formatNumber(total))}
+        {words.groupCount(total, formatNumber(total))}
       </Text>
       {last > 0 && (
         <Group gap="xs">

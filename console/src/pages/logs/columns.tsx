@@ -64,6 +64,17 @@ function ModelCell({ model, operation }: LogLine): ReactNode {
   );
 }
 
+/** On small screens there is room for two digits of a fraction. */
+function Cost({ dollars }: { readonly dollars: number }): ReactNode {
+  if (dollars === 0 || dollars >= 1) return formatDollars(dollars);
+  return (
+    <>
+      <span data-wide="true">{formatDollars(dollars)}</span>
+      <span data-narrow="true">{formatDollars(Number(dollars.toPrecision(2)))}</span>
+    </>
+  );
+}
+
 /** Columns of the list; `names` are those of API keys by their ids. */
 export function toColumns(names: ReadonlyMap<string, string>): readonly Column<LogLine>[] {
   return [
@@ -129,16 +140,16 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       key: "cost",
       label: words.cost,
       track: "5.5rem",
+      narrowTrack: "4.5rem",
       figure: true,
-      wide: true,
-      render: ({ cost }) => (cost === undefined ? dash : formatDollars(cost / 100)),
+      render: ({ cost }) => (cost === undefined ? dash : <Cost dollars={cost / 100} />),
     },
     {
       key: "duration",
       label: words.duration,
-      track: "5rem",
-      narrowTrack: "4.25rem",
+      track: "5.5rem",
       figure: true,
+      wide: true,
       render: ({ duration }) => formatDuration(duration),
     },
     {

@@ -73,9 +73,13 @@ function Rate({ trace }: { readonly trace: string }): ReactNode {
   const [value, setValue] = useState<number | "">("");
   const [weight, setWeight] = useState<number>(1);
   const [note, setNote] = useState("");
-  const [state, setState] = useState<{ busy?: boolean; error?: unknown; done?: boolean }>({});
+  const [state, setState] = useState<{ busy?: boolean; error?: unknown; done?: boolean; missing?: boolean }>({});
   const give = async (event: FormEvent) => {
     event.preventDefault();
+    if (value === "") {
+      setState({ missing: true });
+      return;
+    }
     setState({ busy: true });
     try {
       const metadata = note.trim() === "" ? {} : { note: note.trim() };
@@ -86,12 +90,16 @@ function Rate({ trace }: { readonly trace: string }): ReactNode {
       setState({ error });
     }
   };
+  const choose = (next: number | "") => {
+    setValue(next);
+    setState({});
+  };
   return (
     <Section title={words.give}>
       <form onSubmit={(event) => void give(event)}>
         <Stack gap="sm">
           <Group align="end" gap="sm">
-            <ScoreButtons value={value} onChange={setValue} />
+            <ScoreButtons value={value} onChange={choose} />
             <Group gap="sm">
               <NumberInput
                 label={words.value}
@@ -100,7 +108,7 @@ function Rate({ trace }: { readonly trace: string }): ReactNode {
                 max={10}
                 allowDecimal={false}
                 value={value}
-                onChange={(next) => setValue(next === "" ? "" : Number(next))}
+                onChange={(next) => choose(next === "" ? "" : Number(next))}
                 w="7rem"
               />
               <NumberInput
@@ -120,10 +128,15 @@ function Rate({ trace }: { readonly trace: string }): ReactNode {
             value={note}
             onChange={(event) => setNote(event.currentTarget.value)}
           />
-          <Group>
-            <Button type="submit" loading={state.busy === true} disabled={value === ""}>
+          <Group gap="sm">
+            <Button type="submit" loading={state.busy === true}>
               {words.give}
             </Button>
+            {state.missing === true && (
+              <Text size="sm" c="var(--bad)" role="alert">
+                {words.missing}
+              </Text>
+            )}
           </Group>
         </Stack>
       </form>

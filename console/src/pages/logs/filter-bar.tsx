@@ -52,7 +52,7 @@ export function FilterBar({ search, names, isOffered = every, hint = words.addFi
           <ActionIcon
             variant="subtle"
             color="gray"
-            size="sm"
+            size={24}
             aria-label={words.removeFilter(labelOf(name))}
             onClick={() => change({ [name]: undefined })}
           >

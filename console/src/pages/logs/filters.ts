@@ -87,10 +87,14 @@ export function labelOf(name: string): string {
 
 const inWords: Readonly<Record<string, (value: string) => string>> = { operation: nameOf, cache_status: wordOf };
 
+/** Filters whose values may have commas of their own. */
+const isText = (name: string): boolean => name === "error" || name.startsWith("metadata");
+
 /** What people read for a value of a filter, or for values separated by commas. */
 export function wordsOf(name: string, value: string): string {
-  const read = inWords[name];
-  return read === undefined ? value : value.split(",").map(read).join(", ");
+  if (isText(name)) return value;
+  const read = inWords[name] ?? ((one: string) => one);
+  return value.split(",").map(read).join(", ");
 }
 
 const isFilter = (name: string): boolean =>

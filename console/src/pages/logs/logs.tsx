@@ -111,15 +111,7 @@ function StoredRows({ query, names, round }: RowsProps & { readonly round: numbe
   if (rows === undefined) return <Waiting />;
   if (rows.error !== undefined) return <Failure error={rows.error} onRetry={() => rows.retry()} />;
   if (!rows.isStarted) return <Waiting />;
-  if (rows.length === 0) {
-    return (
-      <Empty
-        title={text.common.nothingMatches}
-        hint={words.emptyHint}
-        command={text.overview.emptyCommand(location.origin)}
-      />
-    );
-  }
+  if (rows.length === 0) return <NoRows />;
   return (
     <DataTable
       label={words.title}
@@ -130,6 +122,28 @@ function StoredRows({ query, names, round }: RowsProps & { readonly round: numbe
       onView={onView}
       onEnd={onEnd}
       hasMore={rows.hasMore}
+    />
+  );
+}
+
+/** Filters are removed at once; a log without any row is filled with a first request. */
+function NoRows(): ReactNode {
+  const search = useSearchParams();
+  const change = useChangeSearch();
+  const filtered = Object.keys(search);
+  if (filtered.length === 0) {
+    const { empty, emptyHint, emptyCommand } = text.overview;
+    return <Empty title={empty} hint={emptyHint} command={emptyCommand(location.origin)} />;
+  }
+  return (
+    <Empty
+      title={text.common.nothingMatches}
+      hint={words.emptyHint}
+      action={
+        <Button variant="default" onClick={() => change(Object.fromEntries(filtered.map((name) => [name, undefined])))}>
+          {words.clearFilters}
+        </Button>
+      }
     />
   );
 }

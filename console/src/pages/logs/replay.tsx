@@ -1,8 +1,9 @@
-import { Anchor, Button, Group, Select, Stack, Text, Textarea } from "@mantine/core";
+import { Anchor, Button, Group, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
 import { call, post } from "@/api/client.ts";
+import { CodeField } from "@/components/code-field.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure } from "@/components/states.tsx";
 import { Facts } from "@/layout/facts.tsx";
@@ -104,25 +105,27 @@ function ReplayForm({ busy, onRun }: ReplayFormProps): ReactNode {
           searchable
           maw="24rem"
         />
-        <Textarea
+        <CodeField
           label={words.ownConfig}
           placeholder={'{"provider": "echo"}'}
           value={json}
-          onChange={(event) => {
-            setJson(event.currentTarget.value);
+          onChange={(value) => {
+            setJson(value);
             setInvalid(false);
           }}
-          error={invalid ? text.common.invalidJson : undefined}
-          autosize
-          minRows={2}
-          maxRows={12}
-          maw="40rem"
-          styles={{ input: { fontFamily: "var(--font-code)" } }}
+          minHeight="3rem"
+          maxHeight="16rem"
+          lines={false}
         />
-        <Group>
+        <Group gap="sm">
           <Button type="submit" loading={busy} leftSection={<Icon name="playground" size={14} />}>
             {words.run}
           </Button>
+          {invalid && (
+            <Text size="sm" c="var(--bad)" role="alert">
+              {text.common.invalidJson}
+            </Text>
+          )}
         </Group>
       </Stack>
     </form>

@@ -3,9 +3,11 @@ import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Spark } from "@/components/charts/spark.tsx";
 import { Icon } from "@/components/icons.tsx";
+import { Section } from "@/layout/page.tsx";
 import { formatDollars, formatDuration, formatShare, formatShort, pointFormat } from "@/lib/format.ts";
 import { type Period, periodSearch } from "@/lib/period.ts";
 import { text } from "@/text/text.ts";
+import edges from "../analytics/analytics.module.css";
 import type { Figures, Summary } from "./data.ts";
 import classes from "./overview.module.css";
 
@@ -89,8 +91,7 @@ export function FigureCards({ data, period }: { readonly data: Summary; readonly
       </div>
       <Group justify="end">
         <Button
-          variant="subtle"
-          color="gray"
+          variant="default"
           aria-expanded={asTable}
           onClick={() => setAsTable(!asTable)}
           leftSection={<Icon name="columns" size={14} />}
@@ -167,31 +168,39 @@ function Change({
 function PointTable({ data, cards: shown }: { readonly data: Summary; readonly cards: readonly Card[] }): ReactNode {
   const timeOf = pointFormat(data.data_points.map(({ timestamp }) => timestamp));
   return (
-    <Table.ScrollContainer minWidth={600} type="native" tabIndex={0} aria-label={words.table}>
-      <Table aria-label={words.table} fz="sm" striped>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{words.time}</Table.Th>
-            {shown.map(({ name, label }) => (
-              <Table.Th key={name} ta="end">
-                {label}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {data.data_points.map((point) => (
-            <Table.Tr key={point.timestamp}>
-              <Table.Td>{timeOf(point.timestamp)}</Table.Td>
-              {shown.map(({ name, format }) => (
-                <Table.Td key={name} className="number">
-                  {format(point[name] ?? 0)}
-                </Table.Td>
+    <Section title={words.table}>
+      <Table.ScrollContainer
+        className={edges.fading}
+        minWidth={600}
+        type="native"
+        tabIndex={0}
+        aria-label={words.table}
+      >
+        <Table aria-label={words.table} fz="sm" verticalSpacing={5}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{words.time}</Table.Th>
+              {shown.map(({ name, label }) => (
+                <Table.Th key={name} ta="end">
+                  {label}
+                </Table.Th>
               ))}
             </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+          </Table.Thead>
+          <Table.Tbody>
+            {data.data_points.map((point) => (
+              <Table.Tr key={point.timestamp}>
+                <Table.Td className={classes.time}>{timeOf(point.timestamp)}</Table.Td>
+                {shown.map(({ name, format }) => (
+                  <Table.Td key={name} className="number">
+                    {format(point[name] ?? 0)}
+                  </Table.Td>
+                ))}
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Section>
   );
 }

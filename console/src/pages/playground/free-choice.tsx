@@ -40,7 +40,7 @@ export function FreeChoice({ groups, value, onChange, busy = false, ...others }:
   return (
     <Autocomplete
       size="xs"
-      rightSection={busy ? <Loader size={12} /> : <Combobox.Chevron />}
+      rightSection={busy ? <Loader size={12} /> : <Combobox.Chevron size="xs" />}
       rightSectionPointerEvents="none"
       maxDropdownHeight={320}
       {...others}
