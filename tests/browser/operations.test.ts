@@ -50,7 +50,7 @@ const status = (page: Page, word: string) =>
 async function createBatch(input: string, delayMs: number): Promise<void> {
   await createRecord(one, "/batches", {
     "Input file": input,
-    Window: "Immediate",
+    "Time window": "Immediate",
     "Headers of the calls": {
       lines: [
         { Name: "x-gateway-provider", Value: "echo" },

@@ -171,7 +171,7 @@ const connectRows: readonly RoleRow[] = [
     existing: "Example",
     address: "client_id",
     may: { admin: ["create", "delete"], manager: ["create", "delete"], member: [] },
-    form: (name) => ({ Name: name, "Redirect addresses": ["https://client.example/back"] }),
+    form: (name) => ({ Name: name, "Redirect URLs": ["https://client.example/back"] }),
     secret: true,
   },
 ];

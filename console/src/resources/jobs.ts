@@ -1,8 +1,11 @@
+import { createElement, type ReactNode } from "react";
 import { formatNumber, formatTime } from "@/lib/format.ts";
 import { isRow, type Row, readPath } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { withoutNulls } from "./data.ts";
-import { fileAt } from "./names.tsx";
+import { Labelled } from "./labelled.tsx";
+import { fileAt, WithNames } from "./names.tsx";
 import { choices, descriptionField, numbered } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
 
@@ -39,6 +42,27 @@ const exportMembers = [
 function exportedOf({ requested_data: requested }: Row): string {
   const members = Array.isArray(requested) ? requested.map(String) : [];
   return members.map((member) => ofExports.members[member] ?? member).join(", ");
+}
+
+const filterLabels: Readonly<Record<string, string>> = {
+  time_of_generation_min: ofExports.from,
+  time_of_generation_max: ofExports.to,
+  ai_model: ofExports.models,
+  status_code: ofExports.statusCodes,
+  api_key_ids: ofExports.apiKeys,
+};
+
+/** What an export is limited to, in words. */
+function showFilters({ filters }: Row): ReactNode {
+  const shown = Object.entries(isRow(filters) ? filters : {}).map(([name, value]) => {
+    const isTime = name.startsWith("time_of_generation_");
+    return [name, isTime ? formatTime(String(value)) : value] as const;
+  });
+  return createElement(Labelled, {
+    value: Object.fromEntries(shown),
+    labelOf: (name) => filterLabels[name] ?? nameOf(name),
+    show: (member) => createElement(WithNames, { value: [member].flat().map(String).join(", ") }),
+  });
 }
 
 const exportFields: readonly Field[] = [
@@ -91,7 +115,7 @@ export const exportJobs: Resource = {
   facts: [
     { label: fields.description, path: "description" },
     { label: text.common.status, path: "status", kind: "status" },
-    { label: ofExports.filters, path: "filters", kind: "json", empty: ofExports.everything },
+    { label: ofExports.filters, path: "filters", render: showFilters, empty: ofExports.everything },
     { label: ofExports.fields, path: "requested_data", render: exportedOf },
     { label: ofExports.records, path: "total_records", kind: "number" },
     { label: fields.created, path: "created_at", kind: "time" },
@@ -147,6 +171,13 @@ function countRequests(batch: Row): string {
 
 /** A batch by when it was made: it has no name. */
 const batchName = ({ created_at: created }: Row): string => ofBatches.of(formatTime(Number(created) * 1000));
+
+/** The provider is one of the headers of the calls. */
+function withProvider({ provider, ...body }: Row): Row {
+  if (typeof provider !== "string") return body;
+  const others = isRow(body.gateway_options) ? body.gateway_options : {};
+  return { ...body, gateway_options: { "x-gateway-provider": `@${provider}`, ...others } };
+}
 
 const byCursor = { after: "after", size: "limit" } as const;
 
@@ -258,9 +289,17 @@ export const batches: Resource = {
         initial: "24h",
         options: choices("24h", "immediate"),
       },
-      { name: "model", label: fields.model, kind: "text" },
+      {
+        name: "provider",
+        label: fields.provider,
+        help: ofBatches.providerHelp,
+        kind: "select",
+        options: { path: "/v1/providers", value: "slug", label: "name" },
+      },
+      { name: "model", label: fields.model, help: ofBatches.modelHelp, kind: "text" },
       { name: "gateway_options", label: ofBatches.options, help: ofBatches.optionsHelp, kind: "pairs" },
     ],
+    toBody: withProvider,
   },
   actions: [
     {

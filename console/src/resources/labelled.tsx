@@ -8,29 +8,48 @@ const mask = /^masked_/;
 
 interface LabelledProps {
   readonly value: Row;
-  readonly labelOf: (name: string) => string;
+  /** The label of a member by its path. */
+  readonly labelOf: (path: string) => string;
+  /** Shows a member in another way. Default: its words. */
+  readonly show?: (member: unknown) => ReactNode;
+  /** Path of the value, with a dot behind it. */
+  readonly at?: string;
 }
 
 /** Members with labels, one below the other; masked secrets under the names of the secrets. */
-export function Labelled({ value, labelOf }: LabelledProps): ReactNode {
+export function Labelled({ value, labelOf, show, at = "" }: LabelledProps): ReactNode {
   const members = Object.entries(value).filter(([, member]) => !isEmpty(member));
   if (members.length === 0) return <Value value={undefined} />;
   return (
     <dl className={classes.members}>
       {members.map(([name, member]) => (
         <div key={name}>
-          <dt>{labelOf(name.replace(mask, ""))}</dt>
+          <dt>{labelOf(`${at}${name.replace(mask, "")}`)}</dt>
           <dd>
             {mask.test(name) ? (
               <Value value={member} kind="code" />
-            ) : isRow(member) ? (
-              <Labelled value={member} labelOf={labelOf} />
             ) : (
-              <Members value={member} isWorded />
+              <Member value={member} labelOf={labelOf} {...(show !== undefined && { show })} at={`${at}${name}.`} />
             )}
           </dd>
         </div>
       ))}
     </dl>
   );
+}
+
+function Member({ value, ...shared }: Omit<LabelledProps, "value"> & { readonly value: unknown }): ReactNode {
+  if (isRow(value)) return <Labelled value={value} {...shared} />;
+  if (Array.isArray(value) && value.some(isRow)) {
+    return (
+      <ul className={classes.list}>
+        {value.filter(isRow).map((one) => (
+          <li key={JSON.stringify(one)}>
+            <Labelled value={one} {...shared} />
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  return shared.show === undefined ? <Members value={value} isWorded /> : shared.show(value);
 }

@@ -11,7 +11,7 @@ import {
   slugField,
   usageLimitsField,
 } from "./options.ts";
-import { settingsFieldOf, showSettings } from "./settings/settings-field.ts";
+import { settingsFieldOf, showFactors, showSettings } from "./settings/settings-field.ts";
 import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
@@ -39,8 +39,19 @@ const credentialFields: readonly Field[] = [
   { name: "key", label: ofIntegrations.key, help: ofIntegrations.keyHelp, kind: "secret", from: "none" },
   ...settings,
   secretMappingsField,
-  { name: "pricing_adjustments", label: ofIntegrations.pricing, help: ofIntegrations.pricingHelp, kind: "json" },
+  {
+    name: "pricing_adjustments",
+    label: ofIntegrations.pricing,
+    help: ofIntegrations.pricingHelp,
+    kind: "own",
+    input: async () => ({ default: (await import("./settings/price-input.tsx")).PriceInput }),
+  },
 ];
+
+/** The same of a record, whose key is not shown. */
+const changedCredentials = credentialFields.map((field) =>
+  field.name === "key" ? { ...field, help: ofIntegrations.keyKept } : field,
+);
 
 /** Accounts at model providers: `/v1/integrations`. */
 export const integrations: Resource = {
@@ -70,7 +81,7 @@ export const integrations: Resource = {
     { label: ofIntegrations.key, path: "masked_key", kind: "code" },
     { label: ofIntegrations.configurations, path: "configurations", render: showSettings },
     { label: fields.secretMappings, path: "secret_mappings", render: showMappings },
-    { label: ofIntegrations.pricing, path: "pricing_adjustments", kind: "json" },
+    { label: ofIntegrations.pricing, path: "pricing_adjustments.multiplier", render: showFactors },
     { label: fields.created, path: "created_at", kind: "time" },
     { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
   ],
@@ -83,13 +94,14 @@ export const integrations: Resource = {
       providerField,
       slugField,
       descriptionField,
-      ...credentialFields,
+      // above what is loaded when a provider is chosen, so that it stays in its place
       { name: "create_default_provider", label: ofIntegrations.createProvider, kind: "switch", initial: true },
+      ...credentialFields,
     ],
   },
   update: {
     rows: ["PUT /v1/integrations/{slug}"],
-    fields: [nameField, { ...providerField, isFixed: true }, descriptionField, ...credentialFields],
+    fields: [nameField, { ...providerField, isFixed: true }, descriptionField, ...changedCredentials],
     when: isOwn,
   },
   remove: { row: "DELETE /v1/integrations/{slug}", when: isOwn },

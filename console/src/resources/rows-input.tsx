@@ -45,7 +45,7 @@ export function RowsInput({ field, value, onChange, error }: RowsInputProps): Re
             .map((column) => (
               <div key={column.name} className={classes.cell}>
                 <FieldInput
-                  field={placed(column, row)}
+                  field={{ ...column, ...column.ofLine?.(row) }}
                   value={row[column.name]}
                   onChange={(next) => change(index, column.name, next)}
                 />
@@ -69,10 +69,4 @@ export function RowsInput({ field, value, onChange, error }: RowsInputProps): Re
       )}
     </Input.Wrapper>
   );
-}
-
-/** A column with the placeholder that it has in a line. */
-function placed(column: Field, row: Row): Field {
-  const placeholder = column.placeholderOf?.(row);
-  return placeholder === undefined ? column : { ...column, placeholder };
 }

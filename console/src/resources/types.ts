@@ -109,8 +109,8 @@ export interface Field {
   readonly secret?: boolean;
   /** Of `rows`: the inputs of each line. */
   readonly columns?: readonly Field[];
-  /** Of a column of `rows`: the placeholder by the line. */
-  readonly placeholderOf?: (line: Row) => string | undefined;
+  /** Of a column of `rows`: what differs in a line. */
+  readonly ofLine?: (line: Row) => Pick<Partial<Field>, "kind" | "placeholder">;
   /** Of `rows`: most lines. Default: 100. */
   readonly most?: number;
   /** Of `rows`: the label of the button for a further line. */

@@ -83,6 +83,7 @@ export function CheckButtons({ name, place, isLast, onMove, onRemove }: CheckBut
           color="gray"
           aria-label={label}
           disabled={disabled}
+          {...(disabled && { bg: "transparent" })}
           onClick={() => onMove(by)}
         >
           <Icon name={icon} size={14} />

@@ -22,8 +22,8 @@ function Capabilities({ path, row: writing }: CapabilitiesProps): ReactNode {
   const { can } = useSession();
   const columns = [
     { label: fields.name, path: "name", kind: "code" },
-    { label: fields.type, path: "type" },
-    { label: fields.description, path: "description" },
+    { label: fields.type, path: "type", kind: "word" },
+    { label: fields.description, path: "description", wide: true },
   ] as const;
   const isOn = (row: Row) => row.enabled === true || row.enabled === 1;
   return (

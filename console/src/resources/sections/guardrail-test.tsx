@@ -4,6 +4,7 @@ import type { FormEvent, ReactNode } from "react";
 import { useState } from "react";
 import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
+import { Members } from "@/components/members.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
 import { Failure } from "@/components/states.tsx";
 import { StatusBadge } from "@/components/value.tsx";
@@ -31,7 +32,7 @@ export default function GuardrailTest({ id }: { readonly record: Row; readonly i
     { label: words.check, path: "id", render: (row: Row) => fullNameOf(readText(row, "id")) },
     { label: text.common.status, path: "verdict", render: (row: Row) => <Verdict passed={row.verdict === true} /> },
     { label: text.common.details, path: "data.explanation" },
-    { label: text.resources.fields.error, path: "error", kind: "json" },
+    { label: text.resources.fields.error, path: "error", render: (row: Row) => <Members value={row.error} /> },
   ] as const;
   return (
     <form onSubmit={submit}>

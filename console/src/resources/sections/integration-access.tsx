@@ -1,6 +1,8 @@
 import { Button, Group, Select, Switch } from "@mantine/core";
 import { type ReactNode, useState } from "react";
+import { Members } from "@/components/members.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
+import { isEmpty, Value } from "@/components/value.tsx";
 import { type Row, readList, readPath, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
@@ -10,6 +12,14 @@ import { usePart } from "./use-part.ts";
 
 const words = text.resources.integrations;
 const fields = text.resources.fields;
+
+/** Limits in words. */
+const limitsAt =
+  (path: string) =>
+  (row: Row): ReactNode => {
+    const value = readPath(row, path);
+    return isEmpty(value) ? <Value value={undefined} empty={fields.noLimit} /> : <Members value={value} isWorded />;
+  };
 
 /** Which workspaces may use an integration. */
 export default function IntegrationAccess({ record, id }: { readonly record: Row; readonly id: string }): ReactNode {
@@ -26,8 +36,8 @@ export default function IntegrationAccess({ record, id }: { readonly record: Row
   const name = (row: Row) => all.find(({ id }) => id === row.id)?.name ?? readText(row, "id");
   const columns = [
     { label: fields.workspace, path: "id", render: name },
-    { label: fields.usageLimits, path: "usage_limits", kind: "json" },
-    { label: fields.rateLimits, path: "rate_limits", kind: "json" },
+    { label: fields.usageLimits, path: "usage_limits", wide: true, render: limitsAt("usage_limits") },
+    { label: fields.rateLimits, path: "rate_limits", wide: true, render: limitsAt("rate_limits") },
   ] as const;
   return (
     <Part part={part}>
@@ -67,7 +77,10 @@ export default function IntegrationAccess({ record, id }: { readonly record: Row
             <Group align="end" gap="xs">
               <Select
                 label={fields.workspace}
-                data={all.map(({ id: value, name: label }) => ({ value, label }))}
+                placeholder={text.common.chooseWorkspace}
+                data={all
+                  .filter(({ id: value }) => readList(data).every((row) => row.id !== value))
+                  .map(({ id: value, name: label }) => ({ value, label }))}
                 value={chosen}
                 onChange={setChosen}
                 searchable
@@ -75,7 +88,10 @@ export default function IntegrationAccess({ record, id }: { readonly record: Row
               <Button
                 variant="default"
                 disabled={chosen === null}
-                onClick={() => chosen !== null && allow(chosen, true)}
+                onClick={() => {
+                  if (chosen !== null) allow(chosen, true);
+                  setChosen(null);
+                }}
               >
                 {words.allow}
               </Button>

@@ -9,6 +9,8 @@ export interface HeaderLine {
   readonly name?: unknown;
   readonly value?: unknown;
   readonly mask?: string;
+  /** The stored value is no secret. */
+  readonly isPlain?: boolean;
 }
 
 const maskPrefix = "masked_";
@@ -90,7 +92,9 @@ export class SettingsDraft {
 function storedLines(headers: unknown): readonly HeaderLine[] {
   return Object.entries(isRow(headers) ? headers : {})
     .map(([name, value]) =>
-      name.startsWith(maskPrefix) ? { name: name.slice(maskPrefix.length), mask: String(value) } : { name, value },
+      name.startsWith(maskPrefix)
+        ? { name: name.slice(maskPrefix.length), mask: String(value) }
+        : { name, value, isPlain: true },
     )
     .toSorted((one, other) => one.name.localeCompare(other.name));
 }

@@ -1,5 +1,6 @@
 import { createElement, type ReactNode } from "react";
 import { isRow, type Row } from "@/lib/read.ts";
+import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { Labelled } from "../labelled.tsx";
 import type { Field } from "../types.ts";
@@ -18,6 +19,14 @@ export function settingsFieldOf(provider: string, when?: Field["when"]): Field {
     toMember: (value) => SettingsDraft.from(provider, value).toConfigurations(),
     ...(when !== undefined && { when }),
   };
+}
+
+/** Factors of the list prices in words. */
+export function showFactors({ pricing_adjustments: adjustments }: Row): ReactNode {
+  const { factors } = text.resources.integrations;
+  const multiplier = isRow(adjustments) ? adjustments.multiplier : undefined;
+  if (!isRow(multiplier)) return null;
+  return createElement(Labelled, { value: multiplier, labelOf: (name) => factors[name] ?? nameOf(name) });
 }
 
 /** The settings of an integration with their names, secrets as masks. */

@@ -2,6 +2,7 @@ import type { SettingsForm } from "@/api/settings.gen.ts";
 import { isRow, type Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { type Parameter, parametersOf } from "../checks/parameters.ts";
+import { choices as optionChoices } from "../options.ts";
 import type { Field } from "../types.ts";
 import { labelOfSetting } from "./label.ts";
 import type { SettingsDraft } from "./settings-draft.ts";
@@ -15,6 +16,8 @@ export interface Setting {
   readonly parameter: Parameter;
   /** Of a list of small records: the inputs of each. */
   readonly columns?: readonly Field[];
+  /** Of a small record: its inputs. */
+  readonly parts?: readonly Parameter[];
 }
 
 /** Values to choose from, where the schema only says that it is a text. */
@@ -37,8 +40,18 @@ function schemaOf(path: string, schema: Row): Row {
 
 function columnsOf({ type, items }: Row): readonly Field[] | undefined {
   if (type !== "array" || !isRow(items) || items.type !== "object") return undefined;
-  const members = parametersOf(items).filter(({ kind }) => kind === "text" || kind === "switch" || kind === "select");
-  return members.map(({ name, kind, required }) => ({ name, label: labelOfSetting(name), kind, required }));
+  return parametersOf(items).flatMap(({ name, kind, choices: values, required }): Field[] => {
+    const field = { name, label: labelOfSetting(name), required };
+    if (values.every((value) => typeof value === "boolean") && kind !== "text") return [{ ...field, kind: "switch" }];
+    if (kind === "text") return [{ ...field, kind }];
+    return kind === "select" ? [{ ...field, kind, options: optionChoices(...values.map(String)) }] : [];
+  });
+}
+
+function partsOf({ type, properties }: Row): readonly Parameter[] | undefined {
+  if (type !== "object" || !isRow(properties)) return undefined;
+  const parts = parametersOf({ properties }).map((one) => ({ ...one, label: labelOfSetting(one.name) }));
+  return parts.length === 0 || parts.some(({ kind }) => kind === "json") ? undefined : parts;
 }
 
 function toSetting(path: string, form: SettingsForm, isRequired: boolean): Setting {
@@ -47,6 +60,7 @@ function toSetting(path: string, form: SettingsForm, isRequired: boolean): Setti
   const [parameter] = parametersOf({ properties: { [path]: read }, required: isRequired ? [path] : [] });
   const help = words.help[path];
   const columns = columnsOf(read);
+  const parts = partsOf(read);
   return {
     path,
     isSecret: secret,
@@ -61,6 +75,7 @@ function toSetting(path: string, form: SettingsForm, isRequired: boolean): Setti
       ...(help !== undefined && { help }),
     },
     ...(columns !== undefined && { columns }),
+    ...(parts !== undefined && { parts }),
   };
 }
 

@@ -8,7 +8,9 @@ import { Waiting } from "@/components/states.tsx";
 import { isRow } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import classes from "../checks/checks.module.css";
+import { withMember } from "../checks/draft.ts";
 import { ParameterInput } from "../checks/parameter-input.tsx";
+import type { Parameter } from "../checks/parameters.ts";
 import { FieldInput } from "../field-input.tsx";
 import { RowsInput } from "../rows-input.tsx";
 import type { Field, FieldProps } from "../types.ts";
@@ -124,7 +126,7 @@ interface SettingInputProps {
 }
 
 function SettingInput({ setting, draft, onChange }: SettingInputProps): ReactNode {
-  const { path, isSecret, parameter, columns } = setting;
+  const { path, isSecret, parameter, columns, parts } = setting;
   const { name, label, help, required } = parameter;
   const value = draft.read(path);
   const mask = draft.maskOf(path);
@@ -148,12 +150,46 @@ function SettingInput({ setting, draft, onChange }: SettingInputProps): ReactNod
       </div>
     );
   }
+  if (parts !== undefined) return <Record label={label} parts={parts} value={value} onChange={onChange} />;
   return (
     <ParameterInput
       parameter={{ ...parameter, required: shared.required }}
       value={value}
       onChange={(next) => onChange(next)}
     />
+  );
+}
+
+interface RecordProps {
+  readonly label: string;
+  readonly parts: readonly Parameter[];
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+}
+
+/** A small record as the inputs of its members; without any of them it is left out. */
+function Record({ label, parts, value, onChange }: RecordProps): ReactNode {
+  const record = isRow(value) ? value : {};
+  const change = (name: string, member: unknown) => {
+    const next = withMember(record, name, member);
+    onChange(Object.keys(next).length === 0 ? undefined : next);
+  };
+  return (
+    <fieldset className={classes.checks} data-kind="json" aria-label={label}>
+      <Input.Label labelElement="div" size="xs">
+        {label}
+      </Input.Label>
+      <div className={classes.fields}>
+        {parts.map((part) => (
+          <ParameterInput
+            key={part.name}
+            parameter={part}
+            value={record[part.name]}
+            onChange={(member) => change(part.name, member)}
+          />
+        ))}
+      </div>
+    </fieldset>
   );
 }
 
@@ -176,7 +212,10 @@ function HeaderLines({ draft, onChange }: PartProps): ReactNode {
           name: "value",
           label: text.resources.fields.value,
           kind: "secret",
-          placeholderOf: ({ mask }) => (typeof mask === "string" ? words.stored(mask) : undefined),
+          ofLine: ({ mask, isPlain }) => ({
+            ...(typeof mask === "string" && { placeholder: words.stored(mask) }),
+            ...(isPlain === true && { kind: "text" }),
+          }),
         },
       ],
     }),
