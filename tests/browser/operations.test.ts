@@ -105,7 +105,7 @@ test("a running batch is cancelled", { skip: noConsole }, async () => {
   await upload(page, "many.jsonl", toBatchLines(texts));
   await createBatch("many.jsonl", 2000);
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
-  await status(page, "cancelled");
+  await status(page, "Cancelled");
   const { data } = await stand.call("GET /v1/batches", stand.gateway.workspaceKey);
   const counts = Array.isArray(data) ? data[0]?.request_counts : undefined;
   assert.ok(counts.completed < 60, JSON.stringify(counts));
