@@ -123,11 +123,11 @@ test("POST /Users links an existing user of the organisation", async () => {
 });
 
 test("POST /Users accepts users of allowed domains only", async () => {
-  const allow = (domains: readonly string[]) =>
+  const allow = (domains: readonly string[], more: object = {}) =>
     database.write([
       {
         sql: "UPDATE organisations SET settings = ? WHERE id = ?",
-        args: [JSON.stringify({ allowed_domains: domains }), organisationId],
+        args: [JSON.stringify({ allowed_domains: domains, ...more }), organisationId],
       },
     ]);
   await allow(["Allowed.example"]);
@@ -136,6 +136,9 @@ test("POST /Users accepts users of allowed domains only", async () => {
   const { id } = await create({ userName: "a@allowed.example" });
   const moved = { Operations: [{ op: "replace", path: "emails", value: [{ value: newName() }] }] };
   assert.equal(await scim.refusal(`PATCH /Users/${id}`, moved), "400 invalidValue");
+  await allow(["Allowed.example"], { allow_subdomains: true });
+  await create({ userName: "a@sub.allowed.example" });
+  assert.equal(await scim.refusal("POST /Users", { userName: "a@disallowed.example" }), "400 invalidValue");
   await allow([]);
   await create();
 });

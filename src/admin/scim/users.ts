@@ -92,11 +92,12 @@ function refuseOwner(action: string): never {
 async function requireAllowedDomain({ stores, tenant }: AdminCall<unknown>, email: string): Promise<void> {
   const organisation = await stores.organisations.get(tenant.organisationId);
   const settings = isObject(organisation?.settings) ? organisation.settings : {};
-  const { allowed_domains: domains } = settings;
+  const { allowed_domains: domains, allow_subdomains: withSubdomains } = settings;
   if (!Array.isArray(domains) || domains.length === 0) return;
   const domain = email.slice(email.lastIndexOf("@") + 1);
   const allowed = domains.map((entry) => String(entry).toLowerCase().replace(/^@/, ""));
-  if (!allowed.includes(domain)) refuseField("emails", "must be of a domain the organisation allows");
+  const isAllowed = (entry: string) => domain === entry || (withSubdomains === true && domain.endsWith(`.${entry}`));
+  if (!allowed.some(isAllowed)) refuseField("emails", "must be of a domain the organisation allows");
 }
 
 /** Refuses names of other users. */
