@@ -161,7 +161,7 @@ function verify(
     issuer,
     audience,
     maxTokenAge,
-    clockSkewSeconds: options.clockSkewSeconds,
+    clockSkewSeconds: settings.clock_tolerance ?? options.clockSkewSeconds,
   };
   return verifyJwt(text, rules, { keySets, now: options.clock.now() });
 }

@@ -65,6 +65,8 @@ export const AuthSettings = v.object({
   ),
   /** Largest age of a token in seconds. */
   max_token_age: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(31_536_000))),
+  /** Tolerated clock difference in seconds, in place of the operator's. */
+  clock_tolerance: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(60))),
   /** False: tokens are rejected. */
   jwt_enabled: v.nullish(Flag),
 });

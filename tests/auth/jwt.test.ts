@@ -106,6 +106,8 @@ for (const [name, changes, wanted, settings = {}] of [
   ["nbf in 4 s", { claims: { nbf: seconds + 4 } }, /^200/],
   ["nbf that is a text", { claims: { nbf: "now" } }, /^401/],
   ["iat in 6 s", { claims: { iat: seconds + 6 } }, /^401 .*in the future/],
+  ["iat in 6 s where 10 s are tolerated", { claims: { iat: seconds + 6 } }, /^200/, { clock_tolerance: 10 }],
+  ["iat in 4 s where none are tolerated", { claims: { iat: seconds + 4 } }, /^401/, { clock_tolerance: 0 }],
   ["iat that is a text", { claims: { iat: "now" } }, /^401/],
   ["no iat", { claims: { iat: undefined } }, /^200/],
   ["no iat where an age is set", { claims: { iat: undefined } }, /^401/, { max_token_age: 60 }],
