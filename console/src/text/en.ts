@@ -286,7 +286,7 @@ export const en = {
     danger: "Members that are left out stay as they are.",
     others: "More",
     groups: [
-      { title: "General", members: ["name", "gateway_url", "mcp_gateway_url"] },
+      { title: "General", members: ["name", "gateway_url"] },
       {
         title: "Logs",
         members: [
@@ -307,7 +307,6 @@ export const en = {
         members: [
           "allowed_domains",
           "allow_subdomains",
-          "disable_auto_provision_user",
           "user_api_key_auto_create",
           "default_workspace_user_api_key_auto_create",
           "user_api_key_count",
@@ -315,7 +314,6 @@ export const en = {
           "user_api_key_max_ttl",
           "user_key_metadata",
           "user_key_metadata_override",
-          "session_settings",
         ],
       },
       {
@@ -338,7 +336,6 @@ export const en = {
     ] as readonly { readonly title: string; readonly members: readonly string[] }[],
     names: {
       gateway_url: "Public address of the gateway",
-      mcp_gateway_url: "Public address of the MCP gateway",
       debug_log: "Store requests and responses",
       enforce_debug_log_setting: "Requests and workspaces cannot change what is stored",
       log_retention_days: "Log rows are deleted after",
@@ -356,7 +353,6 @@ export const en = {
       "semantic_cache.threshold": "Semantic cache: least similarity, 0 to 1",
       allowed_domains: "Domains of users that identity providers create",
       allow_subdomains: "Subdomains of these domains too",
-      disable_auto_provision_user: "Identity providers do not create users",
       user_api_key_auto_create: "New members get a key",
       default_workspace_user_api_key_auto_create: "New members of the default workspace get a key",
       user_api_key_count: "Maximum keys per user",
@@ -364,7 +360,6 @@ export const en = {
       user_api_key_max_ttl: "Longest life of user keys",
       user_key_metadata: "Requests with keys of users carry the user",
       user_key_metadata_override: "Requests may name another user",
-      "session_settings.max_session_ttl": "Longest session",
       workspace_override: "Settings that workspaces decide",
       api_key_metadata_schema: "Metadata of API keys",
       workspace_metadata_schema: "Metadata of workspaces",

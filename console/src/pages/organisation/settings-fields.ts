@@ -44,11 +44,13 @@ function ownOf(path: string, value: unknown): Partial<Field> {
   return own.columns !== undefined && !isPlainSchema(value) ? {} : own;
 }
 
+/** Members that the form leaves out: `settings` holds some of the others once more, and nothing depends on the rest. */
+const hidden = new Set(["settings", "session_settings", "disable_auto_provision_user", "mcp_gateway_url"]);
+
 /** Fields for the members of a settings route that its answer holds, by the schema of its body. */
 export function toFields(properties: Row, stored: Row, above = ""): readonly Field[] {
   return Object.entries(properties).flatMap(([name, property]) => {
-    // `settings` holds some of the members once more
-    if (above === "" && (!(name in stored) || name === "settings")) return [];
+    if (above === "" && (!(name in stored) || hidden.has(name))) return [];
     const path = above + name;
     const schemas = alternatives(property);
     const inner = membersOf(schemas);
