@@ -16,7 +16,11 @@ interface OtherMeaning {
 const otherMeanings: readonly OtherMeaning[] = [
   { paths: ["src/pricing/tables/"], reason: "the price list is data by provider" },
   { paths: ["src/admin/scim/"], word: "meta", reason: "an attribute of every SCIM resource" },
-  { paths: ["src/routing/", "src/schemas/routing.ts"], word: "passthrough", reason: "a member of configs" },
+  {
+    paths: ["src/routing/", "src/schemas/routing.ts", "src/openapi/routing-config.ts"],
+    word: "passthrough",
+    reason: "a member of configs",
+  },
   { paths: ["src/schemas/chat.ts"], word: "echo", reason: "a field of OpenAI's completions" },
   {
     paths: ["src/inference/realtime/realtime.ts", "src/inference/routes/native-endpoints.ts"],
