@@ -1,4 +1,4 @@
-import { Group, SegmentedControl, TextInput } from "@mantine/core";
+import { Group, SegmentedControl, Text, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 import { type Period, periodSearch, rangeNames, toLocalInput } from "@/lib/period.ts";
 import { text } from "@/text/text.ts";
@@ -33,14 +33,38 @@ export function PeriodPicker({ period, onChange }: PeriodPickerProps): ReactNode
       />
       {period.name === undefined &&
         (["from", "to"] as const).map((end) => (
-          <TextInput
+          <PeriodEnd
             key={end}
-            type="datetime-local"
-            aria-label={text.period[end]}
+            label={text.period[end]}
             value={toLocalInput(period[end])}
-            onChange={(event) => setEnd(end, event.currentTarget.value)}
+            onChange={(value) => setEnd(end, value)}
           />
         ))}
     </Group>
+  );
+}
+
+interface PeriodEndProps {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+/** A point in time with its label inside, for lines of filters. */
+export function PeriodEnd({ label, value, onChange }: PeriodEndProps): ReactNode {
+  return (
+    <TextInput
+      type="datetime-local"
+      aria-label={label}
+      leftSection={
+        <Text size="xs" c="dimmed" aria-hidden="true">
+          {label}
+        </Text>
+      }
+      leftSectionWidth="3rem"
+      leftSectionPointerEvents="none"
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+    />
   );
 }

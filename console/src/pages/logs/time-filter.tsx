@@ -1,5 +1,6 @@
-import { Select, TextInput } from "@mantine/core";
+import { Select } from "@mantine/core";
 import type { ReactNode } from "react";
+import { PeriodEnd } from "@/components/period-picker.tsx";
 import { rangeNames, toLocalInput } from "@/lib/period.ts";
 import { type Search, useChangeSearch } from "@/lib/search.ts";
 import { text } from "@/text/text.ts";
@@ -40,13 +41,7 @@ export function TimeFilter({ search, now }: { readonly search: Search; readonly 
       />
       {isOwn &&
         (["from", "to"] as const).map((end) => (
-          <TextInput
-            key={end}
-            type="datetime-local"
-            aria-label={text.period[end]}
-            value={shown(end)}
-            onChange={(event) => set(end, event.currentTarget.value)}
-          />
+          <PeriodEnd key={end} label={text.period[end]} value={shown(end)} onChange={(value) => set(end, value)} />
         ))}
     </>
   );
