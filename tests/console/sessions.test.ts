@@ -261,6 +261,27 @@ test("a session ends after 12 hours", async () => {
   assert.equal(await problemOf(asAdmin("GET /v1/admin/workspaces")), "401 session_ended");
 });
 
+test("a session ends after the time that the organisation allows", async () => {
+  const { shown } = await signIn(gateway, adminKey);
+  const set = (seconds: number | null) =>
+    done(
+      call(gateway, `PUT /organisations/${shown.principal.organisation_id}`, {
+        body: { session_settings: { max_session_ttl: seconds } },
+      }),
+    );
+  await set(900);
+  const short = await signIn(gateway, adminKey);
+  assert.equal(Date.parse(short.shown.expires_at), clock.now() + 900_000);
+  clock.advance(899_000);
+  assert.equal((await short.call("GET /v1/admin/workspaces")).status, 200);
+  clock.advance(1_000);
+  assert.equal(await problemOf(short.call("GET /v1/admin/workspaces")), "401 session_ended");
+  await set(86_400);
+  const long = await signIn(gateway, adminKey);
+  assert.equal(Date.parse(long.shown.expires_at), clock.now() + 12 * 3_600_000, "no longer than the gateway allows");
+  await set(null);
+});
+
 test("a session sees its own tenant alone", async () => {
   const shared = await createTestGateway({ inFile: true });
   try {

@@ -314,6 +314,7 @@ export const en = {
           "user_api_key_max_ttl",
           "user_key_metadata",
           "user_key_metadata_override",
+          "session_settings",
         ],
       },
       {
@@ -360,6 +361,7 @@ export const en = {
       user_api_key_max_ttl: "Longest life of user keys",
       user_key_metadata: "Requests with keys of users carry the user",
       user_key_metadata_override: "Requests may name another user",
+      "session_settings.max_session_ttl": "Longest session of the console",
       workspace_override: "Settings that workspaces decide",
       api_key_metadata_schema: "Metadata of API keys",
       workspace_metadata_schema: "Metadata of workspaces",
@@ -402,6 +404,7 @@ export const en = {
       output_guardrails: "Saved guardrails of the organisation",
     } as Readonly<Record<string, string>>,
     days: " days",
+    halfDay: "12 hours",
     operators: "As the operator set it",
     addMetadata: "Add a name",
     allowedValues: "Allowed values",

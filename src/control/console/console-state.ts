@@ -1,4 +1,5 @@
 import type { Authenticator } from "../../auth/authenticate.ts";
+import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import { createProxyTest } from "../../lib/client-address.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { deriveKey } from "../../lib/hash.ts";
@@ -7,6 +8,7 @@ import type { IdentityLookUps } from "../identity-look-ups.ts";
 import type { McpOauth } from "../mcp/oauth/mcp-oauth.ts";
 import { createRevocations } from "../mcp/oauth/revocations.ts";
 import { createStateSeal } from "../mcp/oauth/seal.ts";
+import { toRecord } from "../settings.ts";
 import type { ConsoleAssets } from "./assets.ts";
 import { type ConsoleSessions, createConsoleSessions, sessionMs } from "./sessions.ts";
 import { createUserPrincipals } from "./user-principal.ts";
@@ -34,6 +36,12 @@ interface ConsoleParts {
 /** Kind of record by which processes learn of ended sessions. */
 const endedResource = "console_sessions";
 
+/** Longest session that an organisation allows, in milliseconds. */
+function longestSession(organisation: OrganisationRow | undefined): number {
+  const { max_session_ttl: seconds } = toRecord(toRecord(organisation?.settings).session_settings);
+  return typeof seconds === "number" ? Math.min(seconds * 1_000, sessionMs) : sessionMs;
+}
+
 /** Creates the state of the console. */
 export async function createConsoleState(
   assets: ConsoleAssets,
@@ -54,6 +62,7 @@ export async function createConsoleState(
   const sessions = createConsoleSessions({
     clock,
     ended,
+    lifeOf: async (organisationId) => longestSession(await lookUps.organisation(organisationId)),
     seal: await createStateSeal(sealKey, { now: clock.now, useNonce: store.useNonce }),
     ofDigest: (keyId, digest) => authenticator.ofDigest(keyId, digest),
     ofUser: createUserPrincipals(lookUps),

@@ -49,6 +49,8 @@ interface SessionParts {
   readonly clock: Clock;
   readonly seal: StateSeal;
   readonly ended: Revocations;
+  /** Longest session of an organisation; at most `sessionMs`. */
+  lifeOf(organisationId: string): Promise<number>;
   ofDigest(keyId: string, digest: string): Promise<Principal | undefined>;
   ofUser(holder: SessionHolder & { kind: "user" }, workspace: string | null): Promise<Principal | undefined>;
 }
@@ -65,13 +67,14 @@ function readHolder(content: Readonly<Record<string, unknown>>): SessionHolder |
 }
 
 /** Creates the sessions of a gateway. */
-export function createConsoleSessions({ clock, seal, ended, ofDigest, ofUser }: SessionParts): ConsoleSessions {
+export function createConsoleSessions({ clock, seal, ended, lifeOf, ofDigest, ofUser }: SessionParts): ConsoleSessions {
   return {
     async create(holder) {
-      const expiresAt = clock.now() + sessionMs;
+      const lifeMs = await lifeOf(holder.organisationId);
+      const expiresAt = clock.now() + lifeMs;
       const session = { id: randomBase62(22), csrfToken: randomBase62(43), holder, expiresAt };
       const { id, csrfToken } = session;
-      return { session, sealed: await seal.seal(sealKind, { id, csrfToken, expiresAt, ...holder }, sessionMs) };
+      return { session, sealed: await seal.seal(sealKind, { id, csrfToken, expiresAt, ...holder }, lifeMs) };
     },
     async open(sealed) {
       const content = await seal.open(sealKind, sealed);

@@ -45,7 +45,7 @@ function ownOf(path: string, value: unknown): Partial<Field> {
 }
 
 /** Members that the form leaves out: `settings` holds some of the others once more, and nothing depends on the rest. */
-const hidden = new Set(["settings", "session_settings", "disable_auto_provision_user", "mcp_gateway_url"]);
+const hidden = new Set(["settings", "disable_auto_provision_user", "mcp_gateway_url"]);
 
 /** Fields for the members of a settings route that its answer holds, by the schema of its body. */
 export function toFields(properties: Row, stored: Row, above = ""): readonly Field[] {

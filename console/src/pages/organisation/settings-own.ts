@@ -56,6 +56,7 @@ export const ownFields: Readonly<Record<string, Partial<Field>>> = {
   user_api_key_ttl: { none: 0, placeholder: never, suffix: words.days },
   user_api_key_max_ttl: { none: 0, placeholder: noLimit, suffix: words.days },
   log_retention_days: { placeholder: words.operators, suffix: words.days },
+  "session_settings.max_session_ttl": { kind: "duration", placeholder: words.halfDay },
   default_cache_ttl: { kind: "duration", placeholder: noLimit },
   max_token_age: { kind: "duration", placeholder: noLimit },
   clock_tolerance: { kind: "duration", placeholder: words.operators },
