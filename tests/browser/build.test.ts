@@ -61,6 +61,36 @@ test("the playground streams into two columns, and what was typed survives a ses
   assertClean(one);
 });
 
+test("a stored provider is found by its name, a model is chosen from the provider's list, and any other can be typed", {
+  skip: noConsole,
+}, async () => {
+  await stand.call("POST /v1/integrations", stand.gateway.workspaceKey, {
+    name: "House voice",
+    slug: "house",
+    ai_provider_id: "echo",
+    create_default_provider: true,
+    default_provider_slug: "voice",
+  });
+  const one = await signIn();
+  const { page } = one;
+  await one.open("/playground");
+  const [provider, model] = ["Provider", "Model"].map((name) => page.getByRole("combobox", { name }).first());
+  await provider?.fill("house");
+  await page.getByRole("option", { name: /House voice/ }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  assert.equal(await provider?.inputValue(), "@voice");
+  await model?.click();
+  await page.getByRole("option", { name: "echo-1" }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  assert.equal(await model?.inputValue(), "echo-1");
+  await model?.fill("echo-of-mine");
+  await page.keyboard.press("Enter");
+  assert.equal(await model?.inputValue(), "echo-of-mine");
+  assertClean(one);
+});
+
 test("an admin key is shown what it needs before it can call models", { skip: noConsole }, async () => {
   const one = await stand.signIn(stand.gateway.adminKey);
   await one.open("/playground");
