@@ -104,7 +104,7 @@ test("an invite that is sent again has a new link, and the former one is refused
   await late.context.close();
   await acceptLink(link, "Bob");
   await admin.open("/invites");
-  await page.getByRole("row", { name: /bob@example\.com Member accepted/ }).waitFor();
+  await page.getByRole("row", { name: /bob@example\.com Member Accepted/ }).waitFor();
   assertClean(admin);
 });
 
