@@ -272,3 +272,32 @@ for (const journey of journeys) {
     assertClean(one);
   });
 }
+
+test("a time is shown and changed in the viewer's zone, and stays as it is where it is not changed", {
+  skip: noConsole,
+}, async () => {
+  const { workspaceKey } = stand.gateway;
+  const made = await stand.call("POST /v1/api-keys/workspace/service", workspaceKey, {
+    name: "Key that expires",
+    scopes: ["completions.write"],
+    expires_at: "2099-01-01T00:00:30.000Z",
+  });
+  const expiry = async () => (await stand.call(`GET /v1/api-keys/${made.id}`, workspaceKey)).expires_at;
+  const one = await stand.signIn(workspaceKey, { timeZone: "Asia/Kolkata" });
+  const { page } = one;
+  const save = async (values: FormValues) => {
+    await one.open(`/api-keys/${made.id}/edit`);
+    await fillForm(page, values);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("heading", { name: "Key that expires" }).waitFor();
+  };
+  await one.open(`/api-keys/${made.id}/edit`);
+  assert.equal(await page.getByLabel("Expires").inputValue(), "2099-01-01T05:30");
+  await save({ Description: "Changed" });
+  await page.getByText("Changed", { exact: true }).first().waitFor();
+  assert.equal(await expiry(), "2099-01-01T00:00:30.000Z");
+  await save({ Expires: "2099-01-01T07:00" });
+  await page.getByText("Jan 1, 2099, 07:00").waitFor();
+  assert.equal(await expiry(), "2099-01-01T01:30:00.000Z");
+  assertClean(one);
+});

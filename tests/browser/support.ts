@@ -52,6 +52,8 @@ export interface ConsoleStand extends ConsoleBrowser {
 export interface PageOptions {
   readonly width?: number;
   readonly scheme?: "light" | "dark";
+  /** Default: that of the machine. */
+  readonly timeZone?: string;
 }
 
 /** Messages of the browser that belong to refusals a test asks for. */
@@ -72,9 +74,10 @@ function watch(page: Page, origin: string): string[] {
 }
 
 async function openContext(browser: Browser, gateway: GatewayProcess, options: PageOptions): Promise<ConsolePage> {
-  const { width = 1440, scheme = "light" } = options;
+  const { width = 1440, scheme = "light", timeZone: timezoneId } = options;
   const viewport = { width, height: 900 };
-  const context = await browser.newContext({ viewport, colorScheme: scheme, reducedMotion: "reduce" });
+  const look = { viewport, colorScheme: scheme, reducedMotion: "reduce" } as const;
+  const context = await browser.newContext(timezoneId === undefined ? look : { ...look, timezoneId });
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const open = async (path: string) => {

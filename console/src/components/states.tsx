@@ -63,7 +63,9 @@ export function Empty({ title, hint, command, action }: EmptyProps): ReactNode {
   return (
     <Center p="xl">
       <Stack align="center" gap="sm" maw="36rem">
-        <Text fw={600}>{title}</Text>
+        <Text fw={600} ta="center">
+          {title}
+        </Text>
         {hint !== undefined && (
           <Text size="sm" c="dimmed" ta="center">
             {hint}

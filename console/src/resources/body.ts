@@ -1,3 +1,4 @@
+import { toLocalInput } from "@/lib/period.ts";
 import { isRow, type Row, readPath } from "@/lib/read.ts";
 import type { Field } from "./types.ts";
 
@@ -18,6 +19,10 @@ export function toInput({ kind, toLine, read }: Field, value: unknown): unknown 
   if (read !== undefined) return read(value);
   if (kind === "json" && typeof value !== "string") return JSON.stringify(value, undefined, 2);
   if (kind === "pairs") return isRow(value) ? Object.entries(value).map(([name, value]) => ({ name, value })) : [];
+  if (kind === "time") {
+    const time = Date.parse(String(value));
+    return Number.isNaN(time) ? value : toLocalInput(time);
+  }
   // some lists of at most one entry are shown as that entry
   if (kind === "rows") return [value].flat().map((line) => toLine?.(line) ?? line);
   return value;

@@ -147,7 +147,7 @@ function WordsInput(props: FieldProps): ReactNode {
   };
   if (field.kind === "long") return <Textarea {...input} autosize minRows={2} maxRows={8} value={asText(value)} />;
   if (field.kind === "secret") return <PasswordInput {...input} autoComplete="off" value={asText(value)} />;
-  if (field.kind === "time") return <TextInput {...input} type="datetime-local" value={asText(value).slice(0, 16)} />;
+  if (field.kind === "time") return <TextInput {...input} type="datetime-local" value={asText(value)} />;
   return <TextInput {...input} value={asText(value)} />;
 }
 

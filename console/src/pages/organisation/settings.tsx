@@ -130,7 +130,8 @@ function SettingsEditor({ title, path, editable, stored, schema }: SettingsEdito
           fields={fields}
           values={values}
           onChange={setValues}
-          editable={editable}
+          // what is typed while the stored values are on their way would be lost
+          editable={editable && !isPending}
           error={error}
         />
       ) : (
