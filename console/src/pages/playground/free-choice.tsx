@@ -16,7 +16,7 @@ interface FreeChoiceProps extends Omit<AutocompleteProps, "data" | "value" | "on
   readonly busy?: boolean;
 }
 
-/** Most choices in the list at once. */
+/** Maximum number of choices in the list. */
 const limit = 100;
 
 const matches = (choice: Choice | undefined, wanted: string): boolean =>
