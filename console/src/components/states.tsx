@@ -82,7 +82,9 @@ export function Empty({ title, hint, command, action }: EmptyProps): ReactNode {
 export function Command({ value }: { readonly value: string }): ReactNode {
   return (
     <div className={classes.command}>
-      <Code block>{value}</Code>
+      <Code block tabIndex={0}>
+        {value}
+      </Code>
       <CopyValue value={value} />
     </div>
   );

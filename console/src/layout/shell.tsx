@@ -154,6 +154,13 @@ function HeaderTools({ onSearch }: { readonly onSearch: () => void }): ReactNode
 
 function WorkspaceSelect(): ReactNode {
   const { all, current, choosable, choose } = useWorkspace();
+  if (!choosable && current !== undefined) {
+    return (
+      <Text size="sm" c="var(--ink-soft)" truncate title={text.common.workspace}>
+        {current.name}
+      </Text>
+    );
+  }
   if (!choosable || all.length === 0) return null;
   return (
     <Select

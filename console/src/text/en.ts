@@ -491,7 +491,7 @@ export const en = {
     columns: {
       time: "Time",
       model: "Model",
-      modelOrAction: "Model or action",
+      modelOrAction: "Model, action",
       provider: "Provider",
       operation: "Operation",
       key: "API key",
