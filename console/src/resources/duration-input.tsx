@@ -20,7 +20,8 @@ const unitOf = (seconds: number): Unit => units.findLast((unit) => seconds % sec
 export function DurationInput({ field, value, onChange, error }: FieldProps): ReactNode {
   const id = useId();
   const seconds = typeof value === "number" ? value : undefined;
-  const [unit, setUnit] = useState<Unit>(seconds === undefined || seconds === 0 ? "seconds" : unitOf(seconds));
+  const whileEmpty = isUnit(field.unit) ? field.unit : "seconds";
+  const [unit, setUnit] = useState<Unit>(seconds === undefined || seconds === 0 ? whileEmpty : unitOf(seconds));
   const [typed, setTyped] = useState<number | string>(seconds === undefined ? "" : seconds / secondsOf[unit]);
   const change = (amount: number | string, next: Unit) => {
     setTyped(amount);

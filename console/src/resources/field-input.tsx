@@ -79,7 +79,8 @@ export function FieldInput(props: FieldProps): ReactNode {
         <NumberInput
           {...shared(props)}
           value={typeof value === "number" || typeof value === "string" ? value : ""}
-          suffix={field.suffix}
+          aria-description={field.unit}
+          {...(field.unit !== undefined && unitSection(field.unit))}
           onChange={onChange}
         />
       );
@@ -128,6 +129,12 @@ function OwnInput({ load, ...props }: FieldProps & { readonly load: NonNullable<
     </Suspense>
   );
 }
+
+/** What a number counts, in view at its end also while there is none. */
+const unitSection = (unit: string) => ({
+  rightSection: <span style={{ color: "var(--ink-faint)", fontSize: "var(--size-xs)" }}>{unit}</span>,
+  rightSectionWidth: `${unit.length + 2}ch`,
+});
 
 /** Inputs beside each other stand at one height, whichever of them have a description. */
 const inputWrapperOrder: InputWrapperProps["inputWrapperOrder"] = ["label", "input", "description", "error"];

@@ -82,7 +82,7 @@ const workspaceSettings: readonly Field[] = [
     kind: "number",
     none: 0,
     placeholder: fields.never,
-    suffix: text.settings.days,
+    unit: text.durations.days,
   },
   {
     name: "settings.user_api_key_max_ttl",
@@ -91,7 +91,7 @@ const workspaceSettings: readonly Field[] = [
     kind: "number",
     none: 0,
     placeholder: fields.noLimit,
-    suffix: text.settings.days,
+    unit: text.durations.days,
   },
   ...["user_api_key_auto_create", "user_key_metadata", "user_key_metadata_override"].map(
     (name): Field => ({ name: `settings.${name}`, label: settings[name] ?? name, ...ofUserKeys, kind: "switch" }),

@@ -83,8 +83,8 @@ export interface Field {
   readonly help?: string;
   readonly required?: boolean;
   readonly placeholder?: string;
-  /** Of a number: what stands after it. */
-  readonly suffix?: string;
+  /** Of a number: what it counts, which stands beside it. Of a duration: the unit while it is empty. */
+  readonly unit?: string;
   readonly initial?: unknown;
   /** Shown, but not to be changed. */
   readonly isFixed?: boolean;
