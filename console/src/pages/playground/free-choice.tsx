@@ -43,6 +43,7 @@ export function FreeChoice({ groups, value, onChange, busy = false, ...others }:
       rightSection={busy ? <Loader size={12} /> : <Combobox.Chevron size="xs" />}
       rightSectionPointerEvents="none"
       maxDropdownHeight={320}
+      styles={{ input: { textOverflow: "ellipsis" } }}
       {...others}
       data={filled.map(({ label, choices }) => ({ group: label, items: choices.map((choice) => choice.value) }))}
       filter={filter}

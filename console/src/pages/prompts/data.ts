@@ -20,9 +20,12 @@ function useOptions(name: string, path: string): readonly Option[] {
     enabled: can(`GET ${path}`) && (!choosable || current !== undefined),
     queryFn: async ({ signal }) => readList(await call("GET", path, { query: { ...workspace, ...firstPage }, signal })),
   });
-  return (data ?? []).map((row) => ({ value: readText(row, "id"), label: readText(row, "name") }));
+  // the default one of the workspace stands first
+  const rows = (data ?? []).toSorted((one, other) => Number(other.is_default ?? 0) - Number(one.is_default ?? 0));
+  return rows.map((row) => ({ value: readText(row, "id"), label: readText(row, "name") }));
 }
 
+/** Collections of the workspace, its default one first. */
 export const useCollections = () => useOptions("collections", "/v1/collections");
 export const useLabels = () => useOptions("labels", "/v1/labels");
 

@@ -240,14 +240,15 @@ function ModelFields({ draft, onChange }: PartProps): ReactNode {
         onChange={(name) => onChange({ provider: (name ?? "").replace(/^@/, "") })}
         clearable
         searchable
-        style={{ flex: "1 1 9rem" }}
+        style={{ flex: "1 1 12rem" }}
+        styles={{ input: { textOverflow: "ellipsis" } }}
       />
       <ModelField
         provider={provider}
         placeholder={words.modelHint}
         value={draft.model}
         onChange={(model) => onChange({ model })}
-        style={{ flex: "1 1 9rem" }}
+        style={{ flex: "1 1 12rem" }}
       />
     </Group>
   );

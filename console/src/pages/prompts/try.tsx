@@ -115,9 +115,6 @@ export function TryPrompt({ reference, variables }: TryPromptProps): ReactNode {
           <Button variant="default" onClick={() => void render()} disabled={obstacle !== undefined}>
             {words.render}
           </Button>
-          <Text size="xs" c="dimmed" className="code">
-            {reference}
-          </Text>
         </Group>
         {result.error !== undefined && <Failure error={result.error} />}
         {result.rendered !== undefined && <Rendered request={result.rendered} />}

@@ -144,7 +144,7 @@ function LabelMenu({ path, number, change }: LabelMenuProps): ReactNode {
           variant="default"
           size="compact-xs"
           aria-label={words.labelVersion(number)}
-          rightSection={<Icon name="more" size={12} />}
+          rightSection={<Icon name="unfold" size={12} />}
         >
           {words.label}
         </Button>
