@@ -1,9 +1,13 @@
 import * as v from "valibot";
-import { Reference } from "./control.ts";
+import { Email, Reference } from "./control.ts";
 import { WorkspaceRole } from "./users.ts";
 
-/** A user and a role. */
-const Member = v.object({ id: Reference, role: WorkspaceRole });
+/** A user, by id or by e-mail address, and a role. */
+const Member = v.pipe(
+  v.object({ id: v.optional(Reference), email: v.optional(Email), role: WorkspaceRole }),
+  v.check(({ id, email }) => (id === undefined) !== (email === undefined), "must have either id or email"),
+);
+export type Member = v.InferOutput<typeof Member>;
 
 /** Body of `POST /admin/workspaces/{id}/users`. */
 export const AddMembers = v.object({
@@ -11,7 +15,6 @@ export const AddMembers = v.object({
     v.array(Member),
     v.minLength(1, "must have at least 1 entry"),
     v.maxLength(100, "must have at most 100 entries"),
-    v.check((users) => new Set(users.map(({ id }) => id)).size === users.length, "must name each user once"),
   ),
 });
 export type AddMembers = v.InferOutput<typeof AddMembers>;

@@ -85,8 +85,11 @@ for (const [name, users, wanted] of [
   ["no list", undefined, "400 AB01 users"],
   ["an empty list", [], "400 AB01 users"],
   ["101 people", Array.from({ length: 101 }, (_, index) => ({ id: `u${index}`, role: "member" })), "400 AB01 users"],
-  ["a person twice", [1, 2].map(() => ({ id: nobody, role: "member" })), "400 AB01 users"],
   ["a person nobody knows", [{ id: nobody, role: "member" }], "400 AB01 users.0.id"],
+  ["an address nobody has", [{ email: "nobody@example.com", role: "member" }], "400 AB01 users.0.email"],
+  ["what is no address", [{ email: "nobody", role: "member" }], "400 AB01 users.0.email"],
+  ["neither id nor address", [{ role: "member" }], "400 AB01 users.0"],
+  ["both id and address", [{ id: nobody, email: "nobody@example.com", role: "member" }], "400 AB01 users.0"],
   ["the role owner", [{ id: nobody, role: "owner" }], "400 AB01 users.0.role"],
 ] as const) {
   test(`POST members refuses ${name}`, async () => {
@@ -94,12 +97,35 @@ for (const [name, users, wanted] of [
   });
 }
 
+test("POST members refuses a person twice, also by id and by address", async () => {
+  const { id, email } = await newPerson();
+  for (const again of [{ id }, { id: id.toUpperCase() }, { email }]) {
+    const users = [{ id }, again].map((one) => ({ ...one, role: "member" }));
+    assert.equal(await problem(gateway, `POST ${path}`, { body: { users } }), "400 AB01 users");
+  }
+});
+
+test("POST members takes the e-mail address of a user in any case", async () => {
+  const manager = await colleague("manager");
+  const person = await newPerson();
+  assert.deepEqual(await done(add([{ email: person.email.toUpperCase(), role: "member" }], manager.key)), {});
+  assert.equal(await roleOf(person), "member");
+  assert.deepEqual(await done(add([{ email: person.email, role: "manager" }])), {});
+  assert.equal(await roleOf(person), "manager");
+});
+
 test("users of another organisation cannot be added", async () => {
-  const { id } = await addPerson(gateway, "theirs@example.com", { key: other.adminKey });
-  assert.equal(
-    await problem(gateway, `POST ${path}`, { body: { users: [{ id, role: "member" }] } }),
-    "400 AB01 users.0.id",
-  );
+  const { id, email } = await addPerson(gateway, "theirs@example.com", { key: other.adminKey });
+  const add = (user: object) => problem(gateway, `POST ${path}`, { body: { users: [{ ...user, role: "member" }] } });
+  assert.equal(await add({ id }), "400 AB01 users.0.id");
+  assert.equal(await add({ email }), "400 AB01 users.0.email");
+});
+
+test("a removed user cannot be added by the e-mail address", async () => {
+  const { id, email } = await newPerson();
+  await done(call(gateway, `DELETE /admin/users/${id}`));
+  const body = { users: [{ email, role: "member" }] };
+  assert.equal(await problem(gateway, `POST ${path}`, { body }), "400 AB01 users.0.email");
 });
 
 test("PUT and DELETE members change and end a membership", async () => {

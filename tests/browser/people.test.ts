@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { changeOrganisation } from "./data.ts";
+import { changeOrganisation, keyOf } from "./data.ts";
 import {
   assertClean,
   type ConsolePage,
@@ -131,6 +131,25 @@ test("a workspace is made, and members of it are added, changed and removed", { 
   await members.getByText("No members yet.").waitFor();
   await deleteRecord(page, "Research");
   assertClean(admin);
+});
+
+test("a manager of a workspace adds a member by the e-mail address", { skip: noConsole }, async () => {
+  await acceptLink(await invite("dora@example.com"), "Dora");
+  const manager = await stand.signIn(await keyOf(stand, "manager"));
+  const { page } = manager;
+  const { data } = JSON.parse(JSON.stringify(await stand.call("GET /v1/admin/workspaces", stand.gateway.adminKey)));
+  const [{ id }] = data;
+  const users = JSON.parse(JSON.stringify(await stand.call("GET /v1/admin/users", stand.gateway.adminKey))).data;
+  const dora = users.find((user: { email: string }) => user.email === "dora@example.com");
+  await stand.call(`DELETE /v1/admin/workspaces/${id}/users/${dora.id}`, stand.gateway.adminKey);
+  await manager.open(`/workspaces/${id}`);
+  const members = page.getByRole("region", { name: "Members" });
+  await members.getByLabel("E-mail address of the user").fill("Dora@Example.com");
+  await members.getByRole("button", { name: "Add member" }).click();
+  await members.getByLabel("Role: dora@example.com").waitFor();
+  assert.equal(await members.getByLabel("E-mail address of the user").inputValue(), "");
+  assertClean(manager);
+  await manager.context.close();
 });
 
 test("defaults, limits and permissions of a workspace are set by a form", { skip: noConsole }, async () => {

@@ -1,6 +1,6 @@
 import type { UserRow, WorkspaceMemberRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { AddMembers, UpdateMember } from "../../schemas/members.ts";
+import { AddMembers, type Member, UpdateMember } from "../../schemas/members.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import {
   forbid,
@@ -84,16 +84,28 @@ async function toMembership(
   };
 }
 
+/** The active users of the organisation that the entries name, each once. */
+async function findUsers({ stores }: AdminCall<unknown>, { tenant }: FoundWorkspace, entries: readonly Member[]) {
+  const ids = entries.flatMap(({ id }) => id?.toLowerCase() ?? []);
+  const emails = entries.flatMap(({ email }) => email ?? []);
+  const byId = ids.length > 0 ? await stores.users.all(tenant, { where: { id: ids, status: "active" } }) : [];
+  const byEmail =
+    emails.length > 0 ? await stores.users.all(tenant, { where: { email: emails, status: "active" } }) : [];
+  const found = entries.map(({ id, email, role }, index) => {
+    const user =
+      id === undefined ? byEmail.find((one) => one.email === email) : byId.find((one) => one.id === id.toLowerCase());
+    const member = id === undefined ? "email" : "id";
+    return user ? { user, role } : refuseField(`users.${index}.${member}`, "is not a member of the organisation");
+  });
+  if (new Set(found.map(({ user }) => user.id)).size < found.length) refuseField("users", "must name each user once");
+  return found;
+}
+
 async function addMembers(call: AdminCall<AddMembers>) {
   const { body, stores } = call;
   const found = await findWorkspace(call);
-  const ids = body.users.map(({ id }) => id.toLowerCase());
-  const users = await stores.users.all(found.tenant, { where: { id: ids, status: "active" } });
-  const members = await stores.members.all(found.tenant, { where: { userId: ids } });
-  const wanted = body.users.map(({ role }, index) => {
-    const user = users.find(({ id }) => id === ids[index]);
-    return user ? { user, role } : refuseField(`users.${index}.id`, "is not a member of the organisation");
-  });
+  const wanted = await findUsers(call, found, body.users);
+  const members = await stores.members.all(found.tenant, { where: { userId: wanted.map(({ user }) => user.id) } });
   await requireRolesWithin(call, found, [...wanted.map(({ role }) => role), ...members.map(({ role }) => role)]);
   const currentOf = new Map(members.map((member) => [member.userId, member]));
   const changes = await Promise.all(

@@ -64,7 +64,7 @@ export default function Members({ id }: { readonly record: Row; readonly id: str
           />
           {can("POST /v1/admin/workspaces/{id}/users") && (
             <AddMember
-              onAdd={(user, role) => part.write.mutate({ method: "POST", body: { users: [{ id: user, role }] } })}
+              onAdd={(user, onSuccess) => part.write.mutate({ method: "POST", body: { users: [user] } }, { onSuccess })}
             />
           )}
         </>
@@ -73,8 +73,14 @@ export default function Members({ id }: { readonly record: Row; readonly id: str
   );
 }
 
-/** Adds a user: chosen by those who may list the users of the organisation, else named by the id. */
-function AddMember({ onAdd }: { readonly onAdd: (user: string, role: string) => void }): ReactNode {
+interface NewMember {
+  readonly id?: string;
+  readonly email?: string;
+  readonly role: string;
+}
+
+/** Adds a user: chosen by those who may list the users of the organisation, else named by the e-mail address. */
+function AddMember({ onAdd }: { readonly onAdd: (user: NewMember, onSuccess: () => void) => void }): ReactNode {
   const { can } = useSession();
   const listsUsers = can("GET /v1/admin/users");
   const { data } = useQuery({
@@ -86,8 +92,7 @@ function AddMember({ onAdd }: { readonly onAdd: (user: string, role: string) => 
   const [role, setRole] = useState("member");
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (user !== "") onAdd(user, role);
-    setUser("");
+    if (user !== "") onAdd(listsUsers ? { id: user, role } : { email: user, role }, () => setUser(""));
   };
   return (
     <form onSubmit={submit}>
@@ -102,9 +107,11 @@ function AddMember({ onAdd }: { readonly onAdd: (user: string, role: string) => 
           />
         ) : (
           <TextInput
-            label={words.userId}
-            description={words.userIdHelp}
+            label={words.userEmail}
+            type="email"
+            placeholder={words.userEmailHint}
             value={user}
+            w={{ base: "100%", xs: "18rem" }}
             onChange={(event) => setUser(event.currentTarget.value.trim())}
           />
         )}
