@@ -75,13 +75,29 @@ function Cost({ dollars }: { readonly dollars: number }): ReactNode {
   );
 }
 
-/** Columns of the list; `names` are those of API keys by their ids. */
-export function toColumns(names: ReadonlyMap<string, string>): readonly Column<LogLine>[] {
+/** Names by ids. */
+type Names = ReadonlyMap<string, string>;
+
+const workspaceColumn = (workspaces: Names): Column<LogLine> => ({
+  key: "workspace",
+  label: words.workspace,
+  track: "minmax(5.5rem, 1fr)",
+  wide: true,
+  render: ({ workspace }) => workspaces.get(workspace) ?? (workspace || dash),
+});
+
+/**
+ * Columns of the list.
+ *
+ * @param names Those of API keys.
+ * @param workspaces Where rows of several workspaces are listed.
+ */
+export function toColumns(names: Names, workspaces: Names | undefined): readonly Column<LogLine>[] {
   return [
     {
       key: "at",
       label: words.time,
-      track: "10.5rem",
+      track: "9.25rem",
       narrowTrack: "5.75rem",
       render: ({ at }) => (
         <span className={classes.figures}>
@@ -95,7 +111,7 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
     {
       key: "status",
       label: text.common.status,
-      track: "3.5rem",
+      track: "3rem",
       narrowTrack: "2.75rem",
       render: ({ status }) => <Status value={status} />,
     },
@@ -103,35 +119,36 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
       key: "model",
       label: words.model,
       narrowLabel: words.modelOrAction,
-      track: "minmax(8rem, 2fr)",
+      track: "minmax(7rem, 2fr)",
       narrowTrack: "minmax(4rem, 1fr)",
       render: ModelCell,
     },
     {
       key: "provider",
       label: words.provider,
-      track: "minmax(6rem, 1fr)",
+      track: "minmax(5rem, 1fr)",
       wide: true,
       render: ({ provider }) => provider || dash,
     },
     {
       key: "operation",
       label: words.operation,
-      track: "7rem",
+      track: "6.5rem",
       wide: true,
       render: ({ operation, stream }) => (stream ? `${nameOf(operation)} ⇢` : nameOf(operation)),
     },
+    ...(workspaces === undefined ? [] : [workspaceColumn(workspaces)]),
     {
       key: "key",
       label: words.key,
-      track: "minmax(8rem, 1.5fr)",
+      track: "minmax(7rem, 1.5fr)",
       wide: true,
       render: ({ key }) => names.get(key) ?? key,
     },
     {
       key: "tokens",
       label: words.tokens,
-      track: "5rem",
+      track: "4rem",
       figure: true,
       wide: true,
       render: ({ tokens }) => (tokens === undefined ? dash : formatNumber(tokens)),
@@ -139,7 +156,7 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
     {
       key: "cost",
       label: words.cost,
-      track: "5.5rem",
+      track: "5rem",
       narrowTrack: "4.5rem",
       figure: true,
       render: ({ cost }) => (cost === undefined ? dash : <Cost dollars={cost / 100} />),
@@ -147,7 +164,7 @@ export function toColumns(names: ReadonlyMap<string, string>): readonly Column<L
     {
       key: "duration",
       label: words.duration,
-      track: "5.5rem",
+      track: "5rem",
       figure: true,
       wide: true,
       render: ({ duration }) => formatDuration(duration),

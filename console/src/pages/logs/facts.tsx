@@ -6,6 +6,7 @@ import { Section } from "@/layout/page.tsx";
 import { formatDollars, formatDuration, formatNumber, formatTime } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
+import { workspaceAt } from "@/resources/names.tsx";
 import { text } from "@/text/text.ts";
 import { useKeyNames } from "../overview/data.ts";
 import { Status } from "./columns.tsx";
@@ -32,7 +33,11 @@ function Shared({
   );
 }
 
+const workspaceOf = workspaceAt("workspace_id");
+
 const code = (value: string): ReactNode => <span className="code">{value}</span>;
+
+const plain = (label: string, value: string): readonly Fact[] => (value === "" ? [] : [[label, value]]);
 
 /** The figures and names of a row beside its contents. */
 export function LogFacts({ row }: { readonly row: Row }): ReactNode {
@@ -48,7 +53,6 @@ export function LogFacts({ row }: { readonly row: Row }): ReactNode {
       ? []
       : [[label, <Shared key={path} filter={filter} value={value} label={nameOf?.(value) ?? value} />]];
   };
-  const plain = (label: string, value: string): readonly Fact[] => (value === "" ? [] : [[label, value]]);
   const duration = (path: string) => {
     const value = readPath(row, path);
     return typeof value === "number" ? formatDuration(value) : "";
@@ -71,6 +75,7 @@ export function LogFacts({ row }: { readonly row: Row }): ReactNode {
     ...shared(words.config, "config", "config"),
     ...shared(words.prompt, "prompt_slug", "prompt_slug"),
     ...shared(words.key, "api_key_id", "api_key_id", (id) => names.get(id) ?? id),
+    ...(readText(row, "workspace_id") === "" ? [] : [[words.workspace, workspaceOf(row)] as const]),
     ...shared(words.user, "user_id", "user_id"),
     ...shared(words.trace, "trace_id", "trace_id", code),
     ...shared(words.span, "span_id", "span_id", code),

@@ -1,17 +1,20 @@
-import { Button, Group, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { DataTable } from "@/components/data-table.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { ListPage } from "@/layout/page.tsx";
+import { formatNumber } from "@/lib/format.ts";
 import { readPeriod } from "@/lib/period.ts";
 import { type Search, useChangeSearch, useSearchParams } from "@/lib/search.ts";
+import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
 import { useKeyNames, useLogScope } from "../overview/data.ts";
 import { toColumns } from "./columns.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { readFilters } from "./filters.ts";
+import classes from "./logs.module.css";
 import { usePagedRows } from "./paged-rows.ts";
 import type { LogLine } from "./row.ts";
 import { useTail } from "./tail.ts";
@@ -97,6 +100,15 @@ function useOpen(): (line: LogLine) => void {
 
 const idOf = ({ id }: LogLine) => id;
 
+/** With a column of workspaces as long as none is chosen. */
+function useColumns(names: ReadonlyMap<string, string>) {
+  const { all, choosable, current } = useWorkspace();
+  return useMemo(() => {
+    const isMixed = choosable && current === undefined;
+    return toColumns(names, isMixed ? new Map(all.map(({ id, name }) => [id, name])) : undefined);
+  }, [names, all, choosable, current]);
+}
+
 interface RowsProps {
   readonly query: Readonly<Record<string, string>>;
   readonly names: ReadonlyMap<string, string>;
@@ -105,7 +117,7 @@ interface RowsProps {
 function StoredRows({ query, names, round }: RowsProps & { readonly round: number }): ReactNode {
   const rows = usePagedRows(query, round);
   const open = useOpen();
-  const columns = useMemo(() => toColumns(names), [names]);
+  const columns = useColumns(names);
   const onView = useCallback((first: number, last: number) => rows?.show(first, last), [rows]);
   const onEnd = useCallback(() => rows?.more(), [rows]);
   if (rows === undefined) return <Waiting />;
@@ -113,16 +125,22 @@ function StoredRows({ query, names, round }: RowsProps & { readonly round: numbe
   if (!rows.isStarted) return <Waiting />;
   if (rows.length === 0) return <NoRows />;
   return (
-    <DataTable
-      label={words.title}
-      columns={columns}
-      rows={rows}
-      idOf={idOf}
-      onOpen={open}
-      onView={onView}
-      onEnd={onEnd}
-      hasMore={rows.hasMore}
-    />
+    <Stack gap="xs" className={classes.rows}>
+      <DataTable
+        label={words.title}
+        columns={columns}
+        rows={rows}
+        idOf={idOf}
+        onOpen={open}
+        onView={onView}
+        onEnd={onEnd}
+        hasMore={rows.hasMore}
+        above="var(--above-rows)"
+      />
+      <Text size="sm" c="dimmed">
+        {words.loaded(rows.length, formatNumber(rows.length), rows.hasMore)}
+      </Text>
+    </Stack>
   );
 }
 
@@ -158,7 +176,7 @@ function LiveRows({ query, names, paused, setPaused }: LiveProps): ReactNode {
   const { from: _from, to: _to, ...filters } = query;
   const tail = useTail(filters, true, paused);
   const open = useOpen();
-  const columns = useMemo(() => toColumns(names), [names]);
+  const columns = useColumns(names);
   return (
     <>
       <Group gap="sm">

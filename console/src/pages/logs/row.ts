@@ -10,6 +10,8 @@ export interface LogLine {
   readonly provider: string;
   readonly model: string;
   readonly key: string;
+  /** Its id. */
+  readonly workspace: string;
   readonly tokens: number | undefined;
   /** As `costOf` says. */
   readonly cost: number | undefined;
@@ -50,6 +52,7 @@ export function toLine(row: Row): LogLine {
     provider: intern(readText(row, "virtual_key") || readText(row, "provider")),
     model: intern(readText(row, "model")),
     key: intern(readText(row, "api_key_id")),
+    workspace: intern(readText(row, "workspace_id")),
     tokens: numberOr(usage.total_tokens),
     cost: costOf(row),
     duration: Number(row.duration_ms ?? 0),
