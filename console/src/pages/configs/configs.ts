@@ -16,7 +16,7 @@ export const configs: Resource = {
     emptyHint: words.empty,
     emptyCommand: `curl ${location.origin}/v1/configs -H "x-gateway-api-key: $GATEWAY_KEY" \\
   -H "content-type: application/json" \\
-  -d '{"name": "Two targets", "config": {"strategy": {"mode": "fallback"}, "targets": [{"provider": "@first"}, {"provider": "@second"}]}}'`,
+  -d '{"name": "First config", "config": {"strategy": {"mode": "fallback"}, "targets": [{"provider": "echo"}]}}'`,
   },
   workspace: "required",
   list: { path: "/v1/configs", paging: { page: "current_page", size: "page_size", first: 0 } },

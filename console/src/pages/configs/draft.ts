@@ -14,12 +14,12 @@ export interface Draft {
   readonly code: string;
 }
 
-/** What a new config begins with. */
-export const emptyConfig = JSON.stringify(
-  { strategy: { mode: "fallback" }, targets: [{ provider: "@first" }, { provider: "@second" }] },
-  undefined,
-  2,
-);
+/** What a new config begins with: two of the stored providers, else the built-in one that needs no account. */
+export function firstCode(providers: readonly string[]): string {
+  const names = providers.length === 0 ? ["echo"] : providers.slice(0, 2);
+  const targets = names.map((provider) => ({ provider }));
+  return JSON.stringify({ strategy: { mode: "fallback" }, targets }, undefined, 2);
+}
 
 /** A stored config as text: the API has it as the JSON that was saved. */
 export function codeOf({ config }: Row): string {

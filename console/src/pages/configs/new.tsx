@@ -1,25 +1,32 @@
 import { useSearch } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
+import { Waiting } from "@/components/states.tsx";
 import { DetailPage } from "@/layout/page.tsx";
 import { readText } from "@/lib/read.ts";
+import { useProviderReferences } from "@/pages/playground/choices.ts";
 import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
 import { ConfigEditor } from "./config-editor.tsx";
-import { emptyConfig } from "./draft.ts";
+import { firstCode } from "./draft.ts";
 
 /** The page that makes a config. */
 export default function NewConfig(): ReactNode {
   const { choosable, current } = useWorkspace();
-  const search: unknown = useSearch({ strict: false });
   const words = text.configs;
   return (
     <DetailPage title={words.create} back={{ to: "/configs", label: words.title }}>
-      {choosable && current === undefined ? (
-        <ChooseWorkspace />
-      ) : (
-        <ConfigEditor initial={{ name: readText(search, "name"), isDefault: false, code: emptyConfig }} />
-      )}
+      {choosable && current === undefined ? <ChooseWorkspace /> : <NewEditor />}
     </DetailPage>
   );
+}
+
+/** What it begins with stays, whatever providers are stored meanwhile. */
+function NewEditor(): ReactNode {
+  const search: unknown = useSearch({ strict: false });
+  const providers = useProviderReferences();
+  const [code, setCode] = useState<string>();
+  if (code === undefined && providers !== undefined) setCode(firstCode(providers));
+  if (code === undefined) return <Waiting />;
+  return <ConfigEditor initial={{ name: readText(search, "name"), isDefault: false, code }} />;
 }

@@ -9,17 +9,22 @@ import type { Choice } from "./free-choice.tsx";
 
 const inWorkspace = { workspace: "required" } as const;
 
-/** Slugs of a list of the workspace, with their names. */
-function useSlugs(row: string, path: string) {
+/** A list of the workspace. */
+function useRows(row: string, path: string) {
   const { can } = useSession();
   const workspace = useWorkspaceQuery(inWorkspace);
   const { current, choosable } = useWorkspace();
-  const { data } = useQuery({
+  return useQuery({
     queryKey: ["choices", path, workspace],
     enabled: can(row) && (!choosable || current !== undefined),
     queryFn: async ({ signal }) =>
       readList(await call("GET", path, { query: { ...workspace, page_size: 100, current_page: 0 }, signal })),
   });
+}
+
+/** Slugs of a list of the workspace, with their names. */
+function useSlugs(row: string, path: string) {
+  const { data } = useRows(row, path);
   return (data ?? []).map((record) => ({ value: readText(record, "slug"), label: readText(record, "name") }));
 }
 
@@ -32,6 +37,12 @@ export function useProviders(): readonly Choice[] {
     value: `@${value}`,
     name: label === value ? "" : label,
   }));
+}
+
+/** Stored providers as requests name them; undefined: not read yet. */
+export function useProviderReferences(): readonly string[] | undefined {
+  const { data, isLoading } = useRows("GET /v1/providers", "/v1/providers");
+  return isLoading ? undefined : (data ?? []).map((record) => `@${readText(record, "slug")}`);
 }
 
 interface Models {
