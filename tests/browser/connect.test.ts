@@ -260,7 +260,11 @@ test("a guardrail with two checks is made and changed by its form, and what the 
   await page.keyboard.press("Enter");
   await checkOf(page, "Check 1: Contains").waitFor();
   await checkOf(page, "Check 1: Contains").getByLabel("On", { exact: true }).setChecked(false, { force: true });
-  await fillForm(page, { "Feedback if it fails": "-3" });
+  const [passes, fails] = [page.getByLabel("Feedback if it passes"), page.getByLabel("Feedback if it fails")];
+  assert.deepEqual([await passes.inputValue(), await fails.inputValue()], ["5", "-2"]);
+  await passes.clear();
+  await fails.press("ControlOrMeta+a");
+  await page.keyboard.type("-3");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Off", { exact: true }).waitFor();
   const after = await read(slug);
@@ -270,7 +274,11 @@ test("a guardrail with two checks is made and changed by its form, and what the 
       { ...first, is_enabled: false },
       { ...second, parameters: { ...second.parameters, maxWords: 30 } },
     ],
-    actions: { ...before.actions, on_fail: { feedback: { value: -3, weight: 0.5, metadata: "shift" } } },
+    actions: {
+      ...before.actions,
+      on_success: null,
+      on_fail: { feedback: { value: -3, weight: 0.5, metadata: "shift" } },
+    },
   });
   await deleteRecord(page, "Two checks");
   assertClean(one);

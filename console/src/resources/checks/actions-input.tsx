@@ -5,12 +5,15 @@ import { Waiting } from "@/components/states.tsx";
 import { isRow, type Row, readPath } from "@/lib/read.ts";
 import type { FieldProps } from "../types.ts";
 import classes from "./checks.module.css";
-import { withMember } from "./draft.ts";
+import { Draft, withMember } from "./draft.ts";
 import { ParameterInput } from "./parameter-input.tsx";
-import { type Parameter, parametersOf, placeholderOf } from "./parameters.ts";
+import { type Parameter, parametersOf } from "./parameters.ts";
 
-/** Members that say what a verdict reports. */
-const outcomes: ReadonlySet<string> = new Set(["on_success", "on_fail"]);
+/** Members that say what a verdict reports, with the feedback that the gateway gives where none is set. */
+const outcomes: ReadonlyMap<string, number> = new Map([
+  ["on_success", 5],
+  ["on_fail", -5],
+]);
 
 const row = "POST /v1/guardrails";
 
@@ -20,9 +23,7 @@ function useActions() {
     queryKey: ["actions"],
     queryFn: async () => {
       const { bodies } = await import("@/api/bodies.gen.ts");
-      return parametersOf(readPath(bodies[row], "properties.actions"))
-        .filter(({ name }) => !/[A-Z]/.test(name))
-        .sort((one, other) => Number(outcomes.has(one.name)) - Number(outcomes.has(other.name)));
+      return parametersOf(readPath(bodies[row], "properties.actions")).filter(({ name }) => !/[A-Z]/.test(name));
     },
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -49,7 +50,10 @@ export function ActionsInput({ field, value, onChange, error }: FieldProps): Rea
       </Input.Label>
       <div className={classes.card}>
         <div className={classes.switches}>{inputs(data.filter(({ kind }) => kind === "switch"))}</div>
-        <div className={classes.fields}>{inputs(data.filter(({ kind }) => kind !== "switch"))}</div>
+        <div className={classes.fields}>
+          {inputs(data.filter(({ name, kind }) => kind !== "switch" && !outcomes.has(name)))}
+        </div>
+        <div className={classes.fields}>{inputs(data.filter(({ name }) => outcomes.has(name)))}</div>
       </div>
       {error !== undefined && <Input.Error>{error}</Input.Error>}
     </fieldset>
@@ -72,18 +76,23 @@ function ActionInput(props: ActionInputProps): ReactNode {
 function FeedbackInput({ parameter, value, onChange }: ActionInputProps): ReactNode {
   const outcome: Row = isRow(value) ? value : {};
   const feedback: Row = isRow(outcome.feedback) ? outcome.feedback : {};
-  const shown = value === undefined ? parameter.initial : feedback.value;
+  const isNone = value === null || outcome.feedback === null;
+  const { value: set = outcomes.get(parameter.name) } = feedback;
+  const shown = set instanceof Draft ? set.typed : set;
+  const write = (typed: unknown) => onChange({ ...outcome, feedback: { ...feedback, value: typed } });
   return (
     <NumberInput
       label={parameter.label}
       description={parameter.help}
-      placeholder={value === undefined ? placeholderOf(parameter) : undefined}
+      inputWrapperOrder={["label", "input", "description", "error"]}
       min={-10}
       max={10}
-      value={typeof shown === "number" ? shown : ""}
-      onChange={(typed) =>
-        onChange(typeof typed === "number" ? { ...outcome, feedback: { ...feedback, value: typed } } : null)
-      }
+      value={!isNone && (typeof shown === "number" || typeof shown === "string") ? shown : ""}
+      onChange={(typed) => {
+        if (typed === "") onChange(null);
+        // a lone minus is not a number yet
+        else write(typeof typed === "number" ? typed : new Draft(parameter.label, typed, "number"));
+      }}
     />
   );
 }
