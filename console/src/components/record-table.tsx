@@ -2,19 +2,22 @@ import { Group, Table, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { type Row, readPath, readText } from "@/lib/read.ts";
 import type { Attribute } from "@/resources/types.ts";
+import classes from "./record-table.module.css";
 import { figureKinds, Value } from "./value.tsx";
 
 interface RecordTableProps {
   readonly label: string;
   readonly columns: readonly Attribute[];
   readonly rows: readonly Row[];
-  readonly empty: string;
+  readonly empty: ReactNode;
   /** Members that together tell rows apart. Default: `id`. */
   readonly id?: readonly string[];
   /** Buttons at the end of a row. */
   readonly actions?: (row: Row) => ReactNode;
   /** Head of their column. */
   readonly actionsLabel?: string;
+  /** On phones the first cell of a row has a line of its own, and the others stand below it. */
+  readonly isStacked?: boolean;
 }
 
 /** A short table inside a page, all rows at once. */
@@ -26,6 +29,7 @@ export function RecordTable({
   id = ["id"],
   actions,
   actionsLabel,
+  isStacked = false,
 }: RecordTableProps): ReactNode {
   if (rows.length === 0) {
     return (
@@ -36,23 +40,42 @@ export function RecordTable({
   }
   return (
     <Table.ScrollContainer minWidth={280} type="native" tabIndex={0} aria-label={label}>
-      <Table aria-label={label} fz="sm" verticalSpacing={6} horizontalSpacing="clamp(0.25rem, 1vw, 0.625rem)">
-        <Table.Thead>
-          <Table.Tr>
+      <Table
+        className={isStacked ? classes.stacked : undefined}
+        role="table"
+        aria-label={label}
+        fz="sm"
+        verticalSpacing={6}
+        horizontalSpacing="clamp(0.25rem, 1vw, 0.625rem)"
+      >
+        <Table.Thead role="rowgroup">
+          <Table.Tr role="row">
             {columns.map(({ label: name, path, kind, wide }) => (
-              <Table.Th key={path} ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"} data-wide={wide}>
+              <Table.Th
+                role="columnheader"
+                key={path}
+                ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}
+                data-wide={wide}
+              >
                 {name}
               </Table.Th>
             ))}
             {actions !== undefined &&
-              (actionsLabel === undefined ? <Table.Td /> : <Table.Th ta="end">{actionsLabel}</Table.Th>)}
+              (actionsLabel === undefined ? (
+                <Table.Td role="cell" />
+              ) : (
+                <Table.Th role="columnheader" ta="end">
+                  {actionsLabel}
+                </Table.Th>
+              ))}
           </Table.Tr>
         </Table.Thead>
-        <Table.Tbody>
+        <Table.Tbody role="rowgroup">
           {rows.map((row, index) => (
-            <Table.Tr key={id.map((member) => readText(row, member)).join("\n") || index}>
+            <Table.Tr role="row" key={id.map((member) => readText(row, member)).join("\n") || index}>
               {columns.map(({ path, kind, wide, render, empty }) => (
                 <Table.Td
+                  role="cell"
                   key={path}
                   ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}
                   data-wide={wide}
@@ -61,7 +84,7 @@ export function RecordTable({
                 </Table.Td>
               ))}
               {actions !== undefined && (
-                <Table.Td>
+                <Table.Td role="cell" data-actions>
                   <Group justify="end" wrap="nowrap">
                     {actions(row)}
                   </Group>

@@ -58,6 +58,7 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
           columns={columns}
           rows={readList(data)}
           empty={words.entitiesEmpty}
+          isStacked
           actions={(row) =>
             can("PUT /v1/policies/usage-limits/{id}/entities/{entityId}/reset") && (
               <Button
