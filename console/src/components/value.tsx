@@ -1,4 +1,4 @@
-import { Badge, Group, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Badge, CopyButton, Group, Text, Tooltip } from "@mantine/core";
 import type { ReactNode } from "react";
 import {
   formatAgo,
@@ -11,6 +11,7 @@ import {
 } from "@/lib/format.ts";
 import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
+import { Icon } from "./icons.tsx";
 import classes from "./value.module.css";
 
 export type ValueKind =
@@ -133,6 +134,29 @@ export function Value({ value, kind = "text", empty = "—" }: ValueProps): Reac
   if (kind === "word") return wordOf(String(value));
   if (kind === "code") return <span className="code">{String(value)}</span>;
   return typeof value === "object" ? <span className="code">{JSON.stringify(value)}</span> : String(value);
+}
+
+/** A value as code, with a button that copies it. */
+export function CopiedCode({ value, label }: { readonly value: string; readonly label: string }): ReactNode {
+  return (
+    <Group gap={4} wrap="nowrap" display="inline-flex">
+      <span className="code">{value}</span>
+      <CopyButton value={value}>
+        {({ copied, copy }) => (
+          <ActionIcon
+            className={classes.copy ?? ""}
+            variant="subtle"
+            color="gray"
+            size={24}
+            aria-label={text.common.copyOf(label)}
+            onClick={copy}
+          >
+            <Icon name={copied ? "check" : "copy"} size={14} />
+          </ActionIcon>
+        )}
+      </CopyButton>
+    </Group>
+  );
 }
 
 interface TagsProps {

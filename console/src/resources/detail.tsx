@@ -9,7 +9,7 @@ import { Icon } from "@/components/icons.tsx";
 import { Members } from "@/components/members.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
-import { isEmpty, Tags, Value } from "@/components/value.tsx";
+import { CopiedCode, isEmpty, Tags, Value } from "@/components/value.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
@@ -45,7 +45,9 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
   const sections = (resource.sections ?? []).filter(
     ({ row, when }) => can(row) && (when === undefined || when(data, principal)),
   );
-  const facts = (resource.facts ?? resource.columns).map((fact) => [fact.label, renderFact(fact, data)] as const);
+  const facts = (resource.facts ?? resource.columns)
+    .filter(({ when }) => when === undefined || when(data))
+    .map((fact) => [fact.label, renderFact(fact, data)] as const);
   return (
     <DetailPage
       title={titleOf(resource, data) || id}
@@ -83,12 +85,18 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
   );
 }
 
+/** Values that are sent or opened elsewhere. */
+const copied = /(?:^|[._])(?:id|slug|url)$/;
+
 /** The value of a fact as a detail page shows it. */
-export function renderFact({ path, kind = "text", render, empty }: Attribute, record: Row): ReactNode {
+export function renderFact({ label, path, kind = "text", render, empty }: Attribute, record: Row): ReactNode {
   const value = readPath(record, path);
   if (empty !== undefined && isEmpty(value)) return <Value value={value} empty={empty} />;
   if (render !== undefined && value !== undefined && value !== null) return render(record);
   if (kind === "tags" && Array.isArray(value) && value.length > 0) return <Tags values={value.map(String)} isWhole />;
+  if (kind === "code" && copied.test(path) && typeof value === "string" && value !== "") {
+    return <CopiedCode value={value} label={label} />;
+  }
   // on the page of a record there is room for the date
   if (typeof value === "string" && kind === "ago") return <Value value={value} kind="time" />;
   if (typeof value === "number" && kind === "seconds") return formatTime(value * 1000);

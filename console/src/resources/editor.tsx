@@ -1,4 +1,4 @@
-import { Button, Stack } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery } from "@tanstack/react-query";
 import { useBlocker, useNavigate, useParams } from "@tanstack/react-router";
@@ -227,9 +227,17 @@ function Fields({ write, values, onChange, error }: FieldsProps): ReactNode {
         />
       ));
     if (title === undefined) return inputs;
+    const help = shown.find(({ section }) => section === title)?.sectionHelp;
     return (
       <Section key={title} title={title}>
-        <Stack gap="md">{inputs}</Stack>
+        <Stack gap="md">
+          {help !== undefined && (
+            <Text size="sm" c="dimmed">
+              {help}
+            </Text>
+          )}
+          {inputs}
+        </Stack>
       </Section>
     );
   });

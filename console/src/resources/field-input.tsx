@@ -16,10 +16,12 @@ import { useParams } from "@tanstack/react-router";
 import { type ChangeEvent, lazy, type ReactNode, Suspense, useMemo } from "react";
 import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
+import { Icon } from "@/components/icons.tsx";
 import { Waiting } from "@/components/states.tsx";
 import { isRow, type Row, readList, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
+import { text } from "@/text/text.ts";
 import { DurationInput } from "./duration-input.tsx";
 import { pairColumns } from "./options.ts";
 import { RowsInput } from "./rows-input.tsx";
@@ -98,7 +100,13 @@ export function FieldInput(props: FieldProps): ReactNode {
       );
     case "file":
       return (
-        <FileInput {...shared(props)} value={value instanceof File ? value : null} onChange={onChange} clearable />
+        <FileInput
+          {...shared(props)}
+          leftSection={<Icon name="files" size={14} />}
+          value={value instanceof File ? value : null}
+          onChange={onChange}
+          clearable
+        />
       );
     case "own":
       return field.input !== undefined && <OwnInput {...props} load={field.input} />;
@@ -114,7 +122,7 @@ export function FieldInput(props: FieldProps): ReactNode {
         />
       );
     case "tags":
-      return <TagsInput {...shared(props)} clearable value={asList(value)} onChange={onChange} />;
+      return <ListInput {...props} />;
     default:
       return <WordsInput {...props} />;
   }
@@ -158,12 +166,20 @@ function WordsInput(props: FieldProps): ReactNode {
   return <TextInput {...input} value={asText(value)} />;
 }
 
+/** Values that are typed one after the other. */
+function ListInput(props: FieldProps): ReactNode {
+  const { field, value, onChange } = props;
+  const { enterEach } = text.resources.fields;
+  const description = field.help === undefined ? enterEach : `${field.help}. ${enterEach}`;
+  return <TagsInput {...shared(props)} description={description} clearable value={asList(value)} onChange={onChange} />;
+}
+
 function ChoiceInput(props: FieldProps): ReactNode {
   const { field, value, onChange } = props;
   const options = useOptions(field.options);
   // who may not list what there is can name it
   if (options === undefined && field.kind === "multi") {
-    return <TagsInput {...shared(props)} clearable value={asList(value)} onChange={onChange} />;
+    return <ListInput {...props} />;
   }
   if (options === undefined) return <WordsInput {...props} />;
   // what is set stays in view, even if the viewer may not list it

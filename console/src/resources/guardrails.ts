@@ -1,7 +1,7 @@
 import { text } from "@/text/text.ts";
 import { readDrafts } from "./checks/draft.ts";
 import { showActions, showChecks } from "./checks/shown.tsx";
-import { choices, isOwn, numbered } from "./options.ts";
+import { changedFact, choices, isOwn, numbered } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
@@ -50,7 +50,8 @@ export const guardrails: Resource = {
     { label: fields.target, path: "target", kind: "word" },
     { label: words.checks, path: "checks", render: showChecks },
     { label: words.actions, path: "actions", render: showActions },
-    { label: text.common.changed, path: "last_updated_at", kind: "time" },
+    { label: fields.created, path: "created_at", kind: "time" },
+    changedFact,
   ],
   read: "/v1/guardrails/{id}",
   create: {

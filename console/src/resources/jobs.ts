@@ -1,4 +1,5 @@
 import { createElement, type ReactNode } from "react";
+import { Value } from "@/components/value.tsx";
 import { formatNumber, formatTime } from "@/lib/format.ts";
 import { isRow, type Row, readPath } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
@@ -65,19 +66,10 @@ function showFilters({ filters }: Row): ReactNode {
   });
 }
 
+const ofFilters = { section: ofExports.filters };
+
 const exportFields: readonly Field[] = [
   descriptionField,
-  { name: "filters.time_of_generation_min", label: ofExports.from, kind: "time" },
-  { name: "filters.time_of_generation_max", label: ofExports.to, kind: "time" },
-  { name: "filters.ai_model", label: ofExports.models, help: ofExports.filtersHelp, kind: "tags" },
-  { name: "filters.status_code", label: ofExports.statusCodes, kind: "tags" },
-  {
-    name: "filters.api_key_ids",
-    label: ofExports.apiKeys,
-    kind: "multi",
-    options: { path: "/v1/api-keys", value: "id", label: "name" },
-  },
-  { name: "filters.metadata", label: fields.metadata, kind: "pairs" },
   {
     name: "requested_data",
     label: ofExports.fields,
@@ -86,11 +78,34 @@ const exportFields: readonly Field[] = [
     options: exportMembers,
     initial: ["id", "created_at", "ai_model", "cost", "response_status_code"],
   },
+  {
+    ...ofFilters,
+    sectionHelp: ofExports.filtersHelp,
+    name: "filters.time_of_generation_min",
+    label: ofExports.from,
+    kind: "time",
+  },
+  { ...ofFilters, name: "filters.time_of_generation_max", label: ofExports.to, kind: "time" },
+  { ...ofFilters, name: "filters.ai_model", label: ofExports.models, kind: "tags" },
+  { ...ofFilters, name: "filters.status_code", label: ofExports.statusCodes, kind: "tags" },
+  {
+    ...ofFilters,
+    name: "filters.api_key_ids",
+    label: ofExports.apiKeys,
+    kind: "multi",
+    placeholder: ofExports.allKeys,
+    options: { path: "/v1/api-keys", value: "id", label: "name" },
+  },
+  { ...ofFilters, name: "filters.metadata", label: fields.metadata, kind: "pairs" },
 ];
 
 const read = (row: Row | undefined): Row => (isRow(row?.filters) ? row.filters : {});
 
 const isDraft = ({ status }: Row): boolean => status === "draft";
+
+/** How many rows an export holds, once it was started. */
+const recordsOf = (row: Row): ReactNode =>
+  createElement(Value, { value: isDraft(row) ? undefined : row.total_records, kind: "number" });
 
 /** An export by its description, else by when it was made. */
 const exportName = ({ description, created_at: created }: Row): string =>
@@ -109,7 +124,7 @@ export const exportJobs: Resource = {
   columns: [
     { label: fields.description, path: "description", track: "minmax(10rem, 2fr)", render: exportName },
     { label: text.common.status, path: "status", kind: "status", track: "7rem" },
-    { label: ofExports.records, path: "total_records", kind: "number", track: "5rem" },
+    { label: ofExports.records, path: "total_records", kind: "number", track: "5rem", render: recordsOf },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
@@ -117,7 +132,7 @@ export const exportJobs: Resource = {
     { label: text.common.status, path: "status", kind: "status" },
     { label: ofExports.filters, path: "filters", render: showFilters, empty: ofExports.everything },
     { label: ofExports.fields, path: "requested_data", render: exportedOf },
-    { label: ofExports.records, path: "total_records", kind: "number" },
+    { label: ofExports.records, path: "total_records", kind: "number", when: (row) => !isDraft(row) },
     { label: fields.created, path: "created_at", kind: "time" },
     { label: fields.id, path: "id", kind: "code" },
   ],
@@ -219,7 +234,14 @@ export const files: Resource = {
         initial: "batch",
         options: choices("batch", "fine-tune", "user_data", "vision"),
       },
-      { name: "file", label: ofFiles.file, kind: "file", required: true, placeholder: ofFiles.choose },
+      {
+        name: "file",
+        label: ofFiles.file,
+        kind: "file",
+        required: true,
+        placeholder: ofFiles.choose,
+        help: ofFiles.format,
+      },
     ],
   },
   remove: { row: "DELETE /v1/files/{id}" },
@@ -294,6 +316,7 @@ export const batches: Resource = {
         label: fields.provider,
         help: ofBatches.providerHelp,
         kind: "select",
+        placeholder: ofBatches.byModel,
         options: { path: "/v1/providers", value: "slug", label: "name" },
       },
       { name: "model", label: fields.model, help: ofBatches.modelHelp, kind: "text" },

@@ -13,6 +13,10 @@ import { Labelled } from "./labelled.tsx";
 const words = text.resources.mcpServers;
 const labels: Readonly<Record<string, string>> = { ...words.settingLabels, timeout_ms: words.longestCall };
 
+/** Whether users connect accounts at a server: its integration asks for one of each. */
+export const needsAccounts = (server: Row): boolean =>
+  ["oauth_auto", "external"].includes(readText(server, "mcp_integration_details.auth_type"));
+
 /** The settings of an MCP server in words. */
 export function showServerSettings({ settings }: Row): ReactNode {
   if (!isRow(settings)) return null;

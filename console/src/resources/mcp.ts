@@ -1,8 +1,9 @@
 import { isRow, type Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
-import { showJoined, showServerSettings } from "./mcp-facts.tsx";
+import { needsAccounts, showJoined, showServerSettings } from "./mcp-facts.tsx";
 import { integrationAt, showMappings } from "./names.tsx";
 import {
+  changedFact,
   choices,
   descriptionField,
   isOwn,
@@ -74,7 +75,7 @@ export const mcpIntegrations: Resource = {
     { label: ofIntegrations.configurations, path: "configurations", render: showSettings },
     { label: fields.secretMappings, path: "secret_mappings", render: showMappings },
     { label: fields.created, path: "created_at", kind: "time" },
-    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
+    changedFact,
   ],
   read: "/v1/mcp-integrations/{slug}",
   shared: true,
@@ -255,7 +256,7 @@ export const mcpServers: Resource = {
     { label: ofServers.aggregate, path: "aggregate", render: showJoined, empty: text.common.none },
     { label: ofServers.settings, path: "settings", render: showServerSettings },
     { label: fields.created, path: "created_at", kind: "time" },
-    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
+    changedFact,
   ],
   read: "/v1/mcp-servers/{slug}",
   create: {
@@ -272,7 +273,7 @@ export const mcpServers: Resource = {
         when: (values) => !isJoined(values),
       },
       ...joinedFields(isJoined),
-      slugField,
+      { ...slugField, help: ofServers.slugHelp },
       descriptionField,
       ...settingFields,
     ],
@@ -304,6 +305,7 @@ export const mcpServers: Resource = {
     {
       title: ofServers.connections,
       row: "GET /v1/mcp-servers/{slug}/connections",
+      when: needsAccounts,
       load: () => import("./sections/connections.tsx"),
     },
   ],
@@ -338,7 +340,7 @@ export const mcpClients: Resource = {
     rows: ["POST /v1/mcp-oauth-clients"],
     fields: [
       nameField,
-      { name: "redirect_uris", label: ofClients.redirects, help: fields.enterEach, kind: "tags" },
+      { name: "redirect_uris", label: ofClients.redirects, kind: "tags" },
       {
         name: "grant_types",
         label: ofClients.grants,

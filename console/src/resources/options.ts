@@ -1,7 +1,7 @@
 import { access } from "@/api/access.gen.ts";
 import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
-import type { Condition, Field, Option } from "./types.ts";
+import type { Attribute, Condition, Field, Option } from "./types.ts";
 
 const words = text.resources.fields;
 
@@ -18,6 +18,15 @@ export const allScopes = choices(...[...new Set(Object.values(access).flatMap(({
 
 /** Paging by number, as most lists of the control plane page. */
 export const numbered = { page: "current_page", size: "page_size", first: 0 } as const;
+
+/** When a record was changed; left out of one that never was. */
+export const changedFact: Attribute = {
+  label: text.common.changed,
+  path: "last_updated_at",
+  kind: "time",
+  when: ({ created_at: created, last_updated_at: changed }) =>
+    changed !== undefined && changed !== null && changed !== created,
+};
 
 /** Records of the organisation are changed by those who act for it. */
 export const isOwn: Condition = ({ workspace_id }, viewer) => viewer.workspace_id === null || workspace_id !== null;

@@ -1,9 +1,9 @@
 import { formatDollars, formatNumber } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
-import { nameOf } from "@/lib/words.ts";
+import { nameOf, wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { conditionsOf } from "./names.tsx";
-import { choices, descriptionField, numbered } from "./options.ts";
+import { changedFact, choices, descriptionField, numbered } from "./options.ts";
 import type { Attribute, Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
@@ -106,6 +106,10 @@ const inUnits =
 const credit = inUnits("credit_limit");
 const alertAt = inUnits("alert_threshold");
 
+/** A rate limit as `6,000 requests / minute`. */
+const rateOf = ({ value, type, unit }: Row): string =>
+  ofRates.rate(formatNumber(Number(value)), wordOf(String(type)).toLowerCase(), ofRates.periods[String(unit)] ?? "");
+
 /** What a limit counts by. */
 function groupsOf({ group_by: groups }: Row): string {
   return (Array.isArray(groups) ? groups : [])
@@ -115,7 +119,7 @@ function groupsOf({ group_by: groups }: Row): string {
 
 const sharedColumns: readonly Attribute[] = [
   { label: fields.conditions, path: "conditions", wide: true, track: "minmax(12rem, 2fr)", render: conditionsOf },
-  { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+  { label: text.common.status, path: "status", kind: "status", track: "6rem", narrowTrack: "5rem" },
 ];
 
 /** Budgets: `/v1/policies/usage-limits`. */
@@ -147,7 +151,7 @@ export const usageLimits: Resource = {
     { label: fields.conditions, path: "conditions", render: conditionsOf },
     { label: fields.groupBy, path: "group_by", render: groupsOf },
     { label: fields.created, path: "created_at", kind: "time" },
-    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
+    changedFact,
   ],
   read: "/v1/policies/usage-limits/{id}",
   create: {
@@ -204,9 +208,7 @@ export const rateLimits: Resource = {
   title: "name",
   columns: [
     { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.type, path: "type", kind: "word", track: "6rem", wide: true },
-    { label: fields.limit, path: "value", kind: "number", track: "8rem", narrowTrack: "4.5rem" },
-    { label: fields.unit, path: "unit", kind: "word", track: "6rem", narrowTrack: "5rem" },
+    { label: fields.limit, path: "value", track: "14rem", narrowTrack: "10rem", render: rateOf },
     { label: fields.target, path: "target", kind: "word", track: "7rem", wide: true },
     ...sharedColumns,
   ],
@@ -214,14 +216,12 @@ export const rateLimits: Resource = {
     { label: fields.name, path: "name" },
     { label: text.common.status, path: "status", kind: "status" },
     { label: fields.description, path: "description" },
-    { label: fields.type, path: "type", kind: "word" },
-    { label: fields.limit, path: "value", kind: "number" },
-    { label: fields.unit, path: "unit", kind: "word" },
+    { label: fields.limit, path: "value", render: rateOf },
     { label: fields.target, path: "target", kind: "word" },
     { label: fields.conditions, path: "conditions", render: conditionsOf },
     { label: fields.groupBy, path: "group_by", render: groupsOf },
     { label: fields.created, path: "created_at", kind: "time" },
-    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
+    changedFact,
   ],
   read: "/v1/policies/rate-limits/{id}",
   create: {

@@ -2,6 +2,7 @@ import { partnerNames, providerNames } from "@/api/providers.gen.ts";
 import { text } from "@/text/text.ts";
 import { integrationAt, showMappings } from "./names.tsx";
 import {
+  changedFact,
   descriptionField,
   isOwn,
   nameField,
@@ -83,7 +84,7 @@ export const integrations: Resource = {
     { label: fields.secretMappings, path: "secret_mappings", render: showMappings },
     { label: ofIntegrations.pricing, path: "pricing_adjustments.multiplier", render: showFactors },
     { label: fields.created, path: "created_at", kind: "time" },
-    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
+    changedFact,
   ],
   read: "/v1/integrations/{slug}",
   shared: true,
@@ -172,7 +173,7 @@ export const providers: Resource = {
         required: true,
         options: { path: "/v1/integrations", value: "slug", label: "name" },
       },
-      slugField,
+      { ...slugField, help: ofProviders.slugHelp },
       ...limits,
     ],
   },

@@ -4,7 +4,7 @@ import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { Labelled } from "./labelled.tsx";
 import { WithNames } from "./names.tsx";
-import { choices, descriptionField, nameField, numbered, slugField } from "./options.ts";
+import { changedFact, choices, descriptionField, nameField, numbered, slugField } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
@@ -145,7 +145,7 @@ export const secrets: Resource = {
     { label: words.auth, path: "auth_config", render: showAccess },
     { label: words.workspaces, path: "allow_all_workspaces", render: showWorkspaces },
     { label: fields.created, path: "created_at", kind: "time" },
-    { label: text.common.changed, path: "last_updated_at", kind: "time", empty: fields.never },
+    changedFact,
   ],
   read: "/v1/secret-references/{id}",
   create: {

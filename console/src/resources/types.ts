@@ -18,6 +18,8 @@ export interface Attribute {
   readonly render?: (row: Row) => ReactNode;
   /** What a missing or empty value means, for example `Never`. Default: a dash. */
   readonly empty?: string;
+  /** Of a fact: left out unless this holds. */
+  readonly when?: (row: Row) => boolean;
 }
 
 export interface Option {
@@ -93,6 +95,8 @@ export interface Field {
   readonly when?: (values: Row) => boolean;
   /** Title of the block of the form that holds the field and its neighbours of the same block. */
   readonly section?: string;
+  /** Of the first field of a section: what stands above its fields. */
+  readonly sectionHelp?: string;
   /** The number by which the API says that there is none, for example -1 for no limit: the input is empty then. */
   readonly none?: number;
   /** Of an object whose members change one by one: only those that changed are sent. */

@@ -18,6 +18,9 @@ export const en = {
     delete: "Delete",
     back: "Back",
     copy: "Copy",
+    /** The button beside a value: `Copy slug`, `Copy ID`. */
+    copyOf: (label: string) =>
+      `Copy ${/^[A-Z][a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label}`,
     copied: "Copied",
     search: "Search",
     more: "More",
@@ -1120,8 +1123,6 @@ export const en = {
     empty: {
       failOnError: "As the guardrail says",
       on_error: "Fail if it denies, else pass",
-      on_fail: "Default: -5",
-      on_success: "Default: 5",
       stream_mode: "By the checks",
       uninspected: "Default: Deny",
     } as Readonly<Record<string, string>>,
@@ -1378,7 +1379,7 @@ export const en = {
     fields: {
       name: "Name",
       slug: "Slug",
-      slugHelp: "Used in URLs. Made from the name if left empty.",
+      slugHelp: "Made from the name if left empty.",
       description: "Description",
       created: "Created",
       updated: "Updated",
@@ -1505,7 +1506,6 @@ export const en = {
       } as Readonly<Record<string, string>>,
       help: {
         custom_host: "In place of the provider's own address",
-        forward_headers: "Press Enter after each name",
       } as Readonly<Record<string, string>>,
     },
     integrations: {
@@ -1568,6 +1568,7 @@ export const en = {
     },
     providers: {
       title: "Providers",
+      slugHelp: "Requests name it as @slug/model. Made from the name if left empty.",
       one: "Provider",
       create: "Add provider",
       about:
@@ -1613,6 +1614,8 @@ export const en = {
       create: "Create rate limit",
       about: "Requests or tokens per minute, hour, day or week. Beyond the limit requests are refused with 429.",
       empty: "Protect providers and share capacity between keys.",
+      rate: (value: string, what: string, period: string) => `${value} ${what} / ${period}`,
+      periods: { rpm: "minute", rph: "hour", rpd: "day", rpw: "week" } as Readonly<Record<string, string>>,
     },
     mcpIntegrations: {
       title: "MCP integrations",
@@ -1628,6 +1631,7 @@ export const en = {
       test: "Test connection",
       capabilities: "Capabilities",
       capabilitiesEmpty: "No tools, prompts or resources were read from this server yet.",
+      capabilitiesOf: (name: string) => `Read them at the integration: ${name}`,
       approve: "Approve changes",
     },
     mcpServers: {
@@ -1637,6 +1641,7 @@ export const en = {
       about: "Tool servers of a workspace: one address per server, with access, limits and guardrails.",
       empty: "Publish an MCP integration, or several together, to the clients of a workspace.",
       address: "Address for clients",
+      slugHelp: "Part of the address for clients. Made from the name if left empty.",
       aggregate: "Joined servers",
       joined: "Joins servers",
       aggregateHelp: "Their tools and prompts are named prefix__name, for example crm__find_customer",
@@ -1811,13 +1816,14 @@ export const en = {
       about: "Logs as JSON lines, up to 50,000 rows an export.",
       empty: "An export is made as a draft, started, and downloaded when it is complete.",
       filters: "Filters",
-      filtersHelp: "All filters must hold. Further ones stand in docs/exports.md: write them as JSON",
+      filtersHelp: "Rows that meet all filters are exported; without filters, all logs.",
       everything: "All logs",
       from: "From",
       to: "To",
       models: "Models",
       statusCodes: "Status codes",
       apiKeys: "API keys",
+      allKeys: "All API keys",
       fields: "Fields",
       members: {
         id: "ID",
@@ -1855,6 +1861,7 @@ export const en = {
       empty: "Upload a JSONL file to run a batch.",
       file: "File",
       choose: "Choose a file",
+      format: "JSON lines (.jsonl) for batches and fine-tuning, any format for other purposes",
       purpose: "Purpose",
       size: "Size",
       download: "Download",
@@ -1873,6 +1880,7 @@ export const en = {
       endpoint: "Endpoint",
       window: "Time window",
       providerHelp: "For requests whose model names none",
+      byModel: "The one that each model names",
       modelHelp: "For requests that name none",
       counts: "Requests",
       counted: (ended: string, total: string, failed: number) =>

@@ -1,4 +1,5 @@
-import { Switch } from "@mantine/core";
+import { Anchor, Switch } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { RecordTable } from "@/components/record-table.tsx";
 import { type Row, readList, readText } from "@/lib/read.ts";
@@ -14,10 +15,12 @@ interface CapabilitiesProps {
   readonly path: string;
   /** Row of the API that switches one. */
   readonly row: string;
+  /** What stands where nothing was read yet. */
+  readonly empty: ReactNode;
 }
 
 /** Tools, prompts and resources with a switch each. */
-function Capabilities({ path, row: writing }: CapabilitiesProps): ReactNode {
+function Capabilities({ path, row: writing, empty }: CapabilitiesProps): ReactNode {
   const part = usePart(path, { inWorkspace: true });
   const { can } = useSession();
   const columns = [
@@ -33,7 +36,7 @@ function Capabilities({ path, row: writing }: CapabilitiesProps): ReactNode {
           label={words.capabilities}
           columns={columns}
           rows={readList(data)}
-          empty={words.capabilitiesEmpty}
+          empty={empty}
           id={["type", "name"]}
           actionsLabel={fields.enabled}
           actions={(row) => (
@@ -62,10 +65,28 @@ interface SectionProps {
 
 export function IntegrationCapabilities({ id }: SectionProps): ReactNode {
   const row = "PUT /v1/mcp-integrations/{slug}/capabilities";
-  return <Capabilities path={`/v1/mcp-integrations/${encodeURIComponent(id)}/capabilities`} row={row} />;
+  const path = `/v1/mcp-integrations/${encodeURIComponent(id)}/capabilities`;
+  return <Capabilities path={path} row={row} empty={words.capabilitiesEmpty} />;
 }
 
-export function ServerCapabilities({ id }: SectionProps): ReactNode {
+export function ServerCapabilities({ record, id }: SectionProps): ReactNode {
   const row = "PUT /v1/mcp-servers/{slug}/capabilities";
-  return <Capabilities path={`/v1/mcp-servers/${encodeURIComponent(id)}/capabilities`} row={row} />;
+  const path = `/v1/mcp-servers/${encodeURIComponent(id)}/capabilities`;
+  return <Capabilities path={path} row={row} empty={<NothingRead server={record} />} />;
+}
+
+/** Leads to the integration of a server, where its capabilities are read. */
+function NothingRead({ server }: { readonly server: Row }): ReactNode {
+  const { can } = useSession();
+  const slug = readText(server, "mcp_integration_details.slug");
+  return (
+    <>
+      {words.capabilitiesEmpty}{" "}
+      {slug !== "" && can("GET /v1/mcp-integrations/{slug}") && (
+        <Anchor component={Link} to={`/mcp-integrations/${encodeURIComponent(slug)}`} inherit underline="always">
+          {words.capabilitiesOf(readText(server, "mcp_integration_details.name") || slug)}
+        </Anchor>
+      )}
+    </>
+  );
 }

@@ -2,6 +2,7 @@ import { Select, Switch } from "@mantine/core";
 import type { ReactNode } from "react";
 import { RecordTable } from "@/components/record-table.tsx";
 import { type Row, readList, readText } from "@/lib/read.ts";
+import { needsAccounts } from "@/resources/mcp-facts.tsx";
 import { choices } from "@/resources/options.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
@@ -12,14 +13,14 @@ const words = text.resources.mcpServers;
 const fields = text.resources.fields;
 
 /** Which users may call a tool server. */
-export default function UserAccess({ id }: { readonly record: Row; readonly id: string }): ReactNode {
+export default function UserAccess({ record, id }: { readonly record: Row; readonly id: string }): ReactNode {
   const part = usePart(`/v1/mcp-servers/${encodeURIComponent(id)}/user-access`, { inWorkspace: true });
   const { can } = useSession();
   const editable = can("PUT /v1/mcp-servers/{slug}/user-access");
   const columns = [
     { label: fields.email, path: "email" },
-    { label: words.state, path: "connection_status", kind: "status" },
-  ] as const;
+    ...(needsAccounts(record) ? [{ label: words.state, path: "connection_status", kind: "status" } as const] : []),
+  ];
   return (
     <Part part={part}>
       {(data) => (
