@@ -1,57 +1,89 @@
 import { Checkbox, Input } from "@mantine/core";
+import { useMediaQuery } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { isRow, type Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
-import { groupPermissions, thingOf } from "./permissions.ts";
+import { permissionRows, roles, thingOf, verbs } from "./permissions.ts";
 import classes from "./permissions-input.module.css";
 import type { FieldProps } from "./types.ts";
 
 const words = text.permissions;
 
-/** What each role may view and change: a table for each role. */
+/** What each role may view and change: one table, or one for each role where that is too wide. */
 export function PermissionsInput({ field, value, onChange, error }: FieldProps): ReactNode {
+  const isWide = useMediaQuery("(min-width: 48em)", undefined, { getInitialValueInEffect: false }) ?? true;
   const switches: Row = isRow(value) ? value : {};
-  const roles = groupPermissions(Object.keys(switches)).filter(({ lines }) => lines.length > 0);
-  const cell = (role: string, verb: string, thing: string, name: string | undefined) => (
-    <td>
-      {name !== undefined && (
-        <Checkbox
-          aria-label={words.label(role, verb, thing)}
-          checked={switches[name] === true || switches[name] === 1}
-          onChange={(event) => onChange({ ...switches, [name]: event.currentTarget.checked })}
-        />
-      )}
-    </td>
-  );
+  const tables = isWide ? [roles] : roles.map((role) => [role]);
   return (
     <Input.Wrapper label={field.label} description={field.help} error={error} labelElement="div">
-      <div className={classes.roles}>
-        {roles.map(({ role, lines }) => {
-          const title = words.roles[role] ?? role;
-          const hasChange = lines.some(({ change }) => change !== undefined);
-          return (
-            <table key={role} className={classes.role}>
-              <caption>{title}</caption>
-              <thead>
-                <tr>
-                  <td />
-                  <th scope="col">{words.view}</th>
-                  {hasChange && <th scope="col">{words.change}</th>}
-                </tr>
-              </thead>
-              <tbody>
-                {lines.map(({ thing, view, change }) => (
-                  <tr key={thing}>
-                    <th scope="row">{thingOf(thing)}</th>
-                    {cell(title, words.view, thingOf(thing), view)}
-                    {hasChange && cell(title, words.change, thingOf(thing), change)}
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          );
-        })}
+      <div className={classes.tables}>
+        {tables.map((shown) => (
+          <PermissionTable
+            key={shown.join()}
+            label={field.label}
+            roles={shown}
+            switches={switches}
+            onChange={onChange}
+          />
+        ))}
       </div>
     </Input.Wrapper>
+  );
+}
+
+interface PermissionTableProps {
+  readonly label: string;
+  readonly roles: readonly string[];
+  readonly switches: Row;
+  readonly onChange: (switches: Row) => void;
+}
+
+/** Things by rows, and by columns who may view and change them. */
+function PermissionTable({ label, roles, switches, onChange }: PermissionTableProps): ReactNode {
+  const titleOf = (role: string) => words.roles[role] ?? role;
+  const columns = roles.flatMap((role) => verbs.map((verb) => ({ role, verb, key: `${role} ${verb}` })));
+  return (
+    <table className={classes.table} aria-label={`${label}: ${roles.map(titleOf).join(", ")}`}>
+      <thead>
+        <tr>
+          <td rowSpan={2} />
+          {roles.map((role) => (
+            <th key={role} scope="colgroup" colSpan={verbs.length}>
+              {titleOf(role)}
+            </th>
+          ))}
+        </tr>
+        <tr>
+          {columns.map(({ verb, key }) => (
+            <th key={key} scope="col" data-verb={verb}>
+              {words[verb]}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {permissionRows(Object.keys(switches)).map(({ thing, decide }) => (
+          <tr key={thing}>
+            <th scope="row">{thingOf(thing)}</th>
+            {columns.map(({ role, verb, key }) => {
+              const decision = decide(role, verb);
+              return (
+                <td key={key} data-verb={verb}>
+                  {typeof decision === "object" ? (
+                    <Checkbox
+                      aria-label={words.label(titleOf(role), words[verb], thingOf(thing))}
+                      checked={switches[decision.name] === true || switches[decision.name] === 1}
+                      onChange={(event) => onChange({ ...switches, [decision.name]: event.currentTarget.checked })}
+                    />
+                  ) : (
+                    words[decision ?? "nothing"]
+                  )}
+                </td>
+              );
+            })}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

@@ -256,6 +256,9 @@ export const en = {
   permissions: {
     view: "View",
     change: "Change",
+    always: "Always",
+    never: "Never",
+    nothing: "—",
     label: (role: string, verb: string, thing: string) =>
       `${role}: ${verb.toLowerCase()} ${/^[A-Z][a-z]/.test(thing) ? thing.charAt(0).toLowerCase() + thing.slice(1) : thing}`,
     roles: {
