@@ -195,7 +195,7 @@ interface GroupTableProps {
 function GroupTable({ rows, columns, order, grouping, period, nameOf }: GroupTableProps): ReactNode {
   return (
     <Table.ScrollContainer
-      className={classes.fading}
+      className="fading"
       minWidth={120 + columns.length * 90}
       type="native"
       tabIndex={0}

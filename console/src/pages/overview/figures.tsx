@@ -7,7 +7,6 @@ import { Section } from "@/layout/page.tsx";
 import { formatDollars, formatDuration, formatShare, formatShort, pointFormat } from "@/lib/format.ts";
 import { type Period, periodSearch } from "@/lib/period.ts";
 import { text } from "@/text/text.ts";
-import edges from "../analytics/analytics.module.css";
 import type { Figures, Summary } from "./data.ts";
 import classes from "./overview.module.css";
 
@@ -169,13 +168,7 @@ function PointTable({ data, cards: shown }: { readonly data: Summary; readonly c
   const timeOf = pointFormat(data.data_points.map(({ timestamp }) => timestamp));
   return (
     <Section title={words.table}>
-      <Table.ScrollContainer
-        className={edges.fading}
-        minWidth={600}
-        type="native"
-        tabIndex={0}
-        aria-label={words.table}
-      >
+      <Table.ScrollContainer className="fading" minWidth={600} type="native" tabIndex={0} aria-label={words.table}>
         <Table aria-label={words.table} fz="sm" verticalSpacing={5}>
           <Table.Thead>
             <Table.Tr>

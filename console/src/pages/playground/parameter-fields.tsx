@@ -1,8 +1,7 @@
-import { Button, Collapse, NumberInput, Select, Stack, TagsInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { NumberInput, Select, Stack, TagsInput } from "@mantine/core";
 import type { ReactNode } from "react";
 import { CodeField } from "@/components/code-field.tsx";
-import { Icon } from "@/components/icons.tsx";
+import { Folded } from "@/components/folded.tsx";
 import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import classes from "./playground.module.css";
@@ -23,23 +22,12 @@ interface ParameterFieldsProps {
 
 /** Parameters of a request, folded away until they are wanted. */
 export function ParameterFields(props: ParameterFieldsProps): ReactNode {
-  const [open, { toggle }] = useDisclosure(false);
   const names = Object.keys(emptyParameters) as (keyof Parameters)[]; // the keys of a literal of this type
   const count = names.filter((name) => String(props.parameters[name]) !== "").length;
   return (
-    <div>
-      <Button
-        variant="subtle"
-        size="compact-xs"
-        onClick={toggle}
-        aria-expanded={open}
-        ml={-8}
-        rightSection={<Icon name={open ? "fold" : "unfold"} size={12} />}
-      >
-        {words.parameters(count)}
-      </Button>
-      <Collapse expanded={open}>{open && <Fields {...props} />}</Collapse>
-    </div>
+    <Folded label={words.parameters(count)}>
+      <Fields {...props} />
+    </Folded>
   );
 }
 

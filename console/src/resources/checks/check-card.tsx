@@ -1,6 +1,6 @@
-import { ActionIcon, Button, Collapse, Group, Switch, Text } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { ActionIcon, Group, Switch, Text } from "@mantine/core";
 import { type ReactNode, useEffect, useRef } from "react";
+import { Folded } from "@/components/folded.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { isRow, type Row, readText } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
@@ -111,7 +111,6 @@ function unnamed(parameters: Row, known: readonly Parameter[]): readonly Paramet
 }
 
 function ParameterFields({ check, own, common, onChange }: ParameterFieldsProps): ReactNode {
-  const [open, { toggle }] = useDisclosure(false);
   const parameters = isRow(check.parameters) ? check.parameters : {};
   const others = unnamed(parameters, [...own, ...common]);
   const change = (name: string) => (value: unknown) =>
@@ -133,31 +132,17 @@ function ParameterFields({ check, own, common, onChange }: ParameterFieldsProps)
       {own.some(({ kind }) => kind === "switch") && (
         <div className={classes.switches}>{inputs(own.filter(({ kind }) => kind === "switch"))}</div>
       )}
-      <div>
-        <Button
-          variant="subtle"
-          size="compact-xs"
-          ml={-8}
-          onClick={toggle}
-          aria-expanded={open}
-          rightSection={<Icon name={open ? "fold" : "unfold"} size={12} />}
-        >
-          {text.common.more}
-        </Button>
-        <Collapse expanded={open}>
-          {open && (
-            <div className={classes.fields} data-more>
-              {inputs(common)}
-              {inputs(others)}
-              <ParameterInput
-                parameter={{ name: "name", label: words.ownName, help: words.ownNameHelp, ...textParameter }}
-                value={check.name}
-                onChange={(name) => onChange(withMember(check, "name", name))}
-              />
-            </div>
-          )}
-        </Collapse>
-      </div>
+      <Folded label={text.common.more}>
+        <div className={classes.fields} data-more>
+          {inputs(common)}
+          {inputs(others)}
+          <ParameterInput
+            parameter={{ name: "name", label: words.ownName, help: words.ownNameHelp, ...textParameter }}
+            value={check.name}
+            onChange={(name) => onChange(withMember(check, "name", name))}
+          />
+        </div>
+      </Folded>
     </>
   );
 }

@@ -1,9 +1,8 @@
-import { Button, Collapse, Input } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { Input } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type ComponentType, type ReactNode, useMemo } from "react";
 import type { SettingsForm } from "@/api/settings.gen.ts";
-import { Icon } from "@/components/icons.tsx";
+import { Folded } from "@/components/folded.tsx";
 import { Waiting } from "@/components/states.tsx";
 import { isRow } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
@@ -75,27 +74,12 @@ interface PartProps {
 function Group({ group, draft, onChange }: PartProps & { readonly group: SettingsGroup }): ReactNode {
   const { label, settings } = group;
   const isUsed = settings.some(({ path }) => draft.read(path) !== undefined || draft.maskOf(path) !== undefined);
-  const [open, { toggle }] = useDisclosure(isUsed);
   return (
-    <div>
-      <Button
-        variant="subtle"
-        size="compact-xs"
-        ml={-8}
-        onClick={toggle}
-        aria-expanded={open}
-        rightSection={<Icon name={open ? "fold" : "unfold"} size={12} />}
-      >
-        {label}
-      </Button>
-      <Collapse expanded={open}>
-        {open && (
-          <fieldset className={classes.checks} aria-label={label}>
-            <Inputs settings={settings} draft={draft} onChange={onChange} isMore />
-          </fieldset>
-        )}
-      </Collapse>
-    </div>
+    <Folded label={label} isOpen={isUsed}>
+      <fieldset className={classes.checks} aria-label={label}>
+        <Inputs settings={settings} draft={draft} onChange={onChange} isMore />
+      </fieldset>
+    </Folded>
   );
 }
 
