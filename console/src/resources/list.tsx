@@ -61,9 +61,10 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
       : all.filter((row) => resource.columns.some((column) => searchable(column, row).toLowerCase().includes(find)));
   }, [data, find, resource]);
   const onEnd = useCallback(() => void fetchNextPage(), [fetchNextPage]);
-  const creatable = isEnabled && resource.create !== undefined && can(resource.create.rows[0]);
+  const at = resource.createAt ?? { row: resource.create?.rows[0], to: `/${resource.name}/new` };
+  const creatable = isEnabled && at.row !== undefined && can(at.row);
   const create = creatable && (
-    <Button component={Link} to={`/${resource.name}/new`} leftSection={<Icon name="plus" size={14} />}>
+    <Button component={Link} to={at.to} leftSection={<Icon name="plus" size={14} />}>
       {resource.text.create}
     </Button>
   );

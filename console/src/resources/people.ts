@@ -173,6 +173,7 @@ export const users: Resource = {
     { label: fields.created, path: "created_at", kind: "time" },
   ],
   read: "/v1/admin/users/{userId}",
+  createAt: { row: "POST /v1/admin/users/invites", to: "/invites/new" },
   update: {
     rows: ["PUT /v1/admin/users/{userId}"],
     fields: [{ name: "role", label: fields.role, kind: "select", required: true, options: choices("admin", "member") }],

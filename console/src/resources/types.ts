@@ -220,6 +220,8 @@ export interface Resource {
   /** The organisation shares records with workspaces, which see of them only what the list says. */
   readonly shared?: boolean;
   readonly create?: Write;
+  /** Records that lead to these are made on another page: the row that it calls, and its address. */
+  readonly createAt?: { readonly row: string; readonly to: string };
   readonly update?: Write;
   readonly remove?: { readonly row: string; readonly body?: (record: Row) => unknown; readonly when?: Condition };
   readonly actions?: readonly Action[];

@@ -1,4 +1,4 @@
-import { Alert, Button, Input, Modal, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Alert, Button, Input, Modal, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
@@ -19,26 +19,35 @@ import { toColumn } from "@/resources/list.tsx";
 import { ActorName, workspaceAt } from "@/resources/names.tsx";
 import type { Attribute } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
+import classes from "./audit.module.css";
+import { auditedActions, auditedResources, choicesOf } from "./audit-values.ts";
 
 const words = text.audit;
 const dayMs = 86_400_000;
 
 const named = (record: Row, member: string): string => nameOf(readText(record, member));
 
-/** What the API calls an action or a kind of record that was typed in words. */
-const toMember = (typed: string | undefined): string | undefined => typed?.trim().toLowerCase().replaceAll(/\s+/g, "_");
-
 const who = (record: Row) => <ActorName record={record} />;
+
+/** What happened, and below it by whom: a phone has no room for them beside each other. */
+const whatAndWho = (record: Row) => (
+  <div className={classes.lines}>
+    <div>{`${named(record, "resource_type")}: ${named(record, "action").toLowerCase()}`}</div>
+    <div>{who(record)}</div>
+  </div>
+);
 
 const columns: readonly Attribute[] = [
   { label: words.time, path: "timestamp", kind: "time", track: "13rem", wide: true },
   { label: words.time, path: "timestamp", kind: "ago", track: "4rem", narrow: true },
-  { label: words.who, path: "user_id", track: "minmax(8rem, 1fr)", render: who },
-  { label: words.action, path: "action", track: "6rem", narrowTrack: "4.5rem", render: (row) => named(row, "action") },
+  { label: words.whatAndWho, path: "action", track: "minmax(8rem, 1fr)", narrow: true, render: whatAndWho },
+  { label: words.who, path: "user_id", track: "minmax(8rem, 1fr)", wide: true, render: who },
+  { label: words.action, path: "action", track: "6rem", wide: true, render: (row) => named(row, "action") },
   {
     label: words.resource,
     path: "resource_type",
     track: "minmax(8rem, 1fr)",
+    wide: true,
     render: (row) => named(row, "resource_type"),
   },
   { label: words.path, path: "uri", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
@@ -78,8 +87,8 @@ export default function AuditLog(): ReactNode {
         query: {
           start_time: `${from}T00:00:00.000Z`,
           end_time: `${to}T23:59:59.999Z`,
-          resource_type: toMember(search.resource_type),
-          action: toMember(search.action),
+          resource_type: search.resource_type,
+          action: search.action,
           current_page: pageParam,
           page_size: 100,
         },
@@ -120,8 +129,8 @@ export default function AuditLog(): ReactNode {
 function AuditFilters({ from, to }: { readonly from: string; readonly to: string }): ReactNode {
   const search = useSearchParams();
   const navigate = useNavigate();
-  const set = (name: string, value: string) =>
-    void navigate({ to: ".", search: { ...search, [name]: value }, replace: true });
+  const set = (name: string, value: string | null) =>
+    void navigate({ to: ".", search: { ...search, [name]: value ?? undefined }, replace: true });
   return (
     <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="xs" verticalSpacing="xs" w={{ base: "100%", sm: "auto" }}>
       <TextInput
@@ -131,18 +140,24 @@ function AuditFilters({ from, to }: { readonly from: string; readonly to: string
         onChange={(event) => set("from", event.currentTarget.value)}
       />
       <TextInput type="date" label={words.to} value={to} onChange={(event) => set("to", event.currentTarget.value)} />
-      <TextInput
+      <Select
         data-search
         label={words.resource}
-        placeholder={words.resourceHint}
-        value={search.resource_type ?? ""}
-        onChange={(event) => set("resource_type", event.currentTarget.value)}
+        placeholder={words.any}
+        data={choicesOf(auditedResources, search.resource_type)}
+        searchable
+        clearable
+        value={search.resource_type ?? null}
+        onChange={(value) => set("resource_type", value)}
       />
-      <TextInput
+      <Select
         label={words.action}
-        placeholder={words.actionHint}
-        value={search.action ?? ""}
-        onChange={(event) => set("action", event.currentTarget.value)}
+        placeholder={words.any}
+        data={choicesOf(auditedActions, search.action)}
+        searchable
+        clearable
+        value={search.action ?? null}
+        onChange={(value) => set("action", value)}
       />
     </SimpleGrid>
   );
