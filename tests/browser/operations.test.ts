@@ -343,7 +343,7 @@ test("the audit log is filtered, a record names who made the change, and the cha
   const { page } = admin;
   await stand.call("POST /v1/collections", stand.gateway.workspaceKey, { name: "Audited" });
   await admin.open("/audit");
-  await page.getByLabel("Resource", { exact: true }).fill("coll");
+  await page.getByRole("combobox", { name: "Resource" }).fill("coll");
   await page.getByRole("option", { name: "Collections" }).click();
   await page.getByRole("row", { name: /First workspace key Create Collections/ }).click();
   const dialog = page.getByRole("dialog");

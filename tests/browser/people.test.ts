@@ -77,6 +77,8 @@ test("a person is invited, accepts by the link, signs in, gets another role and 
   const key = await acceptLink(await invite("ada@example.com"), "Ada");
   assert.equal(await statusOf(key), 200);
   await admin.open("/users");
+  const inviting = page.getByRole("link", { name: "Invite user" });
+  assert.match((await inviting.getAttribute("href")) ?? "", /\/invites\/new$/);
   await page.getByRole("row", { name: /ada@example\.com Ada/ }).click();
   await page.getByRole("link", { name: "Edit" }).click();
   await page.getByRole("button", { name: "Save" }).waitFor();

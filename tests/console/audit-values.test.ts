@@ -14,7 +14,7 @@ test("the filters of the audit log offer what each route of the control plane wr
   assert.deepEqual(missing, []);
 });
 
-test("choicesOf() has words for each value, and the one of an address that is none of them", () => {
+test("choicesOf() has words for each value, and for another one that an address holds", () => {
   const choices = choicesOf(["mcp_servers", "api_keys"], "other_kind");
   assert.deepEqual(
     choices.map(({ label }) => label),
