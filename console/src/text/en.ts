@@ -736,7 +736,8 @@ export const en = {
     value: "Value",
     nothing: "No requests in this range",
     pointsOf: (graph: string) => `${graph}: points`,
-    groupTitle: (label: string) => `By ${label.toLowerCase()}`,
+    groupTitle: (figure: string, label: string) =>
+      `${figure} by ${label.replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase())}`,
     metadataKey: (key: string) => `metadata ${key}`,
     byField: "Field",
     byMetadata: "Metadata key",

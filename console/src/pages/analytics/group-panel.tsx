@@ -92,7 +92,7 @@ export function GroupPanel({ period, filters, names }: GroupPanelProps): ReactNo
   };
   return (
     <Section
-      title={words.groupTitle(grouping.label)}
+      title={words.groupTitle(words.columns[order], grouping.label)}
       actions={<GroupTools onSave={save} isEmpty={rows.length === 0} />}
     >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
@@ -174,7 +174,7 @@ function GroupChart({ rows, nameOf, column, grouping }: GroupChartProps): ReactN
     .map((row) => ({ at: nameOf(row) || noValueOf(grouping.value), [column]: Number(row[column] ?? 0) }));
   return (
     <SeriesChart
-      label={words.groupTitle(grouping.label)}
+      label={words.groupTitle(words.columns[column], grouping.label)}
       points={points}
       series={[{ name: column, label: words.columns[column] }]}
       kind="bar"
@@ -199,9 +199,9 @@ function GroupTable({ rows, columns, order, grouping, period, nameOf }: GroupTab
       minWidth={120 + columns.length * 90}
       type="native"
       tabIndex={0}
-      aria-label={words.groupTitle(grouping.label)}
+      aria-label={words.groupTitle(words.columns[order], grouping.label)}
     >
-      <Table aria-label={words.groupTitle(grouping.label)} fz="sm" verticalSpacing={5}>
+      <Table aria-label={words.groupTitle(words.columns[order], grouping.label)} fz="sm" verticalSpacing={5}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{grouping.label}</Table.Th>

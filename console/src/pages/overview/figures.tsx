@@ -1,8 +1,7 @@
-import { Button, Group, Table } from "@mantine/core";
+import { Table } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { Spark } from "@/components/charts/spark.tsx";
-import { Icon } from "@/components/icons.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDollars, formatDuration, formatShare, formatShort, pointFormat } from "@/lib/format.ts";
 import { type Period, periodSearch } from "@/lib/period.ts";
@@ -77,9 +76,15 @@ const cards: readonly Card[] = [
   },
 ];
 
-/** One card for each figure the viewer may see, and all of them as a table on request. */
-export function FigureCards({ data, period }: { readonly data: Summary; readonly period: Period }): ReactNode {
-  const [asTable, setAsTable] = useState(false);
+interface FigureCardsProps {
+  readonly data: Summary;
+  readonly period: Period;
+  /** Whether all of them stand below as a table. */
+  readonly asTable: boolean;
+}
+
+/** One card for each figure the viewer may see. */
+export function FigureCards({ data, period, asTable }: FigureCardsProps): ReactNode {
   const shown = cards.filter(({ name }) => data.summary[name] !== undefined);
   return (
     <>
@@ -88,16 +93,6 @@ export function FigureCards({ data, period }: { readonly data: Summary; readonly
           <FigureCard key={card.name} card={card} data={data} period={period} />
         ))}
       </div>
-      <Group justify="end">
-        <Button
-          variant="default"
-          aria-expanded={asTable}
-          onClick={() => setAsTable(!asTable)}
-          leftSection={<Icon name="columns" size={14} />}
-        >
-          {asTable ? text.analytics.hideTable : text.analytics.showTable}
-        </Button>
-      </Group>
       {asTable && <PointTable data={data} cards={shown} />}
     </>
   );

@@ -21,23 +21,37 @@ export default function Overview(): ReactNode {
   const change = useChangeSearch();
   const { can } = useSession();
   const [now, setNow] = useState(() => Date.now());
+  const [asTable, setAsTable] = useState(false);
   const period = readPeriod(search, now);
   const { data, error, isFetching, refetch } = useSummary(period);
   const nothing = data !== undefined && data.summary.requests === 0 && data.former.requests === 0;
+  const shown = data !== undefined && !nothing;
   return (
     <ListPage
       title={words.title}
       about={words.about}
       filters={<PeriodPicker period={period} onChange={change} />}
       actions={
-        <Button
-          variant="default"
-          leftSection={<Icon name="refresh" size={14} />}
-          loading={isFetching}
-          onClick={() => setNow(Date.now())}
-        >
-          {text.common.refresh}
-        </Button>
+        <>
+          {shown && (
+            <Button
+              variant="default"
+              aria-expanded={asTable}
+              onClick={() => setAsTable(!asTable)}
+              leftSection={<Icon name="columns" size={14} />}
+            >
+              {asTable ? text.analytics.hideTable : text.analytics.showTable}
+            </Button>
+          )}
+          <Button
+            variant="default"
+            leftSection={<Icon name="refresh" size={14} />}
+            loading={isFetching}
+            onClick={() => setNow(Date.now())}
+          >
+            {text.common.refresh}
+          </Button>
+        </>
       }
     >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
@@ -56,9 +70,9 @@ export default function Overview(): ReactNode {
           }
         />
       )}
-      {data !== undefined && !nothing && (
+      {shown && (
         <>
-          <FigureCards data={data} period={period} />
+          <FigureCards data={data} period={period} asTable={asTable} />
           <TopGroups period={period} metadataKey={search.key} />
         </>
       )}

@@ -109,6 +109,7 @@ function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTa
               return (
                 <Table.Tr key={name}>
                   <Table.Td className={classes.cell}>
+                    <span className={classes.fill} style={{ width: `${(requests / most) * 100}%` }} />
                     <GroupName
                       name={name}
                       value={value}
@@ -116,7 +117,6 @@ function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTa
                       filter={filter}
                       period={period}
                     />
-                    <span className={classes.fill} style={{ width: `${(requests / most) * 100}%` }} />
                   </Table.Td>
                   <Table.Td className="number">{formatShort(requests)}</Table.Td>
                   <Table.Td className="number">{formatDollars(Number(readPath(row, "cost") ?? 0) / 100)}</Table.Td>
