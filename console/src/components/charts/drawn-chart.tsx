@@ -2,14 +2,26 @@ import "@mantine/charts/styles.css";
 import { BarChart, LineChart } from "@mantine/charts";
 import type { ReactNode } from "react";
 import type { SeriesChartProps } from "./series-chart.tsx";
+import { type AxisRange, toTicks } from "./ticks.ts";
 
 /** Dashes tell lines apart where colours do not. */
 const dashes = ["0", "6 3", "2 3", "8 3 2 3", "4 4", "1 4"];
 
+/** The least and the most that bars or lines reach. */
+function rangeOf(
+  points: SeriesChartProps["points"],
+  series: SeriesChartProps["series"],
+  kind: SeriesChartProps["kind"],
+): AxisRange {
+  const rows = points.map((point) => series.map(({ name }) => Number(point[name] ?? 0)));
+  const ends = kind === "stack" ? rows.map((row) => row.reduce((sum, value) => sum + value, 0)) : rows.flat();
+  // half a request is none
+  return { least: Math.min(0, ...ends), most: Math.max(0, ...ends), isCount: rows.flat().every(Number.isInteger) };
+}
+
 /** Loaded by `SeriesChart`. */
 export function DrawnChart({ label, points, series, kind, format }: SeriesChartProps): ReactNode {
-  // half a request is none
-  const isCount = points.every((point) => series.every(({ name }) => Number.isInteger(Number(point[name] ?? 0))));
+  const ticks = [...toTicks(rangeOf(points, series, kind))];
   const shared = {
     h: 260,
     data: points.map((point) => ({ ...point })),
@@ -18,7 +30,7 @@ export function DrawnChart({ label, points, series, kind, format }: SeriesChartP
     withLegend: series.length > 1,
     tickLine: "none" as const,
     gridAxis: "x" as const,
-    yAxisProps: { width: 64, allowDecimals: !isCount },
+    yAxisProps: { width: 64, ticks, domain: [ticks[0] ?? 0, ticks.at(-1) ?? 1] },
     xAxisProps: { minTickGap: 24 },
   };
   // the label of the highest line needs room above it to stand beside it
