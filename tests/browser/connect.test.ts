@@ -339,6 +339,13 @@ test("a tool server is added, its tools are listed, and one is switched off", { 
     Slug: "harbour",
   });
   await page.getByRole("heading", { name: "Harbour" }).waitFor();
+  await one.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.getByRole("button", { name: "Copy address for clients" }).click();
+  const address = await page.evaluate(() => navigator.clipboard.readText());
+  assert.equal(new URL(address).pathname, "/m/harbour/mcp");
+  // its integration asks for no account
+  await page.getByRole("region", { name: "User access" }).waitFor();
+  assert.equal(await page.getByRole("region", { name: "Connections" }).count(), 0);
   await switchOff(page, "Enabled: tool test_simple_text");
   await page.getByRole("button", { name: "Test connection" }).click();
   await page.getByRole("dialog").locator(".cm-line").first().waitFor();

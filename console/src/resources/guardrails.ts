@@ -58,7 +58,14 @@ export const guardrails: Resource = {
     rows: ["POST /v1/guardrails"],
     fields: [
       ...writable,
-      { name: "target", label: fields.target, kind: "select", initial: "llm", options: choices("llm", "mcp_tools") },
+      {
+        name: "target",
+        label: fields.target,
+        kind: "select",
+        required: true,
+        initial: "llm",
+        options: choices("llm", "mcp_tools"),
+      },
     ],
   },
   update: { rows: ["PUT /v1/guardrails/{id}"], fields: writable, when: isOwn },

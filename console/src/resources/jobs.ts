@@ -293,6 +293,7 @@ export const batches: Resource = {
         label: ofBatches.input,
         kind: "select",
         required: true,
+        placeholder: ofFiles.choose,
         options: { path: "/v1/files", query: { purpose: "batch" }, value: "id", label: "filename" },
       },
       {

@@ -95,6 +95,7 @@ export const secretMappingsField: Field = {
       label: words.secretReference,
       kind: "select",
       required: true,
+      placeholder: words.chooseSecret,
       options: { path: "/v1/secret-references", value: "slug", label: "name" },
     },
   ],

@@ -171,6 +171,7 @@ export const providers: Resource = {
         label: fields.integration,
         kind: "select",
         required: true,
+        placeholder: fields.chooseIntegration,
         options: { path: "/v1/integrations", value: "slug", label: "name" },
       },
       { ...slugField, help: ofProviders.slugHelp },

@@ -88,8 +88,10 @@ export function fits({ kind, schema }: Parameter, value: unknown): boolean {
 }
 
 /** What stands for a default in an empty input. */
-export function placeholderOf({ name, kind, initial }: Parameter): string | undefined {
+export function placeholderOf({ name, kind, initial, required }: Parameter): string | undefined {
   if (text.checks.empty[name] !== undefined) return text.checks.empty[name];
-  if (initial === undefined || initial === null || typeof initial === "object" || initial === "") return undefined;
+  if (initial === undefined || initial === null || typeof initial === "object" || initial === "") {
+    return kind === "select" && !required ? text.checks.notSet : undefined;
+  }
   return text.checks.byDefault(kind === "select" ? labelOfValue(name, initial) : String(initial));
 }
