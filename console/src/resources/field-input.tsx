@@ -187,7 +187,9 @@ function ChoiceInput(props: FieldProps): ReactNode {
   const data = [...options, ...others.map((one) => ({ value: one, label: one }))];
   if (field.kind === "multi") {
     const input = { ...shared(props), data, value: asList(value), onChange };
-    return <MultiSelect {...input} searchable hidePickedOptions clearable />;
+    // what empty means is said only while it is
+    const placeholder = input.value.length === 0 ? field.placeholder : undefined;
+    return <MultiSelect {...input} placeholder={placeholder} searchable hidePickedOptions clearable />;
   }
   return (
     <Select

@@ -4,8 +4,8 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
 import { Value } from "@/components/value.tsx";
-import { isRow, type Row, readPath, readRecord, readText } from "@/lib/read.ts";
-import { nameOf } from "@/lib/words.ts";
+import { isRow, type Row, readList, readPath, readRecord, readText } from "@/lib/read.ts";
+import { nameOf, wordOf } from "@/lib/words.ts";
 import { useKeyNames } from "@/pages/overview/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
@@ -74,6 +74,44 @@ export function conditionsOf({ conditions }: Row): ReactNode {
 export const workspaceAt =
   (path: string) =>
   (row: Row): ReactNode => <WorkspaceName id={String(readPath(row, path) ?? "")} />;
+
+/** Workspaces by name, each with a role there. */
+export const workspacesWithRoles = ({ workspaces }: Row): ReactNode => (
+  <>
+    {(Array.isArray(workspaces) ? workspaces.filter(isRow) : []).map((one) => (
+      <div key={readText(one, "workspace_id")}>
+        <WorkspaceName id={readText(one, "workspace_id")} />: {wordOf(readText(one, "role"))}
+      </div>
+    ))}
+  </>
+);
+
+interface GuardrailNamesProps {
+  readonly workspace: string;
+  readonly ids: readonly string[];
+}
+
+/** Guardrails by name; by id where the viewer does not see them. */
+function GuardrailNames({ workspace, ids }: GuardrailNamesProps): ReactNode {
+  const { can } = useSession();
+  const query = { page_size: 100, workspace_id: workspace };
+  const { data } = useQuery({
+    queryKey: ["options", "/v1/guardrails", undefined, { workspace_id: workspace }],
+    enabled: can("GET /v1/guardrails"),
+    staleTime: 30_000,
+    queryFn: ({ signal }) => call("GET", "/v1/guardrails", { query, signal }),
+  });
+  const names = new Map(readList(data).map((row) => [readText(row, "id"), readText(row, "name")]));
+  return ids.map((id) => names.get(id) ?? id).join(", ");
+}
+
+/** Renders the guardrails of a workspace whose ids stand at a path. */
+export const guardrailsAt =
+  (path: string) =>
+  (row: Row): ReactNode => {
+    const ids = readPath(row, path);
+    return <GuardrailNames workspace={readText(row, "id")} ids={Array.isArray(ids) ? ids.map(String) : []} />;
+  };
 
 /** Renders the user whose id stands at a path. */
 export const userAt =

@@ -1,5 +1,5 @@
 import { text } from "@/text/text.ts";
-import { workspaceAt } from "./names.tsx";
+import { guardrailsAt, workspaceAt, workspacesWithRoles } from "./names.tsx";
 import {
   allScopes,
   choices,
@@ -123,6 +123,27 @@ export const workspaces: Resource = {
     { label: fields.description, path: "description", wide: true, track: "minmax(10rem, 2fr)" },
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
+  facts: [
+    { label: fields.name, path: "name" },
+    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.description, path: "description", empty: fields.none },
+    { label: ofWorkspaces.metadata, path: "defaults.metadata", kind: "json", empty: fields.none },
+    {
+      label: ofWorkspaces.inputGuardrails,
+      path: "defaults.input_guardrails",
+      render: guardrailsAt("defaults.input_guardrails"),
+      empty: fields.none,
+    },
+    {
+      label: ofWorkspaces.outputGuardrails,
+      path: "defaults.output_guardrails",
+      render: guardrailsAt("defaults.output_guardrails"),
+      empty: fields.none,
+    },
+    { label: fields.usageLimits, path: "usage_limits", kind: "settings", empty: fields.noLimit },
+    { label: fields.rateLimits, path: "rate_limits", kind: "settings", empty: fields.noLimit },
+    { label: fields.created, path: "created_at", kind: "time" },
+  ],
   read: "/v1/admin/workspaces/{id}",
   create: { rows: ["POST /v1/admin/workspaces"], fields: workspaceFields(false) },
   update: { rows: ["PUT /v1/admin/workspaces/{id}"], fields: [...workspaceFields(true), ...workspaceSettings] },
@@ -204,6 +225,16 @@ export const invites: Resource = {
     { label: text.common.status, path: "status", kind: "status", track: "7rem" },
     { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
   ],
+  facts: [
+    { label: fields.email, path: "email" },
+    { label: ofUsers.first, path: "first_name", empty: fields.none },
+    { label: ofUsers.last, path: "last_name", empty: fields.none },
+    { label: fields.role, path: "role", kind: "word" },
+    { label: text.common.status, path: "status", kind: "status" },
+    { label: ofInvites.workspaces, path: "workspaces", render: workspacesWithRoles, empty: fields.none },
+    { label: fields.expires, path: "expires_at", kind: "time" },
+    { label: fields.created, path: "created_at", kind: "time" },
+  ],
   read: "/v1/admin/users/invites/{inviteId}",
   create: {
     rows: ["POST /v1/admin/users/invites"],
@@ -217,7 +248,13 @@ export const invites: Resource = {
         initial: "member",
         options: choices("admin", "member"),
       },
-      { name: "workspaces", label: ofInvites.workspaces, kind: "multi", options: workspaceSource },
+      {
+        name: "workspaces",
+        label: ofInvites.workspaces,
+        kind: "multi",
+        placeholder: ofInvites.noWorkspaces,
+        options: workspaceSource,
+      },
       {
         name: "workspace_role",
         label: ofInvites.workspaceRole,
@@ -227,7 +264,13 @@ export const invites: Resource = {
         options: workspaceRoles,
         when: ({ workspaces: chosen }) => Array.isArray(chosen) && chosen.length > 0,
       },
-      { name: "workspace_api_key_details.scopes", label: ofInvites.keyScopes, kind: "multi", options: allScopes },
+      {
+        name: "workspace_api_key_details.scopes",
+        label: ofInvites.keyScopes,
+        kind: "multi",
+        placeholder: ofInvites.noKey,
+        options: allScopes,
+      },
       { name: "first_name", label: ofUsers.first, kind: "text" },
       { name: "last_name", label: ofUsers.last, kind: "text" },
     ],

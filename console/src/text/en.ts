@@ -1369,6 +1369,7 @@ export const en = {
       resetHelp: "Weekly on Mondays, monthly on the first day, at midnight UTC",
       expiresHelp: "Empty: never",
       config: "Default config",
+      noConfig: "No config",
       metadata: "Default metadata",
       metadataHelp: "Added to each request of the key",
       alertEmails: "E-mail addresses for alerts",
@@ -1382,6 +1383,8 @@ export const en = {
     },
     /** Labels that many resources share. */
     fields: {
+      none: "None",
+      noScopes: "No scopes",
       name: "Name",
       slug: "Slug",
       slugHelp: "Made from the name if left empty.",
@@ -1756,6 +1759,8 @@ export const en = {
       empty: "Nobody is invited.",
       workspaces: "Workspaces",
       workspaceRole: "Role in the workspaces",
+      noWorkspaces: "No workspaces",
+      noKey: "No key, unless a workspace makes one",
       keyScopes: "Scopes of the key made for the user",
       resend: "Send again",
     },
