@@ -16,6 +16,7 @@ import {
   fillForm,
   noConsole,
   openStand,
+  submitOf,
   takeSecret,
   textOf,
 } from "./support.ts";
@@ -238,6 +239,23 @@ test("a SCIM token is shown once, works, and no longer does once it is deleted",
   await deleteRecord(page, "Directory");
   assert.equal((await list()).status, 401);
   assertClean(admin);
+});
+
+test("the budget of an API key has its unit and its period beside it", { skip: noConsole }, async () => {
+  const one = await stand.signIn(stand.gateway.workspaceKey);
+  const { page } = one;
+  await one.open("/api-keys/new");
+  await fillForm(page, { Name: "With a budget", Scopes: ["logs.list"], Budget: "5" });
+  await page.getByRole("combobox", { name: "Starts again" }).click();
+  await page.getByRole("option", { name: "Weekly" }).click();
+  const [sent] = await Promise.all([
+    page.waitForRequest((request) => request.method() === "POST" && request.url().includes("/v1/api-keys/")),
+    submitOf(page).click(),
+  ]);
+  const { usage_limits: budget } = sent.postDataJSON();
+  assert.deepEqual(budget, { credit_limit: 5, periodic_reset: "weekly", type: "cost" });
+  await takeSecret(page);
+  assertClean(one);
 });
 
 test("an API key is rotated: the new secret is shown once and works", { skip: noConsole }, async () => {

@@ -1,4 +1,4 @@
-import type { Row } from "@/lib/read.ts";
+import { isRow } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { userAt, workspaceAt } from "./names.tsx";
 import { allScopes, choices, rateLimitsField } from "./options.ts";
@@ -15,7 +15,11 @@ const kinds = Object.entries(words.kinds).map(([value, label]) => ({
   row: `POST /v1/api-keys/${value}`,
 }));
 
-const hasBudget = ({ "usage_limits.credit_limit": limit }: Row): boolean => limit !== undefined && limit !== "";
+/** A budget as the API takes it; without an amount there is none. */
+function toBudget(value: unknown): unknown {
+  if (!isRow(value) || typeof value.credit_limit !== "number") return undefined;
+  return { ...value, type: value.type ?? "cost" };
+}
 
 const shared: readonly Field[] = [
   { name: "name", label: words.name, kind: "text", required: true },
@@ -30,25 +34,16 @@ const shared: readonly Field[] = [
     placeholder: fields.noScopes,
   },
   { name: "expires_at", label: words.expires, help: words.expiresHelp, kind: "time" },
-  { name: "usage_limits.credit_limit", label: words.creditLimit, help: words.creditLimitHelp, kind: "number" },
   {
-    name: "usage_limits.type",
-    label: words.limitType,
-    help: words.limitTypeHelp,
-    kind: "select",
-    required: true,
-    initial: "cost",
-    options: Object.entries(words.limitTypes).map(([value, label]) => ({ value, label })),
-    when: hasBudget,
-  },
-  {
-    name: "usage_limits.periodic_reset",
-    label: words.reset,
-    help: words.resetHelp,
-    kind: "select",
-    placeholder: fields.never,
-    options: choices("monthly", "weekly"),
-    when: hasBudget,
+    name: "usage_limits",
+    label: words.creditLimit,
+    help: words.creditLimitHelp,
+    placeholder: fields.noLimit,
+    kind: "own",
+    input: async () => ({ default: (await import("./budget-input.tsx")).BudgetInput }),
+    isMerged: true,
+    read: (stored) => [stored].flat()[0],
+    toMember: toBudget,
   },
   rateLimitsField,
   {
