@@ -1,5 +1,5 @@
 import { text } from "@/text/text.ts";
-import { choices } from "./options.ts";
+import { changedFact, choices } from "./options.ts";
 import type { Condition, Field, OptionSource, Resource } from "./types.ts";
 
 const { partials: partialWords, collections: collectionWords, labels: labelWords } = text.resources;
@@ -45,7 +45,7 @@ const partials: Resource = {
     { label: partialWords.include, path: "slug", kind: "code" },
     { label: text.common.status, path: "status", kind: "status" },
     { label: partialWords.version, path: "version", kind: "number" },
-    { label: text.common.changed, path: "last_updated_at", kind: "time" },
+    changedFact,
   ],
   read: "/v1/prompts/partials/{id}",
   create: {
@@ -106,7 +106,7 @@ const collections: Resource = {
     { label: collectionWords.prompts, path: "collection_details.prompts_count", kind: "number" },
     { label: collectionWords.inside, path: "collection_details.child_collections_count", kind: "number" },
     { label: text.resources.fields.created, path: "created_at", kind: "time" },
-    { label: text.common.changed, path: "last_updated_at", kind: "time" },
+    changedFact,
   ],
   read: "/v1/collections/{id}",
   create: {
