@@ -374,7 +374,7 @@ test("an admin key chooses the workspace in place, and a record is made there", 
 test("a graph is saved as CSV", { skip: noConsole }, async () => {
   const { page } = admin;
   await admin.open("/analytics?range=24h");
-  await page.getByRole("heading", { name: "Requests" }).waitFor();
+  await page.getByRole("heading", { name: "Requests", exact: true }).waitFor();
   const { text } = await saveWith(page, page.getByRole("button", { name: "CSV" }).first());
   assert.match(text, /^[^\r\n]*,[^\r\n]*\r\n\d{4}-\d\d-\d\d/);
   assertClean(admin);
