@@ -20,6 +20,7 @@ const tiers = [
     sampledOn: { bun: oneIn(12, 0), node: oneIn(12, 4), deno: oneIn(12, 8) },
     names: [
       "runtimes/cli",
+      "runtimes/cli-master-keys",
       "runtimes/lifecycle",
       "runtimes/capacity",
       "runtimes/compact",
