@@ -1,7 +1,7 @@
 import { text } from "@/text/text.ts";
 import { readDrafts } from "./checks/draft.ts";
 import { showActions, showChecks } from "./checks/shown.tsx";
-import { changedFact, choices, isOwn, numbered } from "./options.ts";
+import { changedFact, isOwn, numbered, targetField } from "./options.ts";
 import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
@@ -56,17 +56,7 @@ export const guardrails: Resource = {
   read: "/v1/guardrails/{id}",
   create: {
     rows: ["POST /v1/guardrails"],
-    fields: [
-      ...writable,
-      {
-        name: "target",
-        label: fields.target,
-        kind: "select",
-        required: true,
-        initial: "llm",
-        options: choices("llm", "mcp_tools"),
-      },
-    ],
+    fields: [...writable, targetField],
   },
   update: { rows: ["PUT /v1/guardrails/{id}"], fields: writable, when: isOwn },
   remove: { row: "DELETE /v1/guardrails/{id}", when: isOwn },

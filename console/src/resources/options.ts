@@ -36,6 +36,14 @@ export const workspaceRoles = choices("admin", "manager", "member");
 
 export const nameField: Field = { name: "name", label: words.name, kind: "text", required: true };
 export const slugField: Field = { name: "slug", label: words.slug, kind: "text", help: words.slugHelp };
+export const targetField: Field = {
+  name: "target",
+  label: words.target,
+  kind: "select",
+  required: true,
+  initial: "llm",
+  options: choices("llm", "mcp_tools"),
+};
 export const descriptionField: Field = { name: "description", label: words.description, kind: "long" };
 const countedBy = choices("requests", "tokens");
 const periods = choices("rpm", "rph", "rpd", "rpw");

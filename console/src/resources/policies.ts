@@ -3,7 +3,7 @@ import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { conditionsOf } from "./names.tsx";
-import { changedFact, choices, descriptionField, numbered } from "./options.ts";
+import { changedFact, choices, descriptionField, numbered, targetField } from "./options.ts";
 import type { Attribute, Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
@@ -252,14 +252,7 @@ export const rateLimits: Resource = {
         initial: "rpm",
         options: choices("rpm", "rph", "rpd", "rpw"),
       },
-      {
-        name: "target",
-        label: fields.target,
-        kind: "select",
-        required: true,
-        initial: "llm",
-        options: choices("llm", "mcp_tools"),
-      },
+      targetField,
       conditionsFor(rateKeys),
       groupByFor(rateKeys),
     ],

@@ -135,13 +135,7 @@ function SettingInput({ setting, draft, onChange }: SettingInputProps): ReactNod
     );
   }
   if (parts !== undefined) return <Record label={label} parts={parts} value={value} onChange={onChange} />;
-  return (
-    <ParameterInput
-      parameter={{ ...parameter, required: shared.required }}
-      value={value}
-      onChange={(next) => onChange(next)}
-    />
-  );
+  return <ParameterInput parameter={{ ...parameter, required: shared.required }} value={value} onChange={onChange} />;
 }
 
 interface RecordProps {
