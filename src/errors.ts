@@ -1,3 +1,4 @@
+import { ExcessError } from "./lib/budget.ts";
 import { isHeaderValue } from "./lib/headers.ts";
 import { jsonReply, type Reply } from "./lib/reply.ts";
 import { isRpcStatus, rpcStatusOf } from "./lib/rpc-status.ts";
@@ -311,9 +312,17 @@ export const scimContentType = "application/scim+json";
 /** Format of an error body: all have the common fields, some clients expect more. */
 export type ErrorForm = "common" | "messages" | "gemini" | "admin" | "scim" | "mcp" | "oauth";
 
+/** The refusal of input that exceeds its budget. */
+function toRefusal(error: ExcessError): GatewayError {
+  const { message: text, source } = error;
+  if (source === "caller") return new InvalidRequestError(text, { code: "invalid_body", cause: error });
+  return new UpstreamError(502, text, { code: "upstream_bad_answer", cause: error });
+}
+
 /** An error for the caller: unexpected errors get a fixed message. */
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
+  if (error instanceof ExcessError) return toRefusal(error);
   return new InternalError("Cannot answer this request: the gateway failed", { cause: error, code: "internal_error" });
 }
 

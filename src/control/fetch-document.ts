@@ -1,10 +1,10 @@
 import type { AddressGuard } from "../lib/address.ts";
 import { readBytes } from "../lib/body.ts";
-import { decodeUtf8, findJsonExcess } from "../lib/json.ts";
+import { Budget } from "../lib/budget.ts";
 import type { Outbound } from "../lib/outbound.ts";
 
-/** Limits of a document's structure. */
-const jsonLimits = { depth: 16, values: 20_000, keys: 1_000 };
+/** Bounds of a document's structure. */
+const structure = { depth: 16, values: 20_000, keys: 1_000 };
 
 /** A JSON document and the headers it came with. */
 interface FetchedDocument {
@@ -46,8 +46,7 @@ export function createDocumentFetcher({ outbound, guard }: { outbound: Outbound;
       throw new DocumentStatusError(response.status);
     }
     const bytes = await readBytes(response, { bytes: maxBytes, totalMs: timeoutMs, silenceMs: timeoutMs });
-    const excess = findJsonExcess(bytes, jsonLimits);
-    if (excess !== undefined) throw new TypeError(`Cannot read the document: it has ${excess}`);
-    return { document: JSON.parse(decodeUtf8(bytes)), headers: response.headers };
+    const budget = new Budget({ source: "upstream", what: "the document", bytes: maxBytes, ...structure });
+    return { document: budget.json(bytes), headers: response.headers };
   };
 }

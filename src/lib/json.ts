@@ -86,6 +86,8 @@ interface JsonScan {
   excess: string | undefined;
   /** Whether it contains numbers that JavaScript may not represent exactly. */
   hasSuspects: boolean;
+  /** Values in all; 0 where a limit is exceeded. */
+  values: number;
 }
 
 /**
@@ -98,9 +100,7 @@ export function findJsonExcess(bytes: Uint8Array, limits: JsonLimits = bodyLimit
   return scanJson(bytes, limits).excess;
 }
 
-const sound: JsonScan = { excess: undefined, hasSuspects: false };
-const suspect: JsonScan = { excess: undefined, hasSuspects: true };
-const excessive = (excess: string): JsonScan => ({ excess, hasSuspects: false });
+const excessive = (excess: string): JsonScan => ({ excess, hasSuspects: false, values: 0 });
 
 /** As `findJsonExcess`, and looks for inexact numbers. */
 export function scanJson(bytes: Uint8Array, limits: JsonLimits = bodyLimits): JsonScan {
@@ -150,7 +150,7 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits = bodyLimits): Js
     }
   }
   if (values > limits.values) return excessive(excessOfValues(limits));
-  return hasSuspects ? suspect : sound;
+  return { excess: undefined, hasSuspects, values };
 }
 
 function excessOfValues(limits: JsonLimits): string {
