@@ -1,0 +1,129 @@
+import type { ModelTurn, Said } from "../emulators/emulator.ts";
+import { createRandom } from "../support/gateway.ts";
+import type { OfferedTool, Outcome, Setup, Step } from "./client.ts";
+import { toolSets } from "./tools.ts";
+
+/** A conversation: what the client adds and what the model then says, in turn. */
+export interface Conversation {
+  setup: Setup;
+  rounds: readonly { step: Step; turn: ModelTurn }[];
+}
+
+/** What conversations of a pair may contain. */
+export interface Reach {
+  /** Tool calls may carry broken JSON. Default false. */
+  breaksArguments?: boolean;
+  /** Images in questions and results. Default true. */
+  hasImages?: boolean;
+}
+
+type Random = () => number;
+
+const words = [
+  "harbour",
+  "tide",
+  "“quay”",
+  "läuft",
+  "\nnext line\n",
+  "0451",
+  "<tag>",
+  "back\\slash",
+  "⚓",
+  "ebb and flow",
+];
+const efforts = [undefined, undefined, "off", "low", "medium", "high", "xhigh", "max"] as const;
+
+/** Draws from one stream of numbers. */
+class Dice {
+  readonly #random: Random;
+
+  constructor(seed: number) {
+    this.#random = createRandom(seed);
+  }
+
+  chance(share: number): boolean {
+    return this.#random() < share;
+  }
+
+  below(limit: number): number {
+    return Math.floor(this.#random() * limit);
+  }
+
+  pick<Item>(items: readonly Item[]): Item {
+    return items[this.below(items.length)] as Item;
+  }
+
+  text(): string {
+    return Array.from({ length: 1 + this.below(5) }, () => this.pick(words))
+      .join(" ")
+      .trim();
+  }
+}
+
+function drawArguments(dice: Dice, { breaksArguments = false }: Reach): Record<string, unknown> | string {
+  if (breaksArguments && dice.chance(0.05)) return '{"path": "unfinished';
+  if (dice.chance(0.15)) return {};
+  return {
+    path: dice.text(),
+    ...(dice.chance(0.5) && { limit: dice.below(1_000) }),
+    ...(dice.chance(0.3) && { nested: { list: [1, dice.text(), null, { deep: true }] } }),
+  };
+}
+
+/** One response of the model: reasoning may stand before and between its calls. */
+function drawTurn(dice: Dice, tools: readonly OfferedTool[], reach: Reach): ModelTurn {
+  const said: Said[] = [];
+  const think = (share: number) => {
+    if (dice.chance(share)) said.push({ kind: "thinking", text: dice.text() });
+  };
+  think(0.6);
+  const calls = tools.length === 0 || dice.chance(0.3) ? 0 : 1 + dice.below(3);
+  if (calls === 0 || dice.chance(0.5)) said.push({ kind: "text", text: dice.text() });
+  for (let count = 0; count < calls; count++) {
+    if (count > 0) think(0.3);
+    said.push({ kind: "call", name: dice.pick(tools).name, arguments: drawArguments(dice, reach) });
+  }
+  return { said };
+}
+
+const outcomeTexts = (dice: Dice): string => (dice.chance(0.1) ? "" : dice.text());
+
+function drawOutcome(dice: Dice, hasImages: boolean): Outcome {
+  return { text: outcomeTexts(dice), isError: dice.chance(0.15), hasImage: hasImages && dice.chance(0.1) };
+}
+
+const countCalls = ({ said }: ModelTurn): number => said.filter(({ kind }) => kind === "call").length;
+
+/** The conversation of a seed: 12 to 16 requests. */
+export function generateConversation(seed: number, reach: Reach = {}): Conversation {
+  const { hasImages = true } = reach;
+  const dice = new Dice(seed);
+  const tools = dice.chance(0.1) ? [] : dice.pick(toolSets);
+  const rounds: { step: Step; turn: ModelTurn }[] = [];
+  let calls = 0;
+  for (let round = 12 + dice.below(5); round > 0; round--) {
+    const outcomes = Array.from({ length: calls }, () => drawOutcome(dice, hasImages));
+    // the user speaks when the model is done, and sometimes interrupts it
+    const speaks = calls === 0 || dice.chance(0.1);
+    const step: Step = {
+      outcomes,
+      text: speaks ? dice.text() : "",
+      hasImage: speaks && hasImages && dice.chance(0.1),
+      instruction: dice.chance(0.15) ? `Note: ${dice.text()}` : "",
+    };
+    const turn = drawTurn(dice, tools, reach);
+    rounds.push({ step, turn });
+    calls = countCalls(turn);
+  }
+  return {
+    setup: {
+      instructions: dice.chance(0.9) ? `Be brief. ${dice.text()}` : "",
+      tools,
+      effort: dice.pick(efforts),
+      temperature: dice.chance(0.3) ? 0.3 : undefined,
+      streams: dice.chance(0.5),
+      maxTokens: dice.pick([8_000, 32_000]),
+    },
+    rounds,
+  };
+}
