@@ -88,7 +88,7 @@ function startRetention({ services, writer }: { services: Services; writer: LogW
   };
 }
 
-/** Starts periodic work: idle streams, old rows, other nodes' changes. The result stops it. */
+/** Starts periodic work: idle streams and sessions, old rows, other nodes' changes. The result stops it. */
 export function startTimers(
   { services, writer }: { services: Services; writer: LogWriter },
   options: GatewayOptions,
@@ -96,6 +96,7 @@ export function startTimers(
   const warn = warnOf(options);
   const everySecond = setInterval(() => {
     services.steadyTime(); // it notices jumps of the clock when it is read
+    services.mcp.pool.clean();
     if (services.streams.size === 0) return;
     const now = services.clock.monotonic();
     for (const stream of [...services.streams]) stream.tick(now);

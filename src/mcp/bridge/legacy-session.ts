@@ -1,4 +1,3 @@
-import type { Services } from "../../context.ts";
 import { configDigestOf } from "../../control/mcp/mcp-state.ts";
 import type { PooledSession } from "../../control/mcp/session-pool.ts";
 import { RpcError } from "../../errors.ts";
@@ -64,8 +63,11 @@ function requireStarted(answer: Readonly<Record<string, unknown>>): Record<strin
   throw new NoLegacyServerError(502, problem, { rpcCode: codes.internal, code: "upstream_error" });
 }
 
-/** What ends a session at its server. It holds nothing of the request that began it. */
-function createEnd(url: string, headers: Readonly<Record<string, string>>, { outbound, timers }: Services) {
+/** What ends the session of a call at its server. It holds nothing of the request that began it. */
+async function createEnd(call: McpCall): Promise<() => Promise<void>> {
+  const { "content-type": _, ...headers } = await upstreamHeaders(call);
+  const { outbound, timers } = call.context.services;
+  const { url } = call.server;
   return async (): Promise<void> => {
     const controller = new AbortController();
     const stop = timers.start(endTimeoutMs, () => controller.abort());
@@ -115,10 +117,14 @@ export async function beginSession(call: McpCall, deadline: Deadline): Promise<P
   const id = readSessionId(response);
   const session = { id, version };
   const greeting = toLegacyCall(call, ownMessage("notifications/initialized", {}), session);
-  await notify(greeting, deadline);
-  if (id === undefined) return { ...session, about, end: nothingToEnd };
-  const { "content-type": __, ...headers } = await upstreamHeaders(greeting);
-  return { ...session, about, end: createEnd(call.server.url, headers, call.context.services) };
+  const end = id === undefined ? nothingToEnd : await createEnd(greeting);
+  try {
+    await notify(greeting, deadline);
+  } catch (error) {
+    void end();
+    throw error;
+  }
+  return { ...session, about, end };
 }
 
 /** What a session depends on: its server, the credential, the caller, and the headers that the caller adds. */

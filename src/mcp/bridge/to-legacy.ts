@@ -1,4 +1,4 @@
-import type { PooledSession } from "../../control/mcp/session-pool.ts";
+import type { PooledSession, SessionLease } from "../../control/mcp/session-pool.ts";
 import { ClientClosedError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
@@ -89,7 +89,7 @@ async function isSessionLost(response: Response): Promise<[isLost: boolean, resp
 class LegacyRoute implements Route {
   readonly #call: McpCall;
   readonly #message: Message;
-  #used: { key: string; session: PooledSession } | undefined;
+  #lease: SessionLease | undefined;
   #isAnswered = false;
 
   constructor(call: McpCall) {
@@ -108,39 +108,39 @@ class LegacyRoute implements Route {
   }
 
   /** A session of the pool; another one if the caller that began it left before it was there. */
-  async #share(key: string, begin: () => Promise<PooledSession>, deadline: Deadline): Promise<PooledSession> {
+  async #take(deadline: Deadline): Promise<SessionLease> {
     const { pool } = this.#call.context.services.mcp;
+    const begin = () => beginSession(this.#call, deadline);
+    const key = pool.isEnabled ? await sessionKey(this.#call) : undefined;
     try {
-      return await pool.get(key, begin);
+      return await pool.take(key, begin);
     } catch (error) {
       if (!(error instanceof ClientClosedError) || deadline.reason !== undefined) throw error;
-      return pool.get(key, begin);
+      return pool.take(key, begin);
     }
   }
 
-  async #openSession(deadline: Deadline): Promise<PooledSession> {
-    const { pool } = this.#call.context.services.mcp;
-    const begin = () => beginSession(this.#call, deadline);
-    const key = pool.isEnabled ? await sessionKey(this.#call) : "";
-    const session = await (pool.isEnabled ? this.#share(key, begin, deadline) : begin());
-    this.#used = { key, session };
-    return session;
+  /** The session of this call, until the call is over. */
+  async #openSession(deadline: Deadline): Promise<SessionLease> {
+    const lease = await this.#take(deadline);
+    this.#lease?.release();
+    this.#lease = lease;
+    return lease;
   }
 
   readonly send = async (_: McpCall, deadline: Deadline): Promise<Response> => {
-    const { pool } = this.#call.context.services.mcp;
     const first = await this.#openSession(deadline);
-    const post = (session: PooledSession) => postMessage(toLegacyCall(this.#call, this.#message, session), deadline);
+    const post = ({ session }: SessionLease) => postMessage(toLegacyCall(this.#call, this.#message, session), deadline);
     const [isLost, response] = await isSessionLost(await post(first));
-    if (!isLost || first.id === undefined) return errorBeforeStream(this.#bridged, response);
+    if (!isLost || first.session.id === undefined) return errorBeforeStream(this.#bridged, response);
     response.body?.cancel().catch(() => {});
-    pool.forget(this.#used?.key ?? "", first);
+    first.forget();
     return errorBeforeStream(this.#bridged, await post(await this.#openSession(deadline)));
   };
 
   /** Takes a stream up again that the server closed on purpose. */
   readonly resume = (_: McpCall, deadline: Deadline, lastEventId: string): Promise<Response> => {
-    const session = this.#used?.session ?? { id: undefined, version: newestLegacy };
+    const session = this.#lease?.session ?? { id: undefined, version: newestLegacy };
     return openStream(toLegacyCall(this.#call, this.#message, session), deadline, lastEventId);
   };
 
@@ -169,17 +169,14 @@ class LegacyRoute implements Route {
     this.#tell(ownMessage("notifications/cancelled", params));
   };
 
-  readonly onOver = (): void => {
-    const { pool } = this.#call.context.services.mcp;
-    if (!pool.isEnabled) void this.#used?.session.end();
-  };
+  readonly onOver = (): void => this.#lease?.release();
 
   /** Sends a message that nobody waits for. */
   #tell(message: Message): void {
-    if (!this.#used) return;
+    if (!this.#lease) return;
     const { context } = this.#call;
     const deadline = new Deadline(new Request("http://gateway.invalid/"), 5_000, context.services.timers);
-    const call = toLegacyCall(this.#call, message, this.#used.session);
+    const call = toLegacyCall(this.#call, message, this.#lease.session);
     notify(call, deadline)
       .catch(() => {})
       .finally(() => deadline.release());
@@ -187,7 +184,8 @@ class LegacyRoute implements Route {
 
   /** What the server says of itself. */
   async discover(deadline: Deadline): Promise<Record<string, unknown>> {
-    return toDiscovery(await this.#openSession(deadline));
+    const { session } = await this.#openSession(deadline);
+    return toDiscovery(session);
   }
 }
 
