@@ -7,7 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import { type Mac, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
 import { isSingleCredential, readLookupId } from "./api-key.ts";
-import type { TokenAuthenticator } from "./jwt.ts";
+import type { TokenAuthenticator, TokenStanding } from "./jwt.ts";
 import { type KeyDefaults, noDefaults, type Principal } from "./principal.ts";
 import type { KeyKind } from "./scopes.ts";
 
@@ -56,6 +56,12 @@ export interface Authenticator {
    * @throws {UnavailableError} If the key is not cached and the database does not respond.
    */
   isOwnKey(key: string): Promise<boolean>;
+  /**
+   * What a token of an identity provider is to the organisation that it names.
+   *
+   * @throws {UnavailableError} If the keys or the database are unavailable.
+   */
+  standingOf(token: string): Promise<TokenStanding>;
   /** The caller of a stored key that is usable now, by id; undefined for any other. */
   ofKey(keyId: string): Promise<Principal | undefined>;
   /**
@@ -178,6 +184,11 @@ class KeyAuthenticator implements Authenticator {
 
   async isOwnKey(key: string): Promise<boolean> {
     return this.#known.get(await this.#options.mac(key)) !== undefined || (await this.#findStored(key)) !== undefined;
+  }
+
+  async standingOf(token: string): Promise<TokenStanding> {
+    const { tokens } = this.#options;
+    return tokens?.takes(token) ? tokens.standingOf(token) : "foreign";
   }
 
   async ofKey(keyId: string): Promise<Principal | undefined> {

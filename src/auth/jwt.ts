@@ -4,13 +4,14 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { sha256Hex } from "../lib/hash.ts";
 import { AuthSettings, isSharedKeySource } from "../schemas/auth-settings.ts";
-import { createKeySets, type FetchJson, type KeySets } from "./jwks.ts";
+import { createKeySets, type FetchJson, type KeySets, type KeySource } from "./jwks.ts";
 import {
   type Claims,
   hasTokenForm,
   readClaims,
   readDefaults,
   readEmail,
+  readHeader,
   readLimits,
   readScopes,
   readText,
@@ -71,6 +72,12 @@ export interface TokenAuthenticatorOptions extends WorkspaceResolverOptions {
   auditFailure(organisationId: string, failure: TokenFailure): Promise<void>;
 }
 
+/**
+ * What a token is to the organisation that it names: accepted by its settings, issued or signed by its identity provider and
+ * not accepted, or neither.
+ */
+export type TokenStanding = "accepted" | "issued" | "foreign";
+
 /** Authenticates tokens of identity providers. */
 export interface TokenAuthenticator {
   /** Whether a credential has the format of a token. */
@@ -83,6 +90,12 @@ export interface TokenAuthenticator {
    * @throws {UnavailableError} If the keys or the database are unavailable.
    */
   authenticate(token: string, request: TokenRequest): Promise<Principal>;
+  /**
+   * What a token is to its organisation, without an audit row.
+   *
+   * @throws {UnavailableError} If the keys or the database are unavailable.
+   */
+  standingOf(token: string): Promise<TokenStanding>;
   /** Drops cached tokens of an organisation, or all. */
   forget(organisationId: string | undefined): void;
 }
@@ -150,7 +163,7 @@ function requireSettings({ authSettings }: TokenOrganisation): AuthSettings {
 
 /** Verifies a token with the keys of one organisation only. */
 function verify(
-  { text }: SentToken,
+  { text }: Pick<SentToken, "text">,
   { organisationId, settings }: { organisationId: string; settings: AuthSettings },
   { keySets, options }: { keySets: KeySets; options: TokenAuthenticatorOptions },
 ): Promise<Claims> {
@@ -186,6 +199,28 @@ function createFailureAudit({ clock, auditFailure }: TokenAuthenticatorOptions) 
     if (++counted.count > auditedPerMinute) return;
     await auditFailure(organisationId, failure).catch(() => {}); // the token is rejected, even if this cannot be written
   };
+}
+
+/** The settings that name an organisation's identity providers. */
+const IssuerSettings = v.object({
+  ...v.pick(AuthSettings, ["issuer", "jwks_url", "jwks"]).entries,
+  oidc: v.nullish(v.object({ issuer: v.string() })),
+});
+
+/** Whether a key set has the key that a token names. */
+async function isKeyKnown(token: string, source: KeySource, keySets: KeySets): Promise<boolean> {
+  try {
+    await keySets.find(source, readHeader(token).kid);
+    return true;
+  } catch (error) {
+    if (isVerdict(error)) return false;
+    throw error;
+  }
+}
+
+/** Whether an error says something of the token, and not that it could not be checked. */
+function isVerdict(error: unknown): error is AuthenticationError | PermissionError {
+  return error instanceof AuthenticationError || error instanceof PermissionError;
 }
 
 /** An error for callers: a database error says nothing about the token. */
@@ -228,6 +263,36 @@ class JwtAuthenticator implements TokenAuthenticator {
     return fresh?.principals.get(wanted) ?? this.#findOut({ text: token, digest }, { ...request, wanted }, fresh);
   }
 
+  async standingOf(token: string): Promise<TokenStanding> {
+    const entry = this.#verified.get(await sha256Hex(token));
+    if (entry && this.#isFresh(entry)) return "accepted";
+    try {
+      const claims = readClaims(token);
+      return await this.#weigh(token, claims, await chooseOrganisation(claims, this.#options));
+    } catch (error) {
+      if (isVerdict(error)) return "foreign"; // no organisation that it could be of
+      throw toTokenError(error);
+    }
+  }
+
+  async #weigh(token: string, claims: Claims, { id, authSettings }: TokenOrganisation): Promise<TokenStanding> {
+    const parts = { keySets: this.#keySets, options: this.#options };
+    try {
+      const settings = requireSettings({ id, authSettings });
+      await verify({ text: token }, { organisationId: id, settings }, parts);
+      return "accepted";
+    } catch (error) {
+      if (!isVerdict(error)) throw error;
+    }
+    const { success, output } = v.safeParse(IssuerSettings, authSettings ?? {});
+    if (!success) return "issued"; // what cannot be read may name any issuer
+    const { issuer, oidc, jwks_url: urls, jwks: inline } = output;
+    if ([...(issuer ?? []), oidc?.issuer].some((one) => one !== undefined && one === claims.iss)) return "issued";
+    const source = { organisationId: id, urls: urls ?? [], inline };
+    const isSigned = await isKeyKnown(token, source, this.#keySets);
+    return isSigned ? "issued" : "foreign";
+  }
+
   forget(organisationId?: string): void {
     this.#generation++;
     for (const [digest, entry] of this.#verified.entries()) {
@@ -261,8 +326,7 @@ class JwtAuthenticator implements TokenAuthenticator {
     } catch (thrown) {
       const error = toTokenError(thrown);
       const organisationId = entry?.organisationId ?? organisation?.id;
-      const isVerdict = error instanceof AuthenticationError || error instanceof PermissionError;
-      if (isVerdict && organisationId !== undefined && error.code !== "jwt_not_configured") {
+      if (isVerdict(error) && organisationId !== undefined && error.code !== "jwt_not_configured") {
         const { message: reason, status } = error;
         const failure = { token: token.digest.slice(0, 8), reason, status, address: request.address };
         await this.#audit(organisationId, failure);

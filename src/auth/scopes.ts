@@ -32,6 +32,7 @@ const scopeFamilies: Readonly<Record<string, ScopeFamily>> = {
   secret_references: adminOnly(crud),
   organisation_service_api_keys: adminOnly([...crud, "rotate"]),
   organisation_settings: adminOnly(["read", "update"]),
+  organisation_mcp_identity: adminOnly(["update"]),
   organisation_exclusions: adminOnly(["update", "list"]),
   plugins: adminOnly(["create", "update", "list"]),
   audit_logs: adminOnly(["list"]),

@@ -109,6 +109,7 @@ export function createTokens(parts: TokenParts): TokenAuthenticator | undefined 
   return {
     takes: (credential) => tokens.takes(credential),
     authenticate: (token, request) => tokens.authenticate(token, request),
+    standingOf: (token) => tokens.standingOf(token),
     forget(organisationId) {
       only.forget();
       tokens.forget(organisationId);

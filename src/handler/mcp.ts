@@ -45,13 +45,30 @@ async function authenticateCaller(context: RequestContext): Promise<CallerContex
   return (await authenticateToken(context)) ?? requireOneKey(await authenticateKey(context, undefined));
 }
 
+/** Refusals of tokens that were not verified: who sent them is not known. */
+const unverified: ReadonlySet<string | null> = new Set([
+  "jwt_not_configured",
+  "jwt_misconfigured",
+  "organisation_not_served",
+]);
+
+/** A refusal as clients of MCP servers read it: only known callers get 403 (RFC 6750, section 3.1). */
+function toMcpRefusal(error: unknown): unknown {
+  if (!(error instanceof PermissionError && unverified.has(error.code))) return error;
+  return new AuthenticationError("Cannot use this token: no identity provider of this server issued it", {
+    cause: error,
+    code: "invalid_token",
+  });
+}
+
 /** Authenticates the caller of an MCP server. */
 export async function authenticateMcp(context: RequestContext): Promise<CallerContext> {
   if (context.connection.actingFor) return authenticateKey(context, undefined);
   requireKnownSource(context);
   try {
     return await authenticateCaller(context);
-  } catch (error) {
+  } catch (thrown) {
+    const error = toMcpRefusal(thrown);
     if (error instanceof AuthenticationError) {
       const isMissing = error.code === "missing_api_key";
       error.headers["www-authenticate"] = challengeOf(context, isMissing ? undefined : "invalid_token");

@@ -37,7 +37,9 @@ test("POST /mcp-integrations creates one whose credentials are sealed and masked
     jwt_validation: { introspectClientSecret: "introspect-secret-0", algorithms: ["ES256"] },
     forward_headers: ["x-request-id", { from: "x-user", to: "x-acting-user" }],
   };
-  const { id, slug } = await create({ configurations, description: "About it" });
+  // keys of a workspace cannot say who callers are
+  const { id: workspace_id } = await done(call<{ id: string }>(gateway, "GET /admin/workspaces/default"));
+  const { id, slug } = await create({ configurations, description: "About it", workspace_id }, "admin");
   assert.match(slug, /^crm-tools-[0-9a-f]{6}$/);
   const row = await read(slug);
   assert.deepEqual(row.configurations, {

@@ -215,3 +215,31 @@ test("checks of saved guardrails still read the last turn only", async () => {
   ];
   assert.equal(first, JSON.stringify({ ...saved, checks: wanted }));
 });
+
+test("migrate() gives admin keys that change settings the scope to say who callers of MCP servers are", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  const step = migrations.findIndex(({ id }) => id === "0028_mcp_identity");
+  for (const { statements } of migrations.slice(0, step)) await database.write(statements);
+  const columns = "id, organisation_id, name, kind, digest, masked, scopes, status, created_at, defaults";
+  const insert = (id: string, kind: string, scopes: string[]) => ({
+    sql: `INSERT INTO api_keys (${columns}) VALUES (?, 'o', 'n', ?, ?, '', ?, 'active', 0, '{}')`,
+    args: [id, kind, id, JSON.stringify(scopes)],
+  });
+  await database.write([
+    { sql: "INSERT INTO organisations (id, name, slug, created_at) VALUES ('o', 'n', 's', 0)", args: [] },
+    insert("admin", "organisation-service", ["logs.list", "organisation_settings.update"]),
+    insert("reader", "organisation-service", ["logs.list"]),
+    insert("service", "workspace-service", ["organisation_settings.update"]),
+  ]);
+  await database.write(migrations[step]?.statements ?? []);
+  const { rows } = await database.read("SELECT scopes FROM api_keys ORDER BY id");
+  assert.deepEqual(
+    rows.map(({ scopes }) => JSON.parse(String(scopes))),
+    [
+      ["logs.list", "organisation_settings.update", "organisation_mcp_identity.update"],
+      ["logs.list"],
+      ["organisation_settings.update"],
+    ],
+  );
+  await database.close();
+});

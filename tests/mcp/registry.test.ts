@@ -74,7 +74,7 @@ test("the accounts of users at a server go with it, their tokens too", async () 
   );
   const person = await addPerson(gateway, "leaver@example.com", { workspaces: [{ id: workspace_id, role: "member" }] });
   const body = { access_token: "fake-upstream-token-000", user_id: person.id };
-  await done(call(gateway, `PUT /mcp-servers/${slug}/tokens`, { key, body }));
+  await done(call(gateway, `PUT /mcp-servers/${slug}/tokens`, { body }));
   const database = await gateway.openFile();
   const count = async (table: string) => (await database.read(`SELECT 1 FROM ${table}`)).rows.length;
   const sealed = "secrets WHERE kind = 'mcp_connections'";
@@ -97,7 +97,7 @@ for (const [what, leave] of [
     ];
     for (const { id: user_id } of [leaver, stayer]) {
       const body = { access_token: `fake-upstream-token-${user_id}`, user_id };
-      await done(call(gateway, `PUT /mcp-servers/${slug}/tokens`, { key, body }));
+      await done(call(gateway, `PUT /mcp-servers/${slug}/tokens`, { body }));
     }
     await done(leave(leaver.id));
     const database = await gateway.openFile();

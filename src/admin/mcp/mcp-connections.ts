@@ -3,10 +3,12 @@ import type { McpServer } from "../../control/mcp/mcp-server.ts";
 import { readUpstreamSettings } from "../../control/mcp/oauth/upstream-settings.ts";
 import type { McpServerRow } from "../../db/tables/mcp.ts";
 import type { McpConnectionRow } from "../../db/tables/oauth.ts";
+import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { UpdateTokens } from "../../schemas/oauth.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { forbid, readPage, readText, refuseField, requireFound, requireReferenced, toIso } from "../core/request.ts";
+import { identityScope } from "./mcp-identity.ts";
 import { findMcpServer, ofServer } from "./mcp-server-records.ts";
 
 /** The user whose account a call is about: that of the key, or one that a key of a service names. */
@@ -102,6 +104,8 @@ async function storeTokens(call: AdminCall<UpdateTokens>) {
   const { body, now, context } = call;
   const row = await findMcpServer(call);
   const userId = requireUser(call, body.user_id ?? undefined);
+  // calls of the user would go to an account that somebody else chose
+  if (userId !== context.principal.userId) await requireScopes(context, [identityScope]);
   const view = await context.services.control.directory.workspace(ofServer(row));
   requireReferenced(view?.members.get(userId), "user_id");
   const server = requireFound(await toServer(call, row), "MCP server");

@@ -27,6 +27,7 @@ import {
   requireSecretsWithAddress,
   sealSecrets,
 } from "../integrations/integration-secrets.ts";
+import { changesIdentity, parkAccounts, requireIdentityChange } from "./mcp-identity.ts";
 
 /** Groups of `configurations` whose members are headers. */
 const headerGroups: ReadonlySet<string> = new Set(["custom_headers", "passthrough_headers"]);
@@ -155,6 +156,7 @@ export async function createMcpIntegrationRows(
   refuseUnknownTemplates(body.configurations);
   const credentials = changeCredentials(undefined, { configurations: body.configurations }, toRules(call));
   refuseProtocolHeaders(credentials);
+  if (changesIdentity(undefined, credentials, mappings)) await requireIdentityChange(call, credentials);
   const id = crypto.randomUUID();
   const row = {
     id,
@@ -189,6 +191,7 @@ export async function updateMcpIntegrationRows(
   refuseUnknownTemplates(body.configurations);
   const credentials = changeCredentials(row, { configurations: body.configurations }, toRules(call));
   refuseProtocolHeaders(credentials);
+  const parked = changesIdentity(row, credentials, mappings) ? await changeIdentity(call, row, credentials) : [];
   const { url = row.url, transport = row.transport } = body;
   const openapi = transport === "openapi" ? (body.openapi ?? row.openapi) : (body.openapi ?? null);
   checkDocument({ transport, url, openapi });
@@ -213,7 +216,17 @@ export async function updateMcpIntegrationRows(
   const place = { ...tenantOf(row), recordId: row.id, kind: mcpSecretKind };
   const sealed = await sealSecrets(call, place, [credentials]);
   const { id, workspaceId } = row;
-  return [stores.mcpIntegrations.update(tenantOf(row), { id, workspaceId }, changes), ...sealed];
+  return [stores.mcpIntegrations.update(tenantOf(row), { id, workspaceId }, changes), ...sealed, ...parked];
+}
+
+/** Statements for a change of who the callers of an integration are. @throws {GatewayError} */
+async function changeIdentity(
+  call: AdminCall<unknown>,
+  row: McpIntegrationRow,
+  credentials: Credentials,
+): Promise<Statement[]> {
+  await requireIdentityChange(call, credentials);
+  return parkAccounts(call, row);
 }
 
 /**

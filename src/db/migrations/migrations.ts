@@ -381,4 +381,12 @@ export const migrations: readonly Migration[] = [
       "CREATE TRIGGER `feedback_changed` AFTER UPDATE OF `value`, `weight` ON `feedback` BEGIN UPDATE `feedback` SET `change` = max(cast(unixepoch('subsec') * 1000 AS integer), 1 + (SELECT max(`change`) FROM `feedback` WHERE `organisation_id` = NEW.`organisation_id`)) WHERE rowid = NEW.rowid; END;",
     ],
   },
+  {
+    id: "0028_mcp_identity",
+    statements: [
+      "CREATE INDEX `oauth_consents_client` ON `oauth_consents` (`client_id`);",
+      "CREATE INDEX `oauth_families_key` ON `oauth_families` (`key_id`);",
+      "UPDATE `api_keys` SET `scopes` = json_insert(`scopes`, '$[#]', 'organisation_mcp_identity.update') WHERE `kind` = 'organisation-service' AND EXISTS (SELECT 1 FROM json_each(`api_keys`.`scopes`) WHERE `value` = 'organisation_settings.update');",
+    ],
+  },
 ];

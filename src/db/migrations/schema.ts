@@ -178,4 +178,6 @@ export const schema: readonly string[] = [
   "CREATE INDEX `feedback_by_change` ON `feedback` (`organisation_id`,`change`)",
   "CREATE TRIGGER `feedback_added` AFTER INSERT ON `feedback` BEGIN UPDATE `feedback` SET `change` = max(cast(unixepoch('subsec') * 1000 AS integer), 1 + (SELECT max(`change`) FROM `feedback` WHERE `organisation_id` = NEW.`organisation_id`)) WHERE rowid = NEW.rowid; END",
   "CREATE TRIGGER `feedback_changed` AFTER UPDATE OF `value`, `weight` ON `feedback` BEGIN UPDATE `feedback` SET `change` = max(cast(unixepoch('subsec') * 1000 AS integer), 1 + (SELECT max(`change`) FROM `feedback` WHERE `organisation_id` = NEW.`organisation_id`)) WHERE rowid = NEW.rowid; END",
+  "CREATE INDEX `oauth_consents_client` ON `oauth_consents` (`client_id`)",
+  "CREATE INDEX `oauth_families_key` ON `oauth_families` (`key_id`)",
 ];

@@ -96,6 +96,7 @@ export const oauthFamilies = sqliteTable(
   (table) => [
     index("oauth_families_user").on(table.organisationId, table.userId),
     index("oauth_families_client").on(table.clientId),
+    index("oauth_families_key").on(table.keyId),
     index("oauth_families_expiry").on(table.expiresAt),
   ],
 );
@@ -116,7 +117,10 @@ export const oauthConsents = sqliteTable(
     createdAt,
     lastUpdatedAt,
   },
-  (table) => [primaryKey({ columns: [table.organisationId, table.userId, table.clientId, table.serverId] })],
+  (table) => [
+    primaryKey({ columns: [table.organisationId, table.userId, table.clientId, table.serverId] }),
+    index("oauth_consents_client").on(table.clientId),
+  ],
 );
 export type OauthConsentRow = typeof oauthConsents.$inferSelect;
 

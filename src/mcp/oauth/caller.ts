@@ -1,7 +1,7 @@
 import { readLookupId } from "../../auth/api-key.ts";
-import { hasTokenForm, readClaims } from "../../auth/jwt-claims.ts";
+import { readClaims } from "../../auth/jwt-claims.ts";
 import { type CallerContext, type RequestContext, withCaller } from "../../context.ts";
-import { AuthenticationError } from "../../errors.ts";
+import { AuthenticationError, UnavailableError } from "../../errors.ts";
 import { issuerOf, resourceOf } from "./addresses.ts";
 import { authenticateExternal, isRefusedToken } from "./external-caller.ts";
 
@@ -45,15 +45,25 @@ async function authenticateOwn(context: RequestContext, token: string): Promise<
   return withCaller(context, access.principal, credentials);
 }
 
-/** Whether a token may be one that the organisation accepts by its own settings, or a key of any form. */
-async function isOthers({ services }: RequestContext, token: string): Promise<boolean> {
-  return hasTokenForm(token) ? services.oauth.hasTokenSettings() : services.authenticator.isOwnKey(token);
+/** Whether the gateway itself accepts a credential; undefined where that cannot be found out now. */
+async function isAccepted(
+  { services: { authenticator } }: RequestContext,
+  token: string,
+): Promise<boolean | undefined> {
+  if (await authenticator.isOwnKey(token)) return true;
+  try {
+    return (await authenticator.standingOf(token)) === "accepted";
+  } catch (error) {
+    if (error instanceof UnavailableError) return undefined;
+    throw error;
+  }
 }
 
 /**
- * The caller of a request with a token for MCP servers.
+ * The caller of a request with a token for MCP servers. What the gateway itself accepts is recognised before an identity
+ * provider of the server is asked.
  *
- * @returns Undefined where the credential is a key, or none.
+ * @returns Undefined where the credential is a key, a token of the organisation's identity provider, or none.
  * @throws {AuthenticationError}
  */
 export async function authenticateToken(context: RequestContext): Promise<CallerContext | undefined> {
@@ -63,11 +73,13 @@ export async function authenticateToken(context: RequestContext): Promise<Caller
   if (token === undefined || readLookupId(token, context.services.keyPrefix) !== undefined) return undefined;
   const own = await authenticateOwn(context, token);
   if (own) return own;
+  const accepted = await isAccepted(context, token);
+  if (accepted) return undefined;
   try {
     return await authenticateExternal(context, token);
   } catch (error) {
-    // the organisation may accept tokens that the server does not name, and keys of any form
-    if (isRefusedToken(error) && (await isOthers(context, token))) return undefined;
+    // it may be the organisation's: the caller is told that it cannot be checked
+    if (accepted === undefined && isRefusedToken(error)) return undefined;
     throw error;
   }
 }

@@ -2,7 +2,8 @@ import { hasTokenForm, readClaims, readEmail, readText } from "../../auth/jwt-cl
 import { noDefaults, type Principal } from "../../auth/principal.ts";
 import { type CallerContext, type RequestContext, withCaller } from "../../context.ts";
 import type { McpServer } from "../../control/mcp/mcp-server.ts";
-import { AuthenticationError, PermissionError } from "../../errors.ts";
+import { mayHoldToken } from "../../control/mcp/oauth/external-tokens.ts";
+import { AuthenticationError, NotFoundError, PermissionError } from "../../errors.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 
@@ -47,8 +48,8 @@ async function locate(context: RequestContext, organisationId: string): Promise<
   return server?.isActive ? server : undefined;
 }
 
-/** The user of the workspace that claims name; undefined for others. @throws {PermissionError} If the user was removed. */
-async function findUser({ services }: RequestContext, server: McpServer, email: string | null) {
+/** The member of the workspace whose address claims hold; undefined for others. @throws {PermissionError} If the member was removed. */
+async function findMember({ services }: RequestContext, server: McpServer, email: string | null) {
   if (email === null) return undefined;
   const { organisationId, workspaceId } = server;
   const user = await services.control.stores.users.find({ organisationId, workspaceId: null }, { email });
@@ -61,31 +62,57 @@ async function findUser({ services }: RequestContext, server: McpServer, email: 
   return user && view?.members.has(user.id) ? user : undefined;
 }
 
-/** The caller that verified claims stand for: at this server, and nowhere else. */
-async function toPrincipal(context: RequestContext, server: McpServer, claims: Claims): Promise<Principal> {
+/** A caller that verified claims stand for. */
+interface ExternalCaller {
+  readonly principal: Principal;
+  /** The member whose address the claims hold. It may take access away and never gives any. */
+  readonly memberId: string | undefined;
+  /** Milliseconds of the monotonic clock after which it is looked up again. */
+  readonly until: number;
+}
+
+/** A member is looked up again after this long. */
+const callerMs = 30_000;
+
+/**
+ * The caller that verified claims stand for: at this server, and nowhere else. Whoever sets the keys of an integration can
+ * write any claim, so it is never a member: no accounts, rights or limits of members.
+ */
+async function toCaller(context: RequestContext, server: McpServer, claims: Claims): Promise<ExternalCaller> {
   const email = readEmail(claims);
-  const user = await findUser(context, server, email);
+  const member = await findMember(context, server, email);
   const subject = readText(claims, "sub", "uid") ?? email;
-  const { organisationId, workspaceId, id } = server;
-  const about = await sha256Hex(JSON.stringify([organisationId, claims.iss, subject]));
-  return {
-    keyId: `jwt_${about.slice(0, 16)}`,
-    kind: user ? "workspace-user" : "workspace-service",
+  const { organisationId, workspaceId, id, integrationId } = server;
+  const about = await sha256Hex(JSON.stringify([organisationId, integrationId, claims.iss, subject]));
+  const principal: Principal = {
+    keyId: `mcp_jwt_${about.slice(0, 16)}`,
+    kind: "workspace-service",
     organisationId,
     workspaceId,
-    userId: user?.id ?? null,
+    userId: null,
     person: email ?? subject,
     scopes: new Set(["mcp.invoke"]),
     defaults: noDefaults,
     grant: { clientId: null, serverId: id, scopes: new Set(["mcp"]) },
   };
+  return { principal, memberId: member?.id, until: context.services.clock.monotonic() + callerMs };
 }
 
 /** What identity providers said of the callers of requests. */
 const claimsOfCalls = new WeakMap<object, { claims: Claims; token: string }>();
 
-/** Principals of verified claims, which are the same object while they are held. */
-const principals = new WeakMap<Claims, Promise<Principal>>();
+/** Callers by their verified claims, which are the same object while they are held. */
+const callers = new WeakMap<Claims, Promise<ExternalCaller>>();
+
+/** The caller of verified claims, looked up again after a while. */
+async function callerOf(context: RequestContext, server: McpServer, claims: Claims): Promise<ExternalCaller> {
+  const known = await callers.get(claims);
+  if (known && known.until > context.services.clock.monotonic()) return known;
+  const found = toCaller(context, server, claims);
+  callers.set(claims, found);
+  found.catch(() => callers.delete(claims));
+  return found;
+}
 
 /**
  * The caller of a token of an identity provider that the server names.
@@ -102,15 +129,17 @@ export async function authenticateExternal(context: RequestContext, token: strin
   // only an introspection can say what an opaque token is
   if (!hasTokenForm(token) && settings.introspectEndpoint === undefined) return undefined;
   const claims = await externalTokens.verify(server, token, (name) => context.headers.get(name));
-  const principal = principals.get(claims) ?? toPrincipal(context, server, claims);
-  principals.set(claims, principal);
-  principal.catch(() => principals.delete(claims));
+  const { principal, memberId } = await callerOf(context, server, claims);
+  if (memberId !== undefined && !server.isOpenTo(memberId)) {
+    // as for a server that does not exist
+    throw new NotFoundError("Cannot find this MCP server", { code: "mcp_server_not_found" });
+  }
   claimsOfCalls.set(context, { claims, token });
   context.log.secrets.push(token);
   // no key of the gateway: a text that nobody sends stands for it, since some upstreams may get the token
   const gatewayKey = `token-of-${crypto.randomUUID()}`;
   const credentials = { gatewayKey, providerCredential: undefined, providerAuthorization: undefined };
-  return withCaller(context, await principal, credentials);
+  return withCaller(context, principal, credentials);
 }
 
 /** What an identity provider said of the caller, and the token that says so; undefined for others. */
@@ -128,7 +157,8 @@ export async function requireExternalToken(context: CallerContext, server: McpSe
   const { externalTokens } = context.services.oauth;
   const settings = await externalTokens.settingsOf(server);
   if (!settings) return;
-  const value = context.headers.get(settings.headerKey.toLowerCase());
+  const header = settings.headerKey.toLowerCase();
+  const value = mayHoldToken(header, context.services.headerRules) ? context.headers.get(header) : undefined;
   const token = value?.replace(/^bearer +/i, "");
   if (token === undefined || token === context.gatewayKey) return;
   const claims = await externalTokens.verify(server, token, (name) => context.headers.get(name));

@@ -36,7 +36,8 @@ async function claimsOf(call: McpCall): Promise<Record<string, unknown>> {
     ...(email !== undefined && { email, username: email }),
     ...(grant && { scope: [...grant.scopes].join(" ") }),
     ...externalIdentityOf(context)?.claims,
-    ...(userId !== null && { user_id: userId }),
+    // absent for callers that are no user: JSON leaves undefined out
+    user_id: userId ?? undefined,
     ...(grant?.clientId && { client_id: grant.clientId }),
     workspace_id: workspaceId,
     organisation_id: organisationId,

@@ -1,11 +1,12 @@
 import * as v from "valibot";
 import type { KeySets } from "../../../auth/jwks.ts";
-import { type Claims, hasTokenForm } from "../../../auth/jwt-claims.ts";
+import { type Claims, hasTokenForm, readClaims } from "../../../auth/jwt-claims.ts";
 import { verifyJwt } from "../../../auth/jwt-verify.ts";
 import { AuthenticationError, GatewayError } from "../../../errors.ts";
 import { BoundedMap } from "../../../lib/bounded-map.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { sha256Hex } from "../../../lib/hash.ts";
+import type { HeaderRules } from "../../../lib/headers.ts";
 import { isObject, parseJson, stringOf } from "../../../lib/json.ts";
 import { isSharedKeySource, tokenAlgorithms } from "../../../schemas/auth-settings.ts";
 import type { McpServer } from "../mcp-server.ts";
@@ -63,6 +64,17 @@ export interface ExternalTokens {
   verify(server: McpServer, token: string, header: (name: string) => string | undefined): Promise<Claims>;
 }
 
+/** Headers that are for tokens of callers, and never sent on as they came. */
+const tokenHeaders: ReadonlySet<string> = new Set(["authorization", "x-user-jwt", "x-upstream-authorization"]);
+
+/**
+ * Whether a header (in lower case) may be named for tokens beside a key: no cookie, and none of the gateway's own. What it
+ * holds may be sent to the identity provider.
+ */
+export function mayHoldToken(name: string, { mayGoUpstream }: Pick<HeaderRules, "mayGoUpstream">): boolean {
+  return tokenHeaders.has(name) || (mayGoUpstream(name) && !name.startsWith("mcp-"));
+}
+
 /** A token is verified again after this long. */
 const heldMs = 60_000;
 /** Largest tolerance of clocks, in seconds. */
@@ -73,6 +85,17 @@ interface ExternalTokensOptions {
   readonly keySets: KeySets;
   readonly fetch: GuardedFetch;
   readonly clock: Clock;
+  /** Whether a credential opens this gateway, or was issued for its organisation: it is sent nowhere. */
+  readonly isOwnCredential: (credential: string) => Promise<boolean>;
+}
+
+/** The issuer that a signed token names, unverified; undefined for other tokens. */
+function issuerIn(token: string): unknown {
+  try {
+    return readClaims(token).iss;
+  } catch {
+    return undefined;
+  }
 }
 
 function refuse(reason: string): never {
@@ -154,8 +177,12 @@ class ExternalVerifier implements ExternalTokens {
     }
   }
 
-  /** Asks the identity provider (RFC 7662). */
+  /** Asks the identity provider (RFC 7662), only of tokens that may be its own. */
   async #introspect(settings: JwtValidation, token: string): Promise<Claims> {
+    if (hasTokenForm(token) && (settings.issuer === undefined || issuerIn(token) !== settings.issuer)) {
+      return refuse("its issuer is not the one in jwt_validation");
+    }
+    if (await this.#options.isOwnCredential(token)) return refuse("it is a credential of the gateway");
     const { introspectEndpoint = "", introspectContentType: type, introspectClientId: id = "" } = settings;
     const isJson = type.includes("json");
     const login = btoa(`${encodeURIComponent(id)}:${encodeURIComponent(settings.introspectClientSecret ?? "")}`);

@@ -10,7 +10,6 @@ import type { Outbound } from "../../../lib/outbound.ts";
 import { dayMs } from "../../../lib/periods.ts";
 import type { ControlPlane } from "../../control-plane.ts";
 import { createDocumentFetcher } from "../../fetch-document.ts";
-import { toRecord } from "../../settings.ts";
 import { type AccessTokens, createAccessTokens } from "./access-tokens.ts";
 import { type ClientAssertions, createClientAssertions } from "./assertions.ts";
 import { createOauthClients, type OauthClients } from "./clients.ts";
@@ -18,7 +17,7 @@ import { createExternalTokens, type ExternalTokens } from "./external-tokens.ts"
 import { createGuardedFetch, type GuardedFetch } from "./guarded-fetch.ts";
 import { createOauthLimits, type OauthLimits } from "./limits.ts";
 import { openOidcSecret } from "./oidc-secret.ts";
-import { createRefreshTokens, type RefreshTokens } from "./refresh-tokens.ts";
+import { createRefreshTokens, isRefreshTokenForm, type RefreshTokens } from "./refresh-tokens.ts";
 import { createRevocations, type Revocations } from "./revocations.ts";
 import { createStateSeal, type StateSeal } from "./seal.ts";
 import { createSigningKeys, type SigningKeys } from "./signing-keys.ts";
@@ -41,8 +40,6 @@ export interface McpOauth {
   readonly externalTokens: ExternalTokens;
   /** The organisation of an installation that has exactly one; asked again after a while. */
   onlyOrganisation(): Promise<string | undefined>;
-  /** Whether the only organisation accepts tokens by its own settings, or there are several organisations. */
-  hasTokenSettings(): Promise<boolean>;
   /** Calls authorization servers that data names. */
   readonly fetch: GuardedFetch;
   readonly upstream: UpstreamOauth;
@@ -76,6 +73,8 @@ interface McpOauthParts {
   readonly expiryBufferMs: number;
   readonly warn: (message: string, error?: unknown) => void;
   acceptInvite(organisationId: string, email: string): Promise<boolean>;
+  /** Whether a credential is a key of the gateway, or a token of an organisation's own identity provider. */
+  isOwnCredential(credential: string): Promise<boolean>;
 }
 
 /** The only organisation is looked up again after this long. */
@@ -137,13 +136,14 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
     refreshTokens: createRefreshTokens({ store, revocations, key: refreshKey, now }),
     limits: createOauthLimits(clock),
     fetch,
-    externalTokens: createExternalTokens({ keySets, fetch, clock }),
+    externalTokens: createExternalTokens({
+      keySets,
+      fetch,
+      clock,
+      isOwnCredential: async (credential) =>
+        isRefreshTokenForm(credential) || (await keys.isSigner(credential)) || parts.isOwnCredential(credential),
+    }),
     onlyOrganisation: async () => (await only())?.id,
-    async hasTokenSettings() {
-      const row = await only();
-      const { jwks_url: url, jwks } = toRecord(row?.authSettings);
-      return row === undefined || Boolean(url) || Boolean(jwks);
-    },
     async write(statements) {
       await database.write(statements);
     },

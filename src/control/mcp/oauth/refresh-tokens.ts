@@ -43,6 +43,11 @@ interface RefreshTokensOptions {
 const prefix = "gwr";
 const tokenForm = /^gwr\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(0|[1-9][0-9]{0,8})\.([A-Za-z0-9_-]{43})$/;
 
+/** Whether a text has the form of a refresh token. */
+export function isRefreshTokenForm(text: string): boolean {
+  return tokenForm.test(text);
+}
+
 const macText = (familyId: string, sequence: number): string => JSON.stringify(["refresh", familyId, sequence]);
 
 /** Creates the refresh tokens of an installation. */

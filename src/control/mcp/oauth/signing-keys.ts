@@ -1,5 +1,6 @@
 import {
   calculateJwkThumbprint,
+  decodeProtectedHeader,
   exportJWK,
   generateKeyPair,
   importJWK,
@@ -34,6 +35,8 @@ export interface SigningKeys {
   sign(purpose: KeyPurpose, payload: JWTPayload, type: string): Promise<string>;
   /** The public key of a purpose if it has this id; undefined for any other. */
   find(purpose: KeyPurpose, id: string): Promise<CryptoKey | undefined>;
+  /** Whether a token names one of these keys as the one that signed it. */
+  isSigner(token: string): Promise<boolean>;
   /** The public keys (RFC 7517, section 5). */
   keySet(): Promise<{ keys: JWK[] }>;
 }
@@ -50,6 +53,15 @@ interface SigningKeysOptions {
 
 /** An unknown key id makes the database be read again at most once in this time. */
 const readAgainMs = 5_000;
+
+/** The key id in the header of a token, unverified. */
+function kidIn(token: string): string | undefined {
+  try {
+    return decodeProtectedHeader(token).kid;
+  } catch {
+    return undefined;
+  }
+}
 
 const placeOf = ({ id, purpose }: Pick<SigningKeyRow, "id" | "purpose">) => `v1|signing-key|${purpose}|${id}`;
 
@@ -83,6 +95,12 @@ class InstallationKeys implements SigningKeys {
     if (this.#keys.get(purpose)?.id !== id && this.#isOld()) await this.#read();
     const key = this.#keys.get(purpose);
     return key?.id === id ? key.publicKey : undefined;
+  }
+
+  async isSigner(token: string): Promise<boolean> {
+    const kid = kidIn(token);
+    if (kid === undefined) return false;
+    return (await this.find("access", kid)) !== undefined || (await this.find("identity", kid)) !== undefined;
   }
 
   async keySet(): Promise<{ keys: JWK[] }> {
