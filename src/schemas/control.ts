@@ -72,11 +72,13 @@ function withoutLists<Schema extends v.GenericSchema>(schema: Schema): Schema {
   };
 }
 
+const AmountAboveZero = v.pipe(v.number("must be a number"), v.finite(), v.gtValue(0, "must be above 0"));
+
 const budgetMembers = v.object(
   {
     type: v.optional(v.picklist(["cost", "tokens"], "must be cost or tokens"), "cost"),
-    credit_limit: v.nullish(v.pipe(v.number("must be a number"), v.finite(), v.minValue(1, "must be at least 1"))),
-    alert_threshold: v.nullish(v.pipe(v.number("must be a number"), v.finite(), v.minValue(1, "must be at least 1"))),
+    credit_limit: v.nullish(AmountAboveZero),
+    alert_threshold: v.nullish(AmountAboveZero),
     periodic_reset: v.nullish(v.picklist(["monthly", "weekly"], "must be monthly or weekly")),
     periodic_reset_days: v.nullish(wholeFrom(1, 365)),
     next_usage_reset_at: v.nullish(Time),

@@ -219,6 +219,8 @@ export const SyncCapabilities = v.object({
         description: v.nullish(Text(65_536, 0)),
         icons: Icons,
         input_schema: v.nullish(JsonObject),
+        // the name of `input_schema` in a released client
+        schema: v.nullish(JsonObject),
         output_schema: v.nullish(JsonObject),
         execution: v.nullish(JsonObject),
         annotations: v.nullish(JsonObject),

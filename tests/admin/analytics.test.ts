@@ -197,6 +197,26 @@ for (const name of graphNames) {
   });
 }
 
+/** Paths of a released client, and those of the same graphs that are named by their figures. */
+const spellings: Readonly<Record<string, string>> = {
+  "users-requests": "users/requests",
+  "errors-rate": "errors/rate",
+  "errors-stack": "errors/stacks",
+  "errors-status-code": "errors/status-codes",
+  "requests-rescued": "requests/rescued",
+  "cache-hit-rate": "cache/hit-rate",
+  "cache-latency": "cache/latency",
+  "feedbacks/score": "feedbacks/scores",
+};
+
+for (const [path, name] of Object.entries(spellings)) {
+  test(`graphs/${path} is graphs/${name}, also with the parameters of groups`, async () => {
+    const query = toQuery(periods.days, {});
+    const more = "&order_by=requests&order_by_type=desc&page_size=10";
+    assert.deepEqual(await read(`graphs/${path}?${query}${more}`), await read(`graphs/${name}?${query}`));
+  });
+}
+
 test("every filter that analytics document is among those of the tests, and so is every endpoint", async () => {
   const response = await gateway.fetch("/openapi.json");
   const { paths } = await response.json();
@@ -218,6 +238,7 @@ test("every filter that analytics document is among those of the tests, and so i
   const known = new Set([
     ...graphNames.map((name) => `graphs/${name}`),
     ...Object.keys(groupings).map((name) => `groups/${name.replace(/^metadata\/.*/, "metadata/{metadataKey}")}`),
+    ...Object.keys(spellings).map((path) => `graphs/${path}`),
     "summary/cache",
     "summary/requests",
     "groups/workspace",

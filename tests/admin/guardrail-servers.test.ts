@@ -127,3 +127,18 @@ test("workspaces do not map guardrails of the organisation, and see only their o
   );
   assert.deepEqual(elsewhere, []);
 });
+
+test("the paths of the organisation's guardrails map them too, and no others", async () => {
+  const checks = [{ id: "default.contains", parameters: { words: ["x"], operator: "none" } }];
+  const body = { name: "of all", target: "mcp_tools", checks, actions: {} };
+  const { slug } = await done<Receipt>(call<Receipt>(gateway, "POST /admin/v2/guardrails", { body }));
+  const path = `/admin/v2/guardrails/${slug}/mcp-servers`;
+  const all = { mcp_servers: { [servers[0]?.id ?? ""]: {} } };
+  assert.equal((await done(call(gateway, `PUT ${path}`, { body: all }))).added, 1);
+  assert.ok((await done(call(gateway, `PUT ${path}/second`, { body: { run_on: ["input"] } }))).map_id);
+  const shown = await done<Mapping[]>(call<Mapping[]>(gateway, `GET ${path}`));
+  assert.deepEqual(new Set(shown.map(({ mcp_server_id }) => mcp_server_id)), new Set(servers.map(({ id }) => id)));
+  assert.equal(await refusal(call(gateway, `GET ${path}`, { key })), "403 AB03");
+  const own = await createGuardrail();
+  assert.equal(await refusal(call(gateway, `GET /admin/v2/guardrails/${own.slug}/mcp-servers`)), "404 AB08");
+});

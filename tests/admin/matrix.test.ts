@@ -36,6 +36,8 @@ const analytics = [
   ...["errors", "errors/rate", "errors/stacks", "errors/status-codes"].map((name) => `graphs/${name}`),
   ...["cache/hit-rate", "cache/latency"].map((name) => `graphs/${name}`),
   ...["feedbacks", "feedbacks/scores", "feedbacks/weighted", "feedbacks/ai-models"].map((name) => `graphs/${name}`),
+  ...["users-requests", "errors-rate", "errors-stack", "errors-status-code"].map((name) => `graphs/${name}`),
+  ...["requests-rescued", "cache-hit-rate", "cache-latency", "feedbacks/score"].map((name) => `graphs/${name}`),
   ...["cache", "requests"].map((name) => `summary/${name}`),
   ...["users", "ai-models", "metadata/{key}", "provider", "ai_service", "model"].map((name) => `groups/${name}`),
   ...["status_code", "api_key", "config", "prompt", "workspace", "workspaces"].map((name) => `groups/${name}`),
@@ -107,6 +109,9 @@ const rules: readonly Rule[] = [
   ...["PUT /guardrails/{id}/mcp-servers", "PUT /guardrails/{id}/mcp-servers/{id}"].map(
     (route): Rule => [route, "any", "guardrails.update", "organisation_guardrails.update"],
   ),
+  ["GET /admin/v2/guardrails/{id}/mcp-servers", "admin", "organisation_guardrails.read"],
+  ["PUT /admin/v2/guardrails/{id}/mcp-servers", "admin", "organisation_guardrails.update"],
+  ["PUT /admin/v2/guardrails/{id}/mcp-servers/{id}", "admin", "organisation_guardrails.update"],
   ["GET /api-keys", "any", ...ofKeys("list")],
   ["POST /api-keys/organisation/service", "admin", "organisation_service_api_keys.create"],
   ["POST /api-keys/workspace/service", "any", "workspace_service_api_keys.create"],

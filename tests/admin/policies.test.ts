@@ -314,7 +314,6 @@ const wrongRate: readonly [changes: object, param: string][] = [
   [{ value: 0.5 }, "value"],
   [{ value: "10" }, "value"],
   [{ target: "mcp" }, "target"],
-  [{ target: null }, "target"],
   [{ conditions: [condition, { key: "mcp_server", value: "*" }] }, "conditions.1.key"],
   [{ target: "llm", group_by: [{ key: "mcp_tool" }] }, "group_by.0.key"],
   ...["virtual_key", "provider", "config", "prompt", "model", "endpoint_type"].map(

@@ -29,14 +29,16 @@ function entriesOf(schema: v.GenericSchema): Record<string, v.GenericSchema> {
   return entries ?? Object.assign({}, ...options.map(entriesOf));
 }
 
+const pathId = "00000000-0000-4000-8000-000000000000";
+
 const writes = adminEndpoints.filter(isAdminEndpoint).flatMap((row) => {
   if (!row.body) return [];
-  const path = row.path.replace("/v1", "").replace(/:\w+/g, "00000000-0000-4000-8000-000000000000");
+  const path = row.path.replace("/v1", "").replace(/:\w+/g, pathId);
   return [{ route: `${row.method} ${path}`, body: row.body }];
 });
 
 interface Refusal {
-  error?: { code: string; param: string | null };
+  error?: { code: string; message: string; param: string | null };
 }
 
 const send = (route: string, body: unknown) => call<Refusal>(gateway, route, { key: adminKey, body });
@@ -71,6 +73,65 @@ for (const { route, body: schema } of writes) {
   });
 }
 
+/** Names under which a released client repeats the parameters of a path. */
+const repeated: Readonly<Record<string, readonly string[]>> = {
+  "/admin/workspaces/": ["workspace_id"],
+  "/admin/users/": ["user_id"],
+  "/users/": ["user_id"],
+  "/configs/": ["slug", "config_id"],
+  "/logs/exports/": ["export_id"],
+  "/guardrails/": ["guardrail_id"],
+  "/feedback/": ["id", "feedback_id"],
+  "/mcp-servers/": ["id", "mcp_server_id"],
+  "/mcp-integrations/": ["id", "mcp_integration_id"],
+  "/integrations/": ["slug", "integration_id"],
+  "/virtual-keys/": ["slug", "virtual_key_id"],
+  "/providers/": ["slug"],
+  "/api-keys/": ["id"],
+  "/prompts/partials/": ["partial_id"],
+  "/collections/": ["collection_id"],
+  "/labels/": ["label_id"],
+};
+
+for (const { route, body: schema } of writes) {
+  const known = new Set(Object.keys(entriesOf(schema)));
+  const names = Object.entries(repeated).flatMap(([path, list]) => (route.includes(path + pathId) ? list : []));
+  for (const name of new Set(names.filter((one) => !known.has(one)))) {
+    test(`${route} takes ${name} as the path has it, and no other`, async () => {
+      const same = await send(route, { [name]: pathId });
+      assert.notEqual(same.body.error?.param, name);
+      const { status, body } = await send(route, { [name]: "another" });
+      assert.deepEqual([status, body.error?.code, body.error?.param], [400, "AB01", name]);
+    });
+  }
+
+  test(`${route} takes null for an unknown field, and where it creates for every optional one`, async () => {
+    const optional = (route.startsWith("POST") ? [...known] : []).filter((name) =>
+      v.is(v.object({ [name]: entriesOf(schema)[name] as never }), {}),
+    );
+    for (const name of ["no_such_member", ...optional]) {
+      const { body } = await send(route, { [name]: null });
+      // with an admin key some routes need a workspace
+      const isMissing = body.error?.message.endsWith("must be given with a key of the organisation");
+      assert.ok(isMissing || body.error?.param !== name, `${name}: ${JSON.stringify(body)}`);
+    }
+  });
+}
+
+test("virtual keys take their settings in snake case, and null where a client has none", async () => {
+  const key = workspaceKey;
+  const body = { name: "a", slug: "azure-one", provider: "azure-openai", key: "sk-1" };
+  const settings = { api_version: "2024-10-21", resource_name: "res", deployment_name: "dep" };
+  await done(call(gateway, "POST /virtual-keys", { key, body: { ...body, ...settings } }));
+  const shown = JSON.stringify(await done(call(gateway, "GET /virtual-keys/azure-one", { key })));
+  for (const value of Object.values(settings)) assert.ok(shown.includes(value), shown);
+  const none = Object.fromEntries(Object.keys(settings).map((name) => [name, null]));
+  const plain = { ...body, slug: "plain", provider: "openai", ...none };
+  assert.equal(await problem(gateway, "POST /virtual-keys", { key, body: plain }), "200 undefined undefined");
+  const twice = { ...body, ...settings, apiVersion: "2024-06-01" };
+  assert.equal(await problem(gateway, "POST /virtual-keys", { key, body: twice }), "400 AB01 api_version");
+});
+
 const budget = { type: "cost", credit_limit: 5 };
 
 for (const [name, create, path] of [
@@ -92,7 +153,8 @@ for (const [name, create, path] of [
         .usage_limits;
     const put = (usage_limits: unknown) => problem(gateway, `PUT ${one}`, { key, body: { usage_limits } });
     assert.equal((await read())?.credit_limit, 5);
-    assert.equal(await put([{ ...budget, credit_limit: 6 }]), "200 undefined undefined");
+    const wanted = [{ ...budget, credit_limit: 6 }];
+    assert.equal(await put(wanted), "200 undefined undefined");
     assert.equal((await read())?.credit_limit, 6);
     for (const [wrong, param] of [
       [-1, "usage_limits"],
@@ -106,6 +168,11 @@ for (const [name, create, path] of [
       assert.equal(await put(wrong), `400 AB01 ${param}`, JSON.stringify(wrong));
       assert.equal((await read())?.credit_limit, 6);
     }
+    // an amount below a dollar, as policies have it
+    const small = { ...budget, credit_limit: 0.0003, alert_threshold: 0.0002 };
+    assert.equal(await put(small), "200 undefined undefined");
+    assert.equal((await read())?.credit_limit, 0.0003);
+    assert.equal(await put(wanted), "200 undefined undefined");
     // a record that was read can be sent back
     assert.equal(await put(await read()), "200 undefined undefined");
     assert.equal((await read())?.credit_limit, 6);

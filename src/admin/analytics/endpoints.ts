@@ -18,7 +18,7 @@ import { toCall } from "../core/endpoint.ts";
 import { readPage } from "../core/request.ts";
 import { idsBetween, readScope } from "../core/row-filters.ts";
 import { type AnalyticsCall, commonParameters, readRequestFilter } from "./filters.ts";
-import { groupParameters, readGroupQuery } from "./group-query.ts";
+import { groupParameters, orderOfGraphs, readGroupQuery } from "./group-query.ts";
 
 /** What a call needs besides the requests it names. */
 interface Needs {
@@ -121,14 +121,31 @@ function defineFigures(
   };
 }
 
+/** Paths of graphs in a released client, beside those that name the graph. */
+const otherPaths: Readonly<Partial<Record<GraphName, string>>> = {
+  "users/requests": "users-requests",
+  "errors/rate": "errors-rate",
+  "errors/stacks": "errors-stack",
+  "errors/status-codes": "errors-status-code",
+  "requests/rescued": "requests-rescued",
+  "cache/hit-rate": "cache-hit-rate",
+  "cache/latency": "cache-latency",
+  "feedbacks/scores": "feedbacks/score",
+};
+
+/** Graphs by their paths. */
+const graphPaths = (Object.keys(graphs) as GraphName[]).flatMap((name) =>
+  [name, otherPaths[name] ?? []].flat().map((path) => ({ name, path })),
+);
+
 /** Endpoints of analytics. */
 export const analyticsEndpoints: readonly AdminEndpoint[] = [
-  ...(Object.keys(graphs) as GraphName[]).map((name) =>
+  ...graphPaths.map(({ name, path }) =>
     defineFigures(
       {
-        path: `/v1/analytics/graphs/${name}`,
+        path: `/v1/analytics/graphs/${path}`,
         summary: graphs[name].summary,
-        query: commonParameters,
+        query: [...commonParameters, ...orderOfGraphs],
         response: graphResponses[name],
       },
       (call) => readGraph(call, name),
@@ -138,7 +155,7 @@ export const analyticsEndpoints: readonly AdminEndpoint[] = [
     {
       path: "/v1/analytics/summary/cache",
       summary: "What cached responses saved",
-      query: commonParameters,
+      query: [...commonParameters, ...orderOfGraphs],
       response: CacheSummary,
     },
     readCacheSummary,
@@ -147,7 +164,7 @@ export const analyticsEndpoints: readonly AdminEndpoint[] = [
     {
       path: "/v1/analytics/summary/requests",
       summary: "Figures of a period, over time and beside those of the period before",
-      query: commonParameters,
+      query: [...commonParameters, ...orderOfGraphs],
       response: PeriodSummaryResponse,
     },
     readPeriodSummary,

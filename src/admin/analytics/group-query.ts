@@ -27,6 +27,12 @@ export const groupParameters = [
   { name: "include_total", description: "false leaves out the number of all groups; default true" },
 ];
 
+/** Parameters of groups that released clients also send to graphs and summaries. */
+export const orderOfGraphs = ["order_by", "order_by_type"].map((name) => ({
+  name,
+  description: "Read by group endpoints only: the points of a graph are in the order of time",
+}));
+
 /** Reads columns, order and page. Columns that nobody asks for leave out what the organisation denies. */
 export function readGroupQuery(query: URLSearchParams, grouping: Grouping, denied: DeniedFields): GroupQuery {
   const fixed = ["requests", grouping.value];

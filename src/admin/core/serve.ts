@@ -16,8 +16,9 @@ import { isObject } from "../../lib/json.ts";
 import { hasEncodedSlash } from "../../lib/path.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { auditRefusal } from "./audit-values.ts";
+import { toOwnForm } from "./client-body.ts";
 import { requireKnownQuery } from "./request.ts";
-import { deepestIssue, findIgnored } from "./strict-body.ts";
+import { deepestIssue, findIgnored, refuseBody } from "./strict-body.ts";
 
 /** Largest body of a control plane route. */
 export const maxAdminBodyBytes = 1024 * 1024;
@@ -56,13 +57,6 @@ export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value:
   return refuseBody(path, message);
 }
 
-function refuseBody(path: string | undefined, problem: string): never {
-  throw new InvalidRequestError(`Invalid request body: ${path === undefined ? "" : `${path}: `}${problem}`, {
-    code: "AB01",
-    ...(path !== undefined && { param: path }),
-  });
-}
-
 /** Every body of the control plane may name the organisation of its key; it was checked before. */
 function withoutOrganisation(value: unknown): unknown {
   if (!isObject(value) || typeof value.organisation_id !== "string") return value;
@@ -85,7 +79,8 @@ async function readBody(endpoint: AdminEndpoint, context: CallerContext): Promis
   if (!endpoint.body) return undefined;
   const value = await readAdminBody(context, endpoint.bodyOptional);
   requireOwnOrganisation(context, value);
-  return checkWholeBody(endpoint.body, value);
+  const { method, path, body: schema } = endpoint;
+  return checkWholeBody(schema, toOwnForm({ method, path, params: context.params, schema }, value));
 }
 
 /** @throws {InvalidRequestError} If a path segment contains a slash. */

@@ -1,4 +1,5 @@
 import type * as v from "valibot";
+import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 
 /** Something in a body that its schema would ignore silently. */
@@ -8,7 +9,7 @@ interface IgnoredPart {
 }
 
 /** The parts of a schema that are read: those all valibot kinds have, and some that few have. */
-interface SchemaParts {
+export interface SchemaParts {
   readonly kind?: unknown;
   readonly type?: unknown;
   readonly pipe?: readonly SchemaParts[];
@@ -71,6 +72,7 @@ const ofObject: Walk = ({ type, entries = {}, pipe = [] }, value, path) => {
   if (!isObject(value)) return undefined;
   const shown = new Set(pipe.flatMap(({ metadata }) => metadata?.shownOnly ?? []));
   return first(Object.entries(value), ([name, member]) => {
+    if (member === null) return undefined;
     const entry = Object.hasOwn(entries, name) ? entries[name] : undefined;
     if (entry) return findIn(entry, member, [...path, name]);
     const isTaken = type !== "object" || shown.has(name);
@@ -88,6 +90,16 @@ const ofRecord: Walk = ({ value: inner }, value, path) => {
 function schemasOfPipe(pipe: readonly SchemaParts[]): SchemaParts[] {
   const end = pipe.findIndex(({ kind }) => kind === "transformation");
   return pipe.slice(1, end < 0 ? pipe.length : end).filter(({ kind }) => kind === "schema");
+}
+
+/** The schemas of objects and lists that a value may be of: without wrappers, unions as their alternatives. */
+export function objectSchemasOf(schemas: readonly SchemaParts[], value: unknown): SchemaParts[] {
+  return schemas.flatMap((schema) => {
+    const { type, wrapped, pipe = [] } = schema;
+    if (wrapped) return objectSchemasOf([wrapped], value);
+    if (type === "union" || type === "variant") return objectSchemasOf(alternativesOf(schema, value), value);
+    return [schema, ...objectSchemasOf(schemasOfPipe(pipe), value)];
+  });
 }
 
 const findIn: Walk = (schema, value, path) => {
@@ -109,6 +121,14 @@ const findIn: Walk = (schema, value, path) => {
  */
 export function findIgnored(schema: v.GenericSchema, value: unknown): IgnoredPart | undefined {
   return findIn(schema as SchemaParts, value, []); // the parts every schema has, and the optional ones read here
+}
+
+/** @throws {InvalidRequestError} AB01, naming the field. */
+export function refuseBody(path: string | undefined, problem: string): never {
+  throw new InvalidRequestError(`Invalid request body: ${path === undefined ? "" : `${path}: `}${problem}`, {
+    code: "AB01",
+    ...(path !== undefined && { param: path }),
+  });
 }
 
 /** The most useful issue of a value that fits no alternative: that of the alternative that got furthest. */

@@ -24,8 +24,18 @@ async function readServersTenant(call: AdminCall<unknown>, guardrail: GuardrailR
   return { organisationId, workspaceId: guardrail.workspaceId ?? workspaceId };
 }
 
-async function listMappings(call: AdminCall<undefined>) {
-  const guardrail = await findGuardrail(call, "any", "read");
+/** Whose guardrails a path has: all that a key may see, or those of the organisation alone. */
+type Level = "any" | "admin";
+
+/** The guardrail that a path names. Its servers may be those of a workspace also where it is the organisation's. */
+async function findMapped(call: AdminCall<unknown>, level: Level, verb: string): Promise<GuardrailRow> {
+  const guardrail = await findGuardrail(call, "any", verb);
+  const isHere = level === "any" || guardrail.workspaceId === null;
+  return requireFound(isHere ? guardrail : undefined, "guardrail");
+}
+
+async function listMappings(call: AdminCall<undefined>, level: Level) {
+  const guardrail = await findMapped(call, level, "read");
   const tenant = await readServersTenant(call, guardrail);
   return (await readServerMappings(call, tenant, guardrail)).map(showMapping);
 }
@@ -108,9 +118,9 @@ function store(
   return { id: former.id, statement };
 }
 
-async function updateMappings(call: AdminCall<UpdateGuardrailMappings>) {
+async function updateMappings(call: AdminCall<UpdateGuardrailMappings>, level: Level) {
   const { body, stores } = call;
-  const guardrail = await findGuardrail(call, "any", "update");
+  const guardrail = await findMapped(call, level, "update");
   const tenant = await readServersTenant(call, guardrail);
   await requireFitting(call, guardrail, Object.values(body.mcp_servers));
   const stored = await readServerMappings(call, tenant, guardrail);
@@ -136,9 +146,9 @@ async function updateMappings(call: AdminCall<UpdateGuardrailMappings>) {
   return { answer: { changed: statements.length > 0, ...counts }, recordId: guardrail.id, statements };
 }
 
-async function updateMapping(call: AdminCall<UpdateGuardrailMapping>) {
+async function updateMapping(call: AdminCall<UpdateGuardrailMapping>, level: Level) {
   const { body, params, stores } = call;
-  const guardrail = await findGuardrail(call, "any", "update");
+  const guardrail = await findMapped(call, level, "update");
   const tenant = await readServersTenant(call, guardrail);
   const server = requireFound(await stores.mcpServers.get(tenant, params.serverId ?? ""), "MCP server");
   await requireFitting(call, guardrail, [body]);
@@ -150,39 +160,44 @@ async function updateMapping(call: AdminCall<UpdateGuardrailMapping>) {
   return { answer: { map_id: id }, recordId: guardrail.id, statements: statement ? [statement] : [] };
 }
 
-const row = { tag: "Guardrails", path: "/v1/guardrails/:id/mcp-servers" };
-const access = (verb: string) => ({
-  keys: "any" as const,
-  scopes: [`guardrails.${verb}`, `organisation_guardrails.${verb}`],
-});
 const audit = { resource: "guardrails", action: "update" };
+
+function defineMappings(level: Level, guardrails: string, what: string): readonly AdminEndpoint[] {
+  const families = level === "any" ? ["guardrails", "organisation_guardrails"] : ["organisation_guardrails"];
+  const access = (verb: string) => ({ keys: level, scopes: families.map((family) => `${family}.${verb}`) });
+  const row = { tag: "Guardrails", path: `${guardrails}/:id/mcp-servers` };
+  return [
+    defineRead({
+      ...row,
+      method: "GET",
+      summary: `List the MCP servers that ${what} runs on`,
+      access: access("read"),
+      handle: (call) => listMappings(call, level),
+    }),
+    defineWrite({
+      ...row,
+      method: "PUT",
+      summary: `Set the MCP servers that ${what} runs on`,
+      access: access("update"),
+      audit,
+      body: UpdateGuardrailMappings,
+      handle: (call) => updateMappings(call, level),
+    }),
+    defineWrite({
+      ...row,
+      method: "PUT",
+      path: `${row.path}/:serverId`,
+      summary: `Run ${what} on an MCP server`,
+      access: access("update"),
+      audit,
+      body: UpdateGuardrailMapping,
+      handle: (call) => updateMapping(call, level),
+    }),
+  ];
+}
 
 /** Endpoints of the MCP servers that a guardrail runs on. */
 export const guardrailServerEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    summary: "List the MCP servers that a guardrail runs on",
-    access: access("read"),
-    handle: listMappings,
-  }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    summary: "Set the MCP servers that a guardrail runs on",
-    access: access("update"),
-    audit,
-    body: UpdateGuardrailMappings,
-    handle: updateMappings,
-  }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: "/v1/guardrails/:id/mcp-servers/:serverId",
-    summary: "Run a guardrail on an MCP server",
-    access: access("update"),
-    audit,
-    body: UpdateGuardrailMapping,
-    handle: updateMapping,
-  }),
+  ...defineMappings("any", "/v1/guardrails", "a guardrail"),
+  ...defineMappings("admin", "/v1/admin/v2/guardrails", "a guardrail of the organisation"),
 ];

@@ -37,7 +37,7 @@ function toDefinition({ type, name, ...given }: Given): Record<string, unknown> 
     title: given.title,
     description: given.description,
     icons: given.icons,
-    inputSchema: given.input_schema ?? (type === "tool" ? { type: "object" } : undefined),
+    inputSchema: given.input_schema ?? (type === "tool" ? (given.schema ?? { type: "object" }) : undefined),
     outputSchema: given.output_schema,
     execution: given.execution,
     annotations: given.annotations,
