@@ -1,3 +1,5 @@
+import type { Budget } from "./budget.ts";
+
 /** Bytes that are not a message of Protocol Buffers. */
 export class ProtobufError extends Error {
   override readonly name = "ProtobufError";
@@ -9,8 +11,10 @@ export type ProtobufField =
   | { readonly number: number; readonly kind: "fixed32"; readonly value: number }
   | { readonly number: number; readonly kind: "bytes"; readonly value: Uint8Array };
 
-/** Bits of a number, at most; more do not fit into ten bytes. */
-const maxVarintBits = 63;
+/** Bytes of a number, at most. */
+const maxVarintBytes = 10;
+/** Bytes of a number that JavaScript represents exactly. */
+const maxPlainBytes = 7;
 
 /** Reads fields one after another. */
 class Reader {
@@ -35,27 +39,42 @@ class Reader {
     return start;
   }
 
-  varint(): bigint {
-    let value = 0n;
-    for (let shift = 0; shift <= maxVarintBits; shift += 7) {
-      const byte = this.#bytes[this.#take(1)] ?? 0;
-      value |= BigInt(byte & 127) << BigInt(shift);
-      if (byte < 128) return BigInt.asUintN(64, value);
+  /** Skips a number and returns where it begins. */
+  #skipVarint(): number {
+    const start = this.#position;
+    for (let length = 1; length <= maxVarintBytes; length++) {
+      if ((this.#bytes[this.#take(1)] ?? 0) < 128) return start;
     }
     throw new ProtobufError("a number is too long");
   }
 
+  /** The tag of a field, or a length. */
+  #plainVarint(): number {
+    const start = this.#skipVarint();
+    if (this.#position - start > maxPlainBytes) throw new ProtobufError("a number is too long");
+    let value = 0;
+    for (let at = this.#position - 1; at >= start; at--) value = value * 128 + ((this.#bytes[at] ?? 0) & 127);
+    return value;
+  }
+
+  #varint(): bigint {
+    const start = this.#skipVarint();
+    let value = 0n;
+    for (let at = this.#position - 1; at >= start; at--) value = (value << 7n) | BigInt((this.#bytes[at] ?? 0) & 127);
+    return BigInt.asUintN(64, value);
+  }
+
   field(): ProtobufField {
-    const tag = Number(this.varint());
+    const tag = this.#plainVarint();
     const number = Math.floor(tag / 8);
     if (number < 1 || number > 536_870_911) throw new ProtobufError("the number of a field is invalid");
     switch (tag % 8) {
       case 0:
-        return { number, kind: "varint", value: this.varint() };
+        return { number, kind: "varint", value: this.#varint() };
       case 1:
         return { number, kind: "fixed64", value: this.#view.getBigUint64(this.#take(8), true) };
       case 2: {
-        const length = Number(this.varint());
+        const length = this.#plainVarint();
         const start = this.#take(length);
         return { number, kind: "bytes", value: this.#bytes.subarray(start, start + length) };
       }
@@ -68,13 +87,18 @@ class Reader {
 }
 
 /**
- * The fields of a message, in order. Fields inside are read by reading the bytes of a field again.
+ * The fields of a message, in order. Each counts as a value. Fields inside are read by reading the bytes of a field again,
+ * with the same budget.
  *
  * @throws {ProtobufError}
+ * @throws {ExcessError}
  */
-export function* readFields(bytes: Uint8Array): Generator<ProtobufField, void> {
+export function* readFields(bytes: Uint8Array, budget: Budget): Generator<ProtobufField, void> {
   const reader = new Reader(bytes);
-  while (!reader.isAtEnd) yield reader.field();
+  while (!reader.isAtEnd) {
+    budget.value();
+    yield reader.field();
+  }
 }
 
 function varintBytes(value: number): number[] {

@@ -103,7 +103,10 @@ export function readEvent(block: string): SseEvent | undefined {
   if (block.startsWith(":") && !block.includes("\n")) return undefined;
   let event = "";
   let data: string | undefined;
-  for (const line of block.split("\n")) {
+  for (let start = 0; start <= block.length; ) {
+    const end = endOfLine(block, start);
+    const line = block.slice(start, end);
+    start = end + 1;
     if (line === "" || line.startsWith(":")) continue;
     const colon = line.indexOf(":");
     const field = colon < 0 ? line : line.slice(0, colon);
@@ -112,6 +115,11 @@ export function readEvent(block: string): SseEvent | undefined {
     else if (field === "event") event = value;
   }
   return data === undefined ? undefined : { event, data };
+}
+
+function endOfLine(block: string, start: number): number {
+  const end = block.indexOf("\n", start);
+  return end < 0 ? block.length : end;
 }
 
 /** Events of a complete text, with any line ends; a leading byte order mark is skipped. */
@@ -125,6 +133,20 @@ export function readEvents(text: string): SseEvent[] {
     if (event) events.push(event);
   }
   return events;
+}
+
+/** Characters of events that are read in one go. */
+const pieceLength = 16 * 1024;
+
+/** Cuts a complete text into pieces that end where an event ends, so that reading a long one can give way. */
+export function* cutEvents(text: string): Generator<string, void> {
+  const blankLine = /\n\n|\r\n\r\n|\r\r/g;
+  for (let start = 0; start < text.length; ) {
+    blankLine.lastIndex = start + pieceLength;
+    const end = start + pieceLength < text.length && blankLine.test(text) ? blankLine.lastIndex : text.length;
+    yield text.slice(start, end);
+    start = end;
+  }
 }
 
 /** The first event of a complete text. */

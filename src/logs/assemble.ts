@@ -1,5 +1,7 @@
+import { Budget, ExcessError } from "../lib/budget.ts";
 import { isObject, objectsIn, parseJson } from "../lib/json.ts";
-import { readEvents } from "../lib/sse.ts";
+import { cutEvents, maxEventBytes, readEvents } from "../lib/sse.ts";
+import { runNow, type Steps } from "../lib/steps.ts";
 
 type Item = Record<string, unknown>;
 
@@ -190,6 +192,7 @@ function toBlock(block: Item): Item {
 /** Events of the Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */
 function assembleMessage(): Assembly {
   let message: Item | undefined;
+  const counts: Item = {};
   const blocks = new Map<number, Item>();
   return {
     push({ type, message: started, index, content_block: begun, delta, usage }) {
@@ -202,7 +205,8 @@ function assembleMessage(): Assembly {
       const block = blocks.get(Number(index));
       if (type === "content_block_delta" && isObject(delta) && block) addToBlock(block, delta);
       if (type === "message_delta") {
-        const counts = { ...(isObject(message.usage) && message.usage), ...(isObject(usage) && usage) };
+        if (message.usage !== counts && isObject(message.usage)) Object.assign(counts, message.usage);
+        if (isObject(usage)) Object.assign(counts, usage);
         Object.assign(message, delta, { usage: counts });
       }
       return true;
@@ -225,11 +229,11 @@ function addParts(parts: Item[], content: unknown): void {
 /** Events of a Gemini stream. */
 function assembleCandidates(): Assembly {
   const candidates = new Map<number, { head: Item; parts: Item[] }>();
-  let last: Item = {};
+  const last: Item = {};
   return {
     push(chunk) {
       if (!Array.isArray(chunk.candidates)) return false;
-      last = { ...last, ...chunk };
+      Object.assign(last, chunk);
       for (const candidate of chunk.candidates.filter(isObject)) {
         const index = Number(candidate.index ?? 0);
         const known = candidates.get(index) ?? { head: {}, parts: [] };
@@ -278,15 +282,17 @@ export class StreamAssembler {
   #kind: Assembly | undefined;
   #error: unknown;
 
-  /** Adds the text of complete events. */
-  push(text: string): void {
-    for (const { data } of readEvents(text)) {
+  /** Adds the text of complete events, and returns how many. */
+  push(text: string): number {
+    const events = readEvents(text);
+    for (const { data } of events) {
       const chunk = parseJson(data);
       if (!isObject(chunk)) continue;
       this.#error ??= chunk.error;
       if (this.#kind) this.#kind.push(chunk);
       else this.#kind = this.#candidates.find((one) => one.push(chunk));
     }
+    return events.length;
   }
 
   /** The response so far; undefined where no event belonged to a response. */
@@ -297,14 +303,43 @@ export class StreamAssembler {
   }
 }
 
+const isStreamText = (text: string) => /^(?:event|data|:)/.test(text);
+/** Steps of one event, whatever it holds. */
+const stepsPerEvent = 50;
+/** Characters that are decoded and parsed in one step. */
+const charactersPerStep = 8;
+
+/**
+ * The response that a stream adds up to, in pieces.
+ *
+ * @returns Undefined when the text is not a stream of a known API.
+ * @throws {ExcessError} Also for an event that is longer than streams may have.
+ */
+export function* assembleSteps(text: string, budget: Budget): Steps<object | undefined> {
+  if (!isStreamText(text)) return undefined;
+  budget.bytes(text.length);
+  const assembler = new StreamAssembler();
+  for (const piece of cutEvents(text)) {
+    if (piece.length > maxEventBytes) throw budget.excess(`an event of more than ${maxEventBytes} bytes`);
+    const events = assembler.push(piece);
+    budget.step(Math.ceil(piece.length / charactersPerStep) + events * stepsPerEvent);
+    if (budget.isDue) yield budget.endPiece();
+  }
+  return assembler.result();
+}
+
 /**
  * The response that a stored stream adds up to, so that log readers see one body.
  *
- * @returns Undefined when the text is not a stream of a known API.
+ * @returns Undefined when the text is not a stream of a known API, or has an event that is too long.
  */
 export function assembleStream(text: string): object | undefined {
-  if (!/^(?:event|data|:)/.test(text)) return undefined;
-  const assembler = new StreamAssembler();
-  assembler.push(text);
-  return assembler.result();
+  if (!isStreamText(text)) return undefined;
+  const budget = new Budget({ source: "caller", what: "the stream" });
+  try {
+    return runNow(assembleSteps(text, budget), budget.bounds.steps);
+  } catch (error) {
+    if (error instanceof ExcessError) return undefined;
+    throw error;
+  }
 }

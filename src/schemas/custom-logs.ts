@@ -2,9 +2,12 @@ import * as v from "valibot";
 import { JsonObject } from "./objects.ts";
 
 const Text = (most: number) => v.pipe(v.string(), v.maxLength(most, `must have at most ${most} characters`));
+/** Most headers of a request or response: engines take seconds to index thousands. */
+const maxHeaders = 256;
 const Headers = v.nullish(
   v.pipe(
     JsonObject,
+    v.check((headers) => Object.keys(headers).length <= maxHeaders, `must have at most ${maxHeaders} headers`),
     v.check((headers) => Object.values(headers).every(isPlain), "must have strings as values"),
   ),
 );
@@ -43,7 +46,7 @@ export const CustomLog = v.object({
 export type CustomLog = v.InferOutput<typeof CustomLog>;
 
 /** Most requests in one list. */
-const maxEntries = 1_000;
+export const maxEntries = 1_000;
 
 /** Several of them. */
 export const CustomLogList = v.pipe(

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { bytesField, numberField, readFields } from "../../src/lib/protobuf.ts";
+import { Budget } from "../../src/lib/budget.ts";
+import { bytesField, numberField, readFields as readWithin } from "../../src/lib/protobuf.ts";
 import { call, done } from "../support/control.ts";
 import { createTestGateway, type ShownLog, type TestGateway, waitForLog, workspaceKey } from "../support/gateway.ts";
+
+const readFields = (bytes: Uint8Array) => readWithin(bytes, new Budget({ source: "upstream", what: "the answer" }));
 
 let gateway: TestGateway;
 before(async () => {
@@ -241,4 +244,66 @@ test("GET is not allowed, and a span counts only if the header asks for it", asy
     call(gateway, `GET /logs?trace_id=${(await assertRow(traceId)).trace_id}`),
   );
   assert.equal(data.length, 1);
+});
+
+/** A body of one repeated message. */
+function repeated(bytes: readonly number[], count: number): Uint8Array {
+  const body = new Uint8Array(bytes.length * count);
+  for (let at = 0; at < body.length; at += bytes.length) body.set(bytes, at);
+  return body;
+}
+
+const emptyAttribute = bytesField(9, []);
+for (const [name, body] of [
+  ["resources without content", repeated(bytesField(1, []), 300_000)],
+  ["spans without content", repeated(bytesField(1, bytesField(2, bytesField(2, []))), 100_000)],
+  ["fields nobody knows", repeated(numberField(99, 1), 300_000)],
+  [
+    "attributes without content",
+    protobufBody([...bytesField(1, hexBytes(newTrace())), ...repeated(emptyAttribute, 250_000)]),
+  ],
+] as const) {
+  for (const coding of ["identity", "gzip"] as const) {
+    test(`protobuf of ${name} in ${coding} is refused with 400 once it has more than 200,000 fields`, async () => {
+      const sent = coding === "gzip" ? await gzip(body) : body;
+      const answer = await send(sent, "application/x-protobuf", { "content-encoding": coding });
+      assert.equal(answer.status, 400);
+      const [, message] = [...readFields(new Uint8Array(await answer.arrayBuffer()))];
+      assert.ok(message?.kind === "bytes");
+      assert.match(new TextDecoder().decode(message.value), /more than 200000 values/);
+    });
+  }
+}
+
+test("protobuf spans beyond 2,048 are counted and not read", async () => {
+  const unreadable = bytesField(1, bytesField(2, bytesField(2, [0])));
+  const body = [...bytesField(1, bytesField(2, repeatedSpans(2_048))), ...unreadable, ...unreadable];
+  const answer = await send(Uint8Array.from(body), "application/x-protobuf");
+  assert.equal(answer.status, 200);
+  const [partial] = [...readFields(new Uint8Array(await answer.arrayBuffer()))];
+  assert.ok(partial?.kind === "bytes");
+  assert.equal([...readFields(partial.value)][0]?.value, 2_050n);
+});
+
+function repeatedSpans(count: number): number[] {
+  return [...repeated(bytesField(2, bytesField(5, "no ids")), count)];
+}
+
+test("attributes of a resource that many spans share take at most 16 KiB of each row", async () => {
+  const [first, last] = [newTrace(), newTrace()];
+  const long = { key: "long", value: { stringValue: "x".repeat(500_000) } };
+  const attributes = [...resource.attributes, long, { key: "host.name", value: { stringValue: "quay" } }];
+  const spans = [jsonSpan(first), ...Array.from({ length: 100 }, () => jsonSpan(newTrace())), jsonSpan(last)];
+  const body = { resourceSpans: [{ resource: { attributes }, scopeSpans: [{ spans }] }] };
+  assert.deepEqual(await (await send(JSON.stringify(body), "application/json")).json(), {});
+  const row = await waitForLog(gateway, last);
+  assert.deepEqual(Object(row.request.body).resource, { "service.name": "harbour-agent", "host.name": "quay" });
+});
+
+test("JSON in the strings of a span has a bound of its own", async () => {
+  const many = `[${"1,".repeat(1_100_000)}1]`;
+  const attributes = [{ key: "gen_ai.input.messages", value: { stringValue: many } }];
+  const answer = await send(jsonBody(jsonSpan(newTrace(), { attributes })), "application/json");
+  assert.equal(answer.status, 400);
+  assert.match((await answer.json()).error.message, /strings of the report: it has more than 1000000 values/);
 });

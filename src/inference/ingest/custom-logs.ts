@@ -2,36 +2,42 @@ import * as v from "valibot";
 import type { CallerContext } from "../../context.ts";
 import { readJsonBody, requireBody } from "../../endpoint.ts";
 import { InvalidRequestError } from "../../errors.ts";
+import type { Budget } from "../../lib/budget.ts";
 import type { ExactNumbers } from "../../lib/exact-numbers.ts";
-import { isObject, parseJson, stringOf } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { type Metadata, toMetadata } from "../../lib/metadata.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
-import { assembleStream } from "../../logs/assemble.ts";
-import { CustomLog, CustomLogList } from "../../schemas/custom-logs.ts";
+import type { Steps } from "../../lib/steps.ts";
+import { assembleSteps } from "../../logs/assemble.ts";
+import { CustomLog, CustomLogList, maxEntries } from "../../schemas/custom-logs.ts";
 import { countsOfBody, modelOfBody } from "../call/usage-units.ts";
 import { plausibleStart, type ReportedCall, writeReported } from "./reported-row.ts";
-
-/** Strings that are JSON count as what they say. */
-const plainOf = (value: unknown): unknown => (typeof value === "string" ? (parseJson(value) ?? value) : value);
+import { createUnpackBudget, unpackText } from "./unpack.ts";
 
 /** A member of an entry, which may come as JSON in a string. */
-function unpacked(entry: unknown): unknown {
-  const value = plainOf(entry);
+function unpacked(entry: unknown, budget: Budget): unknown {
+  const value = unpackText(entry, budget);
   if (!isObject(value)) return value;
   const { request, response, metadata, ...others } = value;
   return {
     ...others,
-    request: plainOf(request),
-    response: plainOf(response),
-    ...(metadata !== undefined && { metadata: plainOf(metadata) }),
+    request: unpackText(request, budget),
+    response: unpackText(response, budget),
+    ...(metadata !== undefined && { metadata: unpackText(metadata, budget) }),
   };
 }
 
 /** One entry or a list: a schema for either could not name the field that is wrong. */
-function readEntries(body: unknown): CustomLog[] {
-  const value = plainOf(body);
-  if (!Array.isArray(value)) return [requireBody(CustomLog, unpacked(value))];
-  return requireBody(CustomLogList, value.map(unpacked));
+function* readEntries(body: unknown, budget: Budget): Steps<CustomLog[]> {
+  const value = unpackText(body, budget);
+  if (!Array.isArray(value)) return [requireBody(CustomLog, unpacked(value, budget))];
+  if (value.length > maxEntries) return requireBody(CustomLogList, value);
+  const entries: unknown[] = [];
+  for (const entry of value) {
+    entries.push(unpacked(entry, budget));
+    if (budget.isDue) yield budget.endPiece();
+  }
+  return requireBody(CustomLogList, entries);
 }
 
 /** A body as text, its numbers as they were written. */
@@ -89,16 +95,20 @@ function metadataOf(given: Readonly<Record<string, unknown>>): Metadata {
 }
 
 /** The response as an object, of a stream what its events add up to; undefined for any other. */
-function answerOf(body: unknown): object | undefined {
-  const value = plainOf(body);
-  const answer = typeof value === "string" ? assembleStream(value) : value;
+function* answerOf(body: unknown, budget: Budget): Steps<object | undefined> {
+  const value = unpackText(body, budget);
+  const answer = typeof value === "string" ? yield* assembleSteps(value, budget) : value;
   return isObject(answer) ? answer : undefined;
 }
 
-function toCall({ request, response, metadata }: CustomLog, { numbers, services }: CallerContext): ReportedCall {
+function* toCall(
+  { request, response, metadata }: CustomLog,
+  { numbers, services }: CallerContext,
+  budget: Budget,
+): Steps<ReportedCall> {
   const now = services.clock.now();
-  const asked = plainOf(request.body);
-  const answer = answerOf(response.body);
+  const asked = unpackText(request.body, budget);
+  const answer = yield* answerOf(response.body, budget);
   const durationMs = response.response_time ?? response.time ?? 0;
   return {
     source: "custom",
@@ -123,12 +133,19 @@ function toCall({ request, response, metadata }: CustomLog, { numbers, services 
   };
 }
 
+function* readCalls(body: unknown, context: CallerContext, budget: Budget): Steps<ReportedCall[]> {
+  const calls: ReportedCall[] = [];
+  for (const entry of yield* readEntries(body, budget)) calls.push(yield* toCall(entry, context, budget));
+  return calls;
+}
+
 /** Stores requests that did not go through the gateway. If an entry is invalid, none is stored. */
 export async function writeCustomLogs(context: CallerContext): Promise<Reply> {
   const { services } = context;
   const { value } = await readJsonBody(context, services.limits.jsonBodyBytes, services);
-  const calls = readEntries(value).map((entry) => toCall(entry, context));
-  return jsonReply({ status: "success", log_ids: await writeReported(calls, context) });
+  const budget = createUnpackBudget(services.limits.jsonBodyBytes);
+  const calls = await budget.run(readCalls(value, context, budget));
+  return jsonReply({ status: "success", log_ids: await writeReported(calls, context, budget) });
 }
 
 /** Response of `POST /logs`. */

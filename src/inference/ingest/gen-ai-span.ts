@@ -1,10 +1,12 @@
 import { UpstreamError } from "../../errors.ts";
-import { isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
+import type { Budget } from "../../lib/budget.ts";
+import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import { type Metadata, toMetadata } from "../../lib/metadata.ts";
 import { withAllCounts } from "../../logs/usage.ts";
 import { slugOfSystem } from "../../providers/gen-ai-names.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 import { plausibleStart, type ReportedCall, withoutQuery } from "./reported-row.ts";
+import { unpackText } from "./unpack.ts";
 
 // Attributes: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
 
@@ -36,8 +38,12 @@ function plainValue(value: unknown, depth = 0): unknown {
 const addresses: ReadonlySet<string> = new Set(["url.full", "http.url", "http.target", "url.original"]);
 const queries: ReadonlySet<string> = new Set(["url.query", "http.query"]);
 
+/** Most attributes of one span, event or resource; further ones are dropped, as SDKs drop them beyond 128. */
+const maxAttributes = 10_000;
+
 function plainAttributes(pairs: unknown, depth = 0): Attributes {
-  const plain = objectsIn(pairs).flatMap(({ key, value }): [string, unknown][] => {
+  const taken = objectsIn(pairs).slice(0, maxAttributes);
+  const plain = taken.flatMap(({ key, value }): [string, unknown][] => {
     const name = String(key);
     const shown = plainValue(value, depth);
     if (queries.has(name)) return [];
@@ -78,12 +84,29 @@ function usageOf(attributes: Attributes): LoggedUsage | null {
 const isInput = (name: string) => /^gen_ai\.(?:input|prompt|system_instructions|tool\.definitions)/.test(name);
 const isOutput = (name: string) => /^gen_ai\.(?:output\.messages|completion)/.test(name);
 
-/** A string that is JSON counts as what it says. */
-const unpacked = (value: unknown) => (typeof value === "string" ? (parseJson(value) ?? value) : value);
-
-function contentsOf(attributes: Attributes, isPart: (name: string) => boolean): Record<string, unknown> {
+function contentsOf(
+  attributes: Attributes,
+  isPart: (name: string) => boolean,
+  budget: Budget,
+): Record<string, unknown> {
   const found = Object.entries(attributes).filter(([name]) => isPart(name));
-  return Object.fromEntries(found.map(([name, value]) => [name, unpacked(value)]));
+  return Object.fromEntries(found.map(([name, value]) => [name, unpackText(value, budget)]));
+}
+
+/** Most characters of the attributes of a resource: each row of its spans shows them. */
+const maxResource = 16 * 1024;
+
+/** The attributes of a resource that rows show, from the first one on. Spans share the result. */
+export function readResource(resource: unknown): Attributes {
+  const shown: [string, unknown][] = [];
+  let length = 0;
+  for (const [name, value] of Object.entries(plainAttributes(isObject(resource) ? resource.attributes : undefined))) {
+    const added = name.length + JSON.stringify(value).length;
+    if (length + added > maxResource) continue;
+    length += added;
+    shown.push([name, value]);
+  }
+  return Object.fromEntries(shown);
 }
 
 /** Most pairs of metadata. */
@@ -126,12 +149,16 @@ const maxDurationMs = 7 * 86_400_000;
  * The request that a span reports; undefined for a span without valid ids.
  *
  * @param span In the JSON encoding of OTLP.
+ * @param ofResource What `readResource` made.
  */
-export function toReported(span: Record<string, unknown>, resource: unknown, now: number): ReportedCall | undefined {
+export function toReported(
+  span: Record<string, unknown>,
+  ofResource: Attributes,
+  { now, budget }: { now: number; budget: Budget },
+): ReportedCall | undefined {
   const [traceId, spanId] = [readId(span.traceId, 32), readId(span.spanId, 16)];
   if (traceId === null || spanId === null) return undefined;
   const attributes = plainAttributes(span.attributes);
-  const ofResource = plainAttributes(isObject(resource) ? resource.attributes : undefined);
   const { code, message } = isObject(span.status) ? span.status : {};
   const isFailed = code === 2 || code === "STATUS_CODE_ERROR";
   const [start, end] = [toMs(span.startTimeUnixNano), toMs(span.endTimeUnixNano)];
@@ -139,11 +166,12 @@ export function toReported(span: Record<string, unknown>, resource: unknown, now
   const provider = named === null ? null : slugOfSystem(named);
   const operation = operations[textIn(attributes, "gen_ai.operation.name") ?? ""] ?? "otel";
   const answeredModel = textIn(attributes, "gen_ai.response.model");
-  const error = new UpstreamError(500, stringOf(message) || "The span has failed", {
-    code: textIn(attributes, "error.type") ?? "span_failed",
-  });
-  const asked = contentsOf(attributes, (name) => !isOutput(name));
-  const written = contentsOf(attributes, isOutput);
+  const failure = () =>
+    new UpstreamError(500, stringOf(message) || "The span has failed", {
+      code: textIn(attributes, "error.type") ?? "span_failed",
+    });
+  const asked = contentsOf(attributes, (name) => !isOutput(name), budget);
+  const written = contentsOf(attributes, isOutput, budget);
   const events = objectsIn(span.events).map(({ name, attributes: own }) => ({
     name,
     attributes: plainAttributes(own),
@@ -168,6 +196,6 @@ export function toReported(span: Record<string, unknown>, resource: unknown, now
     metadata: metadataOf(ofResource, attributes),
     request: { headers: {}, body: JSON.stringify({ attributes: asked, resource: ofResource }) },
     response: { headers: {}, body: JSON.stringify({ attributes: written, events }) },
-    error: isFailed ? error : undefined,
+    error: isFailed ? failure() : undefined,
   };
 }

@@ -1,12 +1,15 @@
 import type { CallerContext } from "../../context.ts";
 import { isJsonType, readPlainBody } from "../../endpoint.ts";
 import { InvalidRequestError, toGatewayError, UnsupportedMediaError } from "../../errors.ts";
-import { decodeUtf8, findJsonExcess, isObject, objectsIn } from "../../lib/json.ts";
+import { Budget } from "../../lib/budget.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
 import { bytesField, numberField, ProtobufError } from "../../lib/protobuf.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
-import { toReported } from "./gen-ai-span.ts";
-import { readExportRequest } from "./otlp-protobuf.ts";
+import { turns } from "../../lib/turns.ts";
+import { readResource, toReported } from "./gen-ai-span.ts";
+import { type ReadExport, readExportRequest } from "./otlp-protobuf.ts";
 import { type ReportedCall, writeReported } from "./reported-row.ts";
+import { createUnpackBudget } from "./unpack.ts";
 
 /** Most spans of one request. */
 const maxSpans = 2_048;
@@ -17,33 +20,48 @@ function refuse(problem: string, cause?: unknown): never {
   throw new InvalidRequestError(`Cannot read the traces: ${problem}`, { code: "invalid_body", cause });
 }
 
-function readJson(bytes: Uint8Array): unknown {
-  const excess = findJsonExcess(bytes);
-  if (excess !== undefined) refuse(`the body has ${excess}`);
+async function readJson(bytes: Uint8Array, budget: Budget): Promise<ReadExport> {
   try {
-    return JSON.parse(decodeUtf8(bytes));
+    const request = await turns.run(() => budget.json(bytes));
+    if (isObject(request)) return { request, beyond: 0 };
   } catch (cause) {
-    return refuse("the body is not valid JSON", cause);
+    if (cause instanceof SyntaxError || cause instanceof TypeError) refuse("the body is not valid JSON", cause);
+    throw cause;
   }
+  return refuse("the body is not a JSON object");
 }
 
-function readProtobuf(bytes: Uint8Array): unknown {
+async function readProtobuf(bytes: Uint8Array, budget: Budget): Promise<ReadExport> {
   try {
-    return readExportRequest(bytes);
+    return await budget.run(readExportRequest(bytes, budget, maxSpans));
   } catch (cause) {
     if (!(cause instanceof ProtobufError)) throw cause;
     return refuse(cause.message, cause);
   }
 }
 
-/** The spans of an export request, each with its resource. */
-function listSpans(body: unknown): { span: Record<string, unknown>; resource: unknown }[] {
-  if (!isObject(body) || (body.resourceSpans !== undefined && !Array.isArray(body.resourceSpans))) {
+/** A span with its resource. */
+interface ListedSpan {
+  readonly span: Record<string, unknown>;
+  readonly resource: unknown;
+}
+
+/** The spans of an export request, up to the limit, and how many lie beyond it. */
+function listSpans({ request, beyond }: ReadExport): { spans: ListedSpan[]; beyond: number } {
+  if (request.resourceSpans !== undefined && !Array.isArray(request.resourceSpans)) {
     refuse("resourceSpans must be a list");
   }
-  return objectsIn(body.resourceSpans).flatMap(({ resource, scopeSpans }) =>
-    objectsIn(scopeSpans).flatMap(({ spans }) => objectsIn(spans).map((span) => ({ span, resource }))),
-  );
+  const listed: ListedSpan[] = [];
+  let further = beyond;
+  for (const { resource, scopeSpans } of objectsIn(request.resourceSpans)) {
+    for (const { spans } of objectsIn(scopeSpans)) {
+      for (const span of objectsIn(spans)) {
+        if (listed.length < maxSpans) listed.push({ span, resource });
+        else further++;
+      }
+    }
+  }
+  return { spans: listed, beyond: further };
 }
 
 /** What became of the spans of a request. */
@@ -52,19 +70,27 @@ interface Outcome {
   readonly message: string;
 }
 
+/** Steps that one span takes without its strings. */
+const stepsPerSpan = 1_000;
+
 /** Writes a row for each span. */
-async function writeSpans(body: unknown, context: CallerContext): Promise<Outcome> {
-  const spans = listSpans(body);
-  const now = context.services.clock.now();
-  const taken = spans.slice(0, maxSpans);
+async function writeSpans(read: ReadExport, context: CallerContext): Promise<Outcome> {
+  const { services } = context;
+  const budget = createUnpackBudget(services.limits.jsonBodyBytes);
+  const { spans, beyond } = listSpans(read);
+  const tools = { now: services.clock.now(), budget };
+  const resources = new Map<unknown, ReturnType<typeof readResource>>();
   const calls: ReportedCall[] = [];
-  for (const { span, resource } of taken) {
-    const call = toReported(span, resource, now);
+  for (const { span, resource } of spans) {
+    const shown = resources.get(resource) ?? readResource(resource);
+    resources.set(resource, shown);
+    const call = toReported(span, shown, tools);
     if (call) calls.push(call);
+    budget.step(stepsPerSpan);
+    await budget.pause();
   }
-  await writeReported(calls, context);
-  const invalid = taken.length - calls.length;
-  const beyond = spans.length - taken.length;
+  await writeReported(calls, context, budget);
+  const invalid = spans.length - calls.length;
   const problems = [
     invalid > 0 ? `${invalid} spans have no valid trace id and span id` : "",
     beyond > 0 ? `a request may have at most ${maxSpans} spans` : "",
@@ -106,7 +132,9 @@ export async function takeTraces(context: CallerContext): Promise<Reply> {
   }
   const read = async () => {
     const bytes = await readPlainBody(context, services.limits.jsonBodyBytes, services);
-    return toReply(await writeSpans(isProtobuf ? readProtobuf(bytes) : readJson(bytes), context), isProtobuf);
+    const budget = new Budget({ source: "caller", what: "the traces", bytes: services.limits.jsonBodyBytes });
+    const exported = await (isProtobuf ? readProtobuf(bytes, budget) : readJson(bytes, budget));
+    return toReply(await writeSpans(exported, context), isProtobuf);
   };
   return isProtobuf ? read().catch(toProtobufError) : read();
 }

@@ -1,9 +1,9 @@
 import { createCallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
+import type { Budget } from "../../lib/budget.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import { withTime } from "../../lib/ids.ts";
 import type { Metadata } from "../../lib/metadata.ts";
-import { giveWay } from "../../lib/pace.ts";
 import { isSecretHeader } from "../../lib/secret-names.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
@@ -133,8 +133,13 @@ async function prepareRow(call: ReportedCall, reporting: CallerContext): Promise
   return { write, undo };
 }
 
-/** Rows that are made or written before other requests have a turn. */
-const atOnce = 64;
+/** Steps to make or to write a row without its bodies. */
+const stepsPerRow = 2_500;
+/** Characters of bodies that are counted or copied in one step. */
+const charactersPerStep = 50;
+
+const costOf = ({ request, response }: ReportedCall) =>
+  stepsPerRow + Math.ceil(((request.body?.length ?? 0) + (response.body?.length ?? 0)) / charactersPerStep);
 
 /**
  * Writes rows of reported requests, all or none. They count toward limits only if the reporting request asks for it with
@@ -143,12 +148,17 @@ const atOnce = 64;
  * @returns The ids of the rows.
  * @throws {InvalidRequestError} 400 if they count, and a limit depends on a model that one of them does not name clearly.
  */
-export async function writeReported(calls: readonly ReportedCall[], reporting: CallerContext): Promise<string[]> {
+export async function writeReported(
+  calls: readonly ReportedCall[],
+  reporting: CallerContext,
+  budget: Budget,
+): Promise<string[]> {
   const ready: ReadyRow[] = [];
   try {
     for (const call of calls) {
       ready.push(await prepareRow(call, reporting));
-      if (ready.length % atOnce === 0) await giveWay();
+      budget.step(costOf(call));
+      await budget.pause();
     }
   } catch (error) {
     for (const { undo } of ready) await undo();
@@ -157,7 +167,8 @@ export async function writeReported(calls: readonly ReportedCall[], reporting: C
   const ids: string[] = [];
   for (const { write } of ready) {
     ids.push(write());
-    if (ids.length % atOnce === 0) await giveWay();
+    budget.step(stepsPerRow);
+    await budget.pause();
   }
   return ids;
 }

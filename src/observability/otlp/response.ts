@@ -1,4 +1,5 @@
-import { decodeUtf8, isObject, parseJson } from "../../lib/json.ts";
+import { Budget } from "../../lib/budget.ts";
+import { decodeUtf8, isObject } from "../../lib/json.ts";
 import { toPrintable } from "../../lib/printable.ts";
 import { readFields } from "../../lib/protobuf.ts";
 
@@ -26,19 +27,19 @@ function toPartial(rejected: unknown, message: unknown): PartialSuccess {
   };
 }
 
-function readJson(bytes: Uint8Array): PartialSuccess {
-  const body = parseJson(decodeUtf8(bytes));
+function readJson(bytes: Uint8Array, budget: Budget): PartialSuccess {
+  const body = budget.json(bytes);
   const partial = isObject(body) ? (body.partialSuccess ?? body.partial_success) : undefined;
   if (!isObject(partial)) return whole;
   return toPartial(partial.rejectedSpans ?? partial.rejected_spans, partial.errorMessage ?? partial.error_message);
 }
 
-function readBinary(bytes: Uint8Array): PartialSuccess {
+function readBinary(bytes: Uint8Array, budget: Budget): PartialSuccess {
   let found = whole;
-  for (const field of readFields(bytes)) {
+  for (const field of readFields(bytes, budget)) {
     if (field.number !== 1 || field.kind !== "bytes") continue;
     let [rejected, message]: [number, string] = [0, ""];
-    for (const part of readFields(field.value)) {
+    for (const part of readFields(field.value, budget)) {
       if (part.number === 1 && part.kind === "varint") rejected = Number(part.value);
       if (part.number === 2 && part.kind === "bytes") message = decodeUtf8(part.value);
     }
@@ -49,8 +50,9 @@ function readBinary(bytes: Uint8Array): PartialSuccess {
 
 /** Reads what a collector responded to a request that it took. What cannot be read says that it took all. */
 export function readPartialSuccess(bytes: Uint8Array, contentType: string | null): PartialSuccess {
+  const budget = new Budget({ source: "upstream", what: "the response of the collector", values: 1_000 });
   try {
-    return contentType?.startsWith("application/x-protobuf") ? readBinary(bytes) : readJson(bytes);
+    return contentType?.startsWith("application/x-protobuf") ? readBinary(bytes, budget) : readJson(bytes, budget);
   } catch {
     return whole;
   }
