@@ -255,3 +255,31 @@ test("reported rows are found by the filters of the list", async () => {
   const rows = await waitForLogs(gateway, "trace_id=found&metadata.fleet=north&model=gpt-4o-mini&operation=custom");
   assert.equal(rows.length, 1);
 });
+
+test("a reported request with more than 256 headers is refused: engines take seconds to index thousands", async () => {
+  const headersOf = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, "v"]));
+  const reported = (count: number) => ({ ...plain, request: { ...plain.request, headers: headersOf(count) } });
+  const { status, body } = await post(reported(257));
+  assert.equal(status, 400);
+  assert.match(JSON.stringify(body), /must have at most 256 headers/);
+  await rowsOf(reported(256));
+});
+
+test("a reported stream with an event longer than streams may have is refused", async () => {
+  const body = `data: "${"x".repeat(4 * 1024 * 1024)}"\n\n`;
+  const refused = await post({ ...plain, response: { body } });
+  assert.equal(refused.status, 400);
+  assert.match(JSON.stringify(refused.body), /an event of more than 4194304 bytes/);
+});
+
+test("a reported stream is assembled from all its events, however many pieces it is read in", async () => {
+  const piece = (content: string) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\r\n\r\n`;
+  const text = Array.from({ length: 2_000 }, (_, index) => piece(`${index} `)).join("");
+  const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+  const end = `data: ${JSON.stringify({ model: "gpt-4o-mini", choices: [], usage })}\r\n\r\ndata: [DONE]\r\n\r\n`;
+  const [row] = await rowsOf({ ...plain, response: { body: text + end } });
+  assert.deepEqual([row?.usage?.input_tokens, row?.usage?.output_tokens], [3, 4]);
+  assert.ok(JSON.stringify(row?.response.body).includes("0 1 2 3 4"));
+  assert.ok(JSON.stringify(row?.response.body).includes("1998 1999 "));
+});
