@@ -1,4 +1,4 @@
-import type { HeldBody } from "../logs/body.ts";
+import type { BodyPieces, HeldBody } from "../logs/body.ts";
 import type { AppliedLimit } from "../policies/applied.ts";
 import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
@@ -69,6 +69,27 @@ export interface CacheHit {
   readonly ageMs: number;
 }
 
+/** What a model wrote, as far as it can be read. */
+export type WrittenAnswer =
+  | { readonly form: "answer"; readonly answer: object }
+  /** The first bytes of an event stream, and how many there were in all. */
+  | { readonly form: "events"; readonly sent: BodyPieces; readonly sentBytes: number }
+  /** A text that is too long to be read. */
+  | { readonly form: "bytes"; readonly sentBytes: number }
+  /** Vectors or a list: nothing that is counted as output. */
+  | { readonly form: "none" };
+
+/** A call whose provider did not report all of its tokens: they are estimated when the request ends. */
+export interface UncountedCall {
+  /** What was asked for. */
+  readonly request: object;
+  readonly written: WrittenAnswer;
+  /** Counts that the provider reported; null without any that can be used. */
+  readonly reported: LoggedUsage | null;
+  /** It broke off. */
+  readonly isCut: boolean;
+}
+
 /** Facts collected during a request, for its log row. */
 export interface CallRecord {
   operation: string;
@@ -117,7 +138,11 @@ export interface CallRecord {
   usage: LoggedUsage | null;
   /** Counts of the calls whose sum `usage` is: the length of a prompt decides the price of its call alone. Null: one call. */
   parts: readonly LoggedUsage[] | null;
-  /** Counts of the usage, or some of the cost, are estimates: a stream broke off. */
+  /** The calls of the response whose tokens are not all known. Their counts are in `usage` as far as they were reported. */
+  uncounted: readonly UncountedCall[];
+  /** Records of discarded responses with such calls, as they were then. */
+  uncountedDiscards: readonly CallRecord[];
+  /** Counts of the usage, or some of the cost, are estimates. */
   isEstimated: boolean;
   /** The response was a stream that broke off: what came of it is paid for. */
   isCut: boolean;
@@ -165,6 +190,8 @@ export interface CallRecord {
 
 const noLabels: readonly string[] = [];
 const noLimits: readonly AppliedLimit[] = [];
+const noCalls: readonly UncountedCall[] = [];
+const noRecords: readonly CallRecord[] = [];
 
 /** An empty record. */
 export function createCallRecord(): CallRecord {
@@ -195,6 +222,8 @@ export function createCallRecord(): CallRecord {
     dropped: null,
     usage: null,
     parts: null,
+    uncounted: noCalls,
+    uncountedDiscards: noRecords,
     isEstimated: false,
     isCut: false,
     answeredModel: null,

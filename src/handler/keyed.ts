@@ -17,7 +17,7 @@ import {
   toErrorReply,
   toGatewayError,
 } from "../errors.ts";
-import { finishCall } from "../inference/call/finish.ts";
+import { finishCounted } from "../inference/call/finish.ts";
 import { routingHeaders } from "../inference/call/provider-response.ts";
 import { addRateHeaders } from "../inference/call/rate-headers.ts";
 import { isPassedOn, runPassthrough } from "../inference/passthrough/passthrough.ts";
@@ -109,7 +109,7 @@ function addRoutingHeaders({ headers }: GatewayError, provider: string, log: Cal
 /** Ends a request whose response went on after it was given. */
 function finishLater({ note, ...ending }: Ending, responseHeaders: Reply["headers"], context: CallerContext): void {
   context.services.concurrency.leave(context);
-  const finish = () => finishCall(context, { ...ending, responseHeaders });
+  const finish = () => finishCounted(context, { ...ending, responseHeaders });
   const noted = note?.();
   if (noted) void noted.then(finish);
   else finish();
@@ -127,7 +127,10 @@ async function serveLogged<Row extends KeyedEndpoint>(
     const { finished, headers } = reply;
     addRateHeaders(headers, context);
     if (finished) void finished.then((ending) => finishLater(ending, headers, context));
-    else finishCall(context, { status: reply.status, responseHeaders: headers });
+    else {
+      const waiting = finishCounted(context, { status: reply.status, responseHeaders: headers });
+      if (waiting) await waiting;
+    }
     return untilSent(reply, context);
   } catch (thrown) {
     context.services.concurrency.leave(context);
@@ -137,7 +140,7 @@ async function serveLogged<Row extends KeyedEndpoint>(
     reply.body = withoutManagedSecrets(String(reply.body), context);
     context.log.responseBody = reply.body;
     addRateHeaders(reply.headers, context);
-    finishCall(context, { status: error.status, responseHeaders: reply.headers, error });
+    await finishCounted(context, { status: error.status, responseHeaders: reply.headers, error });
     return reply;
   }
 }

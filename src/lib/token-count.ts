@@ -3,7 +3,7 @@ import { giveWay } from "./pace.ts";
 /** Most characters that are counted. Longer text is estimated from its bytes. */
 const maxCounted = 64 * 1024;
 /** Bytes of a token, roughly. */
-const bytesOfToken = 4;
+export const bytesOfToken = 4;
 /** The time of a word grows with the square of its length, so long ones are cut. */
 const maxPiece = 128;
 /** Pieces between two turns of the event loop: a few milliseconds of the slowest text. */

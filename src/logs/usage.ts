@@ -52,14 +52,24 @@ export function withTier(usage: LoggedUsage | null, tier: unknown): LoggedUsage 
   return { ...usage, service_tier: tier };
 }
 
-/** The first of these fields that is a count; anything but a non-negative integer counts as 0. */
-function count(holder: unknown, ...names: readonly string[]): number {
-  if (!isObject(holder)) return 0;
+/** Most tokens that a response can report: a multiple of what any model reads or writes in one. More is an error. */
+const mostOfResponse = 100_000_000;
+/** The same for all responses of a batch. */
+export const mostOfBatch = 1_000_000_000_000;
+
+/** The first of these fields that is a count: a non-negative integer below the bound. Undefined where none is. */
+function countIn(holder: unknown, names: readonly string[], most: number): number | undefined {
+  if (!isObject(holder)) return undefined;
   for (const name of names) {
     const value = holder[name];
-    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= most) return value;
   }
-  return 0;
+  return undefined;
+}
+
+/** As `countIn`; anything that is not a count is 0. */
+function count(holder: unknown, ...names: readonly string[]): number {
+  return countIn(holder, names, mostOfBatch) ?? 0;
 }
 
 /** Tokens written to a cache: a count, or one per time to live. */
@@ -93,21 +103,28 @@ function rareCounts(usage: Counts, sent: unknown, made: unknown): LoggedUsage["u
  * (https://platform.openai.com/docs/api-reference/responses/object), or of a message, whose input excludes cached tokens
  * (https://docs.claude.com/en/docs/build-with-claude/prompt-caching). A transcription that only states its duration has
  * no tokens.
+ *
+ * @param most Larger counts are no counts. Default: the most that one response can report.
+ * @returns Null where nothing in it is a count.
  */
-export function toLoggedUsage(usage: unknown): LoggedUsage | null {
+export function toLoggedUsage(usage: unknown, most = mostOfResponse): LoggedUsage | null {
   if (!isObject(usage)) return null;
   const sent = usage.prompt_tokens_details ?? usage.input_tokens_details ?? usage.input_token_details;
   const made = usage.completion_tokens_details ?? usage.output_tokens_details ?? usage.output_token_details;
   const cached = count(sent, "cached_tokens") || count(usage, "cache_read_input_tokens");
   const written = cacheWrites(usage, sent);
-  const output = count(usage, "completion_tokens", "output_tokens");
-  const total = count(usage, "total_tokens");
-  let input = count(usage, "prompt_tokens", "input_tokens");
+  const reportedOutput = countIn(usage, ["completion_tokens", "output_tokens"], most);
+  const reportedTotal = countIn(usage, ["total_tokens"], most);
+  const reportedInput = countIn(usage, ["prompt_tokens", "input_tokens"], most);
+  const [output, total] = [reportedOutput ?? 0, reportedTotal ?? 0];
+  let input = reportedInput ?? 0;
   const isMessage = usage.prompt_tokens === undefined && usage.total_tokens === undefined && !isObject(sent);
   if (isMessage) input += cached + written;
   // some embedding models report the total only
   if (input + output === 0) input = total;
   const units = rareCounts(usage, sent, made);
+  const isReported = (reportedInput ?? reportedOutput ?? reportedTotal) !== undefined;
+  if (!isReported && input === 0 && !units) return null;
   const counts = {
     input_tokens: input,
     output_tokens: output,

@@ -27,7 +27,7 @@ const priced = {
   object: "chat.completion",
   model: "gpt-4o-mini",
   choices: [{ index: 0, message: { role: "assistant", content: "Hi there" }, finish_reason: "stop" }],
-  usage: { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 },
+  usage: { prompt_tokens: 996, completion_tokens: 1, total_tokens: 997 },
 };
 const denying = { ...words("none", ["there"]), deny: true };
 const softly = { ...words("none", ["there"], { soft_deny_200: true }), deny: true };

@@ -18,6 +18,7 @@ import { type RecordingUpstream, startRecordingUpstream } from "../support/upstr
 let answeredModel = "neither";
 /** Their usage. */
 let usage: object | undefined;
+let content = "Hi";
 const chatUsage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 
 /** Answers to what is no chat, by method and path. */
@@ -34,7 +35,7 @@ let gateway: TestGateway;
 let organisation: string;
 before(async () => {
   upstream = await startRecordingUpstream(({ method, path }, response) => {
-    const choices = [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }];
+    const choices = [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }];
     response.writeHead(200, { "content-type": "application/json" });
     const chatAnswer = { object: "chat.completion", model: answeredModel, choices, usage };
     const { [`${method} ${path}`]: other = chatAnswer } = otherAnswers;
@@ -94,8 +95,12 @@ test("a row says whether it has a price, and where that comes from", async () =>
   assert.equal((await chat("gpt-4o")).row.answered_model, undefined);
 });
 
-test("a row of which nothing was counted is priced, and costs nothing", async () => {
-  usage = undefined;
+test("a row of which nothing was used is priced, and costs nothing", async (context) => {
+  usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  content = "";
+  context.after(() => {
+    content = "Hi";
+  });
   const response = await gateway.fetch("/v1/chat/completions", {
     method: "POST",
     headers: requestHeaders(upstreamHeaders(upstream)),
@@ -104,7 +109,7 @@ test("a row of which nothing was counted is priced, and costs nothing", async ()
   assert.equal(response.status, 200);
   await response.text();
   const row = await waitForLog(gateway, response.headers.get("x-gateway-trace-id") ?? "");
-  assert.deepEqual([row.usage, ...priceOf(row)], [null, 0, true, undefined]);
+  assert.deepEqual([row.usage?.total_tokens, ...priceOf(row)], [0, 0, true, undefined]);
 });
 
 test("block refuses a model without a price before its provider is called, from the next request on", async () => {

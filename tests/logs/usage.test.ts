@@ -26,7 +26,7 @@ for (const [name, usage, wanted] of [
   ["nothing", undefined, null],
   ["null", null, null],
   ["a text", "10", null],
-  ["an empty object", {}, none],
+  ["an empty object", {}, null],
   ["plain counts", { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }, sides(3, 4)],
   ["counts without total", { prompt_tokens: 3, completion_tokens: 4 }, sides(3, 4)],
   [
@@ -117,7 +117,7 @@ for (const [name, usage, wanted] of [
     },
     sides(14, 45, { audio_input_tokens: 14 }),
   ],
-  ["a transcription that tells how long it is", { type: "duration", seconds: 9 }, none],
+  ["a transcription that tells how long it is", { type: "duration", seconds: 9 }, null],
   [
     "a realtime session",
     {
@@ -132,10 +132,11 @@ for (const [name, usage, wanted] of [
   [
     "negative, broken and endless counts",
     { prompt_tokens: -1, completion_tokens: 1.5, total_tokens: Number.POSITIVE_INFINITY },
-    none,
+    null,
   ],
-  ["texts as counts", { prompt_tokens: "3", prompt_tokens_details: "x", completion_tokens_details: null }, none],
-  ["counts above what is exact", { prompt_tokens: 2 ** 53 }, none],
+  ["texts as counts", { prompt_tokens: "3", prompt_tokens_details: "x", completion_tokens_details: null }, null],
+  ["counts above what is exact", { prompt_tokens: 2 ** 53 }, null],
+  ["counts that no response has", { prompt_tokens: 100_000_001, completion_tokens: 4 }, sides(0, 4)],
 ] as const) {
   test(`B3: toLoggedUsage() reads ${name}`, () => assert.deepEqual(toLoggedUsage(usage), wanted));
 }

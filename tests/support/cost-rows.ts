@@ -464,9 +464,14 @@ const openAiRows: CostRow[] = [
     path: chatPath,
     body: { model: "gpt-4o", messages },
     answers: [chatAnswer(undefined)],
-    bill: [],
-    nanos: 0,
-    tokens: 0,
+    // "Hello there" has two tokens; four stand around a message and three around the prompt. "Hi" has one
+    bill: [
+      [9, 2_500],
+      [1, 10_000],
+    ],
+    nanos: 32_500,
+    tokens: 10,
+    estimated: true,
   },
   {
     name: "a chat of a model that was tuned",
@@ -521,9 +526,10 @@ const openAiRows: CostRow[] = [
     path: "/v1/moderations",
     body: { model: "omni-moderation-latest", input: "Hello" },
     answers: [{ body: { id: "modr-1", model: "omni-moderation-latest", results: [] } }],
-    bill: [],
+    bill: [[1, 0]],
     nanos: 0,
-    tokens: 0,
+    tokens: 1,
+    estimated: true,
   },
   {
     name: "a response with reasoning and cached tokens",

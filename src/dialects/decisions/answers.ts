@@ -5,7 +5,6 @@ import { keyOf } from "./prompt.ts";
 import type { Question } from "./questions.ts";
 
 const text = v.nullish(v.string());
-const count = v.nullish(v.number());
 const Candidate = v.looseObject({ token: v.string(), logprob: v.number() });
 const Token = v.looseObject({ ...Candidate.entries, top_logprobs: v.nullish(v.array(Candidate)) });
 
@@ -20,7 +19,7 @@ const ChatAnswer = v.looseObject({
       logprobs: v.nullish(v.looseObject({ content: v.nullish(v.array(Token)) })),
     }),
   ),
-  usage: v.nullish(v.looseObject({ prompt_tokens: count, completion_tokens: count })),
+  usage: v.optional(v.unknown()),
 });
 export type ChatAnswer = v.InferOutput<typeof ChatAnswer>;
 

@@ -38,8 +38,6 @@ export interface ServedOperation extends Counting {
   readonly streamed: boolean;
   /** Facts about bodies that are not JSON or hold media. */
   readonly media: MediaFacts;
-  /** What is asked for, in the gateway's shape. */
-  readonly request: object;
   /** Extra headers of the upstream's request. */
   headers(given: Readonly<Record<string, string>>): Record<string, string>;
   /** The upstream's request. */
@@ -135,6 +133,7 @@ const usageOf = (answer: object): unknown => Reflect.get(answer, "usage") ?? fro
 function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedOperation {
   const { name, adapter, request, options } = parts;
   return {
+    name,
     method: adapter.method ?? "POST",
     path: adapter.path(request),
     framing: adapter.framing ?? "sse",

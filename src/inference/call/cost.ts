@@ -1,4 +1,4 @@
-import type { CallRecord } from "../../context/call-record.ts";
+import type { CallRecord, UncountedCall } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import { addUsage, noTokens } from "../../logs/usage.ts";
 import type { PriceList } from "../../pricing/own-prices.ts";
@@ -71,6 +71,13 @@ export function noteCost(context: RequestParts, status: number): void {
 /** Records that the current response is discarded: its provider charges for it all the same. */
 export function noteDiscarded(context: RequestParts): void {
   const { log, services } = context;
+  if (log.uncounted.length > 0) {
+    // its tokens are estimated when the request ends
+    log.uncountedDiscards = [...log.uncountedDiscards, { ...log }];
+    log.uncounted = [];
+    log.isCut = false;
+    return;
+  }
   const { cost } = costOfRequest(context, 200);
   if (cost === null) services.unpriced.note(log.provider ?? "", log.model ?? log.answeredModel);
   log.spent += cost ?? 0;
@@ -78,17 +85,26 @@ export function noteDiscarded(context: RequestParts): void {
   log.isCut = false;
 }
 
-/** Records the counts of the calls that make up a response. */
-export function noteParts({ log }: Pick<RequestParts, "log">, usages: readonly (LoggedUsage | null)[]): void {
+/** Records the counts of the calls that make up a response, and the calls whose tokens are not all known. */
+export function noteParts(
+  { log }: Pick<RequestParts, "log">,
+  usages: readonly (LoggedUsage | null)[],
+  uncounted: readonly UncountedCall[] = [],
+): void {
   const parts = usages.filter((usage) => usage !== null);
   log.usage = parts.reduce<LoggedUsage | null>(addUsage, null);
   log.parts = parts.length > 1 ? parts : null;
+  log.uncounted = uncounted;
 }
 
 /** Records that calls whose responses were to be one are discarded, because another of them failed. */
-export function discardParts(context: RequestParts, usages: readonly (LoggedUsage | null)[]): void {
+export function discardParts(
+  context: RequestParts,
+  usages: readonly (LoggedUsage | null)[],
+  uncounted: readonly UncountedCall[] = [],
+): void {
   if (usages.length === 0) return;
-  noteParts(context, usages);
+  noteParts(context, usages, uncounted);
   noteDiscarded(context);
 }
 

@@ -5,7 +5,7 @@ import { finiteNumber, isObject, stringOf } from "../../lib/json.ts";
 import { dayMs } from "../../lib/periods.ts";
 import { packRecords } from "../../logs/pack.ts";
 import { sealBatch } from "../../logs/seal.ts";
-import { addUsage, toLoggedUsage } from "../../logs/usage.ts";
+import { addUsage, mostOfBatch, toLoggedUsage } from "../../logs/usage.ts";
 import type { PriceList } from "../../pricing/own-prices.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import { costOfUsage } from "../../pricing/request-cost.ts";
@@ -51,7 +51,7 @@ function pricesOf({ log: { provider, prices } }: CallerContext): PriceList {
 
 /** What a batch itself reports of its results (https://platform.openai.com/docs/api-reference/batch/object). */
 function useOf(batch: Members, context: CallerContext): BatchUse | undefined {
-  const usage = toLoggedUsage(batch.usage);
+  const usage = toLoggedUsage(batch.usage, mostOfBatch);
   if (!usage || usage.total_tokens === 0) return undefined;
   const model = stringOf(batch.model) ?? null;
   const cost = costOfUsage({ model, answeredModel: null, usage, batch: true }, pricesOf(context));

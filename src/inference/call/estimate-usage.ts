@@ -1,9 +1,8 @@
-import type { RunningStream, Services } from "../../context.ts";
+import type { UncountedCall, WrittenAnswer } from "../../context/call-record.ts";
 import { isObject } from "../../lib/json.ts";
-import { estimateTokens, type TokenCounter } from "../../lib/token-count.ts";
+import { bytesOfToken, estimateTokens, type TokenCounter } from "../../lib/token-count.ts";
 import { StreamAssembler } from "../../logs/assemble.ts";
-import { type BodyPieces, textOfBody } from "../../logs/body.ts";
-import type { LoggedUsage } from "../../schemas/logs.ts";
+import { textOfBody } from "../../logs/body.ts";
 
 /** Members whose text a model reads or writes. Addresses and data of media are not among them. */
 const textMembers: ReadonlySet<string> = new Set([
@@ -79,76 +78,54 @@ function estimateInput(request: object, count: TokenCounter): Promise<number> {
 /** Most bytes of a stream that are read for its tokens; what follows them counts in proportion. */
 const maxRead = 256 * 1024;
 
-/** Tokens of the text in a stream that was sent in part. */
-async function estimateOutput({ sent, sentBytes, count }: CutStream): Promise<number> {
+/** Tokens of what a model wrote in a response. */
+function estimateAnswer(answer: object, count: TokenCounter): Promise<number> {
+  const { choices, content, output, candidates } = answer as Readonly<Record<string, unknown>>; // any object has members
+  const written = { choices, content, output, parts: candidates };
+  return estimateTokens(collect(written, { strings: [], messages: 0 }).strings, count);
+}
+
+/** Tokens of the text in a stream, as far as it was sent. */
+async function estimateEvents({ sent, sentBytes }: SentEvents, count: TokenCounter): Promise<number> {
   const text = textOfBody(sent).slice(0, maxRead);
   const assembler = new StreamAssembler();
   // an event that was cut is left out
   assembler.push(text.slice(0, text.lastIndexOf("\n") + 1));
   const answer = assembler.result();
-  const written = answer && {
-    choices: answer.choices,
-    content: answer.content,
-    output: answer.output,
-    parts: answer.candidates,
-  };
-  const tokens = await estimateTokens(collect(written, { strings: [], messages: 0 }).strings, count);
+  const tokens = answer ? await estimateAnswer(answer, count) : 0;
   return text.length < maxRead ? tokens : Math.round(tokens * Math.max(1, sentBytes / text.length));
 }
 
-/** What is known of a stream that broke off. */
-interface CutStream {
-  /** What was asked for. */
-  request: object;
-  /** Counts the provider reported before the end. */
-  reported: LoggedUsage | null;
-  /** The first bytes that were sent, and how many there were. */
-  sent: BodyPieces;
-  sentBytes: number;
-  count: TokenCounter;
-}
+type SentEvents = Extract<WrittenAnswer, { form: "events" }>;
 
-/** As `estimateUsage`. The gateway's drain waits for it as for a stream. */
-export async function estimateCut(
-  stream: Omit<CutStream, "count">,
-  { streams, countTokens: count }: Pick<Services, "streams" | "countTokens">,
-): Promise<{ usage: LoggedUsage; isEstimated: boolean }> {
-  const running: RunningStream = { tick() {}, end() {} };
-  streams.add(running);
-  try {
-    return await estimateUsage({ ...stream, count });
-  } finally {
-    streams.delete(running);
-  }
+/** Tokens of what a model wrote. */
+async function estimateOutput(written: WrittenAnswer, count: TokenCounter): Promise<number> {
+  if (written.form === "none") return 0;
+  if (written.form === "bytes") return Math.ceil(written.sentBytes / bytesOfToken);
+  return written.form === "events" ? estimateEvents(written, count) : estimateAnswer(written.answer, count);
 }
 
 /** Reported counts that are less than this part of the estimate are those of the beginning. */
 const leastPart = 0.5;
 
+/** Tokens that a call used beside those that its provider reported. */
+export interface MissingTokens {
+  readonly input: number;
+  readonly output: number;
+}
+
 /**
- * Counts of a stream that broke off. What the provider reported counts before an estimate. Its count of the output can be
- * that of an early event: then the estimate counts.
+ * Estimates what the provider of a call did not report. What it reported counts before an estimate; its count of the output
+ * can be that of an early event: then the estimate counts. Where it reported that nothing was used and nothing was written,
+ * nothing is missing.
  */
-async function estimateUsage(stream: CutStream): Promise<{ usage: LoggedUsage; isEstimated: boolean }> {
-  const { request, reported, count } = stream;
-  const known = reported ?? undefined;
-  const knownInput = known?.input_tokens ?? 0;
-  const input_tokens = knownInput > 0 ? knownInput : await estimateInput(request, count);
-  const estimated = await estimateOutput(stream);
-  const knownOutput = known?.output_tokens ?? 0;
-  const output_tokens = knownOutput > 0 && knownOutput >= estimated * leastPart ? knownOutput : estimated;
-  if (known && input_tokens === knownInput && output_tokens === knownOutput)
-    return { usage: known, isEstimated: false };
-  const usage: LoggedUsage = {
-    cached_tokens: 0,
-    reasoning_tokens: 0,
-    cache_write_tokens: 0,
-    audio_input_tokens: 0,
-    audio_output_tokens: 0,
-    ...known,
-    input_tokens,
-    output_tokens,
-    total_tokens: input_tokens + output_tokens,
-  };
-  return { usage, isEstimated: true };
+export async function estimateMissing(call: UncountedCall, count: TokenCounter): Promise<MissingTokens> {
+  const { request, reported, written } = call;
+  const knownOutput = reported?.output_tokens ?? 0;
+  const estimated = await estimateOutput(written, count);
+  const output = knownOutput > 0 && knownOutput >= estimated * leastPart ? 0 : estimated - knownOutput;
+  const knownInput = reported?.input_tokens ?? 0;
+  const isNothing = reported !== null && knownOutput + estimated === 0 && !call.isCut;
+  const input = knownInput > 0 || isNothing ? 0 : await estimateInput(request, count);
+  return { input, output: Math.max(0, output) };
 }

@@ -1,19 +1,36 @@
 import { releaseBodies } from "../../context/held-bodies.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import { noteCost } from "./cost.ts";
+import { countMissing } from "./uncounted.ts";
+
+/** How a request ended. */
+type Outcome = Omit<FinishedCall, "context">;
 
 /** Ends a request, once: releases what it reserved, computes its cost, and informs every sink. */
-export function finishCall(
-  context: CallerContext,
-  outcome: Pick<FinishedCall, "error" | "responseHeaders" | "status">,
-): void {
+function finishCall(context: CallerContext, outcome: Outcome): void {
   const { log, services } = context;
   if (log.settled) return;
   log.settled = true;
   releaseBodies(context);
   noteCost(context, outcome.status);
-  const call: FinishedCall = { context, ...outcome, endedAt: services.clock.monotonic() };
+  const call: FinishedCall = { context, ...outcome };
   for (const sink of services.sinks) sink(call);
+}
+
+/**
+ * Ends a request: at once, or when the tokens that its providers did not report are estimated.
+ *
+ * @returns A promise only where the end is waited for: by a caller inside the gateway that reads the cost.
+ */
+export function finishCounted(context: CallerContext, outcome: Omit<Outcome, "endedAt">): Promise<void> | undefined {
+  const ended = { ...outcome, endedAt: context.services.clock.monotonic() };
+  const counting = context.log.settled ? undefined : countMissing(context);
+  if (!counting) {
+    finishCall(context, ended);
+    return undefined;
+  }
+  const finished = counting.finally(() => finishCall(context, ended));
+  return context.connection.onSettled ? finished : undefined;
 }
 
 /** Reports the end of a request to the gateway's internal caller. */

@@ -5,6 +5,7 @@ import { type FurtherCounts, toLoggedUsage, withTier, withUnits } from "../../lo
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
+import { uncountedOf } from "./uncounted-of.ts";
 
 /** What is counted from: the request as it was sent, and the response where it was read. */
 interface CountedCall<Name extends OperationName> {
@@ -98,6 +99,9 @@ const readers: Readonly<Record<CountedUnit, Reader>> = {
 
 /** Reads the counts of a response. */
 export interface Counting {
+  readonly name: OperationName;
+  /** What is asked for, in the gateway's shape. */
+  readonly request: object;
   /** Token counts of the client's response. */
   usageOf(answer: object): unknown;
   /** Counts besides tokens; if the response was not read, those known without it. */
@@ -122,8 +126,11 @@ export function modelOfBody(body: object | undefined): string | null {
 
 /** Records the counts of a response and the model it names. */
 export function noteCounts({ log }: CallerContext, operation: Counting, answer: object | undefined): void {
+  const { name, request } = operation;
   const usage = answer === undefined ? null : toLoggedUsage(operation.usageOf(answer));
   log.parts = null;
+  log.uncounted =
+    answer === undefined ? [] : uncountedOf(name, { request, reported: usage, written: { form: "answer", answer } });
   log.usage = withTier(withUnits(usage, operation.furtherCountsOf(answer)), member(answer, "service_tier"));
   log.answeredModel = modelOfBody(answer);
 }

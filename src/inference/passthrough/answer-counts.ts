@@ -104,14 +104,17 @@ export function createEventCounts(): AnswerCounts {
   };
 }
 
-/** The counts of a whole JSON text: an object, or a list of parts of one response. Undefined of anything else. */
-export function readCounts(text: string): ReportedCounts | undefined {
+/**
+ * The counts of a whole JSON text, an object or a list of parts of one response, and what the model wrote in it. Undefined
+ * of anything else.
+ */
+export function readCounts(text: string): (ReportedCounts & { readonly answer: object }) | undefined {
   const value = parseJson(text);
-  if (isObject(value)) return { usage: countsOfBody(value), model: modelOfBody(value) };
+  if (isObject(value)) return { usage: countsOfBody(value), model: modelOfBody(value), answer: value };
   if (!Array.isArray(value)) return undefined;
   const collected = new Collected();
   for (const part of value) if (isObject(part)) collected.add(part);
-  return collected.result();
+  return { ...collected.result(), answer: { candidates: value } };
 }
 
 /** Members of an item of `output` that say whether it was a call of the provider's own tools, and of which. */

@@ -1,11 +1,13 @@
+import type { WrittenAnswer } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import { isJsonType } from "../../endpoint.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { Ending } from "../../lib/reply.ts";
 import { type BodyPieces, maxLoggedBody, textOfBody } from "../../logs/body.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
 import { settleDirectBatch } from "../call/direct-batch.ts";
-import { estimateCut } from "../call/estimate-usage.ts";
-import { isOperation, operationFacts, type StreamEvents } from "../facts/operation-facts.ts";
+import { uncountedOf } from "../call/uncounted-of.ts";
+import { isOperation, operationFacts } from "../facts/operation-facts.ts";
 import {
   type AnswerCounts,
   createEventCounts,
@@ -15,15 +17,31 @@ import {
 } from "./answer-counts.ts";
 import type { Upload } from "./upload.ts";
 
-/** Streams whose text can be counted where their provider reports no tokens. */
-const textEvents: ReadonlySet<StreamEvents> = new Set(["chunks", "contents", "messages", "responses"]);
+/** The operation that a forwarded request calls at its provider, where the gateway knows it. */
+function operationOf({ leadsTo, method }: CallerContext): OperationName | undefined {
+  return method === "POST" && leadsTo !== undefined && isOperation(leadsTo) ? leadsTo : undefined;
+}
 
-/**
- * Whether the tokens of a forwarded stream are estimated if its provider reports none: it calls an operation that the
- * gateway knows.
- */
-export function isEstimated({ leadsTo }: CallerContext): boolean {
-  return leadsTo !== undefined && isOperation(leadsTo) && textEvents.has(operationFacts[leadsTo].events);
+/** Whether the tokens of a forwarded request are estimated if its provider reports none. */
+export function isEstimated(context: CallerContext): boolean {
+  const name = operationOf(context);
+  return name !== undefined && operationFacts[name].estimates !== "none";
+}
+
+/** How a forwarded response ended. */
+interface ForwardedAnswer {
+  upload: Upload;
+  written: WrittenAnswer;
+  isCut?: boolean;
+}
+
+/** Notes what has to be estimated of a forwarded request. */
+function noteUncounted({ upload, written, isCut = false }: ForwardedAnswer, context: CallerContext): void {
+  const name = operationOf(context);
+  if (name === undefined || !isEstimated(context)) return;
+  const { log } = context;
+  if (uncountedOf(name, { request: {}, reported: log.usage, written, isCut }).length === 0) return;
+  log.uncounted = uncountedOf(name, { request: requestOf(upload), reported: log.usage, written, isCut });
 }
 
 function note({ usage, model }: ReportedCounts, { log }: CallerContext): void {
@@ -36,9 +54,12 @@ function note({ usage, model }: ReportedCounts, { log }: CallerContext): void {
  *
  * @returns A promise only where the response is a batch that may have to be counted.
  */
-export function noteSmallAnswer(text: string, context: CallerContext): void | Promise<void> {
+export function noteSmallAnswer(text: string, upload: Upload, context: CallerContext): void | Promise<void> {
   const counts = readCounts(text);
-  if (counts) note(counts, context);
+  if (counts) {
+    note(counts, context);
+    noteUncounted({ upload, written: { form: "answer", answer: counts.answer } }, context);
+  }
   const { operation, provider: slug } = context.log;
   if (operation !== "retrieveBatch" || slug === null || context.connection.actingFor) return;
   const batch = parseJson(text);
@@ -85,8 +106,10 @@ export function createCounting(upstream: Response, upload: Upload, context: Call
         const sent = log.responseBody as BodyPieces | null; // of a forwarded text
         const isCut = ending.status !== upstream.status;
         if (isStream) return noteStream({ counts, sent, sentBytes, isCut }, upload, context);
-        if (sent && sent.length < maxLoggedBody) return noteSmallAnswer(textOfBody(sent), context);
+        if (sent && sent.length < maxLoggedBody && !isCut) return noteSmallAnswer(textOfBody(sent), upload, context);
         note(counts.result(), context);
+        log.isCut = isCut;
+        noteUncounted({ upload, written: { form: "bytes", sentBytes }, isCut }, context);
       },
     }),
   };
@@ -100,17 +123,9 @@ interface EndedStream {
   isCut: boolean;
 }
 
-function noteStream(ended: EndedStream, upload: Upload, context: CallerContext): void | Promise<void> {
+function noteStream(ended: EndedStream, upload: Upload, context: CallerContext): void {
   const { counts, sent, sentBytes, isCut } = ended;
-  const reported = counts.result();
-  note(reported, context);
+  note(counts.result(), context);
   context.log.isCut = isCut;
-  if (!isEstimated(context) || !sent || (reported.usage && !isCut)) return;
-  return estimate({ request: requestOf(upload), reported: reported.usage, sent, sentBytes }, context);
-}
-
-async function estimate(stream: Parameters<typeof estimateCut>[0], { log, services }: CallerContext): Promise<void> {
-  const { usage, isEstimated: isGuess } = await estimateCut(stream, services);
-  log.usage = usage;
-  log.isEstimated ||= isGuess;
+  if (sent) noteUncounted({ upload, written: { form: "events", sent, sentBytes }, isCut }, context);
 }

@@ -52,7 +52,7 @@ async function answerUpstream(
     endCall(attempt, context);
     if (logsText) {
       context.log.responseBody = bytes;
-      const noted = upstream.ok ? noteSmallAnswer(textOf(bytes), context) : undefined;
+      const noted = upstream.ok ? noteSmallAnswer(textOf(bytes), upload, context) : undefined;
       if (noted) await noted;
     }
     return { status, headers, body: bytes.length === 0 ? null : bytes };

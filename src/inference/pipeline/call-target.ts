@@ -248,7 +248,7 @@ export async function callTarget<Name extends OperationName>(
   log.names = () => modelsInBody(asked);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {
-    const input = { adapter, request: asked, target, context };
+    const input = { name, adapter, request: asked, target, context };
     const joined = callSplit(input, (part, whole) => callTarget(name, part, whole, context));
     // what one part was converted to is not what became of the whole
     if (joined) {

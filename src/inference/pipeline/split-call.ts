@@ -1,3 +1,4 @@
+import type { UncountedCall } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { mapParallel } from "../../lib/parallel.ts";
@@ -10,6 +11,7 @@ import type { InheritedSettings } from "../../routing/config.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 import { discardParts, noteParts } from "../call/cost.ts";
 import { droppedHeader } from "../call/dropped-params.ts";
+import { uncountedOf } from "../call/uncounted-of.ts";
 import { readTimeout } from "../target/target.ts";
 
 /** Most calls of one request that run at once. */
@@ -26,6 +28,7 @@ interface SplitTarget {
 
 /** A request and where it goes. */
 interface SplitInput<Name extends OperationName> {
+  name: Name;
   adapter: OperationAdapter<Name>;
   request: Request<Name>;
   target: SplitTarget;
@@ -56,7 +59,7 @@ function bodyOf({ body }: Reply): Record<string, unknown> {
  * @returns Undefined where one call is enough.
  */
 export function callSplit<Name extends OperationName>(
-  { adapter, request, target, context }: SplitInput<Name>,
+  { name, adapter, request, target, context }: SplitInput<Name>,
   callOne: (part: Request<Name>, target: SplitTarget) => Promise<Reply>,
 ): Promise<Reply> | undefined {
   const parts = adapter.split?.(request);
@@ -66,18 +69,22 @@ export function callSplit<Name extends OperationName>(
   const whole = { ...target, deadline: deadlineOf(target, context) };
   const dropped = new Set<string>();
   const usages: (LoggedUsage | null)[] = [];
+  const uncounted: UncountedCall[] = [];
   const call = async (part: Request<Name>): Promise<CalledPart> => {
     const calling = callOne(part, whole);
     // a call is converted before it waits: its dropped parameters stay in the log until the next one starts
     for (const member of log.dropped ?? []) dropped.add(member);
     const reply = await calling;
     const body = bodyOf(reply);
-    usages.push(toLoggedUsage(body.usage));
+    const usage = toLoggedUsage(body.usage);
+    usages.push(usage);
+    const written = { form: "answer", answer: body } as const;
+    uncounted.push(...uncountedOf(name, { request: part, reported: usage, written }));
     return { reply, body };
   };
   const calls = mapParallel(parts, maxParallel, call).catch((cause: unknown) => {
     // the others were made, and their provider charges for them
-    discardParts(context, usages);
+    discardParts(context, usages, uncounted);
     throw cause;
   });
   return calls.then((called) => {
@@ -86,7 +93,7 @@ export function callSplit<Name extends OperationName>(
     // each is a response of the operation: converted by its adapter, or in that shape already
     const answer: object = join(bodies as Operations[Name]["response"][], request);
     const text = JSON.stringify({ ...answer, provider: target.destination.provider.slug });
-    noteParts(context, usages);
+    noteParts(context, usages, uncounted);
     log.responseBody = text;
     log.dropped = dropped.size > 0 ? [...dropped] : null;
     return { ...first, headers: { ...first.headers, ...droppedHeader(log) }, body: text };

@@ -10,9 +10,9 @@ import type { LoggedUsage } from "../../schemas/logs.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";
 import { noteDiscarded } from "../call/cost.ts";
-import { estimateCut } from "../call/estimate-usage.ts";
 import { noteOriginalEvents } from "../call/log-phases.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
+import { uncountedOf } from "../call/uncounted-of.ts";
 import type { TargetGuard } from "../guard/request-guard.ts";
 import { relayEvents, type StreamEnd } from "../stream/event-relay.ts";
 import { checkEvent } from "../stream/first-event.ts";
@@ -82,33 +82,21 @@ function countsOf(usage: LoggedUsage | null, observer: StreamObserver, operation
   return withTier(withUnits(usage, operation.furtherCountsOf(observer.answer?.())), observer.tier?.());
 }
 
-/** Records what a stream reported, once it is over. */
-function noteEnd(observer: StreamObserver, { operation }: StreamedCall, { log }: CallerContext): void {
-  log.parts = null;
-  log.usage = countsOf(toLoggedUsage(observer.usage()), observer, operation);
-  log.answeredModel = observer.model?.() ?? null;
-}
-
-/** Whether tokens of a stream have to be estimated: it broke off, and its provider did not report a failure. */
-function isCutShort({ status }: StreamEnd, observer: StreamObserver, { operation }: StreamedCall): boolean {
-  return status !== 200 && observer.state() !== "failed" && !operation.media.isHeavy;
-}
-
-/** As `noteEnd`, for a stream that broke off. */
-async function noteCut(
-  { sent, sentBytes }: StreamEnd,
+/** Records what a stream reported, once it is over. What its provider reported a failure of is not estimated. */
+function noteEnd(
+  { status, sent, sentBytes }: StreamEnd,
   observer: StreamObserver,
-  call: StreamedCall,
-  context: CallerContext,
-): Promise<void> {
-  const { log, services } = context;
-  const { operation } = call;
-  noteEnd(observer, call, context);
+  { operation }: StreamedCall,
+  { log }: CallerContext,
+): void {
+  const { name, request } = operation;
   const reported = toLoggedUsage(observer.usage());
-  const { request } = operation;
-  const { usage, isEstimated } = await estimateCut({ request, reported, sent, sentBytes }, services);
-  log.usage = countsOf(usage, observer, operation);
-  log.isEstimated ||= isEstimated;
+  log.parts = null;
+  log.usage = countsOf(reported, observer, operation);
+  log.answeredModel = observer.model?.() ?? null;
+  const written = { form: "events", sent, sentBytes } as const;
+  const isFailed = observer.state() === "failed";
+  log.uncounted = isFailed ? [] : uncountedOf(name, { request, reported, written, isCut: status !== 200 });
 }
 
 /** A streamed response that is forwarded unchanged; its log row is written when it ends. */
@@ -130,8 +118,7 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
         log.isCut = end.status !== 200;
         // the row shows what the client got
         if (hooks?.isTouched && log.phases) log.phases.original = null;
-        if (isCutShort(end, observer, call)) return noteCut(end, observer, call, context);
-        noteEnd(observer, call, context);
+        noteEnd(end, observer, call, context);
       },
     });
   };
@@ -151,7 +138,7 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
   const onEnd = (end: StreamEnd) => {
     ended = end;
     endCall(call.attempt, context);
-    noteEnd(observer, call, context);
+    noteEnd(end, observer, call, context);
   };
   const body = await relay(upstream, { ...call, observer, onEnd }, context);
   // the DOM types want bytes that are not shared between threads; these are not
@@ -162,10 +149,8 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
     const message = `Cannot return the response of ${provider}: it is too large to be checked by its guardrails`;
     throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
   });
-  const bytes = await read.finally(async () => {
-    if (!ended || !isCutShort(ended, observer, call)) return;
-    await noteCut(ended, observer, call, context);
-    noteDiscarded(context);
+  const bytes = await read.finally(() => {
+    if (ended && ended.status !== 200 && observer.state() !== "failed") noteDiscarded(context);
   });
   if (ended?.error) throw ended.error;
   const text = new TextDecoder().decode(bytes);

@@ -1,3 +1,4 @@
+import type { UncountedCall } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import {
   type ChatAnswer,
@@ -11,7 +12,7 @@ import { toLabelRequest, toStructuredRequest } from "../../dialects/decisions/pr
 import { listQuestions, type Question, readQuestions } from "../../dialects/decisions/questions.ts";
 import type { JsonBody } from "../../endpoint.ts";
 import { GatewayError, UpstreamError } from "../../errors.ts";
-import { parseJson } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import { mapParallel } from "../../lib/parallel.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { toLoggedUsage, withTier } from "../../logs/usage.ts";
@@ -21,6 +22,7 @@ import type { DecisionAnswer, DecisionsRequest } from "../../schemas/decisions.t
 import type { LoggedUsage } from "../../schemas/logs.ts";
 import { discardParts, noteParts } from "../call/cost.ts";
 import { droppedHeader, noteDropped } from "../call/dropped-params.ts";
+import { uncountedOf } from "../call/uncounted-of.ts";
 import { callTarget, type Target } from "../pipeline/call-target.ts";
 import { runTargets } from "../pipeline/run.ts";
 import { namesBeta } from "../target/target.ts";
@@ -66,6 +68,8 @@ class ChatDecisions {
   #output: number | undefined;
   /** Counts of the chats that were answered. */
   readonly #usages: (LoggedUsage | null)[] = [];
+  /** The chats whose tokens are not all known. */
+  readonly #uncounted: UncountedCall[] = [];
   #model: string | undefined;
   #headers: Record<string, string> | undefined;
 
@@ -84,7 +88,7 @@ class ChatDecisions {
       await this.#ask(questions, method);
     } catch (cause) {
       // the chats before the failure were made, and their provider charges for them
-      discardParts(this.#context, this.#usages);
+      discardParts(this.#context, this.#usages, this.#uncounted);
       throw cause;
     }
     this.#context.log.callsFrom = startedAt;
@@ -150,7 +154,7 @@ class ChatDecisions {
     let request = asked;
     for (;;) {
       try {
-        return this.#read(await callTarget("chat", request, this.#target, this.#context));
+        return this.#read(request, await callTarget("chat", request, this.#target, this.#context));
       } catch (error) {
         // an unreadable response answers no question: each is retried once, then reported by name
         if (error instanceof UpstreamError && error.code === "upstream_bad_answer") return undefined;
@@ -164,14 +168,16 @@ class ChatDecisions {
     }
   }
 
-  #read({ headers, body }: Reply): ChatAnswer | undefined {
+  #read(request: ChatRequest, { headers, body }: Reply): ChatAnswer | undefined {
     this.#headers ??= headers;
     const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
     const answer = typeof text === "string" ? readChatAnswer(parseJson(text)) : undefined;
     if (!answer) return undefined;
     this.#model ??= answer.model ?? undefined;
-    const { prompt_tokens: input, completion_tokens: output } = answer.usage ?? {};
-    this.#usages.push(withTier(toLoggedUsage(answer.usage), answer.service_tier));
+    const { prompt_tokens: input, completion_tokens: output } = isObject(answer.usage) ? answer.usage : {};
+    const usage = withTier(toLoggedUsage(answer.usage), answer.service_tier);
+    this.#usages.push(usage);
+    this.#uncounted.push(...uncountedOf("chat", { request, reported: usage, written: { form: "answer", answer } }));
     if (isCount(input)) this.#input = (this.#input ?? 0) + input;
     if (isCount(output)) this.#output = (this.#output ?? 0) + output;
     return answer;
@@ -188,7 +194,7 @@ class ChatDecisions {
       ...(isCounted && { usage }),
       provider: provider.slug,
     });
-    noteParts(this.#context, isCounted ? this.#usages : []);
+    noteParts(this.#context, isCounted ? this.#usages : [], this.#uncounted);
     log.responseBody = body;
     // parameters the chats dropped were the gateway's, not the caller's
     log.dropped = null;
