@@ -4,7 +4,7 @@ import { AuthenticationError, RateLimitError, UnavailableError } from "../errors
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { toSource } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
-import { type Mac, verifyMac } from "../lib/hash.ts";
+import { type Mac, sha256Hex, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
 import { isSingleCredential, readLookupId } from "./api-key.ts";
 import type { TokenAuthenticator, TokenStanding } from "./jwt.ts";
@@ -71,6 +71,16 @@ export interface Authenticator {
    * @throws {UnavailableError} If the key is not cached and the database does not respond.
    */
   ofDigest(keyId: string, digest: string): Promise<Principal | undefined>;
+  /** Which secret a key is, as a digest of it: what a sign-in stores of the key. */
+  versionOf(key: string): Promise<string>;
+  /**
+   * The caller of a stored key by the version of the secret that a sign-in was made with; undefined if that secret cannot be
+   * used now. From memory, for at most half a minute.
+   *
+   * @param version Null for sign-ins of which it was not stored.
+   * @throws {UnavailableError} If the key is not cached and the database does not respond.
+   */
+  ofVersion(keyId: string, version: string | null): Promise<Principal | undefined>;
   /**
    * Rejects a wrong credential of another kind, and counts it like a wrong key.
    *
@@ -92,6 +102,20 @@ interface KnownKey {
   principal: Principal;
   readAt: number;
   refreshing: boolean;
+}
+
+/** A cached key by its id, with the versions of its secrets. */
+interface HeldKey {
+  row: ApiKeyRow;
+  principal: Principal;
+  current: string;
+  former: string | undefined;
+  readAt: number;
+}
+
+/** The version of a secret, by its stored digest. */
+async function versionOfDigest(digest: string): Promise<string> {
+  return (await sha256Hex(digest)).slice(0, 32);
 }
 
 /** The caller that a key stands for. */
@@ -158,6 +182,7 @@ class KeyAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions;
   readonly #known = new BoundedMap<string, KnownKey>(10_000);
   readonly #unknown = new BoundedMap<string, number>(10_000);
+  readonly #held = new BoundedMap<string, HeldKey>(10_000);
   readonly #failsTooOften: (address: string) => boolean;
   /** Incremented when something is dropped: what was read earlier is used once and not cached. */
   #generation = 0;
@@ -217,6 +242,43 @@ class KeyAuthenticator implements Authenticator {
     return row.status !== "revoked" && hasDigest(row, digest, now) && !hasExpired(row, now);
   }
 
+  async versionOf(key: string): Promise<string> {
+    return versionOfDigest(await this.#options.mac(key));
+  }
+
+  async ofVersion(keyId: string, version: string | null): Promise<Principal | undefined> {
+    const { clock } = this.#options;
+    const held = this.#held.get(keyId);
+    const isFresh = held && clock.monotonic() - held.readAt < knownForMs;
+    const key = isFresh ? held : await this.#holdKey(keyId, held);
+    if (!key) return undefined;
+    const { row, principal, current, former } = key;
+    const now = clock.now();
+    if (row.status === "revoked" || hasExpired(row, now)) return undefined;
+    if (version === null || version === current) return principal;
+    const isInTransition = row.transitionEndsAt !== null && now < row.transitionEndsAt;
+    return isInTransition && version === former ? principal : undefined;
+  }
+
+  /** Reads a key by its id; one that was read before keeps working while the database is unavailable. */
+  async #holdKey(keyId: string, before: HeldKey | undefined): Promise<HeldKey | undefined> {
+    const readIn = this.#generation;
+    const readAt = this.#options.clock.monotonic();
+    try {
+      const row = await this.#readStore(({ findById }) => findById(keyId));
+      if (!row) return undefined;
+      const { digest, formerDigest } = row;
+      const former = formerDigest === null ? undefined : await versionOfDigest(formerDigest);
+      const held = { row, principal: toPrincipal(row), current: await versionOfDigest(digest), former, readAt };
+      if (readIn === this.#generation) this.#held.set(keyId, held);
+      return held;
+    } catch (error) {
+      if (!before || !(error instanceof UnavailableError)) throw error;
+      before.readAt = readAt;
+      return before;
+    }
+  }
+
   refuse(address: () => string, message: string = invalidKey): never {
     if (this.#failsTooOften(address())) {
       throw new RateLimitError("Cannot check this API key: too many wrong keys came from this address", {
@@ -236,6 +298,10 @@ class KeyAuthenticator implements Authenticator {
       const isOther = organisationId !== undefined && row.organisationId !== organisationId;
       if (!isOther && (keyId === undefined || row.id === keyId)) this.#known.delete(digest);
     }
+    for (const [id, { row }] of this.#held.entries()) {
+      const isOther = organisationId !== undefined && row.organisationId !== organisationId;
+      if (!isOther && (keyId === undefined || id === keyId)) this.#held.delete(id);
+    }
     this.#unknown.clear(); // a key that was asked for before it was made
   }
 
@@ -243,6 +309,8 @@ class KeyAuthenticator implements Authenticator {
     for (const [, entry] of this.#known.entries()) {
       if (entry.row.id === keyId) entry.readAt = Number.NEGATIVE_INFINITY;
     }
+    const held = this.#held.get(keyId);
+    if (held) held.readAt = Number.NEGATIVE_INFINITY;
   }
 
   async #authenticateToken(

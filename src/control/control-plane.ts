@@ -1,6 +1,7 @@
 import type { Database } from "../db/client.ts";
 import type { AuditHead, Change } from "../db/stores/audit.ts";
 import { type ControlStores, createControlStores } from "../db/stores/control.ts";
+import { createOauthStore } from "../db/stores/oauth.ts";
 import type { AddressGuard } from "../lib/address.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Mac } from "../lib/hash.ts";
@@ -90,7 +91,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     },
   });
   const resolver = createSecretResolver({ outbound, guard, clock });
-  const keepKeys = createKeyCleanup({ stores, write: database.write, now });
+  const { revokeFamiliesOfKey: endSignIns } = createOauthStore(database);
+  const keepKeys = createKeyCleanup({ stores, endSignIns, write: database.write, now });
   const refusals = createRefusals(clock);
   const writeRefusals = async (which: { all: boolean }) => {
     for (const { organisationId, audit } of refusals.drain(which)) {

@@ -4,6 +4,8 @@ import type { ControlStores } from "../db/stores/control.ts";
 /** Options of the key cleanup. */
 interface KeyCleanupOptions {
   stores: Pick<ControlStores, "apiKeys" | "organisations">;
+  /** The statement that ends what sign-ins with a key gave. */
+  endSignIns(keyId: string, now: number): Statement;
   /** Writes the statements in one transaction. */
   write(statements: readonly Statement[]): Promise<unknown>;
   now(): number;
@@ -11,7 +13,7 @@ interface KeyCleanupOptions {
 
 /** Statements that update the keys of an organisation. Each has no effect if its key changed meanwhile. */
 async function findOverdue(
-  { apiKeys }: KeyCleanupOptions["stores"],
+  { stores: { apiKeys }, endSignIns }: KeyCleanupOptions,
   organisationId: string,
   now: number,
 ): Promise<Statement[]> {
@@ -24,9 +26,10 @@ async function findOverdue(
   ]);
   const former = { formerDigest: null, formerOfAnyForm: false, transitionEndsAt: null };
   return [
-    ...expired.map(({ id, expiresAt }) =>
+    ...expired.flatMap(({ id, expiresAt }) => [
       apiKeys.update(tenant, { id, expiresAt, status: live }, { status: "expired", lastUpdatedAt: now }),
-    ),
+      endSignIns(id, now),
+    ]),
     ...rotated.map(({ id, transitionEndsAt }) => apiKeys.update(tenant, { id, transitionEndsAt }, former)),
   ];
 }
@@ -42,7 +45,7 @@ export function createKeyCleanup(options: KeyCleanupOptions): () => Promise<void
   const run = async () => {
     const now = options.now();
     for (const { id } of await stores.organisations.listAll()) {
-      const statements = await findOverdue(stores, id, now);
+      const statements = await findOverdue(options, id, now);
       if (statements.length > 0) await write(statements);
     }
   };

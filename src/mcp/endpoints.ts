@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { defineMcpEndpoint, type Endpoint } from "../endpoint.ts";
 import { catalogEndpoints } from "./catalog.ts";
+import { mcpAccess } from "./mcp-call.ts";
 import { mcpOauthEndpoints } from "./oauth/endpoints.ts";
 import { serveMcp } from "./serve.ts";
 
@@ -18,7 +19,7 @@ const serverEndpoints: readonly Endpoint[] = ["/m/:slug/mcp", "/m/:workspace/:sl
     path,
     tag: "MCP",
     summary: "Call an MCP server: one JSON-RPC message of the Model Context Protocol",
-    access: { keys: "workspace", scopes: ["mcp.invoke"] },
+    access: mcpAccess,
     operation: "mcp",
     errorForm: "mcp",
     errorsBelow: "/m",

@@ -10,6 +10,7 @@ import { isAnswerTo, readAnswerMessage, resultLimit, toJudgedAnswer } from "./an
 import { mayPass } from "./capabilities.ts";
 import type { Deadline, EndReason } from "./deadline.ts";
 import { countResult } from "./limits.ts";
+import { ListeningWatch } from "./listening-watch.ts";
 import { answering, type McpCall } from "./mcp-call.ts";
 import { meta } from "./protocol.ts";
 import { withClientSubscription } from "./request-ids.ts";
@@ -73,6 +74,8 @@ class McpStream implements RunningStream {
   #lastAskedAt: number;
   #isAsking = false;
   #isOver = false;
+  /** Absent for calls, which end in time. */
+  readonly #watch: ListeningWatch | undefined;
 
   constructor(options: RelayOptions, body: ReadableStream<Uint8Array>, resolve: (ending: Ending) => void) {
     this.#options = options;
@@ -83,6 +86,8 @@ class McpStream implements RunningStream {
     this.#lastReadAt = now;
     this.#lastSentAt = now;
     this.#lastAskedAt = now;
+    const isListening = options.call.message.method === "subscriptions/listen";
+    this.#watch = isListening ? new ListeningWatch(options.call, () => this.#endListening("shutdown")) : undefined;
   }
 
   /** The stream for the caller. */
@@ -101,6 +106,7 @@ class McpStream implements RunningStream {
   }
 
   tick(now: number): void {
+    this.#watch?.tick(now);
     if (!this.#isAsking && now - this.#lastAskedAt > clientStallMs) {
       this.#leave();
       this.#controller?.error(new Error("the client reads nothing"));

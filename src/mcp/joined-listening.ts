@@ -8,6 +8,7 @@ import { BodyPieces } from "../logs/body.ts";
 import { findJoinedUri, openMembers, toJoinedUri } from "./aggregate.ts";
 import { isEventStream } from "./answer.ts";
 import { isResourceDisabled } from "./capabilities.ts";
+import { ListeningWatch } from "./listening-watch.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { metaOf } from "./message.ts";
 import { meta } from "./protocol.ts";
@@ -63,10 +64,12 @@ class JoinedListening implements RunningStream {
   readonly #sent = new BodyPieces();
   readonly #over = Promise.withResolvers<Ending>();
   readonly body: ReadableStream<Uint8Array>;
+  readonly #watch: ListeningWatch;
   #lastSentAt: number;
 
   constructor(call: McpCall) {
     this.#call = call;
+    this.#watch = new ListeningWatch(call, () => this.end());
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     this.body = readable;
     this.#writer = writable.getWriter();
@@ -81,6 +84,7 @@ class JoinedListening implements RunningStream {
   }
 
   tick(now: number): void {
+    this.#watch.tick(now);
     if (now - this.#lastSentAt <= keepAliveAfterMs) return;
     this.#lastSentAt = now;
     this.#writer.write(encoder.encode(keepAliveComment)).catch(() => {});

@@ -1,3 +1,4 @@
+import type { KeyAccess } from "../auth/access.ts";
 import type { CallerContext } from "../context.ts";
 import type { McpServer } from "../control/mcp/mcp-server.ts";
 import { type GatewayError, RpcError, rpcCodeOf, toGatewayError } from "../errors.ts";
@@ -33,10 +34,14 @@ export interface McpCall extends Revision {
   ) => Promise<Record<string, unknown> | undefined>;
 }
 
+/** What callers of MCP servers need. */
+export const mcpAccess: KeyAccess = { keys: "workspace", scopes: ["mcp.invoke"] };
+
 /** The caller as the first part of keys in memory. */
 export function callerOf({ principal }: Pick<CallerContext, "principal">): readonly (string | null)[] {
-  const { organisationId, workspaceId, keyId, userId } = principal;
-  return [organisationId, workspaceId, keyId, userId];
+  const { organisationId, workspaceId, keyId, userId, grant } = principal;
+  // clients of one user are different callers
+  return [organisationId, workspaceId, keyId, userId, grant?.clientId ?? null];
 }
 
 /** An error as the answer to a request. */

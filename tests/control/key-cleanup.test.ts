@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { createKeyCleanup } from "../../src/control/key-cleanup.ts";
 import type { Database, Statement } from "../../src/db/client.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
+import { createOauthStore } from "../../src/db/stores/oauth.ts";
 import { call, createOrganisation, done } from "../support/control.ts";
 import { createTestClock, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
 
@@ -19,7 +20,12 @@ before(async () => {
 after(() => gateway.close());
 
 const createCleanup = (write: (statements: readonly Statement[]) => Promise<unknown> = database.write) =>
-  createKeyCleanup({ stores: createControlStores(database), write, now: clock.now });
+  createKeyCleanup({
+    stores: createControlStores(database),
+    endSignIns: createOauthStore(database).revokeFamiliesOfKey,
+    write,
+    now: clock.now,
+  });
 const mint = async (key: string, expiresInMs?: number) => {
   const expires = expiresInMs === undefined ? null : new Date(clock.now() + expiresInMs).toISOString();
   const body = { name: "n", scopes: ["configs.list"], expires_at: expires };

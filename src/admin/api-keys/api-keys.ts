@@ -279,6 +279,10 @@ async function updateKey(call: AdminCall<UpdateApiKey>) {
           lastUpdatedAt: now,
         },
       ),
+      // what was granted by a sign-in with the key ends with the right, also if the key gets it again
+      ...(scopes && !scopes.includes("mcp.invoke")
+        ? [context.services.oauth.store.revokeFamiliesOfKey(row.id, now)]
+        : []),
     ],
   };
 }
@@ -291,7 +295,10 @@ async function deleteKey(call: AdminCall<undefined>) {
   return {
     answer: {},
     recordId: row.id,
-    statements: [call.stores.apiKeys.update(tenant, { id: row.id }, changes)],
+    statements: [
+      call.stores.apiKeys.update(tenant, { id: row.id }, changes),
+      call.context.services.oauth.store.revokeFamiliesOfKey(row.id, call.now),
+    ],
   };
 }
 

@@ -389,4 +389,11 @@ export const migrations: readonly Migration[] = [
       "UPDATE `api_keys` SET `scopes` = json_insert(`scopes`, '$[#]', 'organisation_mcp_identity.update') WHERE `kind` = 'organisation-service' AND EXISTS (SELECT 1 FROM json_each(`api_keys`.`scopes`) WHERE `value` = 'organisation_settings.update');",
     ],
   },
+  {
+    id: "0029_sign_in_secrets",
+    statements: [
+      "ALTER TABLE `oauth_codes` ADD `key_version` text;",
+      "ALTER TABLE `oauth_families` ADD `key_version` text;",
+    ],
+  },
 ];

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, isNull, lt, sql } from "drizzle-orm";
+import { and, desc, eq, gt, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { type Database, isConflict, type Statement, toStatement } from "../client.ts";
 import {
   type OauthClientRow,
@@ -42,8 +42,10 @@ export interface OauthStore {
   rotate(id: string, sequence: number, times: { now: number; expiresAt: number }): Promise<boolean>;
   /** Families of a client that are valid. */
   familiesOf(clientId: string, now: number): Promise<OauthFamilyRow[]>;
-  /** Statements that end a family. */
+  /** A statement that ends a family. */
   revokeFamily(id: string, now: number): Statement;
+  /** A statement that ends the families of sign-ins with a key. */
+  revokeFamiliesOfKey(keyId: string, now: number): Statement;
   /** @param resource Kind of record by which processes learn of it. Default: that of tokens. */
   revoke(revocation: Revocation, resource?: string): Statement;
   /** Revocations that still matter. */
@@ -91,7 +93,24 @@ function createClientRows(
 function createGrantRows(
   { orm }: Database,
   write: Write,
-): Pick<OauthStore, "insertCode" | "findCode" | "useCode" | "findFamily" | "rotate" | "familiesOf" | "revokeFamily"> {
+): Pick<
+  OauthStore,
+  | "insertCode"
+  | "findCode"
+  | "useCode"
+  | "findFamily"
+  | "rotate"
+  | "familiesOf"
+  | "revokeFamily"
+  | "revokeFamiliesOfKey"
+> {
+  const revoking = (which: SQL, now: number) =>
+    toStatement(
+      orm
+        .update(oauthFamilies)
+        .set({ revokedAt: now })
+        .where(and(which, isNull(oauthFamilies.revokedAt))),
+    );
   return {
     async insertCode(row) {
       await write(toStatement(orm.insert(oauthCodes).values(row)));
@@ -141,13 +160,13 @@ function createGrantRows(
       return orm.select().from(oauthFamilies).where(valid);
     },
     revokeFamily: (id, now) => ({
-      ...toStatement(
-        orm
-          .update(oauthFamilies)
-          .set({ revokedAt: now })
-          .where(and(eq(oauthFamilies.id, id), isNull(oauthFamilies.revokedAt))),
-      ),
+      ...revoking(eq(oauthFamilies.id, id), now),
       written: { resource: revocationResource, workspaceId: null, recordIds: [id] },
+    }),
+    // access tokens ask for the key itself
+    revokeFamiliesOfKey: (keyId, now) => ({
+      ...revoking(eq(oauthFamilies.keyId, keyId), now),
+      written: { resource: revocationResource, workspaceId: null },
     }),
   };
 }

@@ -59,6 +59,8 @@ const granted = {
   scope: text("scope").notNull(),
   /** The API key by which the user signed in; null for single sign-on. */
   keyId: text("key_id"),
+  /** Which secret of the key it was, as a digest; null for single sign-on. */
+  keyVersion: text("key_version"),
 };
 
 /** Authorization codes. The code itself is never stored. */

@@ -5,6 +5,7 @@ import { hostCookie, readCookie } from "../../lib/cookies.ts";
 import { randomBase62, sha256Hex } from "../../lib/hash.ts";
 import { stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
+import { findSignInKey } from "./sign-in-key.ts";
 
 /** Ties forms and states to the browser that got them. */
 const browserCookie = "__Host-gateway-mcp-browser";
@@ -22,6 +23,8 @@ export interface Session {
   readonly workspaceId: string | null;
   /** The key by which the user signed in; null for single sign-on. */
   readonly keyId: string | null;
+  /** Which secret of the key it was; null for single sign-on. */
+  readonly keyVersion: string | null;
 }
 
 /** A browser, recognised by its cookie. */
@@ -71,11 +74,10 @@ export async function sessionCookieOf(session: Session, browser: Browser, contex
 export const noSessionCookie = hostCookie(sessionCookie, "", 0);
 
 /** Whether the key of a session still works, or the user is still there. */
-async function isStanding({ organisationId, userId, keyId }: Session, { services }: RequestContext): Promise<boolean> {
-  if (keyId !== null) {
-    const principal = await services.authenticator.ofKey(keyId);
-    if (principal?.userId !== userId || !principal.scopes.has("mcp.invoke")) return false;
-  }
+async function isStanding(session: Session, context: RequestContext): Promise<boolean> {
+  const { organisationId, userId, keyId } = session;
+  const { services } = context;
+  if (keyId !== null && !(await findSignInKey(context, session))) return false;
   const tenant = { organisationId, workspaceId: null };
   return (await services.control.stores.users.find(tenant, { id: userId, status: "active" })) !== undefined;
 }
@@ -90,6 +92,7 @@ export async function readSession(context: RequestContext, browser: Browser): Pr
     userId: String(content.userId),
     workspaceId: stringOf(content.workspaceId) ?? null,
     keyId: stringOf(content.keyId) ?? null,
+    keyVersion: stringOf(content.keyVersion) ?? null,
   };
   return (await isStanding(session, context)) ? session : undefined;
 }

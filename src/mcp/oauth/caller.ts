@@ -1,9 +1,12 @@
 import { readLookupId } from "../../auth/api-key.ts";
 import { readClaims } from "../../auth/jwt-claims.ts";
+import type { Principal } from "../../auth/principal.ts";
 import { type CallerContext, type RequestContext, withCaller } from "../../context.ts";
+import type { VerifiedAccess } from "../../control/mcp/oauth/access-tokens.ts";
 import { AuthenticationError, UnavailableError } from "../../errors.ts";
 import { issuerOf, resourceOf } from "./addresses.ts";
 import { authenticateExternal, isRefusedToken } from "./external-caller.ts";
+import { findSignInKey } from "./sign-in-key.ts";
 
 /** The bearer token of a request; undefined without one. */
 function bearerOf({ headers }: RequestContext): string | undefined {
@@ -36,14 +39,40 @@ async function authenticateOwn(context: RequestContext, token: string): Promise<
   if (!access) {
     // identity providers sign access tokens in the same form
     if (issuerIn(token) !== issuerOf(context)) return undefined;
-    return refuse("Cannot use this token: it is not valid, or not any more");
+    return refuse(isOver);
   }
   if (access.issuer !== issuerOf(context) || access.audience !== resourceOf(context)) {
     return refuse("Cannot use this token: it is for another address");
   }
+  const principal = await principalOf(context, access);
   const credentials = { gatewayKey: token, providerCredential: undefined, providerAuthorization: undefined };
-  return withCaller(context, access.principal, credentials);
+  const caller = withCaller(context, principal, credentials);
+  caller.authenticateAgain = async () =>
+    (await context.services.oauth.accessTokens.verify(token)) ? principalOf(context, access) : refuse(isOver);
+  return caller;
 }
+
+const isOver = "Cannot use this token: it is not valid, or not any more";
+
+/**
+ * The caller of a token. One of a sign-in with a key counts as that key: in its limits and in those by key.
+ *
+ * @throws {AuthenticationError} If the key, its right or its secret is gone.
+ */
+async function principalOf(context: RequestContext, access: VerifiedAccess): Promise<Principal> {
+  if (access.keyId == null) return access.principal;
+  const key = await findSignInKey(context, access);
+  if (!key) return refuse("Cannot use this token: the key of its user is not valid any more");
+  const known = principals.get(access);
+  if (known?.key === key) return known.principal;
+  const { keyId, defaults, limits } = key;
+  const principal = { ...access.principal, keyId, defaults, ...(limits && { limits }) };
+  principals.set(access, { key, principal });
+  return principal;
+}
+
+/** Callers of tokens with their keys, as these were last read. */
+const principals = new WeakMap<VerifiedAccess, { key: Principal; principal: Principal }>();
 
 /** Whether the gateway itself accepts a credential; undefined where that cannot be found out now. */
 async function isAccepted(

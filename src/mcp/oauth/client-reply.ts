@@ -31,7 +31,7 @@ export async function codeReply(
   const { oauth, clock } = context.services;
   const code = toBase64Url(randomBytes(32));
   const now = clock.now();
-  const { organisationId, userId, keyId } = session;
+  const { organisationId, userId, keyId, keyVersion } = session;
   const { clientId, resource, scope, redirectUri, codeChallenge } = flow;
   await oauth.store.insertCode({
     digest: await sha256Hex(code),
@@ -39,6 +39,7 @@ export async function codeReply(
     workspaceId: target.workspaceId,
     userId,
     keyId,
+    keyVersion,
     clientId,
     serverId: target.server.id,
     resource,

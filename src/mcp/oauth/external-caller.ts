@@ -128,18 +128,25 @@ export async function authenticateExternal(context: RequestContext, token: strin
   if (!server || !settings) return undefined;
   // only an introspection can say what an opaque token is
   if (!hasTokenForm(token) && settings.introspectEndpoint === undefined) return undefined;
-  const claims = await externalTokens.verify(server, token, (name) => context.headers.get(name));
-  const { principal, memberId } = await callerOf(context, server, claims);
-  if (memberId !== undefined && !server.isOpenTo(memberId)) {
-    // as for a server that does not exist
-    throw new NotFoundError("Cannot find this MCP server", { code: "mcp_server_not_found" });
-  }
+  const { principal, claims } = await requireExternal(context, server, token);
   claimsOfCalls.set(context, { claims, token });
   context.log.secrets.push(token);
   // no key of the gateway: a text that nobody sends stands for it, since some upstreams may get the token
   const gatewayKey = `token-of-${crypto.randomUUID()}`;
   const credentials = { gatewayKey, providerCredential: undefined, providerAuthorization: undefined };
-  return withCaller(context, principal, credentials);
+  const caller = withCaller(context, principal, credentials);
+  caller.authenticateAgain = async () => (await requireExternal(context, server, token)).principal;
+  return caller;
+}
+
+/** The caller of a token that the server accepts. @throws {GatewayError} If it is not valid, or the member has no access. */
+async function requireExternal(context: RequestContext, server: McpServer, token: string) {
+  const { externalTokens } = context.services.oauth;
+  const claims = await externalTokens.verify(server, token, (name) => context.headers.get(name));
+  const { principal, memberId } = await callerOf(context, server, claims);
+  if (memberId === undefined || server.isOpenTo(memberId)) return { principal, claims };
+  // as for a server that does not exist
+  throw new NotFoundError("Cannot find this MCP server", { code: "mcp_server_not_found" });
 }
 
 /** What an identity provider said of the caller, and the token that says so; undefined for others. */

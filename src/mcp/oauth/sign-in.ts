@@ -20,7 +20,7 @@ async function readKey(context: RequestContext, key: string): Promise<Session | 
   if (userId === null || workspaceId === null || principal.person !== undefined || !scopes.has("mcp.invoke")) {
     return undefined;
   }
-  return { organisationId, workspaceId, userId, keyId };
+  return { organisationId, workspaceId, userId, keyId, keyVersion: await authenticator.versionOf(key.trim()) };
 }
 
 /** Signs in with a key. */

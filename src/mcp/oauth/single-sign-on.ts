@@ -48,5 +48,5 @@ export async function finishSingleSignOn(context: RequestContext, browser: Brows
   const { organisationId, user, content } = result;
   const flow = readFlow(content.flow);
   if (!flow) return { page: stalePage() };
-  return { flow, session: { organisationId, userId: user.id, workspaceId: null, keyId: null } };
+  return { flow, session: { organisationId, userId: user.id, workspaceId: null, keyId: null, keyVersion: null } };
 }

@@ -13,6 +13,7 @@ import { authenticateClient, refuseCounted } from "./client-authentication.ts";
 import { type Parameters, readForm, requireParameter } from "./form.ts";
 import { includesScopes, readScope, requireScope } from "./scope.ts";
 import { findUserServer, findWorkspaceServer } from "./servers.ts";
+import { findSignInKey } from "./sign-in-key.ts";
 
 /** A call of the token endpoint by an authenticated client. */
 interface TokenCall {
@@ -63,8 +64,8 @@ function familyOf(
   id: string,
   { client, now }: { client: OauthClient; now: number },
 ): OauthFamilyRow {
-  const { organisationId, workspaceId, userId, clientId, serverId, resource, scope, keyId } = row;
-  const granted = { organisationId, workspaceId, userId, clientId, serverId, resource, scope, keyId };
+  const { organisationId, workspaceId, userId, clientId, serverId, resource, scope, keyId, keyVersion } = row;
+  const granted = { organisationId, workspaceId, userId, clientId, serverId, resource, scope, keyId, keyVersion };
   const sequence = client.grantTypes.includes("refresh_token") ? 0 : -1;
   return { id, ...granted, sequence, rotatedAt: now, revokedAt: null, expiresAt: now + refreshTokenMs, createdAt: now };
 }
@@ -96,12 +97,12 @@ async function exchangeCode(call: TokenCall): Promise<Reply> {
   return answer(call, { ...family, familyId: id }, { resource: row.resource, refreshToken });
 }
 
-/** Ends a family whose user, key or server is gone. @throws {OauthError} */
+/** Ends a family whose user, key, right or server is gone. @throws {OauthError} */
 async function requireStanding({ context }: TokenCall, family: OauthFamilyRow): Promise<void> {
-  const { authenticator, oauth } = context.services;
+  const { oauth } = context.services;
   const { organisationId, workspaceId, userId, keyId } = family;
   const named = readResource(context, family.resource);
-  const hasKey = keyId === null || (await authenticator.ofKey(keyId))?.userId === userId;
+  const hasKey = keyId === null || (await findSignInKey(context, family)) !== undefined;
   const server = hasKey && named && (await findUserServer(context, { organisationId, workspaceId, userId }, named));
   if (server && server.server.id === family.serverId) return;
   await oauth.refreshTokens.revoke(family);

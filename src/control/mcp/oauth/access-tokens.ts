@@ -27,6 +27,9 @@ export interface AccessGrant {
   readonly scope: string;
   /** Family of refresh tokens it was issued with. */
   readonly familyId?: string | undefined;
+  /** The key by which the user signed in, and which of its secrets it was; null or absent for single sign-on. */
+  readonly keyId?: string | null | undefined;
+  readonly keyVersion?: string | null | undefined;
 }
 
 /** Who issues and who accepts a token. */
@@ -36,7 +39,7 @@ interface TokenParties {
 }
 
 /** An access token that was verified. */
-interface VerifiedAccess extends AccessGrant, TokenParties {
+export interface VerifiedAccess extends AccessGrant, TokenParties {
   readonly id: string;
   /** Unix milliseconds. */
   readonly issuedAt: number;
@@ -72,7 +75,10 @@ function headerOf(token: string): Readonly<Record<string, unknown>> {
 
 async function toPrincipal(grant: AccessGrant): Promise<Principal> {
   const { organisationId, workspaceId, userId, clientId, serverId, scope } = grant;
-  const about = await sha256Hex(JSON.stringify([organisationId, clientId, userId]));
+  // a user is one caller, whatever client acts for it: clients register themselves
+  const about = await sha256Hex(
+    JSON.stringify(userId === null ? [organisationId, clientId] : [organisationId, userId]),
+  );
   return {
     keyId: `oauth_${about.slice(0, 16)}`,
     kind: userId === null ? "workspace-service" : "workspace-user",
@@ -101,6 +107,8 @@ async function readAccess(payload: Readonly<Record<string, unknown>>): Promise<V
     serverId: String(serverId),
     scope: String(scope),
     familyId: stringOf(payload.family_id),
+    keyId: stringOf(payload.key_id),
+    keyVersion: stringOf(payload.key_version),
   };
   return {
     ...grant,
@@ -135,7 +143,7 @@ export function createAccessTokens({ keys, revocations, clock }: AccessTokensOpt
   };
   return {
     takes: (credential) => hasTokenForm(credential) && headerOf(credential).typ === type,
-    issue({ familyId, userId, ...grant }, { issuer, audience }) {
+    issue({ familyId, userId, keyId, keyVersion, ...grant }, { issuer, audience }) {
       const issuedAt = Math.floor(clock.now() / 1_000);
       const claims = {
         iss: issuer,
@@ -151,6 +159,8 @@ export function createAccessTokens({ keys, revocations, clock }: AccessTokensOpt
         server_id: grant.serverId,
         ...(userId !== null && { user_id: userId }),
         ...(familyId !== undefined && { family_id: familyId }),
+        ...(keyId != null && { key_id: keyId }),
+        ...(keyVersion != null && { key_version: keyVersion }),
       };
       return keys.sign("access", claims, type);
     },
