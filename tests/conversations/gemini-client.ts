@@ -23,7 +23,8 @@ export function createGeminiClient(setup: Setup): Client {
   const contents: Members[] = [];
   let calls: HeardCall[] = [];
   return {
-    showsReasoning: true,
+    // thoughts come only where they are asked for
+    showsReasoning: setup.effort !== undefined,
     path: (model) => {
       const verb = setup.streams ? "streamGenerateContent?alt=sse" : "generateContent";
       return `/v1beta/models/${model}:${verb}`;

@@ -3,6 +3,7 @@ import { toNativeRequest } from "../../dialects/responses/stored.ts";
 import type { Dialect, DialectOptions } from "../../dialects/types.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
+import { fitAdapter } from "../../providers/core/fit-chat.ts";
 import type { BinaryAnswer, OperationName, Operations } from "../../providers/core/operations.ts";
 import {
   type BoundProvider,
@@ -13,7 +14,7 @@ import {
   requireOperation,
   type StreamFraming,
 } from "../../providers/core/types.ts";
-import type { MessagesRequest } from "../../schemas/messages.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { type Counting, readFurtherCounts } from "../call/usage-units.ts";
 import { asksForUsage, isStreamed, type Media, operationFacts } from "../facts/operation-facts.ts";
@@ -169,15 +170,40 @@ function countFirst(served: ServedOperation) {
   };
 }
 
+/** Whether a chat asks for functions and reasoning that the model's chat completions do not serve together. */
+function needsResponses(chat: ChatRequest, provider: BoundProvider, { modelFacts }: ConversionOptions): boolean {
+  const { chatServesToolsWithReasoning: isServed = true } = { ...provider.factsOf(chat.model), ...modelFacts };
+  return !isServed && (chat.tools ?? []).length > 0 && chat.reasoning_effort !== "none";
+}
+
+/**
+ * What serves a chat that another dialect was converted to: the provider's chat, or its Responses API where the caller prefers
+ * it or chat completions cannot serve the request.
+ */
+function findChat(
+  chat: ChatRequest,
+  provider: BoundProvider,
+  options: ConversionOptions & DialectOptions,
+): OperationAdapter<"chat"> {
+  const { model } = chat;
+  const isOver = options.overResponses === true || needsResponses(chat, provider, options);
+  const native = isOver ? findOperation(provider, "responses", { model }) : undefined;
+  if (native)
+    return fitAdapter(chatOverResponses(native, provider.slug), { factsOf: provider.factsOf, isNative: false });
+  return requireOperation(provider, "chat");
+}
+
 /** A request in another dialect, served by a provider's chat. */
 function serveThroughChat<Request extends object, Answer extends object>(
   dialect: Dialect<Request, Answer>,
   request: Request,
-  chat: { adapter: OperationAdapter<"chat">; provider: BoundProvider; options: ConversionOptions & DialectOptions },
+  provider: BoundProvider,
+  given: ConversionOptions & DialectOptions,
 ): ServedOperation {
-  const { adapter, provider } = chat;
   // other dialects have fields for reasoning, so the chat is asked for all of it
-  const options: ConversionOptions & DialectOptions = { ...chat.options, strict: false };
+  const options: ConversionOptions & DialectOptions = { ...given, strict: false, isConverted: true };
+  const chat = dialect.toChat(request, options);
+  const adapter = findChat(chat, provider, options);
   const serveChat = (asked: Operations["chat"]["request"]): ServedOperation => {
     const served = serve({ name: "chat", adapter, request: asked, provider, options });
     const counted = countFirst(served);
@@ -202,7 +228,7 @@ function serveThroughChat<Request extends object, Answer extends object>(
         }),
     };
   };
-  return serveChat(dialect.toChat(request, options));
+  return serveChat(chat);
 }
 
 /** A request that another operation of the provider serves; undefined where the provider lacks that one too. */
@@ -246,20 +272,6 @@ function toProviderRequest<Name extends OperationName>(
   return name === "responses" ? toNativeRequest(request as ResponsesRequest) : request; // the name says which operation it is
 }
 
-/** What serves a request in another dialect: a provider's chat, or the API the caller prefers. */
-function findChat<Name extends OperationName>(
-  name: Name,
-  request: Operations[Name]["request"],
-  provider: BoundProvider,
-  { overResponses }: DialectOptions,
-): OperationAdapter<"chat"> | undefined {
-  const { chat } = provider.operations;
-  if (name !== "messages" || overResponses !== true) return chat;
-  const { model } = request as MessagesRequest; // the name says which operation it is
-  const native = findOperation(provider, "responses", { model });
-  return native ? chatOverResponses(native, provider.slug) : chat;
-}
-
 /**
  * How a provider serves a request: by the operation itself where it has it, else by a fallback operation or its chat.
  *
@@ -276,11 +288,10 @@ export function serveOperation<Name extends OperationName>(
   const fallback = fallbackOperations[name];
   const servedOver = fallback && serveOver(fallback, request, provider, options);
   if (servedOver) return servedOver;
-  const chat = findChat(name, request, provider, options);
-  if (chat && isDialect(name)) {
+  if (provider.operations.chat && isDialect(name)) {
     // the table holds the dialect of this operation
     const dialect = dialects[name] as unknown as Dialect<Operations[Name]["request"], Operations[Name]["response"]>;
-    return serveThroughChat(dialect, request, { adapter: chat, provider, options });
+    return serveThroughChat(dialect, request, provider, options);
   }
   requireOperation(provider, name);
   throw new InvalidRequestError(

@@ -2,7 +2,9 @@ import * as v from "valibot";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import { hasVersion } from "../../lib/path.ts";
 import type { IntegrationForm } from "../../schemas/integration-members.ts";
+import { type FitOptions, fitAdapter } from "./fit-chat.ts";
 import { toIntegrationForm } from "./integration-form.ts";
+import { createFactReader, type FactReader, type FactTable } from "./model-facts.ts";
 import { modelInPath } from "./model-names.ts";
 import { authorizeByOauth, readOauthSettings } from "./oauth-client.ts";
 import { createSettingsReader, listSettings, listUnread, type ProviderSetting, parseSettings } from "./settings.ts";
@@ -11,6 +13,7 @@ import type {
   BoundNaming,
   BoundProvider,
   ModelNaming,
+  OperationAdapters,
   PassedPath,
   PassedTarget,
   Provider,
@@ -50,8 +53,20 @@ function bindNaming<Settings>(naming: ModelNaming<Settings> = {}, settings: Sett
   };
 }
 
+/** Facts of a provider that declares none. */
+const plainFacts: FactTable = { read: "", sources: [], newest: {}, rows: [] };
+
+/** Operations whose chats are fitted to the facts of their models. */
+function withFacts(operations: OperationAdapters, fit: FitOptions): OperationAdapters {
+  return operations.chat ? { ...operations, chat: fitAdapter(operations.chat, fit) } : operations;
+}
+
 /** A provider whose settings have been read. */
-function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, settings: Settings): BoundProvider {
+function bindDefinition<Settings>(
+  definition: ProviderDefinition<Settings>,
+  settings: Settings,
+  factsOf: FactReader,
+): BoundProvider {
   const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
   const { store, records } = definition;
   const baseUrlOf = typeof baseUrl === "string" ? () => baseUrl : baseUrl;
@@ -68,7 +83,11 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
     isRaw: definition.isRaw === true,
     hasLogprobs: definition.hasLogprobs === true,
     batches: definition.batches,
-    operations: typeof operations === "function" ? operations(settings) : operations,
+    operations: withFacts(typeof operations === "function" ? operations(settings) : operations, {
+      factsOf,
+      isNative: definition.isNativeChat === true,
+    }),
+    factsOf,
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {
       return baseUrlOf(settings, { path: "", environment: {} });
@@ -81,7 +100,8 @@ function bindDefinition<Settings>(definition: ProviderDefinition<Settings>, sett
       return records?.(settings);
     },
     get store() {
-      return store && bindDefinition({ slug, settings: definition.settings, operations: {}, ...store }, settings);
+      if (!store) return undefined;
+      return bindDefinition({ slug, settings: definition.settings, operations: {}, ...store }, settings, factsOf);
     },
   };
 }
@@ -122,7 +142,8 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   const unreadSettings = listUnread(definition.settings);
   const { requires = {}, virtualKeys = {} } = definition.settings;
   const keyOf = createKeyReader(settings);
-  const bindSettings = (values: Settings) => bindDefinition(definition, values);
+  const factsOf = createFactReader(definition.facts ?? plainFacts);
+  const bindSettings = (values: Settings) => bindDefinition(definition, values, factsOf);
   const readValues = createSettingsReader(definition.settings);
   const bindValues = (values: Record<string, string>) => bindSettings(parseSettings(definition.settings, values));
   const known = new BoundedMap<string, BoundProvider>(maxBound);

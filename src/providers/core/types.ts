@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import type { IntegrationForm } from "../../schemas/integration-members.ts";
+import type { FactReader, FactTable, ModelFacts } from "./model-facts.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
 import type { BatchRules, RecordAdapters } from "./records.ts";
 import type { ProviderSetting, Requirements, SettingsDefinition, VirtualKeyField } from "./settings.ts";
@@ -26,6 +27,10 @@ export interface ConversionOptions {
   answerId?: string;
   /** Creation time of the response in Unix seconds, when the upstream returns none. */
   created?: number;
+  /** The request came in another dialect: what it says may be written in another form. Default: no. */
+  isConverted?: boolean;
+  /** What the operator says of the model, in place of the provider's table. */
+  modelFacts?: ModelFacts;
 }
 
 /** One event of an upstream's stream, without its framing. */
@@ -242,6 +247,10 @@ export interface ProviderDefinition<Settings> {
   authorize?(request: SignableRequest, settings: Settings, tools: AuthTools): Promise<Record<string, string>>;
   /** The operations, or a function that creates them from the settings. */
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
+  /** What its models take. Default: what OpenAI's chat completions take. */
+  facts?: FactTable;
+  /** Chat completions are its own dialect: chats of its own clients are sent unchanged. Default: no. */
+  isNativeChat?: boolean;
   /** Chats support log probabilities in OpenAI's form. Default: no. */
   hasLogprobs?: boolean;
   /** Lower-case names of client headers to forward by default. Never headers with credentials. */
@@ -326,6 +335,8 @@ export interface BoundProvider {
   /** Native routes it supports. */
   readonly nativeGroups: readonly NativeGroup[];
   readonly operations: OperationAdapters;
+  /** What a model takes. */
+  readonly factsOf: FactReader;
   /** Whether chats support log probabilities. */
   readonly hasLogprobs: boolean;
   /** Names of client headers to forward by default. */

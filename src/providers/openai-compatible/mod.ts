@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
 import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
+import type { FactTable } from "../core/model-facts.ts";
 import type { BatchRules } from "../core/records.ts";
 import type { SettingsDefinition } from "../core/settings.ts";
 import type {
@@ -96,6 +97,10 @@ interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   batches?: BatchRules;
   /** How its models are named. Default: a model has exactly one name. */
   models?: ModelNaming<Settings>;
+  /** What its models take. */
+  facts?: FactTable;
+  /** Chats of its own clients are sent unchanged. Default: no. */
+  isNativeChat?: boolean;
 }
 
 /** Text operations. */
@@ -203,5 +208,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...options.recordKeeping,
     ...(options.batches && { batches: options.batches }),
     ...(options.models && { models: options.models }),
+    ...(options.facts && { facts: options.facts }),
+    ...(options.isNativeChat && { isNativeChat: true }),
   });
 }

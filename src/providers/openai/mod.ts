@@ -4,6 +4,7 @@ import type { ConversionOptions } from "../core/types.ts";
 import { mediaOperations } from "../openai-compatible/media.ts";
 import { openaiCompatible, textOperations } from "../openai-compatible/mod.ts";
 import type { RequestBody } from "../openai-compatible/request.ts";
+import { openaiFacts } from "./facts.ts";
 
 /** Models without reasoning: they reject `reasoning_effort`. */
 const reasonsNot = /^(?:ft:)?(?:gpt-3\.5|gpt-4|chatgpt-4o)/;
@@ -23,6 +24,8 @@ export const openai = openaiCompatible({
   aliases: ["open-ai"],
   baseUrl: "https://api.openai.com/v1",
   chat: { developer: true, replay: "none", adapt: leaveOutEffort },
+  facts: openaiFacts,
+  isNativeChat: true,
   hasLogprobs: true,
   hidesReasoning: true,
   moderates: true,

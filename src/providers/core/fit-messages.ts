@@ -1,0 +1,101 @@
+import { fnv1a } from "../../lib/fnv.ts";
+import { isObject, objectsIn, parseJson } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ModelFacts } from "./model-facts.ts";
+import type { ConversionOptions } from "./types.ts";
+
+type Message = ChatRequest["messages"][number];
+type Members = Record<string, unknown>;
+
+const nine = /^[a-zA-Z0-9]{9}$/;
+const alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/** Nine letters and digits for an id, the same in every turn. */
+function toNine(id: string): string {
+  let made = "";
+  // two hashes of 32 bits fill nine characters
+  for (let [low, high] = [fnv1a(id), fnv1a(`${id}:high`)]; made.length < 9; ) {
+    made += alphabet[(made.length % 2 === 0 ? low : high) % alphabet.length];
+    if (made.length % 2 === 1) low = Math.floor(low / alphabet.length);
+    else high = Math.floor(high / alphabet.length);
+  }
+  return made;
+}
+
+/** An id of a tool call as a host takes it. */
+function toCallId(id: unknown, form: ModelFacts["callIds"]): unknown {
+  if (typeof id !== "string") return id;
+  if (form === "nine") return nine.test(id) ? id : toNine(id);
+  return form === "plain" ? id.replace(/[^a-zA-Z0-9_-]/g, "_") : id;
+}
+
+/** Member that holds arguments which are not a JSON object. */
+const brokenArguments = "invalid_arguments";
+
+/**
+ * Arguments of an earlier call as an object. A model may have written broken JSON; the conversation goes on with what it wrote
+ * in a member, and the change is reported.
+ */
+export function readCallArguments(given: unknown, { drop }: Pick<ConversionOptions, "drop">): Members {
+  if (isObject(given)) return given;
+  if (given === undefined || given === null) return {};
+  const text = String(given).trim();
+  if (text === "") return {};
+  const value = parseJson(text);
+  if (isObject(value)) return value;
+  drop("messages.tool_calls.arguments");
+  return { [brokenArguments]: text };
+}
+
+function fitCall(call: Members, facts: ModelFacts, options: ConversionOptions): Members {
+  let made = call;
+  const id = toCallId(call.id, facts.callIds);
+  if (id !== call.id) made = { ...made, id };
+  const { function: named } = call;
+  if (!facts.parsesArguments || !isObject(named)) return made;
+  const text = typeof named.arguments === "string" ? named.arguments : "";
+  if (isObject(parseJson(text))) return made;
+  const fitted = JSON.stringify(readCallArguments(named.arguments, options));
+  return { ...made, function: { ...named, arguments: fitted } };
+}
+
+function fitCalls(message: Message, facts: ModelFacts, options: ConversionOptions): Message {
+  const { tool_calls: calls, tool_call_id: id } = message;
+  const resultId = toCallId(id, facts.callIds);
+  const made = resultId === id ? message : { ...message, tool_call_id: resultId };
+  if (!Array.isArray(calls)) return made;
+  const fitted = objectsIn(calls).map((call) => fitCall(call, facts, options));
+  return fitted.every((call, index) => call === calls[index]) ? made : { ...made, tool_calls: fitted };
+}
+
+const isInstruction = ({ role }: Message): boolean => role === "system" || role === "developer";
+
+/**
+ * Messages as a model takes them: ids and arguments of calls in its form, and instructions in mid conversation where it takes
+ * them. They stay at their place, so that a request begins as the one before it did.
+ */
+export function fitMessages(
+  messages: ChatRequest["messages"],
+  facts: ModelFacts,
+  options: ConversionOptions,
+): ChatRequest["messages"] {
+  const {
+    callIds = "any",
+    parsesArguments = false,
+    lateInstructions = "system",
+    needsReasoningOfCalls = false,
+  } = facts;
+  const fitsCalls = callIds !== "any" || parsesArguments;
+  const moves = lateInstructions === "user";
+  if (!fitsCalls && !moves && !needsReasoningOfCalls) return messages;
+  const first = messages.findIndex((message) => !isInstruction(message));
+  return messages.map((message, index) => {
+    if (isInstruction(message)) return moves && first >= 0 && index > first ? { ...message, role: "user" } : message;
+    const fitted = fitsCalls ? fitCalls(message, facts, options) : message;
+    const isBare = needsReasoningOfCalls && hasCalls(message) && typeof message.reasoning_content !== "string";
+    return isBare ? { ...fitted, reasoning_content: "" } : fitted;
+  });
+}
+
+const hasCalls = ({ role, tool_calls: calls }: Message): boolean =>
+  role === "assistant" && Array.isArray(calls) && calls.length > 0;

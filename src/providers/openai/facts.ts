@@ -1,0 +1,70 @@
+import type { FactTable } from "../core/model-facts.ts";
+
+/** What OpenAI's models take. */
+export const openaiFacts: FactTable = {
+  read: "2026-11-27",
+  sources: [
+    "https://platform.openai.com/docs/models",
+    "https://platform.openai.com/docs/guides/reasoning",
+    "https://platform.openai.com/docs/guides/latest-model",
+    "https://platform.openai.com/docs/guides/function-calling",
+  ],
+  common: { toolNameLength: 64 },
+  newest: {
+    sampling: "none",
+    efforts: ["none", "low", "medium", "high", "xhigh"],
+    thinksByDefault: true,
+    chatServesToolsWithReasoning: false,
+    contextWindow: 400_000,
+    maxOutputTokens: 128_000,
+  },
+  rows: [
+    { match: ["gpt-3.5*", "ft:gpt-3.5*"], facts: { efforts: [], contextWindow: 16_385, maxOutputTokens: 4_096 } },
+    { match: ["gpt-4.1*", "ft:gpt-4.1*"], facts: { efforts: [], contextWindow: 1_047_576, maxOutputTokens: 32_768 } },
+    {
+      match: ["gpt-4o*", "ft:gpt-4o*", "chatgpt-4o*"],
+      facts: { efforts: [], contextWindow: 128_000, maxOutputTokens: 16_384 },
+    },
+    { match: ["gpt-4*", "ft:gpt-4*"], facts: { efforts: [], contextWindow: 128_000, maxOutputTokens: 4_096 } },
+    {
+      match: ["o1*", "o3*", "o4*"],
+      facts: {
+        sampling: "none",
+        efforts: ["low", "medium", "high"],
+        thinksByDefault: true,
+        canStopThinking: false,
+        contextWindow: 200_000,
+        maxOutputTokens: 100_000,
+      },
+    },
+    {
+      match: ["gpt-5", "gpt-5-*"],
+      facts: {
+        sampling: "none",
+        efforts: ["minimal", "low", "medium", "high"],
+        thinksByDefault: true,
+        canStopThinking: false,
+        contextWindow: 400_000,
+        maxOutputTokens: 128_000,
+      },
+    },
+    {
+      match: ["gpt-5.1*"],
+      facts: {
+        sampling: "none",
+        efforts: ["none", "low", "medium", "high"],
+        contextWindow: 400_000,
+        maxOutputTokens: 128_000,
+      },
+    },
+    {
+      match: ["gpt-5.2*", "gpt-5.3*"],
+      facts: {
+        sampling: "none",
+        efforts: ["none", "low", "medium", "high", "xhigh"],
+        contextWindow: 400_000,
+        maxOutputTokens: 128_000,
+      },
+    },
+  ],
+};
