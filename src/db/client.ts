@@ -186,10 +186,25 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
     shrink: (pages) => enqueue(() => writer.executeMultiple(`PRAGMA incremental_vacuum(${pages})`)),
     async close() {
       await last;
-      writer.close();
+      // first: its statements may still read
       if (reader !== writer) reader.close();
+      if (location.url.startsWith("file:")) await foldIn(writer);
+      writer.close();
     },
   };
+}
+
+/**
+ * Copies the write-ahead log into the database file, so that the file alone is the database. As much as can be: another
+ * process may read the log.
+ */
+async function foldIn(writer: Client): Promise<void> {
+  try {
+    // of this call the driver leaves no statement open
+    await writer.executeMultiple("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch {
+    // the next start finds the log and continues
+  }
 }
 
 async function runWrite(client: Client, statements: readonly InStatement[]): Promise<ResultSet[]> {

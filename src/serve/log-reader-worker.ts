@@ -5,6 +5,7 @@ import { createFeedbackStore } from "../db/stores/feedback.ts";
 import { createLogSegmentStore } from "../db/stores/log-segments.ts";
 import { LogIndex } from "../log-index/log-index.ts";
 import { createIndexReader } from "../log-reader/index-reader.ts";
+import { forgetUnused } from "./forget.ts";
 import { type ReaderRequest, toReaderReply } from "./log-reader-messages.ts";
 import { serveThread } from "./thread.ts";
 
@@ -55,7 +56,8 @@ async function answer(request: ReaderRequest): Promise<unknown> {
     case "groups":
       return reader.groups(request.question);
     default:
-      return database.close();
+      await database.close();
+      return forgetUnused();
   }
 }
 

@@ -15,6 +15,7 @@ import { createRedactor } from "../logs/redact.ts";
 import { sealBatch } from "../logs/seal.ts";
 import { createSpillingLog, type SpillingLog, type SpillState } from "../logs/spill.ts";
 import type { LogBatch } from "../schemas/logs.ts";
+import { forgetUnused } from "./forget.ts";
 import type { WorkerRequest, WorkerSettings } from "./log-thread.ts";
 import { createLateTransport } from "./runtime-transport.ts";
 import { zstdCodec } from "./text-codec.ts";
@@ -110,6 +111,7 @@ serveThread(async (request: WorkerRequest): Promise<number | string | TailPage |
     await log.close();
     await telemetry.close();
     await database.close();
+    await forgetUnused();
   }
   return 0;
 });
