@@ -274,7 +274,8 @@ export function exitCode(code, signal) {
 }
 
 /**
- * Runs a program in the foreground, hands it the signals this process gets and ends with its exit code.
+ * Runs a program in the foreground, hands it the first signal this process gets and ends with its exit code. Further signals
+ * are not handed on: who signals a whole group of processes has reached the program already.
  *
  * @param {string} command
  * @param {readonly string[]} args
@@ -283,23 +284,25 @@ export function exitCode(code, signal) {
  */
 export function runForeground(command, args, options = {}) {
   const child = spawn(command, args, { stdio: "inherit", env: options.env ?? process.env });
-  const handed = new Set();
+  let handed;
+  const hand = (signal) => {
+    if (handed !== undefined) return;
+    handed = signal;
+    child.kill(signal);
+  };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
     process.on(signal, () => {
-      handed.add(signal);
       // A terminal sends its interrupt to the whole group: the child has it already.
-      if (signal === "SIGINT" && process.stdin.isTTY) return;
-      child.kill(signal);
+      if (signal !== "SIGINT" || !process.stdin.isTTY) hand(signal);
     });
   }
-  // Asked to end, npm tells only the shell between it and this process, and Debian's dies without passing it on.
+  // Asked to end, npm tells only the shell between it and this process, and some shells die without passing it on.
   if (process.env.npm_lifecycle_event !== undefined && process.platform !== "win32") {
     const parent = process.ppid;
     const watch = setInterval(() => {
       if (process.ppid === parent) return;
       clearInterval(watch);
-      handed.add("SIGTERM");
-      child.kill("SIGTERM");
+      hand("SIGTERM");
     }, 200);
   }
   child.on("error", (error) => {
@@ -307,7 +310,7 @@ export function runForeground(command, args, options = {}) {
     process.exit(1);
   });
   child.on("exit", (code, signal) => {
-    if (options.cleanOnSignal && signal !== null && handed.has(signal)) process.exit(0);
+    if (options.cleanOnSignal && signal !== null && signal === handed) process.exit(0);
     process.exit(exitCode(code, signal));
   });
 }

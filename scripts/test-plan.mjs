@@ -22,6 +22,7 @@ const tiers = [
       "runtimes/cli",
       "runtimes/cli-master-keys",
       "runtimes/lifecycle",
+      "runtimes/stops",
       "runtimes/capacity",
       "runtimes/compact",
       "runtimes/reprice",

@@ -51,6 +51,7 @@ import type { RefusedRequests } from "./observability/process-metrics.ts";
 import type { LimitStore } from "./policies/limit-store.ts";
 import type { PriceList } from "./pricing/own-prices.ts";
 import type { UnpricedCalls } from "./pricing/unpriced-calls.ts";
+import type { AbortReason } from "./providers/core/call.ts";
 import type { AuthTools, NativeGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { RoutingState } from "./routing/state.ts";
@@ -129,6 +130,12 @@ export interface RunningStream {
   tick(now: number): void;
   /** Sends an error event and ends the stream. */
   end(): void;
+}
+
+/** A call to a provider, from when it is sent until its response is read. */
+export interface RunningCall {
+  /** Aborts the call, whose request then ends with an error. */
+  abort(reason: AbortReason): void;
 }
 
 /** Handles a request. Never rejects. */
@@ -238,6 +245,7 @@ export interface Services {
   /** Counts the tokens of streams that break off. */
   readonly countTokens: TokenCounter;
   readonly streams: Set<RunningStream>;
+  readonly calls: Set<RunningCall>;
   /** Handles internal requests as if a client had sent them; the connection names the caller. */
   readonly handle: HandleRequest;
   /** False while the gateway starts or drains. */

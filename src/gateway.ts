@@ -3,7 +3,7 @@ import { createLogExportRunner, type LogExportRunner } from "./admin/log-exports
 import { metricsPath } from "./admin/metrics.ts";
 import type { FirstKeys } from "./auth/first-start.ts";
 import { consoleEndpoints } from "./console/endpoints.ts";
-import type { ConnectionInfo, RunningStream, Services } from "./context.ts";
+import type { ConnectionInfo, Services } from "./context.ts";
 import type { Database } from "./db/client.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { openData } from "./gateway/data.ts";
@@ -18,6 +18,7 @@ import { systemClock } from "./lib/clock.ts";
 import { toResponse } from "./lib/reply.ts";
 import type { LogWriter } from "./logs/writer.ts";
 import { mcpEndpoints } from "./mcp/endpoints.ts";
+import { AbortReason } from "./providers/core/call.ts";
 
 /** A gateway. */
 export interface Gateway {
@@ -79,13 +80,21 @@ function createActivity() {
   };
 }
 
-/** Ends what still streams, and waits a moment for it. */
-async function endStreams(
-  streams: ReadonlySet<RunningStream> | undefined,
+const wait = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
+
+/** Time for each kind of request to end once it is made to. */
+const endMs = 1_000;
+
+/** Ends what still runs, and waits a moment for it: streams get an error event first, then calls are aborted. */
+async function endRequests(
+  { streams, calls }: Pick<Services, "streams" | "calls">,
   activity: ReturnType<typeof createActivity>,
 ): Promise<void> {
-  for (const stream of [...(streams ?? [])]) stream.end();
-  await activity.settle(() => (streams?.size ?? 0) === 0, 1_000);
+  for (const stream of [...streams]) stream.end();
+  const deadline = performance.now() + endMs;
+  while (streams.size > 0 && performance.now() < deadline) await wait(10);
+  for (const call of [...calls]) call.abort(new AbortReason("shutdown", "Cannot respond: the gateway is stopping"));
+  await activity.settle(() => streams.size === 0, endMs);
 }
 
 /** Default settings of batches. */
@@ -104,15 +113,13 @@ const sessionsCloseMs = 2_000;
 /** Time for alerts that are being delivered when the gateway closes. */
 const alertsCloseMs = 5_000;
 
-const wait = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
-
 const unknownConnection: ConnectionInfo = {};
 
 /** Ends everything of a running gateway, in the order in which one part needs another. */
 async function closeRunning(open: RunningGateway, activity: ReturnType<typeof createActivity>): Promise<void> {
   open.services.logTail.close();
   // their rows are written before the log closes
-  await endStreams(open.services.streams, activity);
+  await endRequests(open.services, activity);
   await open.batchRunner.stop(batchCloseMs);
   await open.exportRunner.stop();
   open.stopTimers();
@@ -192,7 +199,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
         running?.batchRunner.stop(timeoutMs),
         activity.settle(() => (streams?.size ?? 0) === 0, timeoutMs),
       ]);
-      await endStreams(streams, activity);
+      if (running) await endRequests(running.services, activity);
     },
     async close() {
       draining = true;

@@ -67,6 +67,8 @@ function finish(
     headers["server-timing"] = `total;dur=${(services.clock.monotonic() - ids.startedAt).toFixed(1)}`;
   }
   if (!reply.upgrade) {
+    // a client that sends over the same connection again would be refused in the end
+    if (!services.isReady()) headers.connection = "close";
     if (connection.carryBody && reply.body instanceof ReadableStream) reply.body = connection.carryBody(reply.body);
     return toResponse(reply);
   }

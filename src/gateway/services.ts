@@ -1,7 +1,7 @@
 import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { Concurrency, readConcurrencyLimits } from "../context/concurrency.ts";
 import { Hops } from "../context/hops.ts";
-import type { Limits, RunningStream, Services } from "../context.ts";
+import type { Limits, RunningCall, RunningStream, Services } from "../context.ts";
 import { createBatchWork } from "../control/batches.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
@@ -415,6 +415,7 @@ export async function createServices(
     serverTiming: options.serverTiming ?? false,
     countTokens: options.countTokens ?? countTokens,
     streams: new Set<RunningStream>(),
+    calls: new Set<RunningCall>(),
     handle,
     // last, because it begins to work: nothing fails after it
     ...(await createLimits(options, parts, { control: identity.control, outbound, limits, journal: log.limitJournal })),

@@ -14,6 +14,7 @@ import { createMailer } from "./mailer.ts";
 import { readProcessStats } from "./process-stats.ts";
 import { connectRedis } from "./redis.ts";
 import { loadTransport, runtime } from "./runtime-transport.ts";
+import { createShutdown, handleProcessEvents } from "./shutdown.ts";
 import { zstdCodec } from "./text-codec.ts";
 import { createTokenThread } from "./token-thread.ts";
 import { upgradeOnDeno } from "./websocket-deno.ts";
@@ -47,44 +48,6 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
 /** Whether the common port has the console. */
 function servesConsole({ hasConsole, gateway }: Settings): boolean {
   return hasConsole && gateway.serverMode !== "mcp";
-}
-
-/** Time between "not ready" and "no new connections", so that load balancers notice. */
-const noticeMs = 1_000;
-
-const wait = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
-
-/** Shuts down gracefully: not ready, no new connections, running requests finish, rows are written. */
-function createShutdown(gateway: Gateway, listeners: readonly Listener[], drainSeconds: number) {
-  let started = false;
-  return async (exitCode: number): Promise<void> => {
-    if (started) process.exit(exitCode === 0 ? 130 : exitCode);
-    started = true;
-    try {
-      const drained = gateway.drain(drainSeconds * 1_000);
-      await wait(noticeMs);
-      for (const listener of listeners) listener.stop();
-      await drained;
-      await Promise.all(listeners.map((listener) => listener.close()));
-      await gateway.close();
-    } catch (error) {
-      console.error("Cannot shut down gracefully", error);
-      process.exit(1);
-    }
-    process.exit(exitCode);
-  };
-}
-
-/** Shuts down on signals and uncaught errors. */
-function handleProcessEvents(shutdown: (exitCode: number) => Promise<void>): void {
-  process.on("SIGTERM", () => void shutdown(0));
-  process.on("SIGINT", () => void shutdown(0));
-  const fail = (error: unknown) => {
-    console.error("Uncaught error: the process stops", error);
-    void shutdown(1);
-  };
-  process.on("uncaughtException", fail);
-  process.on("unhandledRejection", fail);
 }
 
 function urlOf(hostname: string, port: number): string {

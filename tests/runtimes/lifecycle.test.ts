@@ -276,20 +276,6 @@ test("a stream that outlasts DRAIN_SECONDS gets one error event and no [DONE], e
   });
 });
 
-test("a second signal ends the process at once", async () => {
-  await withEndlessStream(30, async (gateway, stream) => {
-    stream.text().catch(() => {});
-    process.kill(gateway.pid, "SIGTERM");
-    const deadline = performance.now() + 900;
-    while ((await readiness(gateway)) !== 503) assert.ok(performance.now() < deadline, "still ready");
-    const secondAt = performance.now();
-    process.kill(gateway.pid, "SIGTERM");
-    const { code } = await within("the end", 3_000, gateway.ended);
-    assert.equal(code, 130);
-    console.log(`# ${runtime}: ended ${Math.round(performance.now() - secondAt)} ms after a second signal`);
-  });
-});
-
 /** Chats in loops until the gateway goes away. Answers carry the time they were complete at. */
 async function chatInLoops(gateway: GatewayProcess, loops: number): Promise<{ id: string; answeredAt: number }[]> {
   const answers: { id: string; answeredAt: number }[] = [];

@@ -20,6 +20,8 @@ export interface GatewayProcessOptions {
   cwd?: string;
   /** Program and arguments, instead of `mod.ts` on the runtime of the test. */
   command?: readonly string[];
+  /** Whether it leads a process group of its own, which signals to `-pid` reach. */
+  leadsGroup?: boolean;
 }
 
 /** How a process ended. */
@@ -128,7 +130,8 @@ function startProgram(options: GatewayProcessOptions): RunningProgram {
   const folder = options.cwd ?? createFolder();
   const environment = createEnvironment(options.env);
   const [program = "", ...args] = options.command ?? runtimeCommand("mod.ts", "serve");
-  const child = spawn(program, args, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "pipe"] });
+  const detached = options.leadsGroup === true;
+  const child = spawn(program, args, { cwd: folder, env: environment, detached, stdio: ["ignore", "pipe", "pipe"] });
   children.add(child);
   let output = "";
   let answer = "";

@@ -128,7 +128,7 @@ class CachedCall {
     const { target } = this.#call;
     const { request, services } = this.#context;
     const { timeoutMs, wholeMs = timeoutMs } = timesOf(target, this.#context);
-    const attempt = startAttempt(request, { timeoutMs: Math.min(timeoutMs, wholeMs) }, services.timers);
+    const attempt = startAttempt(request, { timeoutMs: Math.min(timeoutMs, wholeMs) }, services);
     try {
       return await beforeAbort(running, attempt.signal);
     } catch (error) {

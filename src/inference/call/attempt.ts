@@ -1,21 +1,18 @@
 import type { UpstreamCall } from "../../context/call-record.ts";
-import type { CallerContext } from "../../context.ts";
+import type { CallerContext, RunningCall, Services } from "../../context.ts";
 import { ClientClosedError, GatewayError } from "../../errors.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { Timers } from "../../lib/timers.ts";
 import { AbortReason, toCallError } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import { readTimeout } from "../target/target.ts";
 
 /** One call to a provider while it runs: its timer, and the link to the caller's connection. */
-export interface Attempt {
+export interface Attempt extends RunningCall {
   readonly signal: AbortSignal;
   /** The call goes on when its caller leaves: others wait for its response. */
   readonly isShared: boolean;
   /** The call in the request's record; undefined until it is sent. Of a repeated call, the last one. */
   call: UpstreamCall | undefined;
-  /** Aborts the call. */
-  abort(reason: AbortReason): void;
   /** Ends the wait for the first byte. */
   stopTimer(): void;
   /** Unlinks the call from the caller: it is over. */
@@ -54,7 +51,7 @@ export function timesOf({ settings, deadline, isShared }: TimedTarget, context: 
 export function startAttempt(
   request: Request,
   { timeoutMs, wholeMs, isShared = false }: AttemptTimes,
-  timers: Timers,
+  { timers, calls }: Pick<Services, "timers" | "calls">,
 ): Attempt {
   const controller = new AbortController();
   const abort = (reason: AbortReason) => controller.abort(reason);
@@ -71,7 +68,7 @@ export function startAttempt(
   const { signal } = request;
   if (signal.aborted) leave();
   else if (!isShared) signal.addEventListener("abort", leave, { once: true });
-  return {
+  const attempt: Attempt = {
     signal: controller.signal,
     isShared,
     call: undefined,
@@ -81,8 +78,11 @@ export function startAttempt(
       stopTimer();
       stopWhole?.();
       signal.removeEventListener("abort", leave);
+      calls.delete(attempt);
     },
   };
+  calls.add(attempt);
+  return attempt;
 }
 
 /** Resolves once a call must end because its time is over or the gateway stops. */

@@ -119,7 +119,7 @@ export function callUpstream(
   context: CallerContext,
   repeat?: (upstream: Response, attempt: Attempt) => Promise<PreparedCall | Response>,
 ): Promise<UpstreamResponse<Response>> {
-  const attempt = startAttempt(context.request, times, context.services.timers);
+  const attempt = startAttempt(context.request, times, context.services);
   const sendBoth = async () => {
     const upstream = await send(call, attempt, context);
     const next = await repeat?.(upstream, attempt);
@@ -141,8 +141,8 @@ export function openUpstream(
   context: CallerContext,
   open: SocketOutbound,
 ): Promise<UpstreamResponse<SocketAnswer>> {
-  const { clock, timers } = context.services;
-  const attempt = startAttempt(context.request, times, timers);
+  const { clock } = context.services;
+  const attempt = startAttempt(context.request, times, context.services);
   const connect = async () => {
     addHops(call, context);
     addTraceContext(call, context);
