@@ -43,6 +43,8 @@ interface EndpointBase {
   readonly credentials?: CredentialRules;
   /** Values of path parameters, in small letters, that the row leaves alone: names of other routes, here or elsewhere. */
   readonly reserved?: Readonly<Record<string, readonly string[]>>;
+  /** The row that answers clients of the Gemini API at this path, whose other rows they share a version with. */
+  readonly forGeminiClients?: Endpoint;
 }
 
 /** What a route with a key knows of credentials outside the headers that every route reads. */

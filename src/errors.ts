@@ -233,6 +233,10 @@ interface UpstreamErrorDetails extends GatewayErrorOptions {
   type?: string;
   /** All headers of the upstream's response. */
   upstreamHeaders?: Headers;
+  /** Further fields of its error object. */
+  members?: Readonly<Record<string, unknown>>;
+  /** Details of an error of a Google API. */
+  details?: readonly unknown[];
 }
 
 /** Longest upstream text that is forwarded in a message, and in another field of an error. */
@@ -257,6 +261,8 @@ export class UpstreamError extends GatewayError {
   override readonly type: string;
   /** Headers of the upstream's response, if there was one. */
   readonly upstreamHeaders: Headers | undefined;
+  readonly members: Readonly<Record<string, unknown>>;
+  readonly details: readonly unknown[];
 
   /** @param status Status for the caller; 502 unless it is an error status. */
   constructor(status: number, message: string, details: UpstreamErrorDetails = {}) {
@@ -266,6 +272,8 @@ export class UpstreamError extends GatewayError {
     this.status = status >= 400 && status <= 599 ? status : 502;
     this.type = cut(details.type ?? errorTypeOf(this.status), maxMember);
     this.upstreamHeaders = details.upstreamHeaders;
+    this.members = details.members ?? {};
+    this.details = details.details ?? [];
   }
 }
 
@@ -381,12 +389,19 @@ function toScimErrorBody({ message, status, code }: GatewayError): Record<string
   };
 }
 
+/** The gateway's code of an error as Google has them (https://cloud.google.com/apis/design/errors#error_details). */
+export function toErrorInfo(code: string | null): object[] {
+  if (code === null) return [];
+  const reason = code.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+  return [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "gateway" }];
+}
+
 /** The error object of the Gemini API (https://cloud.google.com/apis/design/errors#error_model), with the gateway's fields added. */
-function toRpcError({ status, message, type, param, code }: GatewayError): Record<string, unknown> {
+function toRpcError(error: GatewayError): Record<string, unknown> {
+  const { status, message, type, param, code } = error;
   const name = [code, type].find((one) => one !== null && isRpcStatus(one)) ?? rpcStatusOf(status);
-  const reason = code === null ? undefined : code.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
-  const details = { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "gateway" };
-  return { code: status, message, status: name, type, param, ...(reason !== undefined && { details: [details] }) };
+  const details = [...(error instanceof UpstreamError ? error.details : []), ...toErrorInfo(code)];
+  return { code: status, message, status: name, type, param, ...(details.length > 0 && { details }) };
 }
 
 /** Codes of JSON-RPC errors (https://www.jsonrpc.org/specification) for errors without one, by status. */
@@ -433,21 +448,27 @@ function toMcpErrorBody(error: GatewayError): Record<string, unknown> {
   return { jsonrpc: "2.0", id, error: { code: rpcCodeOf(error), message, ...(data && { data }) } };
 }
 
+/** The error object of the common form; the gateway's fields stand before those that only the upstream has. */
+function toErrorObject(error: GatewayError, form: ErrorForm): Record<string, unknown> {
+  if (form === "gemini") return toRpcError(error);
+  const { message, param, field } = error;
+  const type = form === "messages" ? toMessagesType(error.type, error.status) : error.type;
+  const members = error instanceof UpstreamError ? error.members : {};
+  return { ...members, message, type, code: codeOf(error, form), param, ...(field !== undefined && { field }) };
+}
+
 /** The body of an error response. */
 export function toErrorBody(error: GatewayError, form: ErrorForm = "common"): Record<string, unknown> {
   if (form === "scim") return toScimErrorBody(error);
   if (form === "mcp") return toMcpErrorBody(error);
   if (form === "oauth") return toOauthErrorBody(error, oauthNameOf(error));
-  const { message, param, provider, errors, field, hookResults } = error;
-  const type = form === "messages" ? toMessagesType(error.type, error.status) : error.type;
-  const code = codeOf(error, form);
+  const { message, provider, errors, hookResults } = error;
   return {
-    status: "failure",
-    message,
+    // clients of Google read members of these names before those of `error`
+    ...(form !== "gemini" && { status: "failure", message }),
     ...(form === "messages" && { type: "error" }),
-    ...(form === "admin" && { success: false, data: { message, errorCode: code } }),
-    error:
-      form === "gemini" ? toRpcError(error) : { message, type, code, param, ...(field !== undefined && { field }) },
+    ...(form === "admin" && { success: false, data: { message, errorCode: codeOf(error, form) } }),
+    error: toErrorObject(error, form),
     ...(provider !== undefined && { provider }),
     ...(errors !== undefined && { errors }),
     ...(hookResults !== undefined && { hook_results: hookResults }),

@@ -46,6 +46,8 @@ export function withFixedHeaders(reply: Reply, { id, traceId = id }: { id: strin
   headers["x-gateway-request-id"] = id;
   headers["cache-control"] ??= "no-store";
   headers["x-content-type-options"] = "nosniff";
+  // proxies would hold events until the stream ends
+  if (/^text\/event-stream\b/i.test(headers["content-type"] ?? "")) headers["x-accel-buffering"] = "no";
   return reply;
 }
 

@@ -1,6 +1,7 @@
 import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { definePublicEndpoint, isAdminEndpoint, operationNameOf } from "./endpoint.ts";
+import type { ErrorForm } from "./errors.ts";
 import { isOperation } from "./inference/facts/operation-facts.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { toPathTemplate } from "./lib/route-path.ts";
@@ -68,17 +69,25 @@ function operationIdOf({ method, path }: Endpoint): string {
   return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 
-/** Name of the schema of an endpoint's errors. */
-function errorSchemaOf({ errorForm }: Endpoint): string {
-  if (errorForm === "mcp") return "RpcError";
-  return errorForm === "oauth" ? "OauthError" : "Error";
+/** Schemas of errors whose form is not the common one. */
+const errorSchemas: Readonly<Partial<Record<ErrorForm, string>>> = {
+  gemini: "GeminiError",
+  mcp: "RpcError",
+  oauth: "OauthError",
+};
+
+/** The schema of an endpoint's errors. */
+function errorSchemaOf({ errorForm = "common", forGeminiClients }: Endpoint): object {
+  const forms = [errorForm, ...(forGeminiClients ? (["gemini"] as const) : [])];
+  const schemas = forms.map((form) => ({ $ref: `#/components/schemas/${errorSchemas[form] ?? "Error"}` }));
+  return schemas.length === 1 ? (schemas[0] ?? {}) : { anyOf: schemas };
 }
 
 function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
   const parameters = parametersOf(endpoint);
   const body = bodyOf(endpoint, convert);
   const answer = successOf(endpoint, convert);
-  const failure = json({ $ref: `#/components/schemas/${errorSchemaOf(endpoint)}` });
+  const failure = json(errorSchemaOf(endpoint));
   return {
     operationId: operationIdOf(endpoint),
     summary: endpoint.summary,
@@ -110,9 +119,29 @@ const errorSchema = {
         message: { type: "string" },
         type: { type: "string" },
         param: nullableText,
-        // a number, with its name in `status`, on Gemini routes
-        code: { type: ["string", "integer", "null"] },
-        status: { type: "string" },
+        code: nullableText,
+      },
+    },
+    provider: { type: "string" },
+    hook_results: { type: "object", description: "Results of guardrails, if any ran" },
+  },
+};
+
+/** Errors in the form of the Gemini API. */
+const geminiErrorSchema = {
+  type: "object",
+  required: ["error"],
+  properties: {
+    error: {
+      type: "object",
+      required: ["code", "message", "status"],
+      properties: {
+        code: { type: "integer", description: "The HTTP status" },
+        message: { type: "string" },
+        status: { type: "string", description: "The name of the failure, such as RESOURCE_EXHAUSTED" },
+        details: { type: "array", items: { type: "object" }, description: "Those of the provider, then the gateway's" },
+        type: { type: "string" },
+        param: nullableText,
       },
     },
     provider: { type: "string" },
@@ -178,6 +207,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
     components: {
       schemas: {
         Error: errorSchema,
+        GeminiError: geminiErrorSchema,
         RpcError: rpcErrorSchema,
         OauthError: oauthErrorSchema,
         RoutingConfig: toRoutingConfigSchema(convert),

@@ -39,7 +39,7 @@ const endpoints: readonly Endpoint[] = [
   ...consoleEndpoints,
   ...passthroughEndpoints,
 ];
-const pathOf = ({ path }: Endpoint) => path.replace(/\/:(\w+)\+?/g, "/{$1}").replace(/\*$/, "{path}");
+const pathOf = ({ path }: Endpoint) => path.replace(/\/(@?):(\w+)\+?/g, "/$1{$2}").replace(/\*$/, "{path}");
 
 test("GET /openapi.json is OpenAPI 3.1 without credential", () => {
   assert.deepEqual([response.status, type], [200, "application/json"]);
@@ -138,7 +138,13 @@ test("GET /openapi.json describes the body of a chat", () => {
 });
 
 test("GET /openapi.json has components and every reference leads to one", () => {
-  assert.deepEqual(Object.keys(document.components.schemas), ["Error", "RpcError", "OauthError", "RoutingConfig"]);
+  assert.deepEqual(Object.keys(document.components.schemas), [
+    "Error",
+    "GeminiError",
+    "RpcError",
+    "OauthError",
+    "RoutingConfig",
+  ]);
   assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ["bearer", "gatewayKey"]);
   for (const requirement of document.security) {
     for (const name of Object.keys(requirement)) assert.ok(document.components.securitySchemes[name], name);

@@ -63,6 +63,5 @@ export async function tailLogs(context: CallerContext): Promise<Reply> {
   const after = await readPosition(context, scope);
   const check = () => checkAgain(chosen, context);
   const body = await context.services.logTail.follow({ filter, after, check });
-  const headers = { "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
-  return { status: 200, headers, body };
+  return { status: 200, headers: { "content-type": "text/event-stream; charset=utf-8" }, body };
 }

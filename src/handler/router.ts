@@ -56,6 +56,13 @@ function isReserved({ reserved }: Endpoint, params: Readonly<Record<string, stri
   return Object.entries(reserved).some(([name, values]) => values.includes((params[name] ?? "").toLowerCase()));
 }
 
+/** The row for the client that asks. Google's libraries send their version, and their key, in headers of their own. */
+function variantOf(endpoint: Endpoint, { headers }: Pick<RequestContext, "headers">): Endpoint {
+  if (!endpoint.forGeminiClients) return endpoint;
+  const isOfGoogle = headers.get("x-goog-api-key") !== undefined || headers.get("x-goog-api-client") !== undefined;
+  return isOfGoogle ? endpoint.forGeminiClients : endpoint;
+}
+
 function decodeParams(params: Readonly<Record<string, string>> = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]));
 }
@@ -90,7 +97,7 @@ export class EndpointRouter {
     const { method, url } = context;
     const { pathname } = url;
     const exact = this.#findExact(method, pathname);
-    if (exact) return exact;
+    if (exact) return variantOf(exact, context);
     for (const route of this.#open.get(method) ?? []) {
       const params = this.#match(route, pathname);
       if (!params) continue;
@@ -98,7 +105,7 @@ export class EndpointRouter {
       if (isPassthrough(endpoint)) return this.#toPassed(endpoint, context);
       if (deployment) return { ...deployment, pathModel: params.deployment ?? "" };
       context.params = params;
-      return endpoint;
+      return variantOf(endpoint, context);
     }
     return undefined;
   }

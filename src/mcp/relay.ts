@@ -14,7 +14,6 @@ import { callerKey, describeFailure, upstreamError } from "./upstream.ts";
 export const streamHeaders = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
-  "x-accel-buffering": "no",
 } as const;
 
 /** Longest session id of an upstream, in characters. */

@@ -14,7 +14,7 @@ before(async () => {
 after(() => gateway.close());
 
 /** A path that matches an endpoint. */
-const fitting = (path: string): string => path.replace(/\/:\w+\+?/g, "/x-1").replace("*", "evaluations");
+const fitting = (path: string): string => path.replace(/\/(@?):\w+\+?/g, "/$1x-1").replace("*", "evaluations");
 
 /** The shape of an error body. All shapes but SCIM's have the common fields. */
 function formOf(body: Record<string, unknown>): string {
@@ -34,7 +34,7 @@ async function ask(method: string, path: string, headers: Record<string, string>
 /** The shape in which an endpoint's clients read errors. */
 function wantedForm({ kind, path }: Endpoint): string {
   if (kind === "admin" || kind === "scim") return kind;
-  if (path.startsWith("/v1beta/") || /\/models\/:model\+:\w+$/.test(path)) return "gemini";
+  if (path.startsWith("/v1beta/") || /\/:model\+:\w+$/.test(path)) return "gemini";
   if (/^\/v1\/messages(?:\/|$)/.test(path)) return "messages";
   const isAdmin = path.endsWith("/invites/:inviteId/accept") || /^\/v1\/(?:feedback|logs\/exports)(?:\/|$)/.test(path);
   return isAdmin ? "admin" : "common";

@@ -47,7 +47,7 @@ const rows = inferenceEndpoints.filter((row) => "operation" in row && row.operat
 for (const [what, spell] of Object.entries(spellings)) {
   test(`no native route is forwarded uninspected when it is written ${what}`, async () => {
     for (const { method, path } of rows) {
-      const below = path.replace(/^\/v1(?=\/)/, "").replace(/\/:(\w+)\+?/g, "/m-1");
+      const below = path.replace(/^\/v1(?=\/)/, "").replace(/\/(@?):(\w+)\+?/g, "/$1m-1");
       const { status, text, url } = await ask(method, spell(below));
       const asked = spell(below);
       // some are other routes then, such as `/threads/runs%20` that of a thread

@@ -34,7 +34,7 @@ function pathsLike(path: string): string[] {
 function contextOf(method: string, path: string): RequestContext {
   const { pathname, href } = new URL(`http://gateway.test${path}`);
   // the router reads nothing else
-  return { method, url: { pathname, href }, params: {} } as unknown as RequestContext;
+  return { method, url: { pathname, href }, params: {}, headers: new Map() } as unknown as RequestContext;
 }
 
 /** Whether a parameter holds a name that the row leaves to another route. */

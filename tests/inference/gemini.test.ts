@@ -61,6 +61,15 @@ function headersFor(provider: string, host: string, more: HeaderChanges = {}): R
   );
 }
 
+/** Stores the other upstream as `@gg`; 200 also where it is stored. */
+async function storeGoogle(): Promise<number> {
+  const configurations = { custom_host: `${other.url}/v1beta` };
+  const body = { name: "G", slug: "gg", ai_provider_id: "google", key: "provider-key", configurations };
+  const headers = { "content-type": "application/json", "x-gateway-api-key": workspaceKey };
+  const { status } = await post("/v1/integrations", headers, body);
+  return status === 409 ? 200 : status;
+}
+
 const native = (provider: string, scenario: Scenario) => `${upstream.url}/${provider}/${scenario}`;
 
 function post(path: string, headers: Record<string, string>, body: unknown = hello): Promise<Response> {
@@ -283,7 +292,88 @@ test("a native stream whose first event is a failure becomes an error response w
   const response = await post(`${google}:streamGenerateContent?alt=sse`, headersFor("google", other.url));
   assert.equal(response.status, 429);
   const { error, status } = await response.json();
-  assert.deepEqual([error.code, error.status, status], [429, "RESOURCE_EXHAUSTED", "failure"]);
+  // clients of Google read a status at the top before that of the error
+  assert.deepEqual([error.code, error.status, status], [429, "RESOURCE_EXHAUSTED", undefined]);
+});
+
+const quota = {
+  "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+  violations: [{ quotaId: "GenerateRequestsPerDayPerProjectPerModel-FreeTier", quotaValue: "250" }],
+};
+const retry = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "33.4s" };
+const exhausted = { code: 429, message: "used up", status: "RESOURCE_EXHAUSTED", details: [quota, retry] };
+const ownDetail = {
+  "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+  reason: "RESOURCE_EXHAUSTED",
+  domain: "gateway",
+};
+
+for (const [name, action, answer] of [
+  ["a response", "generateContent", { status: 429, body: JSON.stringify({ error: exhausted }) }],
+  ["the list of a stream", "streamGenerateContent", { status: 429, body: JSON.stringify([{ error: exhausted }]) }],
+  ["the first event of a stream", "streamGenerateContent?alt=sse", { type: sse, body: slice({ error: exhausted }) }],
+] as const) {
+  test(`details of Google's errors arrive with ${name}, and the time to wait in a header`, async () => {
+    next = answer;
+    const response = await post(`${google}:${action}`, headersFor("google", other.url));
+    const body = await response.json();
+    assert.deepEqual([response.status, response.headers.get("retry-after")], [429, "34"]);
+    assert.deepEqual(Object.keys(body).sort(), ["error", "provider"]);
+    const { code, status, details } = body.error;
+    assert.deepEqual([code, status, details], [429, "RESOURCE_EXHAUSTED", [quota, retry, ownDetail]]);
+  });
+}
+
+test("a failure in the middle of a stream arrives as Google sent it", async () => {
+  const failure = slice({ error: exhausted });
+  next = { type: sse, body: [half, failure] };
+  const response = await post(`${google}:streamGenerateContent?alt=sse`, headersFor("google", other.url));
+  assert.equal(await response.text(), half + failure);
+});
+
+test("chat routes have the time to wait of Google's errors in a header", async () => {
+  next = { status: 429, body: JSON.stringify({ error: exhausted }) };
+  const body = { model: "gemini-3-flash", messages: [{ role: "user", content: "Hello" }] };
+  const response = await post("/v1/chat/completions", headersFor("google", other.url), body);
+  assert.deepEqual([response.status, response.headers.get("retry-after")], [429, "34"]);
+  // what a header says wins
+  next = {
+    status: 429,
+    body: JSON.stringify({ error: { ...exhausted, details: [{ ...retry, retryDelay: "soon" }] } }),
+  };
+  const without = await post("/v1/chat/completions", headersFor("google", other.url), body);
+  assert.equal(without.headers.get("retry-after"), null);
+});
+
+const filtered = { content_filter_result: { violence: { filtered: true, severity: "high" } } };
+const ofAzure = { message: "filtered", type: null, param: "prompt", code: "content_filter", innererror: filtered };
+const ofAnthropic = { type: "invalid_request_error", message: "wrong", details: { error_visibility: "user_facing" } };
+for (const [path, provider, status, error, more] of [
+  ["/v1/chat/completions", "openai", 400, ofAzure, { innererror: filtered }],
+  ["/v1/responses", "openai", 400, ofAzure, { innererror: filtered }],
+  ["/v1/messages", "anthropic", 400, ofAnthropic, { details: ofAnthropic.details }],
+] as const) {
+  test(`further fields of ${provider}'s errors arrive on ${path}`, async () => {
+    next = { status, body: JSON.stringify({ type: "error", error }) };
+    const messages = [{ role: "user", content: "Hello" }];
+    const body = path === "/v1/responses" ? { model: "m", input: "Hello" } : { model: "m", messages, max_tokens: 5 };
+    const response = await post(path, headersFor(provider, other.url), body);
+    const { error: shown } = await response.json();
+    assert.deepEqual([response.status, { ...shown, ...more }], [400, shown]);
+  });
+}
+
+test("every event stream says that proxies must not hold it", async () => {
+  next = { type: "Text/Event-Stream; charset=utf-8", body: 'data: {"a":1}\n\n' };
+  const headers = headersFor("openai", other.url);
+  for (const path of ["/v1/proxy/chat/completions", "/v1/threads/t/runs", "/v1/other"]) {
+    const response = await post(path, headers, { model: "m", stream: true });
+    assert.deepEqual([response.status, response.headers.get("x-accel-buffering")], [200, "no"], path);
+    await response.text();
+  }
+  next = { body: "{}" };
+  const plain = await post("/v1/other", headers, { model: "m" });
+  assert.equal(plain.headers.get("x-accel-buffering"), null);
 });
 
 test("tool arguments that look like the end of a stream do not end it", async () => {
@@ -377,8 +467,8 @@ for (const [name, [path, body, status, word, param]] of Object.entries(refused))
     assert.equal(response.status, status);
     const shown = await response.json();
     assert.deepEqual(
-      [shown.status, shown.error.code, shown.error.status, shown.error.param, shown.error.message],
-      ["failure", status, word, param, shown.message],
+      [Object.keys(shown), shown.error.code, shown.error.status, shown.error.param],
+      [["error"], status, word, param],
     );
     assert.equal(other.requests.length, 0);
   });
@@ -386,7 +476,9 @@ for (const [name, [path, body, status, word, param]] of Object.entries(refused))
 
 test("a model whose name contains a colon is not a call of the Gemini API", async () => {
   next = { body: '{"id":"ft:gpt:acme"}' };
-  const response = await gateway.fetch("/v1/models/ft:gpt:acme?key=abc", { headers: headersFor("openai", other.url) });
+  const response = await gateway.fetch("/v1/models/ft:gpt:acme?key=abc", {
+    headers: headersFor("openai", other.url, { "x-goog-api-key": null, authorization: "Bearer provider-key" }),
+  });
   assert.deepEqual([response.status, await response.text()], [200, '{"id":"ft:gpt:acme"}']);
 });
 
@@ -598,4 +690,51 @@ test("audio of a chat becomes audio of a response, streamed or not", async () =>
     slices.map(({ candidates }) => candidates[0].content.parts),
     [[heard], [{ text: "" }]],
   );
+});
+
+for (const path of ["/v1beta/models/@gg/m", "/v1beta/@gg/m", "/v1/models/@gg/m", "/v1/@gg/m", "/v1beta/@gg/models/m"]) {
+  test(`calls of ${path} reach the stored provider`, async () => {
+    const made = await storeGoogle();
+    assert.equal(made, 200);
+    const headers = { "content-type": "application/json", "x-goog-api-key": workspaceKey };
+    for (const [action, body, answer] of [
+      ["generateContent", hello, fixture("chat.json")],
+      ["streamGenerateContent?alt=sse", hello, half + whole],
+      ["countTokens", hello, '{"totalTokens":1}'],
+      ["embedContent", { content: hello.contents[0] }, '{"embedding":{"values":[1]}}'],
+      ["batchEmbedContents", { requests: [{ content: hello.contents[0] }] }, '{"embeddings":[{"values":[1]}]}'],
+    ] as const) {
+      other.requests.length = 0;
+      next = { body: answer, ...(action.includes("sse") && { type: sse }) };
+      const response = await post(`${path}:${action}`, headers, body);
+      assert.equal(response.status, 200, await response.text());
+      assert.match(other.requests[0]?.path ?? "", /^\/v1beta\/models\/m:/);
+    }
+  });
+}
+
+test("clients of Google list and show models on v1 in the form of their API", async () => {
+  await storeGoogle();
+  const list = async (path: string, headers: Record<string, string>) => {
+    const response = await gateway.fetch(path, { headers });
+    return { status: response.status, body: await response.json() };
+  };
+  const key = { "x-gateway-api-key": workspaceKey };
+  for (const headers of [{ "x-goog-api-key": workspaceKey }, { ...key, "x-goog-api-client": "google-genai-sdk/3" }]) {
+    const { body } = await list("/v1/models?pageSize=2", headers);
+    assert.deepEqual([body.models.length, body.nextPageToken, body.data], [2, "2", undefined]);
+    const [{ name }] = body.models;
+    assert.equal((await list(`/v1/${name}`, headers)).body.name, name);
+    const unknown = await list("/v1/models/none", headers);
+    assert.deepEqual(
+      [unknown.status, Object.keys(unknown.body), unknown.body.error.status],
+      [404, ["error"], "NOT_FOUND"],
+    );
+  }
+  const refused = await list("/v1/models", { "x-goog-api-key": "wrong" });
+  assert.deepEqual(
+    [refused.status, refused.body.status, refused.body.error.status],
+    [401, undefined, "UNAUTHENTICATED"],
+  );
+  assert.equal((await list("/v1/models", key)).body.object, "list");
 });

@@ -91,7 +91,7 @@ function sampleOf(row: Endpoint): Sample {
  */
 export function pathOf({ path }: Pick<Endpoint, "path">, promptSlug = "m-1"): string {
   if (path === "/v1/*") return "/v1/anything/else";
-  return path.replace("/prompts/:id", `/prompts/${promptSlug}`).replace(/\/:(\w+)\+?/g, "/m-1");
+  return path.replace("/prompts/:id", `/prompts/${promptSlug}`).replace(/\/(@?):(\w+)\+?/g, "/$1m-1");
 }
 
 /** A request whose form is sent as bytes: Node fails when a stream made of a form is not read to its end. */

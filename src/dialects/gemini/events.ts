@@ -1,3 +1,4 @@
+import { toErrorInfo } from "../../errors.ts";
 import { rpcStatusOf } from "../../lib/rpc-status.ts";
 import type { GenerateContentRequest } from "../../schemas/gemini.ts";
 import { type ChatPiece, readChoice, readHead, toFinish } from "../chat-reader.ts";
@@ -19,8 +20,11 @@ interface Candidate {
 }
 
 /** An error as an event (https://cloud.google.com/apis/design/errors#error_model). */
-export function toErrorEvent({ message, type, status = 500 }: StreamError): DialectEvent {
-  return { error: { code: status, message, status: rpcStatusOf(status), type } };
+export function toErrorEvent({ message, type, code, status = 500 }: StreamError): DialectEvent {
+  const details = toErrorInfo(code ?? null);
+  return {
+    error: { code: status, message, status: rpcStatusOf(status), type, ...(details.length > 0 && { details }) },
+  };
 }
 
 /** Turns chat chunks into partial responses (https://ai.google.dev/api/generate-content#method:-models.streamgeneratecontent). */

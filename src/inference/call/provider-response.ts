@@ -2,7 +2,7 @@ import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import { UpstreamError } from "../../errors.ts";
 import { answerHeaders } from "../../lib/headers.ts";
-import { readFailure } from "../../providers/core/failures.ts";
+import { readFailure, readRetryDelay } from "../../providers/core/failures.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
 import { droppedHeader } from "./dropped-params.ts";
 
@@ -26,6 +26,12 @@ export function unifiedHeaders(
   return Object.assign(headers, routingHeaders(provider, log), droppedHeader(log));
 }
 
+/** The pause that an error asks for in its body, where no header does. */
+function retryAfterOf(details: readonly unknown[] | undefined, headers: Headers): Record<string, string> {
+  const seconds = details && !headers.has("retry-after") ? readRetryDelay(details) : undefined;
+  return seconds === undefined ? {} : { "retry-after": String(seconds) };
+}
+
 /** The error a caller gets for an upstream's failure: status, retry hints and request id are preserved. */
 export function toProviderError(
   upstream: { status: number; headers: Headers },
@@ -39,11 +45,14 @@ export function toProviderError(
   );
   // hidden before the cut: a secret at the cut would leave a part behind
   const shown = withoutManagedSecrets(text, context);
-  const { message, ...details } = readFailure(shown, upstream.status, upstream.headers);
+  const { message, ...failure } = readFailure(shown, upstream.status, upstream.headers);
+  const retryHeaders = retryAfterOf(failure.details, upstream.headers);
+  const upstreamHeaders = new Headers(upstream.headers);
+  for (const [name, value] of Object.entries(retryHeaders)) upstreamHeaders.set(name, value);
   return new UpstreamError(upstream.status, `${provider} error: ${message}`, {
-    ...details,
+    ...failure,
     provider,
-    headers: { ...headers, ...routingHeaders(provider, context.log) },
-    upstreamHeaders: upstream.headers,
+    headers: { ...headers, ...retryHeaders, ...routingHeaders(provider, context.log) },
+    upstreamHeaders,
   });
 }

@@ -45,7 +45,6 @@ interface StreamedCall {
 function headersOf(upstream: Response, { destination }: StreamedCall, context: CallerContext): Record<string, string> {
   const headers = unifiedHeaders(upstream, destination.provider.slug, context);
   headers["content-type"] = "text/event-stream; charset=utf-8";
-  headers["x-accel-buffering"] = "no";
   return headers;
 }
 

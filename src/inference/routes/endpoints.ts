@@ -30,7 +30,7 @@ import { runDecisions } from "./decide.ts";
 import { explainConfig } from "./explain.ts";
 import { fileEndpoints } from "./file-endpoints.ts";
 import { runForm } from "./forms.ts";
-import { geminiEndpoints } from "./gemini-endpoints.ts";
+import { forBothClients, geminiEndpoints } from "./gemini-endpoints.ts";
 import { runMessageServers, usesMessageServers, withoutServerUses } from "./messages-tools.ts";
 import { listModels, modelEndpoints } from "./models.ts";
 import { nativeEndpoints } from "./native-endpoints.ts";
@@ -268,25 +268,27 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     response: Replay,
     handle: (body, context) => replayLog(body, context, inferenceEndpoints),
   }),
-  defineKeyEndpoint({
-    method: "GET",
-    path: "/v1/models",
-    operation: "models",
-    tag: "Models",
-    summary: "List models",
-    access: { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] },
-    response: ModelList,
-    query: [
-      { name: "ai_service", description: "Without a provider: only models of this service" },
-      { name: "provider", description: "Without a provider in the headers: only models of this stored provider" },
-      { name: "limit", description: "Maximum number of models" },
-      { name: "offset", description: "Number of models to skip" },
-      { name: "sort", description: "name, provider or ai_service; default name" },
-      { name: "order", description: "asc or desc; default asc" },
-    ],
-    handle: async (context: CallerContext) =>
-      (await isPassedOn(context)) ? runPassthrough(context) : listModels(context),
-  }),
+  forBothClients(
+    defineKeyEndpoint({
+      method: "GET",
+      path: "/v1/models",
+      operation: "models",
+      tag: "Models",
+      summary: "List models",
+      access: { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] },
+      response: ModelList,
+      query: [
+        { name: "ai_service", description: "Without a provider: only models of this service" },
+        { name: "provider", description: "Without a provider in the headers: only models of this stored provider" },
+        { name: "limit", description: "Maximum number of models" },
+        { name: "offset", description: "Number of models to skip" },
+        { name: "sort", description: "name, provider or ai_service; default name" },
+        { name: "order", description: "asc or desc; default asc" },
+      ],
+      handle: async (context: CallerContext) =>
+        (await isPassedOn(context)) ? runPassthrough(context) : listModels(context),
+    }),
+  ),
   ...geminiEndpoints,
   defineKeyEndpoint({
     method: "GET",
@@ -302,7 +304,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     ],
     handle: (context: CallerContext) => runRealtime(context, inferenceAccess),
   }),
-  ...modelEndpoints,
+  ...modelEndpoints.map(forBothClients),
   ...promptEndpoints,
   ...nativeEndpoints,
   ...fileEndpoints,

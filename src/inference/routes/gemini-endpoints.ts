@@ -39,9 +39,10 @@ function refuse(message: string): never {
   throw new InvalidRequestError(message, { param: "model", code: "invalid_model" });
 }
 
-/** The model of the path. */
-function modelOf(params: CallerContext["params"]): string {
-  return plainName(params.model ?? "") || refuse("Cannot use this path: it has no model name");
+/** The model of the path; clients leave out the collection where a name has a slash. */
+function modelOf({ slug, model = "" }: CallerContext["params"]): string {
+  if (slug !== undefined) return `@${slug}/${model}`;
+  return plainName(model) || refuse("Cannot use this path: it has no model name");
 }
 
 /** Refuses bodies that name another model than the path: the model that is called must be the one that was checked. */
@@ -95,10 +96,10 @@ function answerAction<Name extends OperationName>(
 
 const alt = { name: "alt", description: "`sse` for server-sent events; otherwise the chunks are items of a JSON list" };
 
-/** Calls of a model under a prefix. */
-function actionsBelow(prefix: string): Endpoint[] {
+/** Calls of a model whose name stands at a place. */
+function actionsOf(model: string): Endpoint[] {
   const shared = { ...common, method: "POST", access: inferenceAccess } as const;
-  const path = (action: string) => `${prefix}/models/:model+:${action}`;
+  const path = (action: string) => `${model}:${action}`;
   return [
     defineJsonEndpoint({
       ...shared,
@@ -144,34 +145,52 @@ function actionsBelow(prefix: string): Endpoint[] {
   ];
 }
 
+/** Calls of a model under a prefix. `@ai-sdk/google` leaves out `models/` where a name has a slash. */
+const actionsBelow = (prefix: string): Endpoint[] => [
+  ...actionsOf(`${prefix}/models/:model+`),
+  ...actionsOf(`${prefix}/@:slug/:model+`),
+];
+
+const modelList = defineKeyEndpoint({
+  ...common,
+  method: "GET",
+  path: "/v1beta/models",
+  operation: "models",
+  access: listAccess,
+  summary: "List models, in the shape of the Gemini API",
+  query: [
+    { name: "pageSize", description: "Models per page; default 50, at most 1000" },
+    { name: "pageToken", description: "`nextPageToken` of the previous page" },
+  ],
+  response: GeminiModelList,
+  handle: async (context: CallerContext) =>
+    (await isPassedOn(context)) ? runPassthrough(context) : listGeminiModels(context),
+});
+
+const oneModel = defineKeyEndpoint({
+  ...common,
+  method: "GET",
+  path: "/v1beta/models/:model+",
+  operation: "models",
+  access: listAccess,
+  summary: "Show a model, in the shape of the Gemini API",
+  response: GeminiModel,
+  handle: async (context: CallerContext) =>
+    (await isPassedOn(context)) ? runPassthrough(context) : getGeminiModel(modelOf(context.params), context),
+});
+
 /** Endpoints of the Gemini API (https://ai.google.dev/api); clients of its version `v1` find the calls there too. */
 export const geminiEndpoints: readonly Endpoint[] = [
   ...actionsBelow("/v1beta"),
   ...actionsBelow("/v1"),
-  defineKeyEndpoint({
-    ...common,
-    method: "GET",
-    path: "/v1beta/models",
-    operation: "models",
-    access: listAccess,
-    summary: "List models, in the shape of the Gemini API",
-    query: [
-      { name: "pageSize", description: "Models per page; default 50, at most 1000" },
-      { name: "pageToken", description: "`nextPageToken` of the previous page" },
-    ],
-    response: GeminiModelList,
-    handle: async (context: CallerContext) =>
-      (await isPassedOn(context)) ? runPassthrough(context) : listGeminiModels(context),
-  }),
-  defineKeyEndpoint({
-    ...common,
-    method: "GET",
-    path: "/v1beta/models/:model+",
-    operation: "models",
-    access: listAccess,
-    summary: "Show a model, in the shape of the Gemini API",
-    response: GeminiModel,
-    handle: async (context: CallerContext) =>
-      (await isPassedOn(context)) ? runPassthrough(context) : getGeminiModel(modelOf(context.params), context),
-  }),
+  modelList,
+  oneModel,
+  { ...oneModel, path: "/v1beta/@:slug/:model+" },
 ];
+
+/** A row of the OpenAI API on models, and for clients of the Gemini API of version `v1` that of the same path. */
+export function forBothClients(endpoint: Endpoint): Endpoint {
+  const forGeminiClients = { "/v1/models": modelList, "/v1/models/:model+": oneModel }[endpoint.path];
+  if (endpoint.method !== "GET" || !forGeminiClients?.response || !endpoint.response) return endpoint;
+  return { ...endpoint, response: v.union([endpoint.response, forGeminiClients.response]), forGeminiClients };
+}

@@ -1,7 +1,7 @@
 import type { CallerContext, RunningStream } from "../../context.ts";
-import { GuardrailDeniedError, toErrorBody, toGatewayError, UpstreamError } from "../../errors.ts";
+import { type GatewayError, GuardrailDeniedError, toErrorBody, toGatewayError, UpstreamError } from "../../errors.ts";
 import { DamagedMessageError } from "../../lib/aws-events.ts";
-import { parseJson } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import { Pace } from "../../lib/pace.ts";
 import { EventBlocks, type EventCutter, EventTooLongError, keepAliveComment, readFirstEvent } from "../../lib/sse.ts";
 import { BodyPieces } from "../../logs/body.ts";
@@ -353,10 +353,17 @@ class EventRelay implements RunningStream {
     shownError.message = withoutManagedSecrets(shownError.message, this.#options.context);
     this.#reader.cancel().catch(() => {});
     if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
-      this.#send(observer.failure(toErrorBody(shownError), shownError.status));
+      this.#send(observer.failure(this.#shownBody(shownError), shownError.status));
     }
     attempt.abort(new AbortReason("client", "the stream is over"));
     this.#close(shownError.status, error);
+  }
+
+  /** The body of an error; what the upstream said of it may repeat a credential. */
+  #shownBody(error: GatewayError): object {
+    const body = toErrorBody(error);
+    const shown = parseJson(withoutManagedSecrets(JSON.stringify(body), this.#options.context));
+    return isObject(shown) ? shown : body;
   }
 
   #describe(cause: unknown): Error {

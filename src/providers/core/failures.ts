@@ -9,6 +9,10 @@ interface UpstreamFailure {
   type?: string;
   param?: string;
   code?: string;
+  /** Further fields of the error object. */
+  members?: Body;
+  /** Details of a Google error (https://cloud.google.com/apis/design/errors#error_details). */
+  details?: readonly unknown[];
 }
 
 type Body = Readonly<Record<string, unknown>>;
@@ -18,6 +22,8 @@ interface Found {
   type?: unknown;
   param?: unknown;
   code?: unknown;
+  members?: Body;
+  details?: unknown;
 }
 
 /** Reads one error format that several providers share; undefined when the body has another format. */
@@ -25,6 +31,9 @@ type ErrorFamily = (body: Body) => Found | undefined;
 
 /** Maximum length of the text shown for an unknown body. */
 const maxShown = 2_000;
+
+/** Maximum length of further fields and of details, as JSON; longer ones are left out. */
+const maxMembers = 16_384;
 
 /** Fields of a FastAPI validation error (https://fastapi.tiangolo.com/tutorial/handling-errors). */
 function readDetail(detail: unknown): Found | undefined {
@@ -59,12 +68,12 @@ const errorFamilies: Readonly<Record<string, ErrorFamily>> = {
   },
   errorWithStatusWord({ error }) {
     if (!isObject(error) || typeof error.status !== "string") return undefined;
-    return { message: error.message, type: error.status, code: error.status };
+    return { message: error.message, type: error.status, code: error.status, details: error.details };
   },
   errorObject({ error }) {
     if (!isObject(error)) return undefined;
-    const { message, type, param, code } = error;
-    return message === undefined ? readDetail(error.detail) : { message, type, param, code };
+    const { message, type, param, code, ...members } = error;
+    return message === undefined ? readDetail(error.detail) : { message, type, param, code, members };
   },
   errorText({ error, code, status, error_description: description }) {
     const message = Array.isArray(error) ? listTexts(error, (item) => item.message) : error;
@@ -124,13 +133,18 @@ export function readFailure(text: string, status: number, headers?: Headers): Up
   return { message: message ?? (text.trim().slice(0, maxShown) || `status ${status}`), ...details };
 }
 
+const isShort = (value: object): boolean => JSON.stringify(value).length <= maxMembers;
+
 /** Error fields as strings; an AWS exception name replaces a missing type and code. */
 function textsOf(found: Found | undefined, exception?: string): Partial<UpstreamFailure> {
   const message = toText(found?.message);
   const type = toText(found?.type) ?? exception;
   const param = toText(found?.param);
   const code = toText(found?.code) ?? exception;
+  const { members = {}, details } = found ?? {};
   return {
+    ...(Object.keys(members).length > 0 && isShort(members) && { members }),
+    ...(Array.isArray(details) && details.length > 0 && isShort(details) && { details }),
     ...(message !== undefined && { message }),
     ...(type !== undefined && { type }),
     ...(param !== undefined && { param }),
@@ -204,4 +218,11 @@ export function failureOfError(error: unknown, provider: string): UpstreamError 
   const { message, ...details } = textsOf(readFamily({ error }));
   const shown = message ?? (isObject(error) ? JSON.stringify(error).slice(0, maxShown) : "no reason was given");
   return new UpstreamError(statusOfErrorBody(error), `${provider} error: ${shown}`, { ...details, provider });
+}
+
+/** Seconds that the details of a Google error ask to wait; whole, and undefined where they name no time. */
+export function readRetryDelay(details: readonly unknown[]): number | undefined {
+  const info = details.find((one) => isObject(one) && String(one["@type"]).endsWith("/google.rpc.RetryInfo"));
+  const [, seconds] = /^(\d{1,9}(?:\.\d{1,9})?)s$/.exec(isObject(info) ? String(info.retryDelay) : "") ?? [];
+  return seconds === undefined ? undefined : Math.ceil(Number(seconds));
 }
