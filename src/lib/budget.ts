@@ -191,3 +191,9 @@ export class Budget {
     return JSON.parse(typeof input === "string" ? input : decodeUtf8(input));
   }
 }
+
+/** The budget of a stream that may last: it says when to give way, and the bounds are those of its events. */
+export function createStreamBudget(what: string): Budget {
+  const endless = Number.POSITIVE_INFINITY;
+  return new Budget({ source: "upstream", what, bytes: endless, values: endless, steps: endless });
+}

@@ -311,3 +311,70 @@ test("a model of /messages calls tools of an MCP server of the workspace, and th
     ["user"],
   ]);
 });
+
+/** Calls of one tool in a round of each API. */
+const manyCalls = {
+  "/v1/responses": (count: number) =>
+    responseOf(Array.from({ length: count }, (_, index) => call("weather__forecast", { index }, `c${index}`))),
+  "/v1/messages": (count: number) => ({
+    id: "msg_1",
+    type: "message",
+    role: "assistant",
+    model: "m",
+    content: Array.from({ length: count }, (_, index) => ({
+      type: "tool_use",
+      id: `t${index}`,
+      name: "weather__forecast",
+      input: { index },
+    })),
+    stop_reason: "tool_use",
+    stop_sequence: null,
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }),
+};
+const lastAnswers = {
+  "/v1/responses": () => responseOf([message]),
+  "/v1/messages": () => ({
+    ...manyCalls["/v1/messages"](0),
+    content: [{ type: "text", text: "Sunny" }],
+    stop_reason: "end_turn",
+  }),
+};
+const manyRequests = {
+  "/v1/responses": { input: "Weather?", tools: [weather] },
+  "/v1/messages": {
+    max_tokens: 9,
+    messages: [{ role: "user", content: "Weather?" }],
+    mcp_servers: [{ type: "url", name: "@gateway-mcp/weather" }],
+    tools: [{ type: "mcp_toolset", mcp_server_name: "@gateway-mcp/weather" }],
+  },
+};
+
+for (const path of ["/v1/responses", "/v1/messages"] as const) {
+  for (const stream of [false, true]) {
+    test(`${path}${stream ? ", streamed," : ""} makes at most 128 calls in a round and 256 in a request`, async () => {
+      const before = upstream.requests.filter(({ text }) => text.includes('"tools/call"')).length;
+      const many = () => manyCalls[path](300);
+      rounds = [many, many, many, lastAnswers[path]];
+      const provider = path === "/v1/messages" ? "anthropic" : "openai";
+      const { status, response } = await ask(path, provider, { ...manyRequests[path], stream });
+      const said = await response.text();
+      assert.equal(status, 200, said);
+      const made = upstream.requests.filter(({ text }) => text.includes('"tools/call"')).length - before;
+      assert.equal(made, 256);
+      const [, second, , fourth] = asked.map((body) => JSON.stringify(body));
+      const refusals = (text: string | undefined, of: string) => text?.split(`a ${of} at most`).length ?? 0;
+      assert.equal(refusals(second, "round of calls has") - 1, 300 - 128);
+      assert.equal(refusals(fourth, "request has") - 1, 300);
+    });
+  }
+}
+
+test("a request cannot use more than 64 MCP servers", async () => {
+  const { status, response } = await ask("/v1/responses", "openai", {
+    input: "Weather?",
+    tools: Array.from({ length: 65 }, () => weather),
+  });
+  assert.equal(status, 400);
+  assert.match(await response.text(), /more than 64 MCP servers/);
+});

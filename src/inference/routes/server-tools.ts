@@ -17,8 +17,10 @@ const serverPrefix = "@gateway-mcp/";
 /** Most rounds of a request, and most calls of a round at once. */
 export const maxRounds = 10;
 const maxParallel = 8;
-/** Bounds of a list of tools: pages, tools, bytes of a page, milliseconds in all. */
-const bounds = { pages: 50, tools: 1_000, bytes: 5 * 1024 * 1024, totalMs: 60_000 };
+/** Most calls of a round and of a request: each is a request to a server, and a row. */
+const maxCalls = { round: 128, request: 256 };
+/** Bounds of lists of tools: pages and milliseconds of a server, bytes of a page, tools and servers of a request. */
+const bounds = { pages: 50, tools: 1_000, servers: 64, bytes: 5 * 1024 * 1024, totalMs: 60_000 };
 /** Most characters of all results of a request. */
 const maxResults = 8 * 1024 * 1024;
 /** Longest name of a function that all providers take. */
@@ -163,7 +165,7 @@ export function toPlainName(server: string, tool: string): string {
 }
 
 /** A name for a function: of the server and the tool, in the letters that all providers take. */
-function toFunctionName(server: string, tool: string, taken: ReadonlySet<string>): string {
+function toFunctionName(server: string, tool: string, taken: ReadonlyMap<string, ServerTool>): string {
   const plain = toPlainName(server, tool);
   if (!taken.has(plain)) return plain;
   for (let count = 2; ; count++) {
@@ -189,6 +191,8 @@ export class ServerTools {
   readonly #context: CallerContext;
   readonly #byFunction = new Map<string, ServerTool>();
   #length = 0;
+  #servers = 0;
+  #calls = 0;
 
   constructor(context: CallerContext) {
     this.#context = context;
@@ -198,19 +202,29 @@ export class ServerTools {
    * Lists the tools of a server that a request may use.
    *
    * @param isAllowed Whether the request allows a tool.
-   * @throws {GatewayError} 404 for servers that the caller cannot use; 502 if one gives no list.
+   * @throws {GatewayError} 400 for too many servers; 404 for servers that the caller cannot use; 502 if one gives no list.
    */
   async list(slug: string, isAllowed: (name: string) => boolean): Promise<ServerTool[]> {
+    if (++this.#servers > bounds.servers) {
+      throw new InvalidRequestError(`Cannot use more than ${bounds.servers} MCP servers in one request`, {
+        param: "tools",
+        code: "invalid_tools",
+      });
+    }
     const found: ServerTool[] = [];
     const seen = new Set<string>();
     const { clock } = this.#context.services;
     const until = clock.monotonic() + bounds.totalMs;
     let cursor: string | undefined;
-    for (let page = 0; page < bounds.pages && found.length < bounds.tools && clock.monotonic() < until; page++) {
+    for (
+      let page = 0;
+      page < bounds.pages && this.#byFunction.size < bounds.tools && clock.monotonic() < until;
+      page++
+    ) {
       const result = await this.#listPage(slug, cursor);
       for (const tool of objectsIn(result.tools)) {
         const name = stringOf(tool.name);
-        if (name !== undefined && isAllowed(name) && found.length < bounds.tools)
+        if (name !== undefined && isAllowed(name) && this.#byFunction.size < bounds.tools)
           found.push(this.#add(slug, name, tool));
       }
       cursor = stringOf(result.nextCursor);
@@ -234,7 +248,7 @@ export class ServerTools {
 
   #add(server: string, name: string, tool: Item): ServerTool {
     const { description, inputSchema, annotations } = tool;
-    const functionName = toFunctionName(server, name, new Set(this.#byFunction.keys()));
+    const functionName = toFunctionName(server, name, this.#byFunction);
     const added: ServerTool = {
       server,
       name,
@@ -269,8 +283,15 @@ export class ServerTools {
     return { text, isError: result.isError === true };
   }
 
-  /** Calls several tools, a few at once; in the order of the calls. */
-  callAll(calls: readonly { tool: ServerTool; given: unknown }[]): Promise<ToolOutcome[]> {
-    return mapParallel(calls, maxParallel, ({ tool, given }) => this.#call(tool, given));
+  /** Calls the tools of a round, a few at once; in the order of the calls. Calls beyond the limits are not made. */
+  async callAll(calls: readonly { tool: ServerTool; given: unknown }[]): Promise<ToolOutcome[]> {
+    const left = maxCalls.request - this.#calls;
+    const made = calls.slice(0, Math.min(left, maxCalls.round));
+    this.#calls += made.length;
+    const outcomes = await mapParallel(made, maxParallel, ({ tool, given }) => this.#call(tool, given));
+    const [what, most] =
+      left < maxCalls.round ? ["request has", maxCalls.request] : ["round of calls has", maxCalls.round];
+    const refused: ToolOutcome = { text: `Cannot call the tool: a ${what} at most ${most} calls`, isError: true };
+    return [...outcomes, ...calls.slice(made.length).map(() => refused)];
   }
 }
