@@ -1,7 +1,7 @@
 import { fromBase64Url } from "../lib/base64.ts";
 import { memoizeText } from "../lib/bounded-map.ts";
 import { type DataUrl, readDataUrl } from "../lib/data-url.ts";
-import { isObject, isTooDeep, parseJson, stringOf } from "../lib/json.ts";
+import { isObject, isTooComplex, parseJson, stringOf } from "../lib/json.ts";
 
 /** Every string of a request that can be read. */
 export interface Leaves {
@@ -296,7 +296,7 @@ class LeafReader {
   #addText(text: string): void {
     this.texts.push(text);
     if (!text.includes("\\u") || !/^\s*[{["]/.test(text)) return;
-    if (isTooDeep(text)) this.hasOpaque = true;
+    if (isTooComplex(text)) this.hasOpaque = true;
     else this.read(parseJson(text));
   }
 

@@ -53,6 +53,8 @@ interface BudgetOptions extends Partial<BudgetBounds> {
   readonly source: InputSource;
   /** For example "the traces". */
   readonly what: string;
+  /** What its values are; default "values". */
+  readonly unit?: string;
 }
 
 /** Pieces of work after which work counts as long; shorter work goes first. */
@@ -67,13 +69,15 @@ export class Budget {
   readonly source: InputSource;
   readonly what: string;
   readonly bounds: BudgetBounds;
+  readonly #unit: string;
   #bytes = 0;
   #values = 0;
   #steps = 0;
   #piece = 0;
   #longestPiece = 0;
 
-  constructor({ source, what, ...bounds }: BudgetOptions) {
+  constructor({ source, what, unit = "values", ...bounds }: BudgetOptions) {
+    this.#unit = unit;
     this.source = source;
     this.what = what;
     this.bounds = { ...documentBounds, ...bounds };
@@ -114,7 +118,7 @@ export class Budget {
 
   #addValues(count: number): void {
     this.#values += count;
-    if (this.#values > this.bounds.values) throw this.excess(`more than ${this.bounds.values} values`);
+    if (this.#values > this.bounds.values) throw this.excess(`more than ${this.bounds.values} ${this.#unit}`);
   }
 
   /** Counts bytes or characters that are read or made. @throws {ExcessError} */

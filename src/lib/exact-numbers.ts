@@ -1,4 +1,4 @@
-import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, isTooDeep, longInteger } from "./json.ts";
+import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, isTooComplex, longInteger } from "./json.ts";
 
 /**
  * Numbers in JSON text that JavaScript cannot represent: integers beyond 2^53 and numbers that would be infinite.
@@ -233,9 +233,9 @@ export interface ExactValue {
   numbers?: ExactNumbers;
 }
 
-/** @throws {SyntaxError} Also for text that is nested too deep: engines take seconds to serialise such a value. */
+/** @throws {SyntaxError} Also for text that is nested too deep or has too many parts. */
 function parseShallow(text: string): unknown {
-  if (isTooDeep(text)) throw new SyntaxError("Cannot parse the JSON: it is nested too deep");
+  if (isTooComplex(text)) throw new SyntaxError("Cannot parse the JSON: it is nested too deep or has too many parts");
   return JSON.parse(text);
 }
 

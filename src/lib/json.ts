@@ -184,23 +184,30 @@ export function objectsIn(value: unknown): Record<string, unknown>[] {
 
 /** Deepest nesting that is parsed: JSON inside bodies may be nested deeper than the bodies themselves. */
 const maxTextDepth = 256;
+/** Most lists and objects, and most fields of objects, of one text: an engine needs much more memory for them than their text. */
+const maxTextContainers = 200_000;
+const maxTextFields = 500_000;
 /** Shorter text is not checked: it cannot overflow a stack. */
 const shallowLength = 2048;
 const openers = /[[{]/;
 
 /**
- * Whether a JSON text is nested so deep that its value is dangerous: engines take seconds to serialise it, and recursive
- * code overflows the stack. The result for malformed text is undefined.
+ * Whether the value of a JSON text is dangerous: nested so deep that engines take seconds to serialise it and recursive
+ * code overflows the stack, or of so many parts that it takes many times the memory of its text. The result for malformed
+ * text is undefined.
  */
-export function isTooDeep(text: string): boolean {
+export function isTooComplex(text: string): boolean {
   if (text.length < shallowLength || !openers.test(text)) return false;
   let depth = 0;
+  let containers = 0;
+  let fields = 0;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     if (code === quote) index = endOfText(text, index + 1);
     else if (code === 0x5b || code === 0x7b) {
-      if (++depth > maxTextDepth) return true;
+      if (++depth > maxTextDepth || ++containers > maxTextContainers) return true;
     } else if (code === 0x5d || code === 0x7d) depth--;
+    else if (code === 0x3a && ++fields > maxTextFields) return true;
   }
   return false;
 }
@@ -215,9 +222,9 @@ function endOfText(text: string, start: number): number {
   return text.length;
 }
 
-/** Parses JSON; undefined for text that is not JSON, or is nested too deep. */
+/** Parses JSON; undefined for text that is not JSON, is nested too deep or has too many parts. */
 export function parseJson(text: string): unknown {
-  if (isTooDeep(text)) return undefined;
+  if (isTooComplex(text)) return undefined;
   try {
     return JSON.parse(text);
   } catch {

@@ -1,3 +1,5 @@
+import type { Budget } from "./budget.ts";
+
 /** One server-sent event (WHATWG HTML, section 9.2.6). */
 export interface SseEvent {
   /** Its `event` field; empty if absent. */
@@ -146,6 +148,33 @@ export function* cutEvents(text: string): Generator<string, void> {
     const end = start + pieceLength < text.length && blankLine.test(text) ? blankLine.lastIndex : text.length;
     yield text.slice(start, end);
     start = end;
+  }
+}
+
+/** Characters of events that are split and decoded in one step, and steps of an event whatever it holds. */
+const charactersPerStep = 8;
+const stepsPerEvent = 200;
+
+/**
+ * Events of a complete text from others: each counts as a value, and others have a turn between them.
+ *
+ * @param read Reads the events of a piece.
+ * @throws {ExcessError}
+ */
+export async function* eventsWithin<Event>(
+  text: string,
+  budget: Budget,
+  read: (piece: string) => readonly Event[],
+): AsyncGenerator<Event, void> {
+  for (const piece of cutEvents(text)) {
+    budget.step(Math.ceil(piece.length / charactersPerStep));
+    for (const event of read(piece)) {
+      budget.value();
+      budget.step(stepsPerEvent);
+      yield event;
+      await budget.pause();
+    }
+    await budget.pause();
   }
 }
 

@@ -1,10 +1,10 @@
 import type { RunningStream } from "../context.ts";
 import { type GatewayError, RpcError, toErrorBody } from "../errors.ts";
+import type { Budget } from "../lib/budget.ts";
 import type { ExactValue } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
-import { Pace } from "../lib/pace.ts";
 import type { Ending } from "../lib/reply.ts";
-import { EventBlocks, keepAliveComment } from "../lib/sse.ts";
+import { EventBlocks, eventsWithin, keepAliveComment } from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { isAnswerTo, readAnswerMessage, resultLimit, toJudgedAnswer } from "./answer.ts";
 import { mayPass } from "./capabilities.ts";
@@ -12,6 +12,7 @@ import type { Deadline, EndReason } from "./deadline.ts";
 import { countResult } from "./limits.ts";
 import { ListeningWatch } from "./listening-watch.ts";
 import { answering, type McpCall } from "./mcp-call.ts";
+import { createMessageBudget } from "./message-budget.ts";
 import { meta } from "./protocol.ts";
 import { withClientSubscription } from "./request-ids.ts";
 import { readStreamEvents, type StreamEvent, writeStreamEvent } from "./sse-fields.ts";
@@ -61,7 +62,7 @@ interface RelayOptions {
 class McpStream implements RunningStream {
   readonly #options: RelayOptions;
   readonly #blocks: EventBlocks;
-  readonly #pace = new Pace();
+  readonly #budget: Budget;
   readonly #sent = new BodyPieces();
   readonly #resolve: (ending: Ending) => void;
   #reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -82,6 +83,7 @@ class McpStream implements RunningStream {
     this.#resolve = resolve;
     this.#reader = body.getReader();
     this.#blocks = new EventBlocks(resultLimit(options.call) + eventOverhead);
+    this.#budget = createMessageBudget(options.call, options.rules.isQuiet);
     const now = this.#now();
     this.#lastReadAt = now;
     this.#lastSentAt = now;
@@ -185,8 +187,6 @@ class McpStream implements RunningStream {
     if (this.#isOver) return true;
     if (done) return this.#finish();
     this.#lastReadAt = this.#now();
-    const turn = this.#pace.note(value.length);
-    if (turn) await turn;
     const block = this.#blocks.push(value);
     return block === undefined ? this.#isOver : this.#pass(decoder.decode(block));
   }
@@ -194,7 +194,8 @@ class McpStream implements RunningStream {
   /** Sends what a block of events holds; true when something was sent or the stream is over. */
   async #pass(text: string): Promise<boolean> {
     let isSent = false;
-    for (const event of readStreamEvents(text)) {
+    for await (const event of eventsWithin(text, this.#budget, readStreamEvents)) {
+      if (this.#isOver) return true;
       if (event.id !== undefined) this.#lastEventId = event.id;
       if (event.retry !== undefined) this.#retryMs = Math.min(Number(event.retry), maxRetryMs);
       if (event.data === undefined || event.data.trim() === "") {

@@ -1,9 +1,10 @@
 import { createOwnRequest } from "../context/own-request.ts";
 import type { RunningStream } from "../context.ts";
 import type { McpMember } from "../control/mcp/mcp-server.ts";
+import { createStreamBudget } from "../lib/budget.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Ending, Reply } from "../lib/reply.ts";
-import { EventBlocks, keepAliveComment, readEvents } from "../lib/sse.ts";
+import { EventBlocks, eventsWithin, keepAliveComment, readEvents } from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { findJoinedUri, openMembers, toJoinedUri } from "./aggregate.ts";
 import { isEventStream } from "./answer.ts";
@@ -205,10 +206,12 @@ class JoinedListening implements RunningStream {
     this.#abort.signal.addEventListener("abort", () => void reader?.cancel().catch(() => {}), { once: true });
     if (!isEventStream(response) || !reader) return void reader?.cancel().catch(() => {});
     const blocks = new EventBlocks();
+    const budget = createStreamBudget("the events of a server");
     for (let isOver = false; !isOver; ) {
       const { done, value } = await reader.read();
       const block = value ? blocks.push(value) : blocks.takeRest();
-      for (const { data } of block ? readEvents(decoder.decode(block)) : []) {
+      const text = block ? decoder.decode(block) : "";
+      for await (const { data } of eventsWithin(text, budget, readEvents)) {
         const message = parseJson(data);
         if (isObject(message)) await take(message);
       }

@@ -1,6 +1,7 @@
 import type { UpstreamCall } from "../context/call-record.ts";
 import { ClientClosedError, type GatewayError, GatewayError as KnownError, RpcError } from "../errors.ts";
 import { BodyError } from "../lib/body.ts";
+import { ExcessError } from "../lib/budget.ts";
 import { isObject } from "../lib/json.ts";
 import { OutboundError, toOutboundError } from "../lib/outbound.ts";
 import { EventTooLongError } from "../lib/sse.ts";
@@ -56,6 +57,10 @@ export function describeFailure(error: unknown, deadline: Deadline): GatewayErro
   if (isTooLarge) {
     const type = "result_too_large";
     return upstreamError(502, "Cannot use the answer of the server: it is too large", { cause: error, type });
+  }
+  if (error instanceof ExcessError) {
+    const type = "result_too_large";
+    return upstreamError(502, `Cannot use the answer of the server: it has ${error.excess}`, { cause: error, type });
   }
   const failure = error instanceof OutboundError ? error : toOutboundError(error);
   // the address is the operator's, and nothing that callers should see

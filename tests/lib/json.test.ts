@@ -166,3 +166,19 @@ for (const [text, wanted] of [
     assert.equal(hasRepeatedName(text), wanted);
   });
 }
+
+for (const [name, text] of [
+  ["lists", `[${"[],".repeat(200_000)}1]`],
+  ["objects", `[${"{},".repeat(200_000)}1]`],
+  ["fields", `{${Array.from({ length: 500_001 }, (_, index) => `"${index}":1`).join(",")}}`],
+] as const) {
+  test(`parseJson() returns undefined for text with too many ${name}, whose value takes many times its memory`, () => {
+    assert.equal(parseJson(text), undefined);
+  });
+}
+
+test("parseJson() reads millions of numbers and long strings, which take little", () => {
+  const numbers = `[${"1.5,".repeat(3_000_000)}1]`;
+  assert.equal(Object(parseJson(numbers)).length, 3_000_001);
+  assert.equal(String(parseJson(`"${"[{:".repeat(1_000_000)}"`)).length, 3_000_000);
+});

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { walkToolAnswer, walkToolRequest } from "../../src/guardrails/tool-texts.ts";
 import { readJson } from "../support/gateway.ts";
 import { eventually } from "../support/upstream.ts";
-import { type Answer, json, type Message, type RpcAnswer, type Scripted, startScripted } from "./scripted.ts";
+import { type Answer, events, json, type Message, messagesOf, type RpcAnswer, type Scripted, startScripted } from "./scripted.ts";
 import { mcpServer, postModern } from "./support.ts";
 
 let parts: Scripted;
@@ -101,3 +101,27 @@ test("names of members are never those of prototypes", () => {
     '{"content":[{"type":"text","__proto__":"hidden"}]}',
   );
 });
+
+const floods: Readonly<Record<string, object>> = {
+  notifications: { jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "x" } },
+  progress: { jsonrpc: "2.0", method: "notifications/progress", params: { progressToken: 1, progress: 1 } },
+  requests: { jsonrpc: "2.0", id: 7, method: "sampling/createMessage", params: {} },
+};
+const answerOf = (id: Message["id"]) => ({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "done" }] } });
+
+for (const [name, message] of Object.entries(floods)) {
+  test(`a server cannot send ${name} without end before its answer: a call has at most 10,000 messages`, async () => {
+    parts.servers.set(mcpServer(`${parts.upstream.url}/mcp`));
+    for (const [count, isWhole] of [
+      [9_000, true],
+      [11_000, false],
+    ] as const) {
+      const flood = Array.from({ length: count }, () => message);
+      parts.script = ({ id }) => events(...flood, answerOf(id));
+      const response = await postModern(parts.gateway, "tools/call", { name: "echo", arguments: {} });
+      const last = messagesOf(await response.text()).at(-1);
+      assert.equal(last?.result !== undefined, isWhole, JSON.stringify(last));
+      if (!isWhole) assert.match(JSON.stringify(last?.error), /it has more than 10000 messages/);
+    }
+  });
+}

@@ -1,8 +1,9 @@
 import { readBytes } from "../../lib/body.ts";
+import { Budget, ExcessError } from "../../lib/budget.ts";
 import { startTimer } from "../../lib/clock.ts";
-import { decodeUtf8, findJsonExcess, isObject, parseJson } from "../../lib/json.ts";
+import { decodeUtf8, isObject } from "../../lib/json.ts";
 import { OutboundError, type OutboundInit, toOutboundError } from "../../lib/outbound.ts";
-import { EventBlocks, EventTooLongError, readEvents } from "../../lib/sse.ts";
+import { EventBlocks, EventTooLongError, eventsWithin, readEvents } from "../../lib/sse.ts";
 import { productName } from "../../providers/core/call.ts";
 import { version as productVersion } from "../../version.ts";
 
@@ -43,6 +44,8 @@ const modernMeta = {
 
 /** Largest answer: a page of a list. */
 const maxAnswerBytes = 5 * 1024 * 1024;
+/** Most events of the stream of one answer. */
+const maxMessages = 10_000;
 
 /** What a server says of itself. */
 export interface ServerDescription {
@@ -59,7 +62,8 @@ const modernCodes = new Set([-32_020, -32_021, -32_022]);
 function describe(error: unknown, signal: AbortSignal): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error;
   if (signal.aborted) return new UpstreamFailure("The server took too long", { cause: error });
-  if (error instanceof EventTooLongError) return new UpstreamFailure("An answer is too large", { cause: error });
+  const isTooLarge = error instanceof EventTooLongError || error instanceof ExcessError;
+  if (isTooLarge) return new UpstreamFailure("An answer is too large", { cause: error });
   const failure = error instanceof OutboundError ? error : toOutboundError(error);
   if (failure.kind === "refused_address") return new UpstreamFailure("Its address is not allowed", { cause: error });
   return new UpstreamFailure("The connection failed", { cause: error });
@@ -69,6 +73,7 @@ function describe(error: unknown, signal: AbortSignal): UpstreamFailure {
 async function readStream(response: Response, id: number): Promise<unknown> {
   const reader = response.body?.getReader();
   const blocks = new EventBlocks(maxAnswerBytes);
+  const budget = new Budget({ source: "upstream", what: "an answer", unit: "messages", values: maxMessages });
   let received = 0;
   try {
     while (reader) {
@@ -76,7 +81,7 @@ async function readStream(response: Response, id: number): Promise<unknown> {
       received += value?.length ?? 0;
       if (received > maxAnswerBytes) throw new UpstreamFailure("An answer is too large", { status: response.status });
       const block = value ? blocks.push(value) : blocks.takeRest();
-      for (const { data } of block ? readEvents(decodeUtf8(block)) : []) {
+      for await (const { data } of eventsWithin(block ? decodeUtf8(block) : "", budget, readEvents)) {
         const message = parseBounded(data);
         if (isObject(message) && message.id === id && message.method === undefined) return message;
       }
@@ -90,7 +95,11 @@ async function readStream(response: Response, id: number): Promise<unknown> {
 
 /** A JSON value of moderate depth and size; undefined for anything else. */
 function parseBounded(text: string): unknown {
-  return findJsonExcess(new TextEncoder().encode(text)) === undefined ? parseJson(text) : undefined;
+  try {
+    return new Budget({ source: "upstream", what: "an answer" }).json(text);
+  } catch {
+    return undefined;
+  }
 }
 
 async function readMessage(response: Response, id: number): Promise<Record<string, unknown>> {

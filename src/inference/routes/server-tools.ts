@@ -2,11 +2,12 @@ import { createOwnRequest } from "../../context/own-request.ts";
 import type { CallerContext, ConnectionInfo } from "../../context.ts";
 import { InvalidRequestError, NotFoundError, UpstreamError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
+import { createStreamBudget } from "../../lib/budget.ts";
 import { toHeaderText } from "../../lib/header-text.ts";
 import { isHeaderValue } from "../../lib/headers.ts";
 import { isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import { mapParallel } from "../../lib/parallel.ts";
-import { readEvents } from "../../lib/sse.ts";
+import { eventsWithin, readEvents } from "../../lib/sse.ts";
 import { namesBeta } from "../target/target.ts";
 
 /** The beta that lets models use MCP servers of the workspace. */
@@ -125,8 +126,14 @@ async function readAnswer(response: Response): Promise<Item> {
   const bytes = await readBytes(response, { bytes: bounds.bytes, totalMs: endless, silenceMs: endless });
   const text = new TextDecoder().decode(bytes);
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const values = isStream ? readEvents(text).map(({ data }) => parseJson(data)) : [parseJson(text)];
-  return values.filter(isObject).findLast(({ result, error }) => result !== undefined || error !== undefined) ?? {};
+  let last = isStream ? undefined : parseJson(text);
+  // the address of the server has bounded the messages already
+  const budget = createStreamBudget("the answer of a tool");
+  for await (const { data } of eventsWithin(isStream ? text : "", budget, readEvents)) {
+    const value = parseJson(data);
+    if (isObject(value) && (value.result !== undefined || value.error !== undefined)) last = value;
+  }
+  return isObject(last) ? last : {};
 }
 
 const protocol = "2026-07-28";

@@ -1,9 +1,10 @@
 import type { CallerContext, RunningStream } from "../../context.ts";
 import { toGatewayError } from "../../errors.ts";
+import { createStreamBudget } from "../../lib/budget.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
-import { EventBlocks, keepAliveComment, readEvents } from "../../lib/sse.ts";
+import { EventBlocks, eventsWithin, keepAliveComment, readEvents } from "../../lib/sse.ts";
 import { BodyPieces } from "../../logs/body.ts";
 import { operationFacts } from "../facts/operation-facts.ts";
 import { replay } from "../stream/replay.ts";
@@ -25,6 +26,7 @@ class RoundStream implements RunningStream {
   readonly #context: CallerContext;
   readonly #rounds: Rounds;
   readonly #sent = new BodyPieces();
+  readonly #budget = createStreamBudget("the stream of a model");
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly body: ReadableStream<Uint8Array>;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -77,7 +79,7 @@ class RoundStream implements RunningStream {
   /** Sends what a block of events of a round becomes. */
   async #pass(text: string, live: LiveRound): Promise<ExactValue["numbers"]> {
     let numbers: ExactValue["numbers"];
-    for (const { data } of readEvents(text)) {
+    for await (const { data } of eventsWithin(text, this.#budget, readEvents)) {
       if (parseJson(data) === undefined) continue;
       const json = parseExact(data);
       if (isObject(json.value)) await this.#say(live.push(json.value), json.write);

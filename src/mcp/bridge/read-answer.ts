@@ -1,9 +1,11 @@
+import type { Budget } from "../../lib/budget.ts";
 import { isObject } from "../../lib/json.ts";
-import { EventBlocks } from "../../lib/sse.ts";
+import { EventBlocks, eventsWithin } from "../../lib/sse.ts";
 import { isAnswerTo, isEventStream, readAnswerMessage, resultLimit } from "../answer.ts";
 import type { Deadline } from "../deadline.ts";
 import { readExchange } from "../exchange.ts";
 import type { McpCall } from "../mcp-call.ts";
+import { createMessageBudget } from "../message-budget.ts";
 import { readStreamEvents, type StreamEvent, writeStreamEvent } from "../sse-fields.ts";
 import { describeFailure, upstreamError } from "../upstream.ts";
 
@@ -19,24 +21,38 @@ const eventOverhead = 4_096;
 export class EventReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #blocks: EventBlocks;
-  readonly #waiting: StreamEvent[] = [];
+  readonly #budget: Budget;
+  /** Events that were given back, and those of the last block that nobody took. */
+  #unread: StreamEvent[] = [];
+  #waiting: AsyncGenerator<StreamEvent, void> | undefined;
 
-  /** @param maxBytes Most bytes of one event. */
-  constructor(body: ReadableStream<Uint8Array>, maxBytes: number) {
+  /** @param call Decides the most bytes of one event, and the most events. */
+  constructor(body: ReadableStream<Uint8Array>, call: McpCall) {
     this.#reader = body.getReader();
-    this.#blocks = new EventBlocks(maxBytes);
+    this.#blocks = new EventBlocks(resultLimit(call) + eventOverhead);
+    this.#budget = createMessageBudget(call);
   }
 
   /** The next event; undefined at the end. */
   async next(): Promise<StreamEvent | undefined> {
     for (;;) {
-      const known = this.#waiting.shift();
+      const known = await this.#known();
       if (known) return known;
       const { done, value } = await this.#reader.read();
       if (done) return undefined;
       const block = this.#blocks.push(value);
-      for (const event of block ? readStreamEvents(decoder.decode(block)) : []) this.#waiting.push(event);
+      if (block) this.#waiting = eventsWithin(decoder.decode(block), this.#budget, readStreamEvents);
     }
+  }
+
+  /** The next event that was read already. */
+  async #known(): Promise<StreamEvent | undefined> {
+    const [first, ...rest] = this.#unread;
+    this.#unread = rest;
+    if (first) return first;
+    const next = await this.#waiting?.next();
+    if (next?.done) this.#waiting = undefined;
+    return next?.value ?? undefined;
   }
 
   /** The next event with a message; undefined at the end. */
@@ -49,20 +65,23 @@ export class EventReader {
 
   /** Gives events back, to be read again. */
   unread(...given: StreamEvent[]): void {
-    this.#waiting.unshift(...given);
+    this.#unread = [...given, ...this.#unread];
   }
 
   /** The rest of the stream, with the events that were read but not taken. */
   rest(): ReadableStream<Uint8Array> {
-    const texts = this.#waiting.splice(0).map(writeStreamEvent);
-    const pending = this.#blocks.takeRest();
-    const first = [...texts.map((text) => encoder.encode(text)), ...(pending ? [pending] : [])];
     const reader = this.#reader;
+    let pending = this.#blocks.takeRest();
     return new ReadableStream<Uint8Array>(
       {
-        async pull(controller) {
-          const known = first.shift();
-          if (known) return controller.enqueue(known);
+        pull: async (controller) => {
+          const known = await this.#known();
+          if (known) return controller.enqueue(encoder.encode(writeStreamEvent(known)));
+          if (pending) {
+            controller.enqueue(pending);
+            pending = undefined;
+            return;
+          }
           const { done, value } = await reader.read();
           if (done) controller.close();
           else controller.enqueue(value);
@@ -77,11 +96,6 @@ export class EventReader {
   close(): void {
     this.#reader.cancel().catch(() => {});
   }
-}
-
-/** Most bytes of an event that may hold the answer to a call. */
-export function eventLimit(call: McpCall): number {
-  return resultLimit(call) + eventOverhead;
 }
 
 /** The answer to a call among the next events of a stream. @throws {RpcError} 502 if the stream ends before it. */
@@ -108,7 +122,7 @@ export async function readWholeAnswer(
   if (outcome.kind === "accepted" || outcome.response.body === null) {
     throw upstreamError(502, "Cannot use the answer of the server: it has no body");
   }
-  const events = new EventReader(outcome.response.body, eventLimit(call));
+  const events = new EventReader(outcome.response.body, call);
   try {
     return await nextAnswer(call, events);
   } catch (error) {
@@ -124,7 +138,7 @@ export async function readWholeAnswer(
  */
 export async function errorBeforeStream(call: McpCall, response: Response): Promise<Response> {
   if (!isEventStream(response) || response.status !== 200 || response.body === null) return response;
-  const events = new EventReader(response.body, eventLimit(call));
+  const events = new EventReader(response.body, call);
   const before: StreamEvent[] = [];
   let first = await events.next();
   // a stream may begin with an event that only has an id

@@ -10,7 +10,7 @@ import { withUpstreamIds } from "../request-ids.ts";
 import { sendUpstream, upstreamError } from "../upstream.ts";
 import { upstreamHeaders } from "../upstream-headers.ts";
 import { freshId, gatewayInfo, idInSession, ownMessage, toLegacyCall } from "./legacy-session.ts";
-import { EventReader, eventLimit, nextAnswer, resultIn } from "./read-answer.ts";
+import { EventReader, nextAnswer, resultIn } from "./read-answer.ts";
 import { legacyParams, madeResponse, modernStatus, passesLevel, toDiscovery, toModernAnswer } from "./to-legacy.ts";
 
 const unusable = "Cannot use the answer of the server";
@@ -38,7 +38,7 @@ class SseConnection {
       response.body?.cancel().catch(() => {});
       throw upstreamError(502, `${unusable}: it opens no event stream (${response.status})`);
     }
-    this.#events = new EventReader(response.body, eventLimit(this.#call));
+    this.#events = new EventReader(response.body, this.#call);
     const first = await this.#events.nextMessage();
     this.#address = this.#resolve(first?.event === "endpoint" ? first.data : undefined);
   }
