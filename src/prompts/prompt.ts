@@ -1,4 +1,6 @@
+import type { Budget } from "../lib/budget.ts";
 import { findJsonExcess, isObject, parseJson } from "../lib/json.ts";
+import type { Steps } from "../lib/steps.ts";
 import { Renderer, withinBounds } from "./render.ts";
 import { namesOf, parseTemplate, type Template, type TemplateNames, type TemplateProblem } from "./template.ts";
 
@@ -70,28 +72,37 @@ export function namesOfPrompt({ templates }: PromptTemplate): TemplateNames {
   return namesOf(templates);
 }
 
-function fillStrings(value: unknown, renderer: Renderer): unknown {
-  if (value instanceof TemplateText) return renderer.fill(value.template);
-  if (Array.isArray(value)) return value.map((item) => fillStrings(item, renderer));
+function* fillStrings(value: unknown, renderer: Renderer): Steps<unknown> {
+  if (value instanceof TemplateText) return yield* renderer.fill(value.template);
+  if (Array.isArray(value)) {
+    const items: unknown[] = [];
+    for (const item of value) items.push(yield* fillStrings(item, renderer));
+    return items;
+  }
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fillStrings(member, renderer)]));
+  const entries: [string, unknown][] = [];
+  for (const [name, member] of Object.entries(value)) entries.push([name, yield* fillStrings(member, renderer)]);
+  return Object.fromEntries(entries);
 }
 
-/**
- * Renders a prompt. Never throws: exceeding the limits of `render.ts` is returned as a problem.
- *
- * @param variables Values by name; unknown names are empty.
- * @param partials By the name in the template.
- */
+function* render(prompt: PromptTemplate, renderer: Renderer): Steps<RenderedPrompt> {
+  if (prompt.kind === "complete") return { prompt: yield* renderer.fill(prompt.template) };
+  const messages: unknown[] = [];
+  for (const message of prompt.messages) messages.push(yield* fillStrings(message, renderer));
+  return { messages };
+}
+
+/** Values of the variables of a prompt by name; unknown names are empty. Partials by the name in the template. */
+interface PromptValues {
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly partials: ReadonlyMap<string, Template>;
+}
+
+/** Renders a prompt. Never throws: exceeding the limits of `render.ts` is returned as a problem. */
 export function renderPrompt(
   prompt: PromptTemplate,
-  variables: Readonly<Record<string, unknown>>,
-  partials: ReadonlyMap<string, Template>,
-): RenderedPrompt | TemplateProblem {
-  const renderer = new Renderer(variables, partials);
-  return withinBounds(() =>
-    prompt.kind === "chat"
-      ? { messages: prompt.messages.map((message) => fillStrings(message, renderer)) }
-      : { prompt: renderer.fill(prompt.template) },
-  );
+  { variables, partials }: PromptValues,
+  budget: Budget,
+): Steps<RenderedPrompt | TemplateProblem> {
+  return withinBounds(render(prompt, new Renderer(variables, partials, budget)));
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readPromptTemplate, renderPrompt } from "../../src/prompts/prompt.ts";
-import { maxPartialDepth, maxRenderedLength } from "../../src/prompts/render.ts";
+import { runNow, stepsPerPiece } from "../../src/lib/steps.ts";
+import { type PromptTemplate, readPromptTemplate, renderPrompt } from "../../src/prompts/prompt.ts";
+import { createRenderBudget, maxPartialDepth, maxRenderedLength } from "../../src/prompts/render.ts";
 import { namesOf, parseTemplate, type Template } from "../../src/prompts/template.ts";
 
 function parsed(text: string): Template {
@@ -11,12 +12,18 @@ function parsed(text: string): Template {
   return template;
 }
 
+type Values = Parameters<typeof renderPrompt>[1];
+
+function fill(prompt: PromptTemplate, values: Values, budget = createRenderBudget()) {
+  return runNow(renderPrompt(prompt, values, budget), Number.POSITIVE_INFINITY);
+}
+
 /** A prompt filled, or what is wrong with it. */
 function render(text: string, variables: Record<string, unknown> = {}, partials: Record<string, string> = {}): unknown {
   const prompt = readPromptTemplate(text);
   if ("problem" in prompt) return prompt;
   const included = new Map(Object.entries(partials).map(([name, partial]) => [name, parsed(partial)]));
-  const rendered = renderPrompt(prompt, variables, included);
+  const rendered = fill(prompt, { variables, partials: included });
   if ("prompt" in rendered) return rendered.prompt;
   return "messages" in rendered ? rendered.messages : rendered;
 }
@@ -116,6 +123,22 @@ test("a rendering ends at its bounds", () => {
   assert.deepEqual(render(messages, { t: long }), excess);
 });
 
+test("a rendering gives others a turn after each piece of work", () => {
+  const list = Array.from({ length: 1_000 }, () => 1);
+  for (const text of [
+    "{{#l}}{{#l}}{{#l}}{{/l}}{{/l}}{{/l}}",
+    "{{#l}}{{#l}}{{a.b.c}}{{/l}}{{/l}}",
+    "{{>p}}".repeat(3_000),
+  ]) {
+    const prompt = readPromptTemplate(text);
+    assert.ok(!("problem" in prompt));
+    const budget = createRenderBudget();
+    fill(prompt, { variables: { l: list }, partials: new Map([["p", parsed("{{#l}}{{.}}{{/l}}")]]) }, budget);
+    assert.ok(budget.steps > 20 * stepsPerPiece, String(budget.steps));
+    assert.ok(budget.longestPiece < 2 * stepsPerPiece, String(budget.longestPiece));
+  }
+});
+
 test("namesOf() returns the names a template uses", () => {
   assert.deepEqual(namesOf([parsed("{{a}}{{a}}{{#s}}{{b.c}}{{>p@1}}{{^t}}{{.}}{{/t}}{{/s}}")]), {
     variables: ["a"],
@@ -152,7 +175,7 @@ test("no template and no values make parsing or rendering throw or leave the bou
       const included = parseTemplate(partial);
       const partials = new Map("problem" in included ? [] : ["a", "b", "."].map((key) => [key, included]));
       const before = JSON.stringify(values);
-      const rendered = renderPrompt(prompt, values, partials);
+      const rendered = fill(prompt, { variables: values, partials });
       assert.equal(JSON.stringify(values), before);
       if ("problem" in rendered) return rendered.problem.length > 0;
       return JSON.stringify(rendered).length <= maxRenderedLength * 6;

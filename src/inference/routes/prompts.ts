@@ -9,6 +9,7 @@ import { isObject, stringOf } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { type PromptTemplate, readPromptTemplate, renderPrompt } from "../../prompts/prompt.ts";
 import { readPromptReference } from "../../prompts/reference.ts";
+import { createRenderBudget } from "../../prompts/render.ts";
 import { isProblem, namesOf, parseTemplate, type Template, type TemplateProblem } from "../../prompts/template.ts";
 import { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
 import { PromptCompletionResponse, PromptRequest, RenderResponse } from "../../schemas/prompts.ts";
@@ -120,7 +121,9 @@ async function fillPrompt({ value }: JsonBody<PromptRequest>, context: CallerCon
   const view = await readView(context);
   const version = await findVersion(context, view);
   const prompt = toPrompt(version);
-  const rendered = renderPrompt(prompt, variables, await readPartials(prompt, view));
+  const partials = await readPartials(prompt, view);
+  const budget = createRenderBudget();
+  const rendered = await budget.run(renderPrompt(prompt, { variables, partials }, budget));
   if ("problem" in rendered) return refuse(`Cannot render this prompt: ${rendered.problem}`, "prompt_too_large", "id");
   return {
     operation: prompt.kind,
