@@ -3,7 +3,16 @@ import { after, before, test } from "node:test";
 import { walkToolAnswer, walkToolRequest } from "../../src/guardrails/tool-texts.ts";
 import { readJson } from "../support/gateway.ts";
 import { eventually } from "../support/upstream.ts";
-import { type Answer, events, json, type Message, messagesOf, type RpcAnswer, type Scripted, startScripted } from "./scripted.ts";
+import {
+  type Answer,
+  events,
+  json,
+  type Message,
+  messagesOf,
+  type RpcAnswer,
+  type Scripted,
+  startScripted,
+} from "./scripted.ts";
 import { mcpServer, postModern } from "./support.ts";
 
 let parts: Scripted;
