@@ -3,6 +3,14 @@ const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
 /** Private schemes without a dot that widespread editors use. */
 const editorSchemes = new Set(["cursor:", "vscode:", "vscode-insiders:", "windsurf:"]);
 
+/** Schemes that browsers and systems run or show by themselves; private schemes whose first part is one of them are refused. */
+const actingSchemes = new Set(
+  (
+    "about blob chrome data file filesystem ftp http https intent jar javascript jscript livescript mhtml mk mocha ms-its res " +
+    "resource vbscript view-source ws wss wyciwyg"
+  ).split(" "),
+);
+
 /** Visible ASCII, without what ends or splits a header or an attribute. */
 const plainForm = /^[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7a\x7e]{1,2048}$/;
 
@@ -20,7 +28,8 @@ export function isRedirectAddress(text: string): boolean {
   if (url.username !== "" || url.password !== "") return false;
   if (url.protocol === "https:") return /^https:\/\/[^/?]/i.test(text);
   if (url.protocol === "http:") return isLoopback(url);
-  return /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/.test(url.protocol) || editorSchemes.has(url.protocol);
+  const [, first = ""] = /^([a-z][a-z0-9+-]*)(?:\.[a-z0-9+-]+)+:$/.exec(url.protocol) ?? [];
+  return (first !== "" && !actingSchemes.has(first)) || editorSchemes.has(url.protocol);
 }
 
 /** A loopback address without its port; undefined for others. */

@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, isNull, lt, type SQL, sql } from "drizzle-orm";
+import { and, eq, gt, isNull, lt, type SQL, sql } from "drizzle-orm";
 import { type Database, isConflict, type Statement, toStatement } from "../client.ts";
 import {
   type OauthClientRow,
@@ -24,8 +24,11 @@ export interface OauthStore {
   findClient(id: string): Promise<OauthClientRow | undefined>;
   /** Stores a client, in place of one with the same id. */
   putClient(row: OauthClientRow): Promise<void>;
-  /** Removes the clients that registered themselves and were used least recently, beyond a number of them. */
-  trimClients(most: number): Promise<void>;
+  /**
+   * Removes clients that no administrator created, beyond a number of them: those used least recently, and those with tokens or a
+   * consent after all others.
+   */
+  trimClients(most: number, now: number): Promise<void>;
   touchClient(id: string, now: number): Promise<void>;
   insertCode(row: OauthCodeRow): Promise<void>;
   findCode(digest: string): Promise<OauthCodeRow | undefined>;
@@ -59,10 +62,22 @@ export interface OauthStore {
   purge(now: number, unusedSince: number): Promise<void>;
 }
 
+/** Clients that anyone can make. */
+const selfMade = "kind IN ('dynamic', 'document')";
+/** Clients without valid tokens and without a consent. */
+const isUnused = `NOT EXISTS (SELECT 1 FROM oauth_consents WHERE client_id = oauth_clients.id) AND NOT EXISTS
+  (SELECT 1 FROM oauth_families WHERE client_id = oauth_clients.id AND revoked_at IS NULL AND expires_at > ?)`;
+
+/** The statement that removes the clients used least recently; its last argument is how many. */
+function trimOf(condition: string): string {
+  return `DELETE FROM oauth_clients WHERE id IN
+    (SELECT id FROM oauth_clients WHERE ${selfMade} ${condition} ORDER BY last_used_at LIMIT ?)`;
+}
+
 type Write = (...statements: Statement[]) => ReturnType<Database["write"]>;
 
 function createClientRows(
-  { orm }: Database,
+  { orm, read }: Database,
   write: Write,
 ): Pick<OauthStore, "findClient" | "putClient" | "trimClients" | "touchClient"> {
   return {
@@ -74,15 +89,13 @@ function createClientRows(
       const statement = toStatement(orm.insert(oauthClients).values(row));
       await write({ ...statement, sql: statement.sql.replace(/^insert into/, "insert or replace into") });
     },
-    async trimClients(most) {
-      const newest = orm
-        .select({ id: oauthClients.id })
-        .from(oauthClients)
-        .where(eq(oauthClients.kind, "dynamic"))
-        .orderBy(desc(oauthClients.lastUsedAt))
-        .limit(most);
-      const old = and(eq(oauthClients.kind, "dynamic"), sql`${oauthClients.id} NOT IN ${newest}`);
-      await write(toStatement(orm.delete(oauthClients).where(old)));
+    async trimClients(most, now) {
+      const { rows } = await read({ sql: `SELECT count(*) AS stored FROM oauth_clients WHERE ${selfMade}`, args: [] });
+      const excess = Number(rows[0]?.stored ?? 0) - most;
+      if (excess <= 0) return;
+      const [unused] = await write({ sql: trimOf(`AND ${isUnused}`), args: [now, excess] });
+      const left = excess - (unused?.rowsAffected ?? 0);
+      if (left > 0) await write({ sql: trimOf(""), args: [left] });
     },
     async touchClient(id, now) {
       await write(toStatement(orm.update(oauthClients).set({ lastUsedAt: now }).where(eq(oauthClients.id, id))));

@@ -19,10 +19,8 @@ const unusable = "Cannot authorize this client";
 async function findClient(context: RequestContext, id: string | undefined): Promise<OauthClient | Reply> {
   if (id === undefined) return problemPage(unusable, "The request does not name a client.");
   const { oauth } = context.services;
-  // documents are fetched from addresses that anyone names
-  if (id.includes(":")) oauth.limits.requireDocument(clientAddressOf(context, context.services));
   try {
-    const client = await oauth.clients.find(id);
+    const client = await oauth.clients.find(id, clientAddressOf(context, context.services));
     return client ?? problemPage(unusable, "The client is not known: it has to register again.");
   } catch (error) {
     if (error instanceof ClientProblem) return problemPage(unusable, error.message);

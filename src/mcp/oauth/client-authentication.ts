@@ -106,9 +106,10 @@ export async function authenticateClient(context: RequestContext, form: Paramete
   const credentials = readCredentials(context, form);
   let client: OauthClient | undefined;
   try {
-    client = await context.services.oauth.clients.find(credentials.clientId);
+    const address = clientAddressOf(context, context.services);
+    client = await context.services.oauth.clients.find(credentials.clientId, address);
   } catch (error) {
-    if (error instanceof ClientProblem) refuseClient(error.message, error);
+    if (error instanceof ClientProblem) return refuseCounted(context, () => refuseClient(error.message, error));
     throw error;
   }
   if (client && (await isProven(client, credentials, context))) return client;

@@ -29,6 +29,8 @@ export async function codeReply(
   { session, target }: { session: Session; target: FoundServer },
 ): Promise<Reply> {
   const { oauth, clock } = context.services;
+  // the user consented to it: the token endpoint finds it again
+  await oauth.clients.keep(flow.clientId);
   const code = toBase64Url(randomBytes(32));
   const now = clock.now();
   const { organisationId, userId, keyId, keyVersion } = session;

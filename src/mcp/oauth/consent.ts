@@ -163,7 +163,7 @@ export async function continueFlow(
 export async function clientOf(context: RequestContext, flow: Flow): Promise<OauthClient | undefined> {
   if (flow.kind !== "client") return undefined;
   try {
-    return await context.services.oauth.clients.find(flow.clientId);
+    return await context.services.oauth.clients.find(flow.clientId, clientAddressOf(context, context.services));
   } catch (error) {
     if (error instanceof ClientProblem) return undefined;
     throw error;

@@ -10,6 +10,7 @@ import { isObject } from "../../../lib/json.ts";
 import { dayMs } from "../../../lib/periods.ts";
 import { ClientMetadata } from "../../../schemas/oauth.ts";
 import type { FetchDocument } from "../../fetch-document.ts";
+import type { OauthLimits } from "./limits.ts";
 
 /** A client of the authorization server. */
 export interface OauthClient {
@@ -42,10 +43,16 @@ interface RegisteredClient {
 /** The clients of the authorization server. */
 export interface OauthClients {
   /**
+   * A client by its id. A metadata document is fetched if it is not at hand.
+   *
+   * @param address Who asks: documents are fetched from addresses that anyone names.
    * @throws {ClientProblem} If the metadata document of a client cannot be used.
+   * @throws {RateLimitError} If too many documents were fetched for the address, or for all.
    */
-  find(id: string): Promise<OauthClient | undefined>;
+  find(id: string, address: string): Promise<OauthClient | undefined>;
   register(metadata: ClientMetadata): Promise<RegisteredClient>;
+  /** Stores a client that a user consented to, if it is one with a metadata document. */
+  keep(id: string): Promise<void>;
   /** Notes that a client was used. */
   touch(client: OauthClient): Promise<void>;
 }
@@ -59,6 +66,7 @@ export class ClientProblem extends Error {
 interface OauthClientsOptions {
   readonly store: OauthStore;
   readonly fetchDocument: FetchDocument;
+  readonly limits: Pick<OauthLimits, "requireDocument">;
   readonly digest: (text: string) => string | Promise<string>;
   readonly clock: Clock;
 }
@@ -67,8 +75,14 @@ interface OauthClientsOptions {
 const bounds = { maxBytes: 64 * 1024, timeoutMs: 5_000 };
 /** A document is fetched again after at least, and at most, this long. */
 const freshMs = { min: 60_000, max: dayMs };
-/** Most clients that registered themselves. */
-const maxDynamic = 10_000;
+/** Most stored clients that no administrator created. */
+const maxStored = 10_000;
+/** Clients beyond it are removed at most this often. */
+const trimEveryMs = 60_000;
+/** Most documents in memory that nobody consented to. */
+const maxDocuments = 500;
+/** A stored document serves for this long beyond its end while no other can be fetched. */
+const staleMs = dayMs;
 /** A client's use is written at most this often. */
 const touchEveryMs = 60 * 60_000;
 
@@ -146,20 +160,40 @@ class StoredClients implements OauthClients {
   /** Addresses whose documents could not be used, with the reason, for a minute. */
   readonly #failed = new BoundedMap<string, { problem: ClientProblem; at: number }>(1_000);
   readonly #fetching = new Map<string, Promise<OauthClient>>();
+  /** Documents that were fetched: they are stored when a user consents. */
+  readonly #documents = new BoundedMap<string, OauthClientRow>(maxDocuments);
+  #trimmedAt = Number.NEGATIVE_INFINITY;
   readonly #touched = new BoundedMap<string, number>(10_000);
 
   constructor(options: OauthClientsOptions) {
     this.#options = options;
   }
 
-  async find(id: string): Promise<OauthClient | undefined> {
+  async find(id: string, address: string): Promise<OauthClient | undefined> {
     const { store, clock } = this.#options;
     const url = toDocumentUrl(id);
     if (!url && !/^[A-Za-z0-9_-]{1,128}$/.test(id)) return undefined;
-    const row = await store.findClient(id);
-    if (!url) return row && toClient(row);
-    if (row?.freshUntil && row.freshUntil > clock.now()) return toClient(row);
-    return this.#fetch(id, row);
+    const stored = await store.findClient(id);
+    if (!url) return stored && toClient(stored);
+    const isFresh = (row: OauthClientRow | undefined) => row?.freshUntil != null && row.freshUntil > clock.now();
+    const known = [this.#documents.get(id), stored].find(isFresh);
+    return known ? toClient(known) : this.#fetchLimited(id, stored, address);
+  }
+
+  /** Fetches a document, within the limits; beyond them one that was stored serves for a while. */
+  #fetchLimited(id: string, stored: OauthClientRow | undefined, address: string): Promise<OauthClient> {
+    const { limits, clock } = this.#options;
+    const failed = this.#failed.get(id);
+    if (failed && clock.monotonic() - failed.at < freshMs.min) return Promise.reject(failed.problem);
+    const running = this.#fetching.get(id);
+    if (running) return running;
+    try {
+      limits.requireDocument(address);
+    } catch (error) {
+      const isUsable = stored?.freshUntil != null && stored.freshUntil + staleMs > clock.now();
+      return stored && isUsable ? Promise.resolve(toClient(stored)) : Promise.reject(error);
+    }
+    return this.#fetch(id, stored);
   }
 
   async register(metadata: ClientMetadata): Promise<RegisteredClient> {
@@ -174,7 +208,7 @@ class StoredClients implements OauthClients {
       ...(secret !== undefined && { secretDigest: await digest(secret) }),
     };
     await store.putClient(stored);
-    await store.trimClients(maxDynamic);
+    await this.#trim();
     return { client: toClient(stored), secret };
   }
 
@@ -186,12 +220,24 @@ class StoredClients implements OauthClients {
     await store.touchClient(id, now);
   }
 
-  /** Reads a document, at most once in a minute; callers share one fetch. */
+  async keep(id: string): Promise<void> {
+    const row = this.#documents.get(id);
+    if (!row) return;
+    await this.#options.store.putClient(row);
+    this.#documents.delete(id);
+    await this.#trim();
+  }
+
+  async #trim(): Promise<void> {
+    const { store, clock } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#trimmedAt < trimEveryMs) return;
+    this.#trimmedAt = now;
+    await store.trimClients(maxStored, clock.now());
+  }
+
+  /** Reads a document; callers share one fetch. */
   #fetch(id: string, row: OauthClientRow | undefined): Promise<OauthClient> {
-    const failed = this.#failed.get(id);
-    if (failed && this.#options.clock.monotonic() - failed.at < freshMs.min) return Promise.reject(failed.problem);
-    const running = this.#fetching.get(id);
-    if (running) return running;
     const fetching = this.#read(id, row).finally(() => this.#fetching.delete(id));
     this.#fetching.set(id, fetching);
     return fetching;
@@ -204,9 +250,10 @@ class StoredClients implements OauthClients {
       const metadata = readDocument(id, document);
       const now = clock.now();
       const fresh = { ...(await toRow(id, metadata, now)), kind: "document", freshUntil: now + freshnessOf(headers) };
-      const stored = row ? { ...fresh, createdAt: row.createdAt } : fresh;
-      await store.putClient(stored);
-      return toClient(stored);
+      const read = row ? { ...fresh, createdAt: row.createdAt, lastUsedAt: row.lastUsedAt } : fresh;
+      if (row) await store.putClient(read);
+      else this.#documents.set(id, read);
+      return toClient(read);
     } catch (cause) {
       const reason = cause instanceof ClientProblem ? cause.message : "it cannot be read";
       const problem = new ClientProblem(`Cannot use the client's metadata document: ${reason}`, { cause });

@@ -122,6 +122,7 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
   const sealKey = await deriveKey(stateKey, "oauth-states");
   const fetch = createGuardedFetch(parts);
   const upstream = createUpstreamOauth({ ...parts, fetch });
+  const limits = createOauthLimits(clock);
   const only = createOnlyOrganisation(control.stores.organisations, clock);
   return {
     store,
@@ -130,11 +131,11 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
     keySets,
     revocations,
     seal: await createStateSeal(sealKey, { now, useNonce: store.useNonce }),
-    clients: createOauthClients({ store, fetchDocument, digest: parts.keyMac, clock }),
+    clients: createOauthClients({ store, fetchDocument, digest: parts.keyMac, clock, limits }),
     assertions: createClientAssertions({ keySets, clock, useNonce: store.useNonce }),
     accessTokens: createAccessTokens({ keys, revocations, clock }),
     refreshTokens: createRefreshTokens({ store, revocations, key: refreshKey, now }),
-    limits: createOauthLimits(clock),
+    limits,
     fetch,
     externalTokens: createExternalTokens({
       keySets,
