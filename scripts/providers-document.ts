@@ -134,6 +134,7 @@ provider, below its base URL.
 
 Send the settings of the last column as headers. In configs and integrations, use the same name with underscores and without \`x-gateway-\`.
 \`x-gateway-custom-host\` replaces the base URL, but not the path prefix that the table shows after it.
+Every provider also takes [an OAuth client](control-plane.md#oauth-clients-of-providers) in place of its key.
 
 ## Request fields and headers
 

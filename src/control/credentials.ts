@@ -2,6 +2,7 @@ import type { SecretRow } from "../db/tables/secrets.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { ReplacementBound } from "../lib/replacement-bound.ts";
 import { configurationPrefix, fromPaths, toPaths } from "./integration-fields.ts";
 import type { StoredProvider, StoredReference, UsableIntegration } from "./provider-library.ts";
 import { openAuthSecrets } from "./secret-managers/open.ts";
@@ -34,6 +35,13 @@ export interface Credentials {
    */
   of(stored: Opened): ManagedCredential | Promise<ManagedCredential>;
   /**
+   * The credential, read from external stores once more, because its provider refused the one given. Parallel calls share
+   * one reading; a credential that is refused again and again is read every 20 seconds.
+   *
+   * @returns Undefined where it is the same as before, or cannot be read now.
+   */
+  renew(stored: Opened, refused: ManagedCredential): Promise<ManagedCredential | undefined>;
+  /**
    * The credential without calls to external stores: secrets stored there are left out unless cached.
    *
    * @throws {CredentialUnavailableError} If it cannot be decrypted.
@@ -60,8 +68,13 @@ interface SecretSource {
 export interface SecretOpener {
   /** Its own secrets by field. @throws {CredentialUnavailableError} If one cannot be decrypted. */
   own(source: SecretSource): Promise<(readonly [field: string, secret: unknown])[]>;
-  /** All secrets by field. @throws {CredentialUnavailableError} If one is not available. */
-  all(source: SecretSource): Promise<ReadonlyMap<string, unknown>>;
+  /**
+   * All secrets by field.
+   *
+   * @param options.isRefused What external stores returned before is not used. Default: false.
+   * @throws {CredentialUnavailableError} If one is not available.
+   */
+  all(source: SecretSource, options?: { isRefused?: boolean }): Promise<ReadonlyMap<string, unknown>>;
 }
 
 /** Longest time a decrypted credential stays in memory. */
@@ -131,16 +144,21 @@ function assemble(stored: Opened, secrets: ReadonlyMap<string, unknown>): Manage
   };
 }
 
+function isSame(one: ManagedCredential, other: ManagedCredential): boolean {
+  return JSON.stringify(one.secrets) === JSON.stringify(other.secrets);
+}
+
 /** Field of an integration's key. */
 const keyField = "key";
 
 /** Creates what opens the secrets of records. */
 export function createSecretOpener({ vault, resolver }: { vault: Vault; resolver: SecretResolver }): SecretOpener {
-  const resolve = async (source: SecretSource, mapping: Mapping): Promise<unknown> => {
+  const resolve = async (source: SecretSource, mapping: Mapping, isRefused: boolean): Promise<unknown> => {
     const reference = source.references.find(({ row }) => [row.id, row.slug].includes(mapping.reference));
     if (!reference) throw new CredentialUnavailableError(new Error("its secret reference was deleted"));
     const open = () => openAuthSecrets(reference.secrets, vault);
-    const text = await resolver.resolve(reference.row, open, { secretKey: mapping.secretKey }).catch((cause) => {
+    const options = { secretKey: mapping.secretKey, isRefused };
+    const text = await resolver.resolve(reference.row, open, options).catch((cause) => {
       throw new CredentialUnavailableError(cause);
     });
     return mapping.asJson ? (parseJson(text) ?? text) : text;
@@ -149,9 +167,9 @@ export function createSecretOpener({ vault, resolver }: { vault: Vault; resolver
     Promise.all(source.secrets.map(async (row) => [row.field, await vault.open(row)] as const));
   return {
     own,
-    async all(source) {
+    async all(source, { isRefused = false } = {}) {
       const outside = readMappings(source.mappings).map(
-        async (mapping) => [mapping.target, await resolve(source, mapping)] as const,
+        async (mapping) => [mapping.target, await resolve(source, mapping, isRefused)] as const,
       );
       const [ofRecord, ofStores] = await Promise.all([own(source), Promise.all(outside)]);
       return new Map<string, unknown>([...ofRecord, ...ofStores]);
@@ -169,8 +187,8 @@ export function createCredentials({ clock, opener }: CredentialsOptions): Creden
     references,
     mappings: integration.secretMappings,
   });
-  const open = async (stored: Opened): Promise<ManagedCredential> => {
-    const value = assemble(stored, await opener.all(sourceOf(stored)));
+  const open = async (stored: Opened, options?: { isRefused: boolean }): Promise<ManagedCredential> => {
+    const value = assemble(stored, await opener.all(sourceOf(stored), options));
     known.set(stored.integration.id, { value, source: stored.secrets, openedAt: clock.monotonic() });
     return value;
   };
@@ -179,8 +197,24 @@ export function createCredentials({ clock, opener }: CredentialsOptions): Creden
     const isFresh = entry?.source === stored.secrets && clock.monotonic() - entry.openedAt < heldOpenMs;
     return isFresh ? entry.value : undefined;
   };
+  const renewals = new ReplacementBound(clock);
+  const renewing = new Map<string, Promise<ManagedCredential>>();
+  const reread = (stored: Opened): Promise<ManagedCredential> | undefined => {
+    const { id } = stored.integration;
+    const running = renewing.get(id);
+    if (running || !renewals.take(id)) return running;
+    const reading = open(stored, { isRefused: true }).finally(() => renewing.delete(id));
+    renewing.set(id, reading);
+    return reading;
+  };
   return {
     of: (stored) => find(stored) ?? open(stored),
+    async renew(stored, refused) {
+      const current = find(stored);
+      // another call has read it meanwhile
+      const read = current && current !== refused ? current : await reread(stored)?.catch(() => undefined);
+      return read && !isSame(read, refused) ? read : undefined;
+    },
     withinReach: (stored) => find(stored) ?? opener.own(sourceOf(stored)).then((own) => assemble(stored, new Map(own))),
   };
 }

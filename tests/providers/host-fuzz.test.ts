@@ -106,7 +106,7 @@ function toolsFor(note: (sent: SentRequest) => void): AuthTools {
   return {
     outbound: createOutbound({ transport: createRecordingTransport(note), guard }),
     clock: createTestClock(),
-    tokens: { get: async (_, load) => (await load()).token },
+    tokens: { get: async (_, load) => (await load()).token, refuse: () => false },
     tenant: ["organisation", "workspace"],
     environment: {},
   };

@@ -34,12 +34,13 @@ export interface SecretResolver {
    *
    * @param secrets Decrypted credentials of the store; only called if the value is not cached.
    * @param options.secretKey Field of a JSON secret, overriding the reference's own.
+   * @param options.isRefused The cached value was refused: it is read again.
    * @throws {SecretUnavailableError} If it cannot be read. Failures are cached for five seconds.
    */
   resolve(
     reference: SecretReferenceRow,
     secrets: AuthSecrets | (() => Promise<AuthSecrets>),
-    options?: { secretKey?: string | null | undefined },
+    options?: { secretKey?: string | null | undefined; isRefused?: boolean },
   ): Promise<string>;
 }
 
@@ -102,12 +103,13 @@ export function createSecretResolver(options: SecretResolverOptions): SecretReso
     }
   };
   return {
-    resolve(reference, secrets, { secretKey } = {}) {
+    resolve(reference, secrets, { secretKey, isRefused = false } = {}) {
       const { organisationId, id, lastUpdatedAt } = reference;
       const member = secretKey ?? reference.secretKey;
       const key = JSON.stringify([organisationId, id, lastUpdatedAt, member]);
       const hit = cached.get(key);
-      if (hit && clock.monotonic() < hit.until) return hit.value;
+      const isReading = hit?.until === Number.POSITIVE_INFINITY;
+      if (hit && clock.monotonic() < hit.until && (isReading || !isRefused)) return hit.value;
       const fetched = async () => {
         try {
           const opened = typeof secrets === "function" ? await secrets() : secrets;

@@ -5,9 +5,12 @@ import { hopHeader } from "../../lib/headers.ts";
 import type { SocketAnswer, SocketOutbound } from "../../lib/outbound.ts";
 import { addressOf, type ProviderCall, sendCall } from "../../providers/core/call.ts";
 import { openCall, type SocketCall } from "../../providers/core/connect.ts";
+import { type CallTokens, tokensOfCall } from "../../providers/core/token-cache.ts";
 import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
 import { admitCall } from "./limits.ts";
+import type { PreparedCall } from "./prepared-call.ts";
+import { isRenewable, isTokenRefusal, type JudgedResponse, judge, renewCall, startTokens } from "./renewed-call.ts";
 
 type UnsentCall = Pick<ProviderCall, "provider" | "customHost" | "headers">;
 
@@ -23,9 +26,6 @@ function addHops(call: UnsentCall, { headers, services }: CallerContext): void {
 
 /** Longer bodies are released as soon as they are sent. */
 const longBody = 64 * 1024;
-
-/** What a call needs besides the parts of its attempt. */
-export type PreparedCall = Omit<ProviderCall, "signal" | "url">;
 
 /** Metadata as clouds receive it, without the gateway's own note of the user. */
 function attachedOf(metadata: CallerContext["metadata"]): CallerContext["metadata"] {
@@ -67,15 +67,26 @@ export interface UpstreamResponse<Upstream> {
 
 /** Sends a request within an attempt. */
 async function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
-  const { authTools, clock } = context.services;
   addHops(call, context);
   addTraceContext(call, context);
   const admitting = admitCall(call, context);
   if (admitting) await admitting;
   // it may hold the request
   context.log.names = null;
+  return isRenewable(call) ? sendRenewable(call, attempt, context) : sendOnce(call, attempt, context);
+}
+
+/** Sends a request that is admitted. */
+async function sendOnce(
+  call: PreparedCall,
+  attempt: Attempt,
+  context: CallerContext,
+  tokens?: CallTokens,
+): Promise<Response> {
+  const { authTools, clock } = context.services;
   const url = addressOf(call, authTools.environment);
-  const tools = beginCall({ provider: call.provider, url }, attempt, context);
+  const began = beginCall({ provider: call.provider, url }, attempt, context);
+  const tools = tokens ? { ...began, tokens } : began;
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
   const sent = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);
   // it is being sent; whatever waits for the response need not hold it too
@@ -86,6 +97,37 @@ async function send(call: PreparedCall, attempt: Attempt, context: CallerContext
     attempt.call.status = upstream.status;
   }
   return upstream;
+}
+
+/** Sends a request whose credential can be fetched again, and sends it once more if its provider refuses the first one. */
+async function sendRenewable(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
+  const { body } = call;
+  const tokens = startTokens(call, context);
+  const sent = sendOnce(call, attempt, context, tokens);
+  const first = await sent.then(
+    (response) => (tokens.used.length > 0 || call.managed?.renew ? judge(response) : { response, isRefusal: false }),
+    (error: unknown) => {
+      if (!isTokenRefusal(error)) throw error;
+      return { error };
+    },
+  );
+  if ("response" in first && !first.isRefusal) return first.response;
+  const renewed = await renewCall(call, tokens, body).catch(() => undefined);
+  if (!renewed) return toResponse(first);
+  if (attempt.call) attempt.call.endedAt = context.services.clock.monotonic();
+  const again = await sendOnce(renewed, attempt, context, startTokens(renewed, context)).catch((error: unknown) => {
+    if (attempt.signal.aborted) throw error;
+    return undefined;
+  });
+  if (!again) return toResponse(first);
+  if ("response" in first) first.response.body?.cancel().catch(() => {});
+  return again;
+}
+
+/** The response to a call, or its failure. */
+function toResponse(first: JudgedResponse | { readonly error: unknown }): Response {
+  if ("response" in first) return first.response;
+  throw first.error;
 }
 
 /** Runs work within an attempt; a failure ends the attempt. */
@@ -141,19 +183,26 @@ export function openUpstream(
   context: CallerContext,
   open: SocketOutbound,
 ): Promise<UpstreamResponse<SocketAnswer>> {
-  const { clock } = context.services;
-  const attempt = startAttempt(context.request, times, context.services);
+  const { services } = context;
+  const attempt = startAttempt(context.request, times, services);
   const connect = async () => {
     addHops(call, context);
     addTraceContext(call, context);
     await admitCall(call, context);
-    const tools = beginCall(call, attempt, context);
-    const upstream = await openCall({ ...call, signal: attempt.signal }, tools, open);
-    if (attempt.call) {
-      attempt.call.firstByteAt = clock.monotonic();
-      attempt.call.status = upstream.end ? 101 : upstream.status;
-    }
-    return upstream;
+    const openOnce = async () => {
+      const tokens = tokensOfCall(services.authTools.tokens, call.managed?.revision);
+      const tools = { ...beginCall(call, attempt, context), tokens };
+      const upstream = await openCall({ ...call, headers: { ...call.headers }, signal: attempt.signal }, tools, open);
+      if (attempt.call) {
+        attempt.call.firstByteAt = services.clock.monotonic();
+        attempt.call.status = upstream.end ? 101 : upstream.status;
+      }
+      return { upstream, tokens };
+    };
+    const { upstream, tokens } = await openOnce();
+    if (upstream.end || upstream.status !== 401 || !tokens.used.map((one) => tokens.refuse(one)).includes(true))
+      return upstream;
+    return (await openOnce()).upstream;
   };
   return within(attempt, connect(), call.provider.slug, context);
 }

@@ -4,7 +4,7 @@ import { endOfFirstBlock } from "../../lib/sse.ts";
 import { BodyPieces, beginningOf, type HeldBody } from "../../logs/body.ts";
 import type { RecordPhases } from "../../logs/record.ts";
 import { depthOf } from "../facts/log-privacy.ts";
-import type { PreparedCall } from "./call-upstream.ts";
+import type { PreparedCall } from "./prepared-call.ts";
 
 /** Whether two objects have the same members: conversions keep what they do not change. */
 function isSame(one: object, other: object): boolean {

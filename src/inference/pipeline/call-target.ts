@@ -14,9 +14,10 @@ import type { CallFailure, ConversionOptions, OperationAdapters } from "../../pr
 import type { InheritedSettings } from "../../routing/config.ts";
 import { type ServedOperation, serveOperation } from "../adapt/operation.ts";
 import { type Attempt, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
-import { callUpstream, type PreparedCall } from "../call/call-upstream.ts";
+import { callUpstream } from "../call/call-upstream.ts";
 import { noteDropped } from "../call/dropped-params.ts";
 import { noteOriginal, noteSent } from "../call/log-phases.ts";
+import type { PreparedCall } from "../call/prepared-call.ts";
 import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
 import { noteCounts } from "../call/usage-units.ts";
@@ -55,8 +56,9 @@ function prepareCall(
   headers.accept = streamed ? "text/event-stream" : media.flows ? "*/*" : "application/json";
   headers["accept-encoding"] = "identity";
   headers["user-agent"] = productName;
-  const { provider, customHost, credential } = destination;
-  const call: PreparedCall = { provider, customHost, credential, method, path, headers, raw: false };
+  const { provider, customHost, credential, managed } = destination;
+  const sent = { provider, customHost, credential, method, path, headers, raw: false };
+  const call: PreparedCall = managed ? { ...sent, managed } : sent;
   if (method === "GET") return { call };
   const encoded = encodeBody(operation, form);
   Object.assign(headers, encoded.headers);

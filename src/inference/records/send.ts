@@ -31,6 +31,11 @@ export interface RecordSend {
   store?: BoundProvider | undefined;
 }
 
+/** A credential that is read again would be for the provider, not for the service that stores its files. */
+function withoutRenewal({ renew: _, ...managed }: NonNullable<Destination["managed"]>) {
+  return managed;
+}
+
 /** Makes one call and requires success. */
 export async function sendRecord(target: RecordTarget, call: RecordSend): Promise<UpstreamResponse<Response>> {
   const { destination, times, context } = target;
@@ -61,6 +66,7 @@ export async function sendRecord(target: RecordTarget, call: RecordSend): Promis
     path,
     headers,
     raw: false,
+    ...(managed && { managed: store ? withoutRenewal(managed) : managed }),
     ...(body !== undefined && { body }),
   };
   const { upstream, attempt } = await callUpstream(prepared, times, context);

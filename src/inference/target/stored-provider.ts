@@ -146,8 +146,20 @@ function toDestination(
       model,
       restrictedTo: isRestricted(stored) ? list : undefined,
       identity: () => [name, integrationId, credential.key, [...credential.settings], rulesOf(stored)],
+      revision: `${integrationId} ${stored.integration.lastUpdatedAt} ${stored.row.lastUpdatedAt}`,
+      ...(lieOutside(stored) && {
+        async renew() {
+          const renewed = await services.control.credentials.renew(stored, credential);
+          return renewed && toDestination(stored, renewed, context, model);
+        },
+      }),
     },
   };
+}
+
+/** Whether secrets of a stored provider lie in an external store. */
+function lieOutside({ integration: { secretMappings } }: StoredProvider): boolean {
+  return Array.isArray(secretMappings) && secretMappings.length > 0;
 }
 
 /** Which models stored providers allow, by view, as text. */

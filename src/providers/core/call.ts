@@ -36,6 +36,14 @@ export interface Destination {
     restrictedTo: ModelRules | undefined;
     /** What of the stored provider decides about responses, secrets included: it differs after every change. */
     identity(): readonly unknown[];
+    /** Differs each time the stored provider was saved. */
+    revision: string;
+    /**
+     * Reads a credential from its external store again, because the provider refused it; absent where none lies there.
+     *
+     * @returns Undefined where it is the same as before, or was read too often.
+     */
+    renew?(): Promise<Destination | undefined>;
   };
 }
 

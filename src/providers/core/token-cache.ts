@@ -1,11 +1,18 @@
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { ReplacementBound } from "../../lib/replacement-bound.ts";
 
 /** A token and its expiry. */
 export interface FetchedToken {
   token: string;
   /** Unix milliseconds. */
   expiresAt: number;
+}
+
+/** A token that a call used. */
+interface UsedToken {
+  readonly key: readonly string[];
+  readonly token: string;
 }
 
 /** Caches tokens until shortly before they expire; parallel requests share one fetch. */
@@ -16,6 +23,13 @@ export interface TokenCache {
    * @param key Parts that identify tenant, credential and purpose. They are never joined, so two keys cannot collide.
    */
   get(key: readonly string[], load: () => Promise<FetchedToken>): Promise<string>;
+  /**
+   * Drops a token that its provider refused. One that is refused again and again stays for a while: its provider would
+   * refuse the next one too.
+   *
+   * @returns Whether the next `get` returns another one.
+   */
+  refuse(used: UsedToken): boolean;
 }
 
 /** A token this close to its expiry is fetched again. */
@@ -26,6 +40,7 @@ const maxTokens = 5_000;
 export function createTokenCache(clock: Clock): TokenCache {
   const known = new BoundedMap<string, FetchedToken>(maxTokens);
   const running = new Map<string, Promise<FetchedToken>>();
+  const replacements = new ReplacementBound(clock);
   return {
     async get(parts, load) {
       const key = JSON.stringify(parts);
@@ -40,5 +55,41 @@ export function createTokenCache(clock: Clock): TokenCache {
       known.set(key, fetched);
       return fetched.token;
     },
+    refuse({ key: parts, token }) {
+      const key = JSON.stringify(parts);
+      // another call has replaced it, or is about to
+      if (known.peek(key)?.token !== token) return true;
+      if (!replacements.take(key)) return false;
+      known.delete(key);
+      return true;
+    },
+  };
+}
+
+/** The tokens of one call. */
+export interface CallTokens extends TokenCache {
+  /** Those it used, in the order in which they were asked for. */
+  readonly used: readonly UsedToken[];
+}
+
+/** Keys of the operator's own identity begin with this: all who may use it share its tokens. */
+const ofOperator = "operator";
+
+/**
+ * The cache as one call uses it.
+ *
+ * @param revision Of the stored provider that is called: after each change of it, its tokens are fetched again.
+ */
+export function tokensOfCall(cache: TokenCache, revision: string | undefined): CallTokens {
+  const used: UsedToken[] = [];
+  return {
+    used,
+    async get(parts, load) {
+      const key = revision === undefined || parts[0] === ofOperator ? parts : [...parts, revision];
+      const token = await cache.get(key, load);
+      used.push({ key, token });
+      return token;
+    },
+    refuse: (one) => cache.refuse(one),
   };
 }
