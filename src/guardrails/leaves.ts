@@ -89,6 +89,11 @@ const wireWords: ReadonlySet<string> = new Set([
 /** Longer strings are not looked up: that would read all of them. */
 const longestWord = Math.max(...[...wireWords].map(({ length }) => length));
 
+/** Whether a string is a word of the APIs or of JSON Schema. */
+export function isWireWord(text: string): boolean {
+  return text.length <= longestWord && wireWords.has(text);
+}
+
 /** Field names in the style of APIs; other keys count as text. */
 const memberName = /^[\w$.:-]{1,64}$/;
 /** Fields whose values are ids, names of users or settings, or credentials. */
@@ -134,6 +139,16 @@ const mediaType = /^(?:image|audio|video|font)\/(?!svg\+xml$)/;
 const textFile =
   /\.(?:txt|md|csv|tsv|json|jsonl|xml|html?|ya?ml|toml|ini|log|sql|py|js|ts|java|c|cc|cpp|h|go|rs|rb|php|sh|css)$/i;
 
+/** Whether a media type is that of a file which is read. */
+export function isTextType(type: string): boolean {
+  return type === "" || textType.test(type);
+}
+
+/** Whether a media type is that of an image, audio or video. */
+export function isMediaType(type: string): boolean {
+  return mediaType.test(type);
+}
+
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const utf16 = new TextDecoder("utf-16le");
 const utf16be = new TextDecoder("utf-16be");
@@ -170,7 +185,7 @@ function isWrapped(lines: readonly string[]): boolean {
 }
 
 /** Whether a string is base64, and not words separated by characters that base64 also has. */
-function isCoded(text: string): boolean {
+export function isCoded(text: string): boolean {
   if (text.length < shortestFile || !base64.test(text)) return false;
   if (!textMark.test(text)) return true;
   const lines = text.trimEnd().split(/\r?\n/);
@@ -203,7 +218,7 @@ function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 /** Decodes base64 text; undefined where it is not base64 or not text. */
-function decodeFile(data: string): string | undefined {
+export function decodeFile(data: string): string | undefined {
   try {
     return decodeText(fromBase64Url(data.replace(/\s/g, "")));
   } catch {
@@ -212,7 +227,7 @@ function decodeFile(data: string): string | undefined {
 }
 
 /** The media type an object states for its file, in lower case and without parameters. */
-function statedType(holder: Readonly<Record<string, unknown>>): string | undefined {
+export function statedType(holder: Readonly<Record<string, unknown>>): string | undefined {
   const stated = stringOf(holder.media_type) ?? stringOf(holder.mimeType) ?? stringOf(holder.mime_type);
   return stated?.toLowerCase().split(";")[0]?.trim();
 }
@@ -279,7 +294,7 @@ class LeafReader {
   }
 
   #readText(text: string, name: string, holder: Readonly<Record<string, unknown>>): void {
-    if (text === "" || (text.length <= longestWord && wireWords.has(text))) return;
+    if (text === "" || isWireWord(text)) return;
     // lists hold many strings under one name, which may be long
     if (this.#name !== name || !this.#member) this.#member = readMember(name);
     this.#name = name;
@@ -309,7 +324,7 @@ class LeafReader {
   /** A file inside the request: without a media type it is an image or audio. */
   #readFile(data: string, type: string | undefined): void {
     if (type === undefined || mediaType.test(type)) return;
-    const text = textType.test(type) || type === "" ? decodeFile(data) : undefined;
+    const text = isTextType(type) ? decodeFile(data) : undefined;
     if (text !== undefined) this.texts.push(text);
     // text that only resembles base64 is added as it is
     else if (/\s/.test(data.trim())) this.texts.push(data);

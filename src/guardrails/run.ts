@@ -6,7 +6,6 @@ import type { JsonPieces } from "./json-pieces.ts";
 import { type Look, SeenTexts, type VisibleText } from "./seen-texts.ts";
 import { toShown } from "./shown-result.ts";
 import type { PhaseOutcome, Subject } from "./subject.ts";
-import { writeText } from "./texts.ts";
 import {
   type Body,
   type BoundCheck,
@@ -152,7 +151,7 @@ function fixedBecause({ subject }: Run, { async }: Hook): string | undefined {
 /** Applies a check's changes; a change that is not allowed becomes its error. */
 function apply(outcome: CheckOutcome, run: Run, input: RunInput): { isChange: boolean; problem: string | undefined } {
   const { subject, state } = run;
-  const { hook, bound, rests } = input;
+  const { hook, rests } = input;
   const { body } = outcome;
   const texts = outcome.texts?.map((text, index) => (text === null ? null : text + (rests[index] ?? "")));
   if (outcome.headers && !hook.async) Object.assign(state.headers, outcome.headers);
@@ -162,9 +161,8 @@ function apply(outcome: CheckOutcome, run: Run, input: RunInput): { isChange: bo
   // a response that should have been changed must not be sent
   if (problem !== undefined && hook.deny && subject.response && !subject.isSent) throw new CheckError(problem);
   if (problem !== undefined) return { isChange: false, problem };
-  const changed = body ?? state.body;
-  const { scope } = bound;
-  state.body = texts === undefined ? changed : run.work.spend(() => writeText(subject, changed, { scope, texts }));
+  const look = { body: state.body, hook, bound: input.bound, work: run.work };
+  state.body = run.work.spend(() => run.texts.write(look, body, texts));
   state.isTransformed = true;
   return { isChange, problem: outcome.error };
 }

@@ -1,7 +1,9 @@
+import { settleRepeats } from "./answer-strings.ts";
 import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
 import type { Leaves } from "./leaves.ts";
+import { RequestStrings } from "./members.ts";
 import type { Subject } from "./subject.ts";
-import { holdsTokens, readRest, readText, toWholeText } from "./texts.ts";
+import { holdsTokens, readRest, readText, toWholeText, writeAnswer, writeText } from "./texts.ts";
 import { type Body, type BoundCheck, CheckError, type Hook, type Scope } from "./types.ts";
 import type { RunWork } from "./work.ts";
 
@@ -70,63 +72,93 @@ function toVisibleText({ texts: all, joined, length }: KnownTexts): VisibleText 
   return { texts, text: (joined ?? texts.join("\n")).slice(0, maxTextLength), rests, isJson };
 }
 
+/** Strings that a check reads: of a request the turns in its scope; of a response its text, or everything. */
+type Extent = Scope | "answer" | "whole";
+
 /** The strings of a body, read once for all checks of a phase. */
 export class SeenTexts {
   readonly #subject: Subject;
-  /** Strings of the body when they were last read, by scope. */
-  readonly #known = new Map<Scope, KnownTexts>();
+  readonly #request: RequestStrings;
+  /** Strings of the body when they were last read, by extent. */
+  readonly #known = new Map<Extent, KnownTexts>();
   /** The rest of the body when it was last read. */
   #rest: { body: Body; leaves: Leaves; length: number } | undefined;
 
   constructor(subject: Subject) {
     this.#subject = subject;
+    this.#request = new RequestStrings(subject.request.body);
   }
 
-  #read(scope: Scope, { body, work }: Pick<Look, "body" | "work">): KnownTexts {
-    const found = this.#known.get(scope);
+  /** The strings a check reads. What changes a response may change all of it. */
+  #extentOf({ check, parameters, scope }: BoundCheck): Extent {
+    const { response, requestType } = this.#subject;
+    if (response === undefined || requestType === "mcpToolCall") return scope;
+    return check.changes?.(parameters) === true ? "whole" : "answer";
+  }
+
+  #textsOf(extent: Extent, look: Pick<Look, "body" | "work">): readonly string[] {
+    if (extent === "whole") return [...this.#read("answer", look).texts, ...this.#readRest(look).leaves.texts];
+    return readText(this.#subject, look.body, extent === "answer" ? "all" : extent);
+  }
+
+  #read(extent: Extent, look: Pick<Look, "body" | "work">): KnownTexts {
+    const { body, work } = look;
+    const found = this.#known.get(extent);
     if (found?.body === body) return found;
     const subject = this.#subject;
     const read = work.spend((): KnownTexts => {
-      const texts = readText(subject, body, scope);
+      const texts = this.#textsOf(extent, look);
       const joined = toWholeText(subject, body);
       const length = Math.max(lengthOf(texts), joined?.length ?? 0);
       return { body, texts, joined, length, isInTokens: holdsTokens(subject, body) };
     });
-    this.#known.set(scope, read);
+    this.#known.set(extent, read);
     return read;
   }
 
   /** Reads the text; long text only at its beginning, which fails a denying hook. */
   look(look: Look): VisibleText {
     const { hook, bound, work } = look;
-    const known = this.#read(bound.scope, look);
+    const extent = this.#extentOf(bound);
+    const known = this.#read(extent, look);
+    if (extent === "whole") this.#requireReadable(look);
     if (hook.deny && known.isInTokens) throw new CheckError("Cannot check: the text is given as tokens");
     if (hook.deny && known.length > maxTextLength) throw tooLong();
     known.visible ??= work.spend(() => toVisibleText(known));
     return known.visible;
   }
 
-  #readRest(look: Look) {
+  #readRest(look: Pick<Look, "body" | "work">) {
     const { body, work } = look;
     if (this.#rest?.body === body) return this.#rest;
-    const { texts } = this.#read("all", look);
-    const leaves = work.spend(() => readRest(this.#subject, body, texts));
-    this.#rest = { body, leaves, length: lengthOf(leaves.texts) };
+    const subject = this.#subject;
+    const isAnswer = subject.response !== undefined && subject.requestType !== "mcpToolCall";
+    const { texts: known } = this.#read(isAnswer ? "answer" : "all", look);
+    const leaves = work.spend(() => readRest(subject, body, { known, request: this.#request }));
+    const { streamTexts = noTexts } = subject;
+    const others = streamTexts.filter((text) => !known.includes(text) && !leaves.texts.includes(text));
+    const all = others.length === 0 ? leaves : { ...leaves, texts: [...leaves.texts, ...others] };
+    this.#rest = { body, leaves: all, length: lengthOf(all.texts) };
     return this.#rest;
   }
 
-  /** The rest of the request as a check sees it; a denying hook fails where it is incomplete or unreadable. */
-  rest(look: Look): readonly string[] {
+  /** @throws {CheckError} If a denying hook meets what cannot be read. */
+  #requireReadable(look: Look): void {
     const { deny, allowsUninspected } = look.hook;
-    const { response, requestType } = this.#subject;
-    const hasRest = response === undefined || requestType === "mcpToolCall";
-    if (look.bound.scope !== "all" || !hasRest) return noTexts;
+    if (!deny || allowsUninspected || !this.#readRest(look).leaves.hasOpaque) return;
+    const what = this.#subject.response ? "response" : "request";
+    throw new CheckError(`Cannot check: the ${what} holds a document that is not text`);
+  }
+
+  /** The rest of the body as a check sees it; a denying hook fails where it is incomplete or unreadable. */
+  rest(look: Look): readonly string[] {
+    const extent = this.#extentOf(look.bound);
+    // what changes a response has it among its strings
+    if (extent !== "all" && extent !== "answer") return noTexts;
     const { leaves, length } = this.#readRest(look);
-    if (deny && leaves.hasOpaque && !allowsUninspected) {
-      throw new CheckError("Cannot check: the request holds a document that is not text");
-    }
+    this.#requireReadable(look);
     if (length <= maxTextLength) return leaves.texts;
-    if (deny) throw tooLong();
+    if (look.hook.deny) throw tooLong();
     return cut(leaves.texts);
   }
 
@@ -139,9 +171,23 @@ export class SeenTexts {
     return visible.whole;
   }
 
+  /** The body that a check leaves: another one, or this one with strings replaced; null leaves a string unchanged. */
+  write(look: Look, body: Body | undefined, texts: readonly (string | null)[] | undefined): Body {
+    const subject = this.#subject;
+    const given = body ?? look.body;
+    const extent = this.#extentOf(look.bound);
+    if (extent !== "whole" && extent !== "answer")
+      return texts === undefined ? given : writeText(subject, given, { scope: extent, texts });
+    const known = this.#read(extent, look).texts;
+    const changed = texts === undefined ? given : writeAnswer(subject, given, { known, texts, request: this.#request });
+    // events hold what the body lacks: another body takes their place
+    if (changed === look.body) return { ...changed };
+    return settleRepeats(look.body, changed) as Body; // an object stays one
+  }
+
   /** The JSON in the text. */
   async pieces(look: Look, { text }: VisibleText): Promise<JsonPieces> {
-    const known = this.#read(look.bound.scope, look);
+    const known = this.#read(this.#extentOf(look.bound), look);
     known.pieces ??= look.work.run(readJsonPieces(text));
     return known.pieces;
   }

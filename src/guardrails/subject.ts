@@ -10,6 +10,8 @@ export interface Subject
   readonly isSent?: boolean;
   /** Only its beginning is available. */
   readonly isCut?: boolean;
+  /** Strings of the events of a streamed response, also those that its body lacks. */
+  readonly streamTexts?: readonly string[];
   /** Restores digits of numbers in its text that JavaScript cannot represent. */
   readonly restoreNumbers?: (text: string) => string;
 }

@@ -1,5 +1,7 @@
 import { isObject } from "../lib/json.ts";
+import { AnswerWalk } from "./answer-strings.ts";
 import { type Leaves, readLeaves } from "./leaves.ts";
+import type { RequestStrings } from "./members.ts";
 import { readToolRest, toToolText, walkToolAnswer, walkToolRequest } from "./tool-texts.ts";
 import type { Body, Phase, Replace, RequestType, Scope } from "./types.ts";
 import { mapItems, onText, walkValues, withMember } from "./walk-values.ts";
@@ -289,6 +291,10 @@ const transcriptAnswer: Walk = (body, replace) => {
   return Object.fromEntries(Object.entries(whole).filter(([name]) => !transcriptPieces.includes(name)));
 };
 
+/** The prompts that a model wrote for its images (https://platform.openai.com/docs/api-reference/images/object). */
+const imagesAnswer: Walk = (body, replace) =>
+  withMember(body, "data", (images) => mapItems(images, onMember("revised_prompt", replace)));
+
 /** Every string of a JSON value but those of some fields. */
 function walkOthers(value: unknown, replace: Replace, left: ReadonlySet<string>): unknown {
   if (typeof value === "string") return replace(value);
@@ -380,6 +386,8 @@ const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer:
   createTranscription: [anyRequest, transcriptAnswer],
   createTranslation: [anyRequest, transcriptAnswer],
   ocr: [anyRequest, documentAnswer],
+  imageGenerate: [anyRequest, imagesAnswer],
+  imageEdit: [anyRequest, imagesAnswer],
   realtime: [sessionEvent, sessionEvent],
   messagesCountTokens: [messagesRequest, noText],
   proxy: [noText, noText],
@@ -411,15 +419,31 @@ export function readText(place: TextPlace, body: Body, scope: Scope): string[] {
 /** Lists up to this length are searched without a set. */
 const shortList = 16;
 
-/** The rest of a request beside the given strings, and whether it holds unreadable documents. */
-export function readRest({ phase, requestType }: TextPlace, body: Body, known: readonly string[]): Leaves {
+/** The strings beside the given ones, each once. */
+export function readRest(
+  { phase, requestType }: TextPlace,
+  body: Body,
+  { known, request }: { known: readonly string[]; request: RequestStrings },
+): Leaves {
   if (requestType === "mcpToolCall") return { texts: readToolRest(phase, body), hasOpaque: false };
   // of an event of a session everything is read that can be
-  if (phase !== "beforeRequestHook" || requestType === "realtime") return { texts: [], hasOpaque: false };
-  const { texts, hasOpaque } = readLeaves(body);
+  if (requestType === "realtime") return { texts: [], hasOpaque: false };
+  const { texts, hasOpaque } = phase === "beforeRequestHook" ? readLeaves(body) : readAnswerLeaves(body, request);
   // a set reads its strings to their ends; short lists hold the same strings, which compare at once
   const seen = known.length > shortList ? new Set(known) : undefined;
   return { texts: texts.filter((text) => !(seen ? seen.has(text) : known.includes(text))), hasOpaque };
+}
+
+/** Every string of a response, each once. */
+function readAnswerLeaves(body: Body, request: RequestStrings): Leaves {
+  const found = new Set<string>();
+  const collect = (text: string): string => {
+    found.add(text);
+    return text;
+  };
+  const walk = new AnswerWalk(collect, request);
+  walk.walk(body);
+  return { texts: [...found], hasOpaque: walk.hasOpaque };
 }
 
 /** The text of a call as one, where that is more than its strings: calls of tools are seen as JSON. */
@@ -443,6 +467,26 @@ export function writeText(
 ): Body {
   let index = 0;
   return walkOf(place)(body, (text) => texts[index++] ?? text, scope);
+}
+
+/**
+ * A response with strings replaced wherever it holds them; null leaves a string unchanged.
+ *
+ * @param known Its text, as `readText` has it, and then the rest.
+ */
+export function writeAnswer(
+  place: TextPlace,
+  body: Body,
+  { known, texts, request }: { known: readonly string[]; texts: readonly (string | null)[]; request: RequestStrings },
+): Body {
+  const changed = writeText(place, body, { scope: "all", texts });
+  const replaced = new Map<string, string>();
+  for (const [index, text] of texts.entries()) {
+    const before = known[index];
+    if (text !== null && before !== undefined && text !== before) replaced.set(before, text);
+  }
+  if (replaced.size === 0) return changed;
+  return new AnswerWalk((text) => replaced.get(text) ?? text, request).walk(changed);
 }
 
 /** Whether a request has token ids instead of text: they depend on the provider's tokenizer and cannot be read. */

@@ -92,3 +92,13 @@ export function beginningOf<Body extends HeldBody | null>(body: Body): Body | Ui
 export function isCut(body: HeldBody | null): boolean {
   return body !== null && body.length >= maxLoggedBody;
 }
+
+/** Longest string value that is logged of a response with media. */
+const maxShown = 4_096;
+
+/** A response as text for the log, without its images or audio. */
+export function withoutMedia(answer: object): string {
+  return JSON.stringify(answer, (_name, value: unknown) =>
+    typeof value === "string" && value.length > maxShown ? `(${value.length} characters)` : value,
+  );
+}

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { RequestStrings } from "../../src/guardrails/members.ts";
 import { readHooks } from "../../src/guardrails/read-hooks.ts";
 import { noSavedGuardrails, resolveHooks } from "../../src/guardrails/resolve.ts";
 import type { RequestType } from "../../src/guardrails/types.ts";
@@ -42,7 +43,7 @@ const detection = planOf({ "gateway.pii": { redact: true } }, { "default.secrets
 /** What a client receives of a stream whose bytes come in pieces that end anywhere. */
 async function receive(plan: WindowPlan, dialect: StreamDialect, sent: string, random: () => number) {
   const found = new WindowChecks(plan, systemClock);
-  const window = new StreamWindow(found, requestTypes[dialect]);
+  const window = new StreamWindow(found, { requestType: requestTypes[dialect], request: new RequestStrings({}) });
   const blocks = new EventBlocks();
   const decoder = new TextDecoder();
   let text = "";

@@ -51,7 +51,7 @@ interface OperationFacts {
 
 /** The text of requests is checked. Responses hold none. */
 const unanswered: Visibility = { request: "text", answer: "empty" };
-/** The text of requests is checked, and the text that a model reads out of what they hold. */
+/** The text of requests is checked, and the text that a model reads out of what they hold, or makes of it. */
 const readOut: Visibility = { request: "text", answer: "seen" };
 /** Checks see which model a session is for when it is opened, and its text once it is open. */
 const sessionStart: Visibility = { request: "model", answer: "seen", part: "start" };
@@ -225,7 +225,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
   },
   generateImage: {
     requestType: "imageGenerate",
-    visibility: unanswered,
+    visibility: readOut,
     events: "generatedImages",
     replays: false,
     media: "images",
@@ -236,7 +236,7 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
   },
   editImage: {
     requestType: "imageEdit",
-    visibility: unanswered,
+    visibility: readOut,
     events: "editedImages",
     replays: false,
     media: "images",

@@ -2,7 +2,7 @@ import type { CallerContext } from "../../context.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import { readClientHeader, readForwardedHeaders } from "../target/target.ts";
-import type { TargetGuard } from "./request-guard.ts";
+import type { TargetGuard } from "./target-guard.ts";
 
 /** What decides which headers a target's provider receives. */
 interface HeaderSource {

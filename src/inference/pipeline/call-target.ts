@@ -5,7 +5,7 @@ import { UpstreamError } from "../../errors.ts";
 import { type ExactNumbers, type ShelteredBytes, shelterIntegers } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { beginningOf } from "../../logs/body.ts";
+import { beginningOf, withoutMedia } from "../../logs/body.ts";
 import { type Destination, productName } from "../../providers/core/call.ts";
 import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
@@ -22,13 +22,13 @@ import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
 import { noteCounts } from "../call/usage-units.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
-import type { TargetGuard } from "../guard/request-guard.ts";
 import { sentHeaders } from "../guard/sent-headers.ts";
+import type { TargetGuard } from "../guard/target-guard.ts";
 import type { StreamCapture } from "../stream/stream-capture.ts";
 import { type OpenedResponse, openAnswer } from "../stream/stream-framing.ts";
 import { modelOf, requireModel, requireSentModels } from "../target/model-list.ts";
 import { isStrict, namesBeta, readClientHeader } from "../target/target.ts";
-import { encodeBody, forwardResponse, isStreamedForm, type SentForm, withoutMedia } from "./media.ts";
+import { encodeBody, forwardResponse, isStreamedForm, type SentForm } from "./media.ts";
 import { callSplit } from "./split-call.ts";
 import { answerHeld, answerStream } from "./stream-response.ts";
 
@@ -285,7 +285,8 @@ export async function callTarget<Name extends OperationName>(
     const run: Run = { operation, destination, attempt, settings, form, guard, strict: options.strict, capture };
     return await replyWithin(attempt, answerUpstream(upstream, run, context));
   } catch (error) {
-    throw isStreamedForm(form) ? (form.failure() ?? error) : error;
+    const failure = isStreamedForm(form) ? (form.failure() ?? error) : error;
+    throw target.guard ? await target.guard.readFailure(failure) : failure;
   }
 }
 

@@ -118,13 +118,3 @@ export function forwardResponse(
   const reply = { status, headers, body: upstream.body };
   return forwardBody(reply, { attempt, provider, logsText }, context);
 }
-
-/** Longest string value that is logged of a response with media. */
-const maxShown = 4_096;
-
-/** A response as text for the log, without its images or audio. */
-export function withoutMedia(answer: object): string {
-  return JSON.stringify(answer, (_name, value: unknown) =>
-    typeof value === "string" && value.length > maxShown ? `(${value.length} characters)` : value,
-  );
-}

@@ -13,7 +13,7 @@ import { noteDiscarded } from "../call/cost.ts";
 import { noteOriginalEvents } from "../call/log-phases.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import { uncountedOf } from "../call/uncounted-of.ts";
-import type { TargetGuard } from "../guard/request-guard.ts";
+import type { TargetGuard } from "../guard/target-guard.ts";
 import { relayEvents, type StreamEnd } from "../stream/event-relay.ts";
 import { checkEvent } from "../stream/first-event.ts";
 import type { StreamCapture } from "../stream/stream-capture.ts";
@@ -116,7 +116,7 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
         log.responseBody = operation.media.isHeavy ? null : end.sent;
         log.isCut = end.status !== 200;
         // the row shows what the client got
-        if (hooks?.isTouched && log.phases) log.phases.original = null;
+        if (guard?.hidesOriginals && log.phases) log.phases.original = null;
         noteEnd(end, observer, call, context);
       },
     });

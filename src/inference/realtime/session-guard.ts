@@ -1,5 +1,6 @@
 import type { CallerContext } from "../../context.ts";
 import { GuardrailDeniedError } from "../../errors.ts";
+import { RequestStrings } from "../../guardrails/members.ts";
 import { runHooks } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
 import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
@@ -64,7 +65,8 @@ class HookedSession implements SessionGuard {
     this.#subject = subject;
     this.#context = context;
     this.#checks = hooks.window && new WindowChecks(hooks.window, context.services.clock);
-    this.#window = this.#checks && new EventWindow(this.#checks, "realtime");
+    const request = new RequestStrings(subject.request.body);
+    this.#window = this.#checks && new EventWindow(this.#checks, { requestType: "realtime", request });
   }
 
   get isTouched(): boolean {

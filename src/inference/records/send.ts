@@ -7,7 +7,7 @@ import type { AttemptTimes } from "../call/attempt.ts";
 import { callUpstream, type UpstreamResponse } from "../call/call-upstream.ts";
 import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
-import type { TargetGuard } from "../guard/request-guard.ts";
+import type { TargetGuard } from "../guard/target-guard.ts";
 
 /** A provider and the time limits of its calls. */
 export interface RecordTarget {

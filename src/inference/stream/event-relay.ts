@@ -8,6 +8,7 @@ import { BodyPieces } from "../../logs/body.ts";
 import { AbortReason } from "../../providers/core/call.ts";
 import { type Attempt, endOfTime, toAttemptError } from "../call/attempt.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
+import { toDenialEvents } from "./denial-events.ts";
 import { readFirstBlock } from "./first-event.ts";
 import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
@@ -353,7 +354,8 @@ class EventRelay implements RunningStream {
     shownError.message = withoutManagedSecrets(shownError.message, this.#options.context);
     this.#reader.cancel().catch(() => {});
     if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
-      this.#send(observer.failure(this.#shownBody(shownError), shownError.status));
+      const ending = observer.failure(this.#shownBody(shownError), shownError.status);
+      this.#send(cause instanceof GuardrailDeniedError ? toDenialEvents(ending) : ending);
     }
     attempt.abort(new AbortReason("client", "the stream is over"));
     this.#close(shownError.status, error);

@@ -1,3 +1,4 @@
+import { RequestStrings } from "../../guardrails/members.ts";
 import type { PhaseOutcome } from "../../guardrails/subject.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
 import type { WindowChecks } from "../../guardrails/window.ts";
@@ -25,6 +26,8 @@ interface StreamGuard {
 interface StreamHooksOptions {
   guard: StreamGuard;
   requestType: RequestType;
+  /** The request that is answered. */
+  request: Body;
   /** Guardrail results are not sent in the stream. */
   strict: boolean;
   /** Something reads the whole response at its end. */
@@ -119,17 +122,13 @@ export class StreamHooks {
 
   constructor(options: StreamHooksOptions) {
     this.#options = options;
-    this.#window = options.checks && new StreamWindow(options.checks, options.requestType);
+    const { checks, requestType, request } = options;
+    this.#window = checks && new StreamWindow(checks, { requestType, request: new RequestStrings(request) });
   }
 
   /** Events are held back for a window. */
   get holds(): boolean {
     return this.#window !== undefined;
-  }
-
-  /** A guardrail found something in the response: what the provider sent must not be stored. */
-  get isTouched(): boolean {
-    return this.#options.checks?.isTouched === true;
   }
 
   /**

@@ -1,10 +1,11 @@
+import type { RequestStrings } from "../../guardrails/members.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
 import type { Span, StreamText, WindowChecks } from "../../guardrails/window.ts";
 import { parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { decodeJsonText, type JsonPlace, jsonStart, readJsonText } from "../../lib/json-text.ts";
-import { readFirstEvent } from "../../lib/sse.ts";
-import { dropTokens, readEventTexts, type TextPlace } from "./stream-texts.ts";
+import { cleanEvent, dataOf, isEvent, lineEnds, splitEvents } from "./clean-event.ts";
+import { dropTokens, readEventTexts, type TextPlace, textAt, writeText } from "./stream-texts.ts";
 
 /** Most characters of events that wait behind a text. */
 const maxWaiting = 1024 * 1024;
@@ -27,31 +28,6 @@ interface WaitingEvent {
   readonly written: string;
   readonly data: string;
   readonly segments: readonly Segment[];
-}
-
-/** The end of an event's text. */
-const lineEnds = /[\r\n]+$/;
-
-/** The data of an event. */
-function dataOf(written: string): string {
-  const end = written.indexOf("\n");
-  if (end === written.length - 2 && written.startsWith("data: ")) return written.slice(6, end);
-  return readFirstEvent(`${written.replace(lineEnds, "")}\n\n`)?.data ?? "";
-}
-
-/** The events of whole blocks, with what ends each. */
-function splitEvents(block: string): string[] {
-  if (!block.includes("\r")) {
-    const events: string[] = [];
-    let start = 0;
-    for (let end = block.indexOf("\n\n"); end >= 0; end = block.indexOf("\n\n", start)) {
-      events.push(block.slice(start, end + 2));
-      start = end + 2;
-    }
-    if (start < block.length) events.push(block.slice(start));
-    return events;
-  }
-  return block.split(/(?<=\r\n\r\n|\n\n|\r\r)/);
 }
 
 /** A server-sent event with other data. */
@@ -83,6 +59,9 @@ function rewritePlain(text: string, { start, end }: Segment, spans: readonly Spa
   return changed + text.slice(from - start);
 }
 
+/** What JSON text has in no place beside strings: other characters than those of marks, numbers and literals. */
+const noJson = /[^\s{}[\]:,"+\-.0-9eEtrufalsn]/g;
+
 /** As `rewritePlain`, for JSON text, which stays valid: quotes and the like stay, and digits of numbers become nines. */
 function rewriteJson(text: string, { start, json = jsonStart }: Segment, spans: readonly Span[]): string {
   let at = start;
@@ -92,7 +71,7 @@ function rewriteJson(text: string, { start, json = jsonStart }: Segment, spans: 
     at += read.length;
     if (!span) changed += written;
     else if (isInside) changed += JSON.stringify(take(span)).slice(1, -1);
-    else changed += written.replace(/[0-9]/g, "9");
+    else changed += written.replace(/[0-9]/g, "9").replace(noJson, "");
   }
   return changed;
 }
@@ -115,7 +94,8 @@ class EventForm {
   static of(data: string, places: readonly TextPlace[], segments: readonly Segment[]): EventForm | undefined {
     const [place, other] = places;
     const [segment] = segments;
-    if (!place || !segment || other || place.name === undefined || place.isJson || place.isRepeat) return undefined;
+    if (!place || !segment || other || place.name === undefined) return undefined;
+    if (place.isJson || place.isRepeat || place.stands) return undefined;
     // the same text may be written in several ways
     if (data.includes("\\")) return undefined;
     const piece = JSON.stringify(place.holder[place.key]);
@@ -139,10 +119,16 @@ const special = /["\\\u0000-\u001f]/;
 /** Writes an event with other data. */
 type WriteEvent = (written: string, data: string) => string;
 
+/** The route of a stream, and the request it answers. */
+interface WindowSource {
+  readonly requestType: RequestType;
+  readonly request: RequestStrings;
+}
+
 /** Holds the events of a response back until the checks of its guardrails have seen enough of their text. */
 export class EventWindow {
   readonly #checks: WindowChecks;
-  readonly #requestType: RequestType;
+  readonly #source: WindowSource;
   readonly #writeEvent: WriteEvent;
   /** Where pieces of JSON text stand, by text. */
   readonly #places = new Map<StreamText, JsonPlace>();
@@ -153,9 +139,9 @@ export class EventWindow {
   /** What is to be looked at, and whether it ended. */
   readonly #due = new Map<StreamText, { isEnd: boolean; isRepeat: boolean }>();
 
-  constructor(checks: WindowChecks, requestType: RequestType, writeEvent: WriteEvent = (_, data) => data) {
+  constructor(checks: WindowChecks, source: WindowSource, writeEvent: WriteEvent = (_, data) => data) {
     this.#checks = checks;
-    this.#requestType = requestType;
+    this.#source = source;
     this.#writeEvent = writeEvent;
   }
 
@@ -192,24 +178,21 @@ export class EventWindow {
     const event = data === "[DONE]" ? undefined : parseJson(data);
     if (data === "[DONE]") this.#endTexts("");
     if (!isObject(event)) {
-      this.#waiting.push({ written, data, segments: [] });
+      const segments = data === "[DONE]" ? [] : [this.#addWhole(data)];
+      this.#waiting.push({ written, data, segments });
       return;
     }
-    const { places, ends } = readEventTexts(this.#requestType, event);
+    const { places, ends } = readEventTexts(this.#source.requestType, event, this.#source.request);
     const segments = places.map((place) => this.#addText(place));
     this.#waiting.push({ written, data, segments });
     this.#form = ends.length === 0 ? EventForm.of(data, places, segments) : undefined;
     for (const name of ends) this.#endTexts(name);
   }
 
-  #addText({ holder, key, name, isJson, isRepeat }: TextPlace): Segment {
-    const written = String(holder[key]);
-    if (name === undefined) {
-      const text = this.#checks.createWhole(isJson ? decodeJsonText(written, jsonStart).text : written);
-      text.isEnded = true;
-      this.#due.set(text, { isEnd: true, isRepeat });
-      return { text, start: 0, end: text.end, json: isJson ? jsonStart : undefined };
-    }
+  #addText(place: TextPlace): Segment {
+    const { name, isJson, isRepeat } = place;
+    const written = textAt(place);
+    if (name === undefined) return this.#addWhole(written, { isJson, isRepeat });
     const text = this.#checks.textOf(name);
     if (!isJson) return this.#grow(text, written, isRepeat);
     const start = text.end;
@@ -221,6 +204,13 @@ export class EventWindow {
     // the beginning of an escape sequence waits for its character
     const end = decoded && decoded.place.escape !== "" ? text.end + 1 : text.end;
     return { text, start, end, json };
+  }
+
+  #addWhole(written: string, { isJson, isRepeat } = { isJson: false, isRepeat: false }): Segment {
+    const text = this.#checks.createWhole(isJson ? decodeJsonText(written, jsonStart).text : written);
+    text.isEnded = true;
+    this.#due.set(text, { isEnd: true, isRepeat });
+    return { text, start: 0, end: text.end, json: isJson ? jsonStart : undefined };
   }
 
   /** Adds a piece of plain text. */
@@ -291,16 +281,18 @@ export class EventWindow {
   }
 
   #rewrite(data: string, segments: readonly Segment[]): string {
+    const [whole] = segments;
+    if (whole && !isObject(parseJson(data))) return rewritePlain(data, whole, whole.text.spans);
     const { value, write } = parseExact(data);
     // the same object was read when the event came
     const event = value as Body;
-    const { places } = readEventTexts(this.#requestType, event);
-    for (const [index, { holder, key }] of places.entries()) {
+    const { places } = readEventTexts(this.#source.requestType, event, this.#source.request);
+    for (const [index, place] of places.entries()) {
       const segment = segments[index];
       if (!segment) continue;
       const spans = [...segment.text.spans].sort((one, other) => one.start - other.start);
-      const before = String(holder[key]);
-      holder[key] = segment.json ? rewriteJson(before, segment, spans) : rewritePlain(before, segment, spans);
+      const before = textAt(place);
+      writeText(place, segment.json ? rewriteJson(before, segment, spans) : rewritePlain(before, segment, spans));
     }
     dropTokens(event, places);
     return write(event);
@@ -314,8 +306,8 @@ const encode = (events: readonly string[]): Uint8Array | undefined =>
 export class StreamWindow {
   readonly #events: EventWindow;
 
-  constructor(checks: WindowChecks, requestType: RequestType) {
-    this.#events = new EventWindow(checks, requestType, withData);
+  constructor(checks: WindowChecks, source: WindowSource) {
+    this.#events = new EventWindow(checks, source, withData);
   }
 
   /** Takes whole events and returns those that may be sent; undefined for none. */
@@ -339,7 +331,14 @@ export class StreamWindow {
   #add(block: Uint8Array): void {
     const text = decoder.decode(block);
     const isOne = text.indexOf("\n\n") === text.length - 2 && !text.includes("\r");
-    if (isOne) this.#events.add(text, dataOf(text));
-    else for (const written of splitEvents(text)) this.#events.add(written, dataOf(written));
+    if (isOne) this.#addEvent(text);
+    else for (const written of splitEvents(text)) this.#addEvent(written);
+  }
+
+  #addEvent(written: string): void {
+    const data = dataOf(written);
+    const clean = cleanEvent(written, data);
+    // a client of the API shows no other lines
+    if (clean !== "" && isEvent(data)) this.#events.add(clean, data);
   }
 }

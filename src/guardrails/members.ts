@@ -1,0 +1,194 @@
+import { readDataUrl } from "../lib/data-url.ts";
+import { isObject } from "../lib/json.ts";
+import { isCoded, isMediaType, isWireWord, statedType } from "./leaves.ts";
+import type { Body } from "./types.ts";
+
+/**
+ * Members of responses and their events whose values are keywords of the APIs, names of models, or media types
+ * (https://platform.openai.com/docs/api-reference, https://docs.claude.com/en/api, https://ai.google.dev/api).
+ */
+const keywordMembers: ReadonlySet<string> = new Set([
+  "type",
+  "role",
+  "object",
+  "status",
+  "model",
+  "modelVersion",
+  "model_version",
+  "provider",
+  "phase",
+  "finish_reason",
+  "finishReason",
+  "native_finish_reason",
+  "stop_reason",
+  "blockReason",
+  "service_tier",
+  "serviceTier",
+  "trafficType",
+  "inference_geo",
+  "system_fingerprint",
+  "format",
+  "output_format",
+  "media_type",
+  "mimeType",
+  "mime_type",
+  "modality",
+  "voice",
+  "quality",
+  "size",
+  "background",
+  "detail",
+  "truncation",
+  "category",
+  "probability",
+  "severity",
+  "createTime",
+  "expires_at",
+]);
+const idForm = /^id$|(?:_id|Id|_ids|Ids)$/;
+/** What a keyword, an id or the name of a model looks like. */
+const word = /^[\w.:/+=|~-]{1,256}$/;
+const modelWord = /^[\w.:/@+=|~-]{1,256}$/;
+
+/** Members that only the provider can read. */
+const sealedForm = /^(?:signature|thought_?[sS]ignature|encrypted_\w+)$/;
+/** Padding of streamed events. */
+const padding = /^[A-Za-z0-9]{1,64}$/;
+/** Members that hold a file as base64. */
+const fileMembers: ReadonlySet<string> = new Set([
+  "data",
+  "file_data",
+  "fileData",
+  "bytes",
+  "image",
+  "audio",
+  "video",
+  "b64_json",
+  "image_base64",
+  "partial_image_b64",
+  "result",
+]);
+
+/** What stands beside a string. */
+type Holder = Readonly<Record<string | number, unknown>>;
+
+/**
+ * Whether a string of a response is no text of a model: a keyword, an id, an image, or what only the provider can read.
+ * Values of another form are text, whatever their member is.
+ */
+export function isNoText(name: string, text: string, holder: Holder): boolean {
+  if (text === "") return true;
+  if (name === "model") return modelWord.test(text);
+  if (keywordMembers.has(name) || idForm.test(name)) return word.test(text);
+  if (name === "obfuscation") return padding.test(text);
+  if (sealedForm.test(name)) return isCoded(text);
+  if (fileMembers.has(name)) return isCoded(text) && isMediaOrSealed(holder);
+  if (!text.startsWith("data:")) return isWireWord(text);
+  const url = readDataUrl(text);
+  return url?.isBase64 === true && isMediaType(url.type) && isCoded(url.data);
+}
+
+/** Whether the file in an object has no type, or that of an image, audio or video. */
+function isMediaOrSealed(holder: Holder): boolean {
+  const type = statedType(holder);
+  return type === undefined || isMediaType(type);
+}
+
+/** Members that name a tool, or repeat a setting of the request. */
+const echoMembers: ReadonlySet<string> = new Set(["name", "server_label", "server_name", "toolName", "stop_sequence"]);
+/** Members of a response that repeat the request (https://platform.openai.com/docs/api-reference/responses/object). */
+const responseEchoes: ReadonlySet<string> = new Set([
+  "instructions",
+  "tools",
+  "tool_choice",
+  "metadata",
+  "prompt",
+  "text",
+  "reasoning",
+  "user",
+  "safety_identifier",
+  "prompt_cache_key",
+  "conversation",
+]);
+
+/** Whether a member may repeat what the request says. `isResponse`: it belongs to a whole response of that API. */
+export function mayEcho(name: string, isResponse: boolean): boolean {
+  return echoMembers.has(name) || (isResponse && responseEchoes.has(name));
+}
+
+/** Whether an object is a whole response of the Responses API. */
+export function isWholeResponse(value: Holder): boolean {
+  return value.object === "response" && Array.isArray(value.output);
+}
+
+/** Strings and names of members of a request, collected when one is looked for. */
+export class RequestStrings {
+  readonly #body: Body;
+  #strings: Set<string> | undefined;
+
+  constructor(body: Body) {
+    this.#body = body;
+  }
+
+  has(text: string): boolean {
+    if (!this.#strings) {
+      this.#strings = new Set();
+      collect(this.#body, this.#strings);
+    }
+    return this.#strings.has(text);
+  }
+}
+
+function collect(value: unknown, found: Set<string>): void {
+  if (typeof value === "string") found.add(value);
+  else if (Array.isArray(value)) for (const item of value) collect(item, found);
+  else if (isObject(value)) {
+    for (const [name, inner] of Object.entries(value)) {
+      found.add(name);
+      collect(inner, found);
+    }
+  }
+}
+
+/** Members that hold JSON text. */
+export const jsonMembers: ReadonlySet<string> = new Set(["arguments", "partial_json"]);
+
+/** Objects whose names of members a model or a tool chooses. */
+const ownNames: ReadonlySet<string> = new Set(["arguments", "input", "args", "response", "action", "metadata"]);
+const memberName = /^[\w$.:-]{1,64}$/;
+
+/** Whether the name of a member is text: one that no API has, or that a model chose. */
+export function isNameText(name: string, isOwn: boolean): boolean {
+  return isOwn || !memberName.test(name);
+}
+
+/** Whether all names below a member are chosen by a model or a tool. */
+export function hasOwnNames(name: string): boolean {
+  return ownNames.has(name);
+}
+
+/** Members that repeat a text token by token. */
+export const tokenMembers: readonly string[] = ["logprobs", "logprobsResult"];
+
+/** The text that tokens add up to, and their alternatives, which are shown too. */
+export function readTokens(value: unknown): { chosen: string; others: string } {
+  const [chosen, others]: [string[], string[]] = [[], []];
+  collectTokens(value, "", { chosen, others });
+  return { chosen: chosen.join(""), others: others.join("\n") };
+}
+
+const topForm = /^top/;
+
+function collectTokens(value: unknown, name: string, found: { chosen: string[]; others: string[] }): void {
+  const isTop = topForm.test(name);
+  if (typeof value === "string") (isTop ? found.others : found.chosen).push(value);
+  else if (Array.isArray(value)) for (const item of value) collectTokens(item, name, found);
+  else if (isObject(value)) {
+    for (const [inner, one] of Object.entries(value)) {
+      // the older form has alternatives as names of members
+      if (isTop && typeof one === "number" && !/^(?:logprob|logProbability|tokenId)$/.test(inner))
+        found.others.push(inner);
+      collectTokens(one, isTop ? name : inner, found);
+    }
+  }
+}
