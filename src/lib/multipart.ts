@@ -27,6 +27,8 @@ export interface FormPart {
   /** The field name as sent, such as `image[]`. */
   name: string;
   value: string | FormFile;
+  /** Content type of a text that names one when it is written. */
+  type?: string;
 }
 
 /** A malformed form. */
@@ -250,12 +252,14 @@ export function writePartHead({
 /** Serialises a form; file names are written unchanged. */
 export function writeForm(parts: readonly FormPart[], boundary: string): Uint8Array {
   const pieces: Uint8Array[] = [];
-  for (const { name, value } of parts) {
+  for (const { name, value, type } of parts) {
     const isFile = value instanceof FormFile;
     const head = `--${boundary}\r\nContent-Disposition: form-data; name="${escapeName(name)}"`;
     const ofFile = isFile
       ? `; filename="${value.name}"\r\nContent-Type: ${value.type ?? "application/octet-stream"}`
-      : "";
+      : type === undefined
+        ? ""
+        : `\r\nContent-Type: ${type}`;
     pieces.push(encoder.encode(`${head}${ofFile}\r\n\r\n`), isFile ? value.bytes : encoder.encode(value));
     pieces.push(lineEnd);
   }

@@ -115,7 +115,7 @@ async function sendOnce(call: McpCall, request: UpstreamRequest, deadline: Deadl
       origin: "influenced",
       ...(request.body !== undefined && { body: request.body }),
     } as const;
-    const response = await (openapi ? openapi(init, services.outbound) : services.outbound(url, init));
+    const response = await (openapi ? openapi.answer(init, services.outbound) : services.outbound(url, init));
     noted.firstByteAt = services.clock.monotonic();
     noted.status = response.status;
     admission({ status: response.status });

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { findJsonExcess } from "../lib/json.ts";
 import { Description, Flag, Name, Reference, SecretMappings, Slug, Text, wholeFrom } from "./control.ts";
 import { JsonObject } from "./objects.ts";
 
@@ -31,7 +32,18 @@ const maxDocument = 900_000;
 /** An OpenAPI document, versions 3.0 and 3.1, as an object or as JSON text. */
 const OpenapiDocument = v.pipe(
   v.union(
-    [v.pipe(v.string(), v.maxLength(maxDocument, "is too long"), v.parseJson()), JsonObject],
+    [
+      v.pipe(
+        v.string(),
+        v.maxLength(maxDocument, "is too long"),
+        v.check(
+          (text) => findJsonExcess(new TextEncoder().encode(text)) === undefined,
+          "has too many values or levels",
+        ),
+        v.parseJson(),
+      ),
+      JsonObject,
+    ],
     "must be an object",
   ),
   JsonObject,

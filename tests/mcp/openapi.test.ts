@@ -124,6 +124,7 @@ test("each operation of the document is a tool", async () => {
     type: "object",
     properties: { name: { type: ["string", "null"] }, mother: {} },
     required: ["name"],
+    additionalProperties: false,
   });
   assert.deepEqual(all.get("setTags")?.inputSchema.properties, { body: { type: "array" } });
   const [remove] = [...all.values()].filter(({ name }) => name.startsWith("delete"));
@@ -149,7 +150,7 @@ test("the server is synced like others, and speaks both eras", async () => {
 test("arguments reach path, query, header and body of the API, with the integration's credential", async () => {
   await use("listPets", { limit: 2, tag: ["a b", "c"], "X-Team": "blue" });
   const listed = upstream.requests.at(-1);
-  assert.deepEqual([listed?.method, listed?.path], ["GET", "/base/pets?limit=2&tag=a+b&tag=c"]);
+  assert.deepEqual([listed?.method, listed?.path], ["GET", "/base/pets?limit=2&tag=a%20b&tag=c"]);
   assert.deepEqual([listed?.headers["x-team"], listed?.headers.authorization], ["blue", "Bearer pet-secret-000000"]);
   assert.equal(listed?.headers["mcp-protocol-version"], undefined);
   assert.equal(listed?.headers["x-gateway-api-key"], undefined);

@@ -32,7 +32,16 @@ interface SyncEffect {
 }
 
 /** What was read of a server, or why it could not be read. */
-type Reading = { readonly contents: UpstreamContents } | { readonly failure: string };
+type Reading =
+  | {
+      readonly contents: UpstreamContents;
+      /** What an API has that is no tool, with the reasons. */
+      readonly leftOut?: readonly string[];
+    }
+  | { readonly failure: string };
+
+/** Says what an API has that is no tool. */
+type LeftOut = { leftOut?(): Promise<readonly string[]> };
 
 /** Servers that the gateway does not call for itself: they need a user, or a token that their calls ask for. */
 const ofCallers = new Set(["oauth_auto", "external", "oauth_client_credentials"]);
@@ -145,20 +154,22 @@ class UpstreamSync implements McpSync {
     this.#parts = parts;
   }
 
-  async #target(row: McpIntegrationRow, account: AccountHeaders | undefined): Promise<UpstreamTarget> {
+  async #target(row: McpIntegrationRow, account: AccountHeaders | undefined): Promise<UpstreamTarget & LeftOut> {
     const { outbound, opener } = this.#parts;
     if (ofCallers.has(row.authType) && !account)
       throw new UpstreamFailure("Its lists are read when callers ask for them");
     if (row.transport === "sse") throw new UpstreamFailure("Its lists are read when they pass through");
     const configurations = await openConfigurations(row, await readSecrets(this.#parts, row), opener);
     const api = row.transport === "openapi" ? createOpenapiUpstream(row.url, row.openapi ?? "{}") : undefined;
-    const send: UpstreamTarget["send"] = (init) => (api ? api(init, outbound) : outbound(row.url, init));
-    return { headers: { ...headersIn(configurations), ...account }, send };
+    const send: UpstreamTarget["send"] = (init) => (api ? api.answer(init, outbound) : outbound(row.url, init));
+    return { headers: { ...headersIn(configurations), ...account }, send, ...(api && { leftOut: api.leftOut }) };
   }
 
   async read(row: McpIntegrationRow, totalMs: number, account?: AccountHeaders): Promise<Reading> {
     try {
-      return { contents: await readUpstream(await this.#target(row, account), totalMs) };
+      const target = await this.#target(row, account);
+      const contents = await readUpstream(target, totalMs);
+      return { contents, leftOut: (await target.leftOut?.()) ?? [] };
     } catch (error) {
       return { failure: describe(error) };
     }
@@ -185,7 +196,7 @@ class UpstreamSync implements McpSync {
     const organisation = { organisationId: row.organisationId, workspaceId: null };
     const rows = await stores.mcpCapabilities.all(organisation, { where: { integrationId: row.id } });
     const merged = await mergeCapabilities(reading.contents.lists, rows, { stores, row, now });
-    const syncError = merged.leftOut > 0 ? `${merged.leftOut} definitions are too large and were left out` : null;
+    const syncError = describeLeftOut(merged.leftOut, reading.leftOut ?? []);
     const changes = {
       metadata: toMetadata(reading.contents),
       syncStatus: "success",
@@ -281,6 +292,15 @@ class UpstreamSync implements McpSync {
 /** Marks a write of a capability as one in the workspace of its integration, which its row does not name. */
 function withWorkspace(statement: Statement, { workspaceId }: McpIntegrationRow): Statement {
   return statement.written ? { ...statement, written: { ...statement.written, workspaceId } } : statement;
+}
+
+/** What a sync that succeeded left out; null for nothing. */
+function describeLeftOut(tooLarge: number, operations: readonly string[]): string | null {
+  const parts = [
+    ...(tooLarge > 0 ? [`${tooLarge} definitions are too large and were left out`] : []),
+    ...(operations.length > 0 ? [`No tools were made of ${operations.join("; ")}`] : []),
+  ];
+  return parts.length > 0 ? parts.join(". ") : null;
 }
 
 function describe(error: unknown): string {

@@ -62,6 +62,10 @@ const modernCodes = new Set([-32_020, -32_021, -32_022]);
 function describe(error: unknown, signal: AbortSignal): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error;
   if (signal.aborted) return new UpstreamFailure("The server took too long", { cause: error });
+  // an OpenAPI document is the operator's own
+  if (error instanceof ExcessError && error.source === "caller") {
+    return new UpstreamFailure(error.message, { cause: error });
+  }
   const isTooLarge = error instanceof EventTooLongError || error instanceof ExcessError;
   if (isTooLarge) return new UpstreamFailure("An answer is too large", { cause: error });
   const failure = error instanceof OutboundError ? error : toOutboundError(error);

@@ -1,16 +1,25 @@
-import { createHeaderRules, isHeaderName } from "../../../lib/headers.ts";
+import { ExcessError } from "../../../lib/budget.ts";
 import { isObject, stringOf } from "../../../lib/json.ts";
+import type { Steps } from "../../../lib/steps.ts";
 import { toPlainName } from "../plain-name.ts";
-import { copySchema, followed } from "./schemas.ts";
+import { type RequestBody, readBody } from "./bodies.ts";
+import { maxDescription, type Parameter, readParameters } from "./parameters.ts";
+import { createRoom, type DocumentReader } from "./schemas.ts";
 
 type Value = Readonly<Record<string, unknown>>;
 
-/** Where an argument of a tool goes. */
-interface ToolParameter {
+/** A parameter of a tool. */
+export interface ToolParameter extends Omit<Parameter, "schema" | "isRequired"> {
   /** Its name among the arguments. */
   readonly argument: string;
-  readonly name: string;
-  readonly place: "path" | "query" | "header";
+}
+
+/** How arguments become a body. */
+export interface ToolBody extends Pick<RequestBody, "form" | "type" | "fields"> {
+  /** Names of its fields by argument; null if the argument `body` is the whole body. */
+  readonly names: ReadonlyMap<string, string> | null;
+  /** Arguments without a name of their own are fields too. */
+  readonly isOpen: boolean;
 }
 
 /** A tool that calls an operation of an API. */
@@ -20,70 +29,38 @@ export interface OpenapiTool {
   /** The path of the operation, with parameters in braces. */
   readonly path: string;
   readonly parameters: readonly ToolParameter[];
-  /** How the other arguments become the body: its members, one argument as a whole, or not at all. */
-  readonly body:
-    | { readonly kind: "members"; readonly names: ReadonlyMap<string, string> }
-    | { readonly kind: "whole" }
-    | null;
+  readonly body: ToolBody | null;
+  /** Characters of its definition, roughly. */
+  readonly letters: number;
+}
+
+/** The tools of a document. */
+export interface OpenapiTools {
+  readonly byName: ReadonlyMap<string, OpenapiTool>;
+  /** Operations that are no tools, with the reason; the first of them. */
+  readonly leftOut: readonly string[];
 }
 
 const methods = ["get", "put", "post", "delete", "patch", "head"];
 /** Most tools of a document. */
 const maxTools = 500;
-/** Headers that are no parameters (OpenAPI 3.1, section 4.8.12.2). */
-const ignoredHeaders = new Set(["accept", "content-type", "authorization"]);
-/** What an API may be sent of headers: nothing that belongs to a connection or to the gateway. */
-const headerRules = createHeaderRules(["x-gateway-", "mcp-"]);
+/** Most operations that are named as left out. */
+const maxLeftOut = 20;
+/** Values of a definition besides its schemas. */
+const valuesOfTool = 12;
 
-function isHeaderParameter(name: string): boolean {
-  const lower = name.toLowerCase();
-  return isHeaderName(name) && name.length <= 128 && !ignoredHeaders.has(lower) && headerRules.mayGoUpstream(lower);
-}
-
-/** A parameter as the document has it. */
-interface Parameter {
-  readonly name: string;
-  readonly place: ToolParameter["place"];
-  readonly isRequired: boolean;
-  readonly schema: Record<string, unknown>;
-}
-
-function isPlace(text: unknown): text is ToolParameter["place"] {
-  return text === "path" || text === "query" || text === "header";
-}
-
-/** Parameters of an operation: its own win over those of its path. */
-function readParameters(document: Value, lists: readonly unknown[]): Parameter[] {
-  const found = new Map<string, Parameter>();
-  for (const one of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
-    const parameter = followed(document, one);
-    const name = stringOf(parameter?.name);
-    const place = parameter?.in;
-    if (!parameter || name === undefined || name === "" || !isPlace(place)) continue;
-    if (place === "header" && !isHeaderParameter(name)) continue;
-    const description = stringOf(parameter.description);
-    const schema = { ...copySchema(document, parameter.schema), ...(description !== undefined && { description }) };
-    found.set(`${place} ${name}`, { name, place, isRequired: place === "path" || parameter.required === true, schema });
-  }
-  return [...found.values()];
-}
-
-/** The body that an operation takes as JSON; undefined without one. */
-function readBody(
-  document: Value,
-  operation: Value,
-): { schema: Record<string, unknown>; isRequired: boolean } | undefined {
-  const body = followed(document, operation.requestBody);
-  const content = isObject(body?.content) ? body.content : {};
-  const [, media] = Object.entries(content).find(([type]) => /^application\/(?:[\w.+-]+\+)?json\b/i.test(type)) ?? [];
-  if (!isObject(media)) return undefined;
-  return { schema: copySchema(document, media.schema), isRequired: body?.required === true };
+/** Whether members of a body may have names that its schema does not list. */
+function openOf(schema: Value | undefined): unknown {
+  const { additionalProperties = false } = schema ?? {};
+  return additionalProperties;
 }
 
 /** Arguments of a tool, and where they go. */
-function joinArguments(parameters: readonly Parameter[], body: ReturnType<typeof readBody>) {
+function joinArguments(parameters: readonly Parameter[], body: RequestBody | undefined) {
   const members =
-    isObject(body?.schema.properties) && body.schema.type === "object" ? body.schema.properties : undefined;
+    body && body.form !== "bytes" && isObject(body.schema.properties) && body.schema.type === "object"
+      ? body.schema.properties
+      : undefined;
   const whole: string[] = body && !members ? ["body"] : [];
   const counts = new Map<string, number>();
   for (const name of [...parameters.map((one) => one.name), ...Object.keys(members ?? {}), ...whole]) {
@@ -92,11 +69,11 @@ function joinArguments(parameters: readonly Parameter[], body: ReturnType<typeof
   const nameOf = (name: string, place: string) => ((counts.get(name) ?? 0) > 1 ? `${name}_${place}` : name);
   const properties = new Map<string, unknown>();
   const required: string[] = [];
-  const placed = parameters.map(({ name, place, isRequired, schema }): ToolParameter => {
-    const argument = nameOf(name, place);
+  const placed = parameters.map(({ schema, isRequired, ...parameter }): ToolParameter => {
+    const argument = nameOf(parameter.name, parameter.place);
     properties.set(argument, schema);
     if (isRequired) required.push(argument);
-    return { argument, name, place };
+    return { ...parameter, argument };
   });
   const names = new Map<string, string>();
   const needed = Array.isArray(body?.schema.required) && body.isRequired ? body.schema.required : [];
@@ -110,9 +87,10 @@ function joinArguments(parameters: readonly Parameter[], body: ReturnType<typeof
     properties.set("body", body.schema);
     if (body.isRequired) required.push("body");
   }
-  const inputSchema = { type: "object", properties: Object.fromEntries(properties), required };
-  const kind: OpenapiTool["body"] = members ? { kind: "members", names } : body ? { kind: "whole" } : null;
-  return { placed, inputSchema, body: kind };
+  const additionalProperties = members ? openOf(body?.schema) : false;
+  const shape = { type: "object", properties: Object.fromEntries(properties), required, additionalProperties };
+  const isOpen = additionalProperties !== false;
+  return { placed, inputSchema: shape, names: members ? names : null, isOpen };
 }
 
 function annotationsOf(method: string) {
@@ -124,30 +102,97 @@ function annotationsOf(method: string) {
   };
 }
 
-/** The tools of an OpenAPI document (versions 3.0 and 3.1), by name. */
-export function readOpenapiTools(document: Value): ReadonlyMap<string, OpenapiTool> {
-  const tools = new Map<string, OpenapiTool>();
+/** An operation of a document. */
+interface Operation {
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly item: Value;
+  readonly operation: Value;
+}
+
+/** The tool of an operation, or why it is none. */
+function* readTool(
+  reader: DocumentReader,
+  { name, method, path, item, operation }: Operation,
+): Steps<OpenapiTool | string> {
+  const room = createRoom();
+  const { letters: roomLetters } = room;
+  if (/(?:^|\/)\.{1,2}(?:\/|$)/.test(path)) return "its path has dot segments";
+  const lists = [item.parameters, operation.parameters];
+  const parameters = yield* readParameters(reader, { path, lists, room });
+  if (!parameters) return "it has more than 100 parameters";
+  const body = yield* readBody(reader, operation, room);
+  if (typeof body === "string") return `a body of the type ${body} cannot be sent`;
+  const title = stringOf(operation.summary)?.slice(0, 255);
+  const description = (stringOf(operation.description) ?? title ?? `${method.toUpperCase()} ${path}`).slice(
+    0,
+    maxDescription,
+  );
+  reader.budget.value(valuesOfTool + 4 * parameters.length);
+  reader.take(description.length + (title?.length ?? 0) + path.length, room);
+  const { placed, inputSchema, names, isOpen } = joinArguments(parameters, body);
+  const definition = {
+    name,
+    ...(title !== undefined && { title }),
+    description,
+    inputSchema,
+    annotations: annotationsOf(method),
+  };
+  return {
+    definition,
+    method: method.toUpperCase(),
+    path,
+    parameters: placed,
+    body: body ? { form: body.form, type: body.type, fields: body.fields, names, isOpen } : null,
+    letters: roomLetters - room.letters,
+  };
+}
+
+/** The operations of a document, by the names of their tools. */
+function* operationsOf(reader: DocumentReader, document: Value): Generator<Operation, void> {
+  const taken = new Set<string>();
   for (const [path, one] of Object.entries(isObject(document.paths) ? document.paths : {})) {
-    const item = followed(document, one);
+    const item = reader.followed(one);
     if (!item || !path.startsWith("/")) continue;
     for (const method of methods) {
       const operation = isObject(item[method]) ? item[method] : undefined;
-      if (!operation || tools.size === maxTools) continue;
+      if (!operation) continue;
       const name = toPlainName(stringOf(operation.operationId) || `${method}_${path.replace(/^\//, "")}`);
-      if (tools.has(name)) continue;
-      const parameters = readParameters(document, [item.parameters, operation.parameters]);
-      const { placed, inputSchema, body } = joinArguments(parameters, readBody(document, operation));
-      const title = stringOf(operation.summary);
-      const description = stringOf(operation.description) ?? title ?? `${method.toUpperCase()} ${path}`;
-      const definition = {
-        name,
-        ...(title !== undefined && { title: title.slice(0, 255) }),
-        description: description.slice(0, 8_192),
-        inputSchema,
-        annotations: annotationsOf(method),
-      };
-      tools.set(name, { definition, method: method.toUpperCase(), path, parameters: placed, body });
+      if (taken.has(name)) continue;
+      taken.add(name);
+      yield { name, method, path, item, operation };
     }
   }
-  return tools;
+}
+
+/**
+ * The tools of an OpenAPI document (versions 3.0 and 3.1). A document that exceeds the budget of the reader gives the
+ * tools up to there.
+ */
+export function* readOpenapiTools(reader: DocumentReader, document: Value): Steps<OpenapiTools> {
+  const byName = new Map<string, OpenapiTool>();
+  const leftOut: string[] = [];
+  const note = (text: string) => {
+    if (leftOut.length < maxLeftOut) leftOut.push(text);
+  };
+  try {
+    for (const operation of operationsOf(reader, document)) {
+      const { method, path, name } = operation;
+      if (byName.size === maxTools) {
+        note(
+          `${method.toUpperCase()} ${path.slice(0, 200)} and what follows: a document gives at most ${maxTools} tools`,
+        );
+        break;
+      }
+      const tool = yield* readTool(reader, operation);
+      if (typeof tool === "string") note(`${method.toUpperCase()} ${path.slice(0, 200)}: ${tool}`);
+      else byName.set(name, tool);
+      if (reader.budget.isDue) yield reader.budget.endPiece();
+    }
+  } catch (error) {
+    if (!(error instanceof ExcessError)) throw error;
+    note(`what follows after ${byName.size} tools: the document has ${error.excess}`);
+  }
+  return { byName, leftOut };
 }

@@ -1,0 +1,4 @@
+/** Arguments cannot be sent. The message is for the model. */
+export class ArgumentError extends Error {
+  override readonly name = "ArgumentError";
+}
