@@ -15,9 +15,21 @@ interface JoinedEntry {
   readonly definition: Definition;
 }
 
+/** Resources of user interfaces keep their scheme: hosts take no other (MCP Apps, SEP-1865). */
+const uiScheme = /^ui:\/\//i;
+
 /** A URI of a member as callers of the joined server see it. */
 export function toJoinedUri(prefix: string, uri: string): string {
-  return `gw+${prefix}+${uri}`;
+  return uiScheme.test(uri) ? `ui://${prefix}/${uri.replace(uiScheme, "")}` : `gw+${prefix}+${uri}`;
+}
+
+/** The prefix of a joined URI, and the URI of the member. */
+function splitJoinedUri(uri: string): { prefix: string; uri: string } | undefined {
+  const [, uiPrefix, path] = /^ui:\/\/([a-z0-9-]{1,24})\/(.*)$/is.exec(uri) ?? [];
+  if (uiPrefix !== undefined) return { prefix: uiPrefix, uri: `ui://${path}` };
+  const [, prefix, rest] = /^gw\+([a-z0-9-]{1,24})\+(.+)$/s.exec(uri) ?? [];
+  // one resource has one name: what is switched off is found by it
+  return prefix === undefined || rest === undefined || uiScheme.test(rest) ? undefined : { prefix, uri: rest };
 }
 
 /** The member and the URI that a joined URI stands for. */
@@ -25,20 +37,25 @@ function fromJoinedUri(
   { members }: { members: readonly McpMember[] },
   uri: string,
 ): { member: McpMember; uri: string } | undefined {
-  const [, prefix, rest] = /^gw\+([a-z0-9-]{1,24})\+(.+)$/s.exec(uri) ?? [];
-  const member = members.find((one) => one.prefix === prefix);
-  return member && rest !== undefined ? { member, uri: rest } : undefined;
+  const split = splitJoinedUri(uri);
+  const member = members.find((one) => one.prefix === split?.prefix);
+  return member && split ? { member, uri: split.uri } : undefined;
 }
 
-/** Links to resources in the metadata of a tool, such as those of its user interface. */
+/** Links to user interfaces within metadata, at any depth. */
 function withJoinedLinks(value: unknown, prefix: string, depth = 0): unknown {
-  if (typeof value === "string") return value.startsWith("ui://") ? toJoinedUri(prefix, value) : value;
+  if (typeof value === "string") return uiScheme.test(value) ? toJoinedUri(prefix, value) : value;
   if (depth > 8) return value;
   if (Array.isArray(value)) return value.map((one) => withJoinedLinks(one, prefix, depth + 1));
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, one]) => [name, withJoinedLinks(one, prefix, depth + 1)]),
   );
+}
+
+/** A definition, result or part of one whose metadata has the links of the joined server. */
+function withJoinedMeta<Part extends Readonly<Record<string, unknown>>>(part: Part, prefix: string): Part {
+  return part._meta === undefined ? part : { ...part, _meta: withJoinedLinks(part._meta, prefix) };
 }
 
 /** Members that a caller may use. */
@@ -66,8 +83,7 @@ function joinNamed(server: McpServer, kind: "tool" | "prompt", members: readonly
     const name = toPlainName(isPrefixed ? `${member.prefix}__${original}` : original);
     if (taken.has(name) || server.disabled[kind].has(name)) return [];
     taken.add(name);
-    const meta = definition._meta === undefined ? {} : { _meta: withJoinedLinks(definition._meta, member.prefix) };
-    return [{ name, member, original, definition: { ...definition, name, ...meta } }];
+    return [{ name, member, original, definition: withJoinedMeta({ ...definition, name }, member.prefix) }];
   });
 }
 
@@ -78,7 +94,8 @@ function joinUris(server: McpServer, kind: "resource" | "resource_template", mem
     visibleDefinitions(member.server, kind).flatMap(({ name: original, definition }): JoinedEntry[] => {
       const name = toJoinedUri(member.prefix, original);
       if (server.disabled[kind].has(name)) return [];
-      return [{ name, member, original, definition: { ...definition, [uriMember]: name } }];
+      const shown = withJoinedMeta({ ...definition, [uriMember]: name }, member.prefix);
+      return [{ name, member, original, definition: shown }];
     }),
   );
 }
@@ -112,29 +129,32 @@ export function findJoinedUri(server: McpServer, uri: string, userId: string | n
   return fromJoinedUri({ members: openMembers(server, userId) }, uri);
 }
 
+/** A part of a result, such as a link or an embedded resource, with the URIs of the joined server. */
+function withJoinedUri(part: unknown, prefix: string): unknown {
+  if (!isObject(part)) return part;
+  const changed = withJoinedMeta({ ...part }, prefix);
+  if (typeof part.uri === "string") changed.uri = toJoinedUri(prefix, part.uri);
+  if (isObject(part.resource)) changed.resource = withJoinedUri(part.resource, prefix);
+  return changed;
+}
+
 /** A result of a member with the URIs of the joined server. */
 export function withJoinedUris(result: Record<string, unknown>, prefix: string): Record<string, unknown> {
-  const withUri = (item: unknown): unknown => {
-    if (!isObject(item)) return item;
-    const { type, uri, resource } = item;
-    if (type === "resource_link" && typeof uri === "string") return { ...item, uri: toJoinedUri(prefix, uri) };
-    if (isObject(resource) && typeof resource.uri === "string") {
-      return { ...item, resource: { ...resource, uri: toJoinedUri(prefix, resource.uri) } };
-    }
-    return item;
-  };
+  const changed = withJoinedMeta({ ...result }, prefix);
   const { content, contents, messages } = result;
-  const changed = { ...result };
-  if (Array.isArray(content)) changed.content = content.map(withUri);
+  if (Array.isArray(content)) changed.content = content.map((one) => withJoinedUri(one, prefix));
+  if (Array.isArray(contents)) changed.contents = contents.map((one) => withJoinedUri(one, prefix));
   if (Array.isArray(messages)) {
-    changed.messages = messages.map((one) => (isObject(one) ? { ...one, content: withUri(one.content) } : one));
-  }
-  if (Array.isArray(contents)) {
-    changed.contents = contents.map((one) =>
-      isObject(one) && typeof one.uri === "string" ? { ...one, uri: toJoinedUri(prefix, one.uri) } : one,
+    changed.messages = messages.map((one) =>
+      isObject(one) ? { ...one, content: withJoinedContent(one.content, prefix) } : one,
     );
   }
   return changed;
+}
+
+/** Content of a message of a prompt: one part or several. */
+function withJoinedContent(content: unknown, prefix: string): unknown {
+  return Array.isArray(content) ? content.map((one) => withJoinedUri(one, prefix)) : withJoinedUri(content, prefix);
 }
 
 /** What the members say to models, each under its prefix. */

@@ -20,6 +20,10 @@ const toolsOf: Record<string, string[]> = {
   wiki: ["search", `long_${"x".repeat(90)}`],
 };
 
+/** The servers have user interfaces. */
+let uiTools = false;
+const uiMeta = { ui: { resourceUri: "ui://view/a.html" }, "ui/resourceUri": "ui://view/a.html" };
+
 /** What an upstream answers: it repeats what it was asked. */
 function answerOf(name: string, { method, params }: { method: string; params: Record<string, unknown> }): object {
   const inputSchema = { type: "object" };
@@ -29,12 +33,18 @@ function answerOf(name: string, { method, params }: { method: string; params: Re
     return { protocolVersion: "2025-11-25", capabilities, serverInfo, instructions: `Use ${name}` };
   }
   if (method === "tools/list") {
-    const _meta = { ui: { resourceUri: "ui://view" } };
+    const _meta = uiTools ? uiMeta : { ui: { resourceUri: "ui://view" } };
     return {
       tools: toolsOf[name]?.map((tool) => ({ name: tool, description: `${tool} in ${name}`, inputSchema, _meta })),
     };
   }
   if (method === "prompts/list") return { prompts: [{ name: "hello" }] };
+  if (method === "resources/list" && uiTools) {
+    return { resources: [{ uri: "ui://view/a.html", name: "view", _meta: uiMeta }] };
+  }
+  if (method === "resources/read" && uiTools) {
+    return { contents: [{ uri: params.uri, text: `${name} ${params.uri}`, _meta: uiMeta }] };
+  }
   if (method === "resources/list") return { resources: [{ uri: `file:///${name}.txt`, name: "file" }] };
   if (method === "resources/templates/list") return { resourceTemplates: [] };
   if (method === "resources/read") return { contents: [{ uri: params.uri, text: name }] };
@@ -43,7 +53,14 @@ function answerOf(name: string, { method, params }: { method: string; params: Re
     content: [
       { type: "text", text },
       { type: "resource_link", uri: "file:///linked", name: "l" },
+      ...(uiTools
+        ? [
+            { type: "resource", resource: { uri: "ui://view/a.html", text: "<p>", _meta: uiMeta } },
+            { type: "resource_link", uri: "ui://other", name: "o" },
+          ]
+        : []),
     ],
+    ...(uiTools && { _meta: uiMeta }),
   };
 }
 
@@ -148,8 +165,45 @@ test("resources and prompts reach the member they come from, and their addresses
   assert.match(content[0].text, /"upstream":"wiki".*"name":"hello"/);
   assert.equal(content[1].uri, "gw+wiki+file:///linked");
   const tools = (await ask(slug, "tools/list")).result.tools;
-  assert.equal(tools[0]._meta.ui.resourceUri, "gw+crm+ui://view");
+  assert.equal(tools[0]._meta.ui.resourceUri, "ui://crm/view");
 });
+
+for (const era of ["older", "newest"]) {
+  test(`user interfaces of members keep the scheme ui in lists and results, and are read by these addresses (${era})`, async () => {
+    uiTools = true;
+    await done(call(gateway, "POST /mcp-integrations/wiki-up/sync", { key }));
+    const slug = await join();
+    const use = (method: string, params: Record<string, string> = {}) => {
+      if (era === "older") return ask(slug, method, params);
+      const name = params.name ?? params.uri;
+      const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": method, ...(name && { "mcp-name": name }) };
+      return ask(slug, method, { ...params, _meta: modernMeta }, headers);
+    };
+    const meta = { ui: { resourceUri: "ui://wiki/view/a.html" }, "ui/resourceUri": "ui://wiki/view/a.html" };
+    const tool = (await use("tools/list")).result.tools.find(({ name }: { name: string }) => name === "wiki__search");
+    assert.deepEqual(tool._meta, meta);
+    const { resources } = (await use("resources/list")).result;
+    const view = resources.find(({ uri }: { uri: string }) => uri === "ui://wiki/view/a.html");
+    assert.deepEqual(view?._meta, meta);
+    const read = (await use("resources/read", { uri: "ui://wiki/view/a.html" })).result.contents;
+    assert.deepEqual(read, [{ uri: "ui://wiki/view/a.html", text: "wiki ui://view/a.html", _meta: meta }]);
+    const { content, _meta } = (await use("tools/call", { name: "wiki__search" })).result;
+    assert.deepEqual(_meta, meta);
+    assert.deepEqual(content[2], {
+      type: "resource",
+      resource: { uri: "ui://wiki/view/a.html", text: "<p>", _meta: meta },
+    });
+    assert.equal(content[3].uri, "ui://wiki/other");
+    for (const uri of ["gw+wiki+ui://view/a.html", "gw+wiki+UI://view/a.html", "ui://other/view", "ui://view"]) {
+      assert.equal((await use("resources/read", { uri })).error.code, -32602, uri);
+    }
+    const off = { capabilities: [{ type: "resource", name: "ui://wiki/view/a.html", enabled: false }] };
+    await done(call(gateway, `PUT /mcp-servers/${slug}/capabilities`, { key, body: off }));
+    assert.equal((await use("resources/read", { uri: "UI://wiki/view/a.html" })).error.code, -32602);
+    uiTools = false;
+    await done(call(gateway, "POST /mcp-integrations/wiki-up/sync", { key }));
+  });
+}
 
 test("prefix modes: conditional prefixes names that clash, never leaves them out and refuses them at once", async () => {
   const conditional = await names(await join({ prefix_mode: "conditional" }));
