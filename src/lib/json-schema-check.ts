@@ -16,7 +16,7 @@ const maxValueDepth = 64;
 const maxDepth = 600;
 /** Most problems that are recorded. */
 const maxProblems = 1_000;
-/** Most schema applications for one purpose. */
+/** Most schema applications for one purpose, unless it says otherwise. */
 const maxApplications = 100_000;
 /** Applications between two points at which the work can be interrupted. */
 const pieceSize = 500;
@@ -25,12 +25,18 @@ const maxStepsAtOnce = 50_000_000;
 
 /** Counts the cost of checking and ends it when it is too high: recursive schemas could run for ages. */
 export class JsonSchemaWork {
+  readonly #most: number;
   #spent = 0;
+
+  /** @param most Schema applications; default 100,000. */
+  constructor(most = maxApplications) {
+    this.#most = most;
+  }
 
   /** @throws {JsonSchemaError} If the limit is exceeded. */
   spend(applications: number): void {
     this.#spent += applications;
-    if (this.#spent > maxApplications) throw tooMuch();
+    if (this.#spent > this.#most) throw tooMuch();
   }
 }
 

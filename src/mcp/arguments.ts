@@ -9,6 +9,9 @@ import { codes } from "./protocol.ts";
 /** Most problems that an answer names. */
 const shownProblems = 10;
 
+/** Most schema applications: a body has at most 200,000 values. */
+const maxApplications = 500_000;
+
 /** Schemas by the definition they stand in; null for those that cannot be used. */
 const schemas = new WeakMap<object, JsonSchema | null>();
 
@@ -32,21 +35,30 @@ function definitionOf({ settings, capabilities }: McpServer, name: string) {
   return settings.pinning === "log" ? known?.definition : known?.approved;
 }
 
+/** Problems of a value; a message if checking it takes too much. */
+async function checkValue(schema: JsonSchema, value: unknown): Promise<readonly JsonSchemaProblem[] | string> {
+  try {
+    return await runPaced(checkJsonSteps(schema, value, new JsonSchemaWork(maxApplications)));
+  } catch (error) {
+    if (!(error instanceof JsonSchemaError)) throw error;
+    return error.problem;
+  }
+}
+
 /** Problems of the arguments of a call; empty where they match, or where no schema can say. */
 async function findProblems({ server, message, context }: McpCall): Promise<readonly JsonSchemaProblem[]> {
   const definition = definitionOf(server, String(message.params.name));
-  const schema = definition ? schemaIn(definition) : null;
-  if (!schema) {
-    if (definition && context.log.mcp) context.log.mcp.unchecked_arguments = true;
-    return [];
+  if (!definition) return [];
+  const schema = schemaIn(definition);
+  if (schema) {
+    const found = await checkValue(schema, message.params.arguments ?? {});
+    if (typeof found !== "string") return found;
+    // whoever sends arguments that are too large to be checked would go round the schema; one without an end is the server's
+    if (typeof (await checkValue(schema, {})) !== "string") return [{ path: "", message: found }];
+    schemas.set(definition, null);
   }
-  try {
-    return await runPaced(checkJsonSteps(schema, message.params.arguments ?? {}, new JsonSchemaWork()));
-  } catch (error) {
-    if (!(error instanceof JsonSchemaError)) throw error;
-    if (context.log.mcp) context.log.mcp.unchecked_arguments = true;
-    return [];
-  }
+  if (context.log.mcp) context.log.mcp.unchecked_arguments = true;
+  return [];
 }
 
 /** Whether clients of a revision read problems of arguments in results: from 2025-11-25 on, for models to correct them. */

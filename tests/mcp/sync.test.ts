@@ -272,6 +272,31 @@ test("arguments that do not match the schema are answered without a call", async
   assert.equal((await callTool(slug, "one", { place: 7 })).result.isError, undefined);
 });
 
+test("arguments that take too much to be checked are refused, unless the schema has no end", async () => {
+  const many = { type: "array", items: { anyOf: Array.from({ length: 8 }, (_, index) => ({ const: index })) } };
+  const inputSchema = {
+    type: "object",
+    properties: { path: { enum: ["/public"] }, tags: many, plain: { type: "array", items: { type: "number" } } },
+    additionalProperties: false,
+  };
+  const endless = { allOf: [{ $ref: "#" }] };
+  tools = [tool("read", { inputSchema }), tool("endless", { inputSchema: endless })];
+  const slug = await createServer();
+  const numbers = (length: number) => Array.from({ length }, () => 7);
+  const before = upstream.requests.length;
+  for (const path of ["/public", "/etc/passwd"]) {
+    const { result } = await callTool(slug, "read", { path, tags: numbers(100_000) });
+    assert.equal(result?.isError, true);
+    assert.match(result.content[0].text, /too many steps/);
+  }
+  const padded = await callTool(slug, "read", { path: "/etc/passwd", plain: numbers(150_000) });
+  assert.match(padded.result.content[0].text, /\/path/);
+  assert.equal(upstream.requests.length, before);
+  const large = await callTool(slug, "read", { path: "/public", plain: numbers(150_000) });
+  assert.equal(large.result.isError, undefined);
+  assert.equal((await callTool(slug, "endless", { a: 1 })).result.isError, undefined);
+});
+
 test("with strict_resources only listed resources are read", async () => {
   const fixture = await serveFetch(createFixture("both"));
   const slug = await createServer({ strict_resources: true }, `http://127.0.0.1:${fixture.port}/mcp`);
