@@ -48,11 +48,13 @@ function refuse(problem: string): never {
 const maxQuery = 1_000;
 const maxWords = 10;
 
+/** The words of a text in small letters; names in camel case are several. */
 function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const parts = text.replace(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, " ");
+  return parts.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 }
 
-/** What is searched of a definition, in small letters, by how much a word in it counts: its description, title and name. */
+/** What is searched of a definition, by how much a word in it counts: its description, title and name. Blanks surround words. */
 type Searched = readonly [string, string, string];
 
 /** Most characters of a description that are searched: a search looks at all tools at once. */
@@ -63,22 +65,33 @@ function toSearched(definition: Definition): Searched {
   const known = searchedOf.get(definition);
   if (known) return known;
   const { name, title, description } = definition;
-  const plain = (value: unknown) => {
-    const text = String(value ?? "").slice(0, maxSearched);
-    return text.toLowerCase();
-  };
+  const plain = (value: unknown) => ` ${wordsOf(String(value ?? "").slice(0, maxSearched)).join(" ")} `;
   const searched: Searched = [plain(description), plain(title), plain(name)];
   searchedOf.set(definition, searched);
   return searched;
 }
 
-/** How well a tool fits words: a word in its name counts most. */
-function scoreOf(definition: Definition, words: readonly string[]): number {
-  let score = 0;
-  for (const [index, text] of toSearched(definition).entries()) {
-    for (const word of words) if (text.includes(word)) score += index + 1;
+/** Scripts without blanks between words: their words are found anywhere. */
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/** How well a word fits a text: 2 as a whole word, 1 as the beginning of one. */
+function fitOf(word: string, text: string): number {
+  if (text.includes(` ${word} `)) return 2;
+  return text.includes(unspaced.test(word) ? word : ` ${word}`) ? 1 : 0;
+}
+
+/** How well a tool fits words: how many of them it has, and where; a word in its name counts most. */
+function scoreOf(definition: Definition, words: readonly string[]): { words: number; places: number } {
+  const searched = toSearched(definition);
+  let [found, places] = [0, 0];
+  for (const word of words) {
+    let fits = 0;
+    for (const [index, text] of searched.entries()) fits += fitOf(word, text) * (index + 1);
+    if (fits > 0) found++;
+    places += fits;
   }
-  return score;
+  return { words: found, places };
 }
 
 /**
@@ -94,9 +107,9 @@ export function findTools(given: unknown, tools: readonly Definition[]): Record<
   }
   const words = [...new Set(wordsOf(query))].slice(0, maxWords);
   const found = tools
-    .map((tool) => ({ tool, score: words.length === 0 ? 1 : scoreOf(tool, words) }))
-    .filter(({ score }) => score > 0)
-    .toSorted((a, b) => b.score - a.score)
+    .map((tool) => ({ tool, score: scoreOf(tool, words) }))
+    .filter(({ score }) => score.words > 0 || words.length === 0)
+    .toSorted(({ score: a }, { score: b }) => b.words - a.words || b.places - a.places)
     .slice(0, limit)
     .map(({ tool: { name, title, description, inputSchema } }) => ({ name, title, description, inputSchema }));
   const structuredContent = { tools: found };
