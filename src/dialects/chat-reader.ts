@@ -1,4 +1,5 @@
 import { isObject, nonEmptyString, objectsIn, parseJson } from "../lib/json.ts";
+import { isCallPlace } from "../schemas/content-blocks.ts";
 
 /** A piece of a chat completion: what a chunk adds, or a part of a non-streaming response. */
 export type ChatPiece =
@@ -74,6 +75,32 @@ function readReasoning(message: Members): ChatPiece[] {
   return text === undefined ? [] : [{ kind: "thinking", text }];
 }
 
+/** Whether reasoning follows text or a call. */
+function isInterleaved(blocks: readonly Members[]): boolean {
+  const isReasoning = (block: Members) => block.type !== "text" && !isCallPlace(block);
+  return (
+    blocks.findLastIndex(isReasoning) > blocks.findIndex((block) => !isReasoning(block)) && !blocks.every(isReasoning)
+  );
+}
+
+/** Reasoning, text and calls of a complete message in the order of its blocks; undefined where the usual order is the right one. */
+function readPlaced(message: Members): ChatPiece[] | undefined {
+  const blocks = objectsIn(message.content_blocks);
+  if (!isInterleaved(blocks)) return undefined;
+  const calls = objectsIn(message.tool_calls);
+  const pieces = blocks.flatMap((block): ChatPiece[] => {
+    if (isCallPlace(block)) {
+      const place = calls.findIndex(({ id }) => id === block.id);
+      return place < 0 ? [] : [readCall(calls[place] as Members, place)]; // found above
+    }
+    const text = block.type === "text" ? nonEmptyString(block.text) : undefined;
+    return text === undefined ? readReasoningBlock(block) : [{ kind: "text", text }];
+  });
+  const placed = new Set(blocks.filter(isCallPlace).map(({ id }) => id));
+  const others = [...calls.entries()].filter(([, { id }]) => !placed.has(id));
+  return [...pieces, ...others.map(([place, call]) => readCall(call, place))];
+}
+
 /** Text of message content, in either form. */
 function readContent(content: unknown): string {
   if (typeof content === "string") return content;
@@ -82,14 +109,18 @@ function readContent(content: unknown): string {
     .join("");
 }
 
+const toAnnotation = (annotation: Members): ChatPiece => ({ kind: "annotation", annotation });
+
 function readPieces(message: Members, choice: Members): ChatPiece[] {
+  const placed = readPlaced(message);
+  if (placed) return [...placed, ...objectsIn(message.annotations).map(toAnnotation)];
   const pieces = readReasoning(message);
   const text = readContent(message.content);
   const logprobs = objectsIn(isObject(choice.logprobs) ? choice.logprobs.content : undefined);
   if (text !== "") pieces.push({ kind: "text", text, ...(logprobs.length > 0 && { logprobs }) });
   const refusal = nonEmptyString(message.refusal);
   if (refusal !== undefined) pieces.push({ kind: "refusal", text: refusal });
-  for (const annotation of objectsIn(message.annotations)) pieces.push({ kind: "annotation", annotation });
+  pieces.push(...objectsIn(message.annotations).map(toAnnotation));
   for (const [place, call] of objectsIn(message.tool_calls).entries()) pieces.push(readCall(call, place));
   return pieces;
 }

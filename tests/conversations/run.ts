@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isObject, parseJson } from "../../src/lib/json.ts";
-import type { EmulatedRequest, EmulatedWorld, Emulator, Members, ModelTurn } from "../emulators/emulator.ts";
+import type { EmulatedProvider, EmulatedWorld, Emulator, Members, ModelTurn } from "../emulators/emulator.ts";
 import { type TestGateway, workspaceKey } from "../support/gateway.ts";
 import type { Client, Heard } from "./client.ts";
 import type { Conversation } from "./generate.ts";
@@ -24,8 +24,8 @@ export interface Run {
   client: Client;
   /** Name of the client's API. */
   dialect: string;
-  /** The emulator and the model that serve a round. */
-  targetOf(round: number): { emulator: Emulator; model: string };
+  /** The provider and the model that serve a round. */
+  targetOf(round: number): { provider: EmulatedProvider; model: string };
 }
 
 /** Arguments as values, so that spaces and order do not count. */
@@ -74,19 +74,20 @@ function findChange(before: readonly unknown[], now: readonly unknown[]): string
   return undefined;
 }
 
-const headersOf = ({ client }: Run, emulator: Emulator): Record<string, string> => ({
+const headersOf = ({ client }: Run, { slug }: EmulatedProvider): Record<string, string> => ({
   "content-type": "application/json",
   "x-gateway-api-key": workspaceKey,
-  "x-gateway-provider": emulator.slug,
+  "x-gateway-provider": slug,
   authorization: "Bearer fake-provider-key",
   ...client.headers,
 });
 
-/** The client's request as the emulated API would get it without the gateway. */
-function asOwnRequest({ client, dialect }: Run, emulator: Emulator, body: Members): EmulatedRequest | undefined {
-  if (emulator.native !== dialect) return undefined;
+/** Whether the API would refuse the same request from its own SDK, without the gateway. */
+function isRefusedAnyway({ client, dialect }: Run, body: Members, world: EmulatedWorld, emulator: Emulator): boolean {
+  if (emulator.native !== dialect) return false;
   const { model } = body;
-  return { path: "", headers: client.headers, body, model: String(model), streams: body.stream === true };
+  const own = { path: "", headers: client.headers, body, model: String(model), streams: body.stream === true };
+  return world.findRefusal(emulator, own) !== undefined;
 }
 
 /** Sends one round; the fault ends the conversation, as a refusal does that the API's own SDK would meet too. */
@@ -94,25 +95,24 @@ async function runRound(place: Place, run: Run, round: number): Promise<Fault | 
   const { gateway, world } = place;
   const { conversation, client } = run;
   const { step, turn } = conversation.rounds[round] as Conversation["rounds"][number];
-  const { emulator, model } = run.targetOf(round);
+  const { provider, model } = run.targetOf(round);
   const [asked, refused] = [world.requests.length, world.refusals.length];
   world.script.splice(0, world.script.length, turn);
   const body = client.ask(step, model);
-  const own = asOwnRequest(run, emulator, body);
-  const isRefusedAnyway = own !== undefined && world.findRefusal(emulator, own) !== undefined;
-  const init = { method: "POST", headers: headersOf(run, emulator), body: JSON.stringify(body) };
+  const init = { method: "POST", headers: headersOf(run, provider), body: JSON.stringify(body) };
   const response = await gateway.fetch(client.path(model), init);
   const refusal = world.refusals[refused];
+  const emulator = world.requests[asked]?.emulator;
   if (refusal && response.status >= 400) {
     const sent = JSON.stringify(refusal.body).slice(0, 3_000);
-    return isRefusedAnyway
-      ? "ended"
-      : { kind: "refused", round, detail: `${refusal.rule}: ${refusal.message}\nsent ${sent}` };
+    if (emulator && isRefusedAnyway(run, body, world, emulator)) return "ended";
+    return { kind: "refused", round, detail: `${refusal.rule}: ${refusal.message}\nsent ${sent}` };
   }
-  if (response.status !== 200) return { kind: "status", round, detail: `${response.status} ${await response.text()}` };
+  if (response.status !== 200 || !emulator)
+    return { kind: "status", round, detail: `${response.status} ${await response.text()}` };
   const heard = await client.hear(response).catch((error: unknown) => String(error));
   if (typeof heard === "string") return { kind: "unread", round, detail: heard };
-  const showsReasoning = client.showsReasoning && emulator.showsReasoning && conversation.setup.effort !== "off";
+  const showsReasoning = client.showsReasoning && emulator.showsReasoning(model) && conversation.setup.effort !== "off";
   const difference = compare(heard, turn, showsReasoning);
   if (difference) return { kind: "heard", round, detail: difference };
   return findPrefixFault(world, asked, emulator, round);

@@ -420,11 +420,9 @@ function answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Resp
 
 /** Anthropic's Messages API. */
 export const anthropic: Emulator = {
-  slug: "anthropic",
+  name: "Anthropic Messages",
   native: "messages",
-  models: ["claude-opus-4-8", "claude-sonnet-4-6", "claude-opus-4-5", "claude-haiku-4-5"],
-  showsReasoning: true,
-  takesImages: true,
+  showsReasoning: () => true,
   rules,
   serves: ({ host, pathname }) => host === "api.anthropic.com" && pathname === "/v1/messages",
   read(url, init) {

@@ -77,10 +77,8 @@ const rules: readonly Rule[] = [
 
 /** DeepSeek's chat API. It thinks by default. */
 export const deepseek: Emulator = {
-  slug: "deepseek",
-  models: ["deepseek-v4-pro", "deepseek-chat"],
-  showsReasoning: true,
-  takesImages: false,
+  name: "DeepSeek chat",
+  showsReasoning: () => true,
   rules,
   serves: ({ host, pathname }) => host === "api.deepseek.com" && pathname.endsWith("/chat/completions"),
   read: readChatRequest,

@@ -78,19 +78,15 @@ export interface HandedTurn {
 
 /** An emulated API. */
 export interface Emulator {
-  /** Slug of the provider in the gateway. */
-  slug: string;
-  /** Models that tests choose among: one of each behaviour. */
-  models: readonly string[];
+  /** Name of the API, for reports. */
+  name: string;
   /**
    * The dialect of this API's own clients, whose requests the gateway forwards unchanged: what the API would refuse from its
    * own SDK, it may refuse through the gateway too.
    */
   native?: "chat" | "messages" | "responses" | "gemini";
   /** Whether the model's reasoning reaches clients whose dialect has a place for it. */
-  showsReasoning: boolean;
-  /** Whether its models take images. */
-  takesImages: boolean;
+  showsReasoning(model: string): boolean;
   rules: readonly Rule[];
   /** Whether this API serves the address. */
   serves(url: URL): boolean;
@@ -101,6 +97,17 @@ export interface Emulator {
   refuse(message: string): Response;
   /** The model's turn in the API's form, streamed if asked for. */
   answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Response;
+}
+
+/** A provider whose APIs are emulated. */
+export interface EmulatedProvider {
+  /** Its name in the gateway. */
+  slug: string;
+  /** Models that tests choose among: one of each behaviour. */
+  models: readonly string[];
+  /** Whether its models take images. */
+  takesImages: boolean;
+  emulators: readonly Emulator[];
 }
 
 /** Requests that emulators received and refused, and what the model says next. */
@@ -133,7 +140,7 @@ export function findRefusal(emulator: Emulator, request: EmulatedRequest, memory
     if (rule.models && !rule.models.test(request.model)) continue;
     const message = rule.find(request, memory);
     if (message === undefined) continue;
-    return { emulator: emulator.slug, rule: rule.id, source: rule.source, message, body: request.body };
+    return { emulator: emulator.name, rule: rule.id, source: rule.source, message, body: request.body };
   }
   return undefined;
 }

@@ -14,6 +14,8 @@ import {
   toPieces,
 } from "./emulator.ts";
 
+import { effortRules, findToolFault, reasons } from "./openai-models.ts";
+
 /** Pages of the documentation, as read in November 2026. */
 const sources = {
   chat: "https://platform.openai.com/docs/api-reference/chat/create",
@@ -21,9 +23,6 @@ const sources = {
   reasoning: "https://platform.openai.com/docs/guides/reasoning",
   models: "https://platform.openai.com/docs/guides/latest-model",
 } as const;
-
-/** Models with a reasoning effort; they take no sampling fields unless their effort is none. */
-const reasons = /^(?:o\d|gpt-5)/;
 
 export const messagesOf = ({ body }: EmulatedRequest): Members[] => objectsOf(body.messages);
 export const functionsOf = ({ body }: EmulatedRequest): Members[] =>
@@ -67,21 +66,6 @@ export const nameRule = (source: string, pattern = /^[a-zA-Z0-9_-]{1,64}$/): Rul
   },
 });
 
-/** Whether a schema of a tool lacks what OpenAI's validator requires: an object, and items of arrays. */
-export function findSchemaFault(schema: unknown, path = "()"): string | undefined {
-  if (!isObject(schema)) return undefined;
-  const types = Array.isArray(schema.type) ? schema.type : [schema.type];
-  if (types.includes("array") && schema.items === undefined && schema.prefixItems === undefined) {
-    return `In context=${path}, array schema missing items.`;
-  }
-  const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
-  for (const [name, one] of properties) {
-    const fault = findSchemaFault(one, `('properties', '${name}')`);
-    if (fault) return fault;
-  }
-  return findSchemaFault(schema.items, `${path}.items`);
-}
-
 const rules: readonly Rule[] = [
   {
     id: "unanswered-calls",
@@ -100,22 +84,9 @@ const rules: readonly Rule[] = [
     },
   },
   {
-    id: "tool-schemas",
+    id: "tools",
     source: sources.functions,
-    find: (request) => {
-      for (const { name, parameters } of functionsOf(request)) {
-        if (parameters === undefined) continue;
-        if (!isObject(parameters) || parameters.type !== "object") {
-          return `Invalid schema for function '${name}': schema must be a JSON Schema of 'type: "object"', got 'type: "None"'.`;
-        }
-        if (["oneOf", "anyOf", "allOf", "enum", "not"].some((keyword) => keyword in parameters)) {
-          return `Invalid schema for function '${name}': schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level.`;
-        }
-        const fault = findSchemaFault(parameters);
-        if (fault) return `Invalid schema for function '${name}': ${fault}`;
-      }
-      return undefined;
-    },
+    find: (request) => findToolFault(functionsOf(request)),
   },
   {
     id: "content",
@@ -172,21 +143,7 @@ const rules: readonly Rule[] = [
     find: ({ body }) =>
       body.reasoning_effort === undefined ? undefined : "Unrecognized request argument supplied: reasoning_effort",
   },
-  {
-    id: "effort-level",
-    source: sources.models,
-    models: reasons,
-    find: ({ body, model }) => {
-      const { reasoning_effort: effort } = body;
-      if (effort === undefined || effort === null) return undefined;
-      const levels = /^(?:o\d|gpt-5(?![.\d]))/.test(model)
-        ? ["low", "medium", "high", ...(model.startsWith("gpt-5") ? ["minimal"] : [])]
-        : ["none", "low", "medium", "high", ...(/^gpt-5\.[2-9]/.test(model) ? ["xhigh"] : [])];
-      return levels.includes(String(effort))
-        ? undefined
-        : `Unsupported value: 'reasoning_effort' does not support '${effort}' with this model. Supported values are: ${levels.join(", ")}.`;
-    },
-  },
+  ...effortRules("reasoning_effort", ({ body }) => body.reasoning_effort),
   {
     id: "tools-with-effort",
     source: `${sources.models} (from gpt-5.4)`,
@@ -335,11 +292,9 @@ export const parsedArgumentsRule = (source: string): Rule => ({
 
 /** OpenAI's chat completions API. Its reasoning is not shown. */
 export const openaiChat: Emulator = {
-  slug: "openai",
+  name: "OpenAI chat",
   native: "chat",
-  models: ["gpt-4.1", "gpt-5.1", "gpt-5.4", "gpt-5.6"],
-  showsReasoning: false,
-  takesImages: true,
+  showsReasoning: () => false,
   rules,
   serves: ({ host, pathname }) => host === "api.openai.com" && pathname === "/v1/chat/completions",
   read: readChatRequest,

@@ -1,5 +1,6 @@
 import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import type { ChatResponse } from "../../schemas/chat.ts";
+import { callPlace, trimPlaces } from "../../schemas/content-blocks.ts";
 import { toSignature } from "./signatures.ts";
 
 type Members = Record<string, unknown>;
@@ -40,6 +41,13 @@ function toReasoningBlock(item: Members): Members {
   return { type: "thinking", thinking, ...(signature !== undefined && { signature }) };
 }
 
+/** Blocks of one item: reasoning, text, or the place of a call. */
+function toBlocks(item: Members): Members[] {
+  if (item.type === "reasoning") return [toReasoningBlock(item)];
+  if (item.type === "function_call") return [callPlace(item.call_id)];
+  return objectsIn(item.content).flatMap(({ type, text }) => (type === "output_text" ? [{ type: "text", text }] : []));
+}
+
 /** A chat completion from a response (https://platform.openai.com/docs/api-reference/responses/object). */
 export function toChatAnswer(body: unknown): ChatResponse {
   const response = isObject(body) ? body : {};
@@ -54,13 +62,13 @@ export function toChatAnswer(body: unknown): ChatResponse {
   const calls = output
     .filter(({ type }) => type === "function_call")
     .map(({ call_id: id, name, arguments: given }) => ({ id, type: "function", function: { name, arguments: given } }));
-  const thoughts = output.filter(({ type }) => type === "reasoning").map(toReasoningBlock);
+  const blocks = trimPlaces(output.flatMap(toBlocks));
   const usage = toChatUsage(response.usage);
   const message = {
     role: "assistant",
     content: join("output_text", "text"),
     refusal: join("refusal", "refusal"),
-    content_blocks: thoughts,
+    content_blocks: blocks,
     ...(calls.length > 0 && { tool_calls: calls }),
   };
   return {

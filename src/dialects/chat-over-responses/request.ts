@@ -1,5 +1,6 @@
 import { isObject, objectsIn } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isCallPlace, placeCalls } from "../../schemas/content-blocks.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { dropUnmapped } from "../chat-writer.ts";
 import { readSignature } from "./signatures.ts";
@@ -24,31 +25,38 @@ function toInputPart(part: Members, drop: Drop): Members[] {
   return [];
 }
 
-/** Reasoning items of an assistant message whose signature the provider can verify. */
-function toReasoningItems(message: Message, drop: Drop): Members[] {
-  const thoughts = objectsIn(message.content_blocks).filter(
-    ({ type }) => type === "thinking" || type === "redacted_thinking",
-  );
-  return thoughts.flatMap(({ thinking, signature }) => {
-    const proof = readSignature(signature);
-    if (!proof) {
-      drop("thinking");
-      return [];
-    }
-    const summary = typeof thinking === "string" && thinking !== "" ? [{ type: "summary_text", text: thinking }] : [];
-    return [{ type: "reasoning", id: proof.id, summary, encrypted_content: proof.encrypted }];
-  });
+/** The reasoning item of a block; none where the provider cannot verify its signature. */
+function toReasoningItems({ thinking, signature }: Members, drop: Drop): Members[] {
+  const proof = readSignature(signature);
+  if (!proof) {
+    drop("thinking");
+    return [];
+  }
+  const summary = typeof thinking === "string" && thinking !== "" ? [{ type: "summary_text", text: thinking }] : [];
+  return [{ type: "reasoning", id: proof.id, summary, encrypted_content: proof.encrypted }];
 }
 
+function toCallItems(call: unknown): Members[] {
+  if (!isObject(call)) return [];
+  const { name, arguments: given } = isObject(call.function) ? call.function : {};
+  return [{ type: "function_call", call_id: call.id, name, arguments: given }];
+}
+
+const isReasoning = ({ type }: Members): boolean => type === "thinking" || type === "redacted_thinking";
+
+/** Items of an assistant message in the order of its blocks. */
 function toAssistantItems(message: Message, drop: Drop): Members[] {
-  const said = partsOf(message.content).map(({ text }) => ({ type: "output_text", text: String(text ?? "") }));
-  const calls = objectsIn(message.tool_calls).map(({ id, function: named }) => {
-    const { name, arguments: given } = isObject(named) ? named : {};
-    return { type: "function_call", call_id: id, name, arguments: given };
+  const blocks = objectsIn(message.content_blocks);
+  const hasText = blocks.some(({ type }) => type === "text");
+  const said = hasText ? [] : partsOf(message.content);
+  const ordered = [...blocks.filter(isReasoning), ...said];
+  const items = (hasText || blocks.some(isCallPlace) ? [...blocks, ...said] : ordered).flatMap((block): Members[] => {
+    if (isReasoning(block)) return toReasoningItems(block, drop);
+    if (isCallPlace(block)) return [block];
+    const content = [{ type: "output_text", text: String(block.text ?? "") }];
+    return [{ type: "message", role: "assistant", content }];
   });
-  const items: Members[] = toReasoningItems(message, drop);
-  if (said.length > 0) items.push({ type: "message", role: "assistant", content: said });
-  return [...items, ...calls];
+  return placeCalls(items, objectsIn(message.tool_calls), toCallItems);
 }
 
 function toItems(message: Message, drop: Drop): Members[] {

@@ -1,6 +1,7 @@
 import { isObject, nonEmptyString } from "../../lib/json.ts";
 import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { callPlace, trimPlaces } from "../../schemas/content-blocks.ts";
 import { type Part, toContent } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
 import { toMedia } from "./media.ts";
@@ -93,14 +94,17 @@ function toUserMessages(parts: readonly Members[], ids: CallIds, options: Dialec
 
 /** Reasoning of a turn: signed parts as blocks, others as text. */
 class ReasoningParts {
+  /** Signed reasoning, text and the places of calls in order. */
   readonly blocks: Part[] = [];
   #text = "";
+  #isSigned = false;
 
   add(part: Members, { drop }: DialectOptions): void {
     this.#text += nonEmptyString(part.text) ?? "";
     const { thoughtSignature: given } = part;
     const signature = readMarkedSignature(given);
     if (signature === undefined && nonEmptyString(given) !== undefined) drop("contents.thoughtSignature");
+    if (signature) this.#isSigned = true;
     if (signature?.kind === "signature") {
       this.blocks.push({ type: "thinking", thinking: this.#text, signature: signature.text });
       this.#text = "";
@@ -108,8 +112,8 @@ class ReasoningParts {
     if (signature?.kind === "redacted") this.blocks.push({ type: "redacted_thinking", data: signature.text });
   }
 
-  toMembers(said: readonly Part[]): Part {
-    if (this.blocks.length > 0) return { content_blocks: [...this.blocks, ...said] };
+  toMembers(): Part {
+    if (this.#isSigned) return { content_blocks: trimPlaces(this.blocks) };
     return this.#text === "" ? {} : { reasoning_content: this.#text };
   }
 }
@@ -134,15 +138,21 @@ function toModelMessages(parts: readonly Members[], ids: CallIds, options: Diale
   for (const part of parts) {
     const text = nonEmptyString(part.text);
     if (part.thought === true) thoughts.add(part, options);
-    else if (part.functionCall) calls.push(toCall(part, ids, options));
-    else {
+    else if (part.functionCall) {
+      const call = toCall(part, ids, options);
+      calls.push(call);
+      thoughts.blocks.push(callPlace(call.id));
+    } else {
       if (text === undefined) dropPart(part, options);
-      else said.push(textPart(text));
+      else {
+        said.push(textPart(text));
+        thoughts.blocks.push(textPart(text));
+      }
       if (nonEmptyString(part.thoughtSignature) && !isMarked(part.thoughtSignature))
         options.drop("contents.thoughtSignature");
     }
   }
-  const kept = thoughts.toMembers(said);
+  const kept = thoughts.toMembers();
   if (said.length === 0 && calls.length === 0 && Object.keys(kept).length === 0) return [];
   const joined = said.length === 0 ? null : said.map(({ text }) => String(text)).join("");
   return [{ role: "assistant", content: joined, ...kept, ...(calls.length > 0 && { tool_calls: calls }) }];

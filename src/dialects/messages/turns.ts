@@ -1,5 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { callPlace, trimPlaces } from "../../schemas/content-blocks.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
 import { cacheControl, type Part, toContent } from "../chat-writer.ts";
 import type { DialectOptions } from "../types.ts";
@@ -123,11 +124,17 @@ function toCalls(blocks: readonly Block[]): Block[] {
 }
 
 /** Reasoning as a chat carries it: signed blocks as blocks, others as text. */
-function toReasoning(blocks: readonly Block[], said: readonly Part[]): Block {
+function toReasoning(blocks: readonly Block[]): Block {
   const own = blocks.filter(({ type }) => thoughts.has(String(type))).filter((block) => !readCallSignature(block));
   const isSigned = ({ signature, data }: Block) => Boolean(signature) || Boolean(data);
-  const signed = own.filter(isSigned);
-  if (signed.length > 0) return { content_blocks: [...signed, ...said] };
+  if (own.some(isSigned)) {
+    const ordered = blocks.flatMap((block): Block[] => {
+      if (block.type === "tool_use") return [callPlace(block.id)];
+      if (!thoughts.has(String(block.type))) return toParts([block]);
+      return isSigned(block) && !readCallSignature(block) ? [block] : [];
+    });
+    return { content_blocks: trimPlaces(ordered) };
+  }
   const text = own.map(({ thinking }) => (typeof thinking === "string" ? thinking : "")).join("");
   return text === "" ? {} : { reasoning_content: text };
 }
@@ -139,7 +146,7 @@ function toAssistantMessages({ content }: Turn, { drop }: DialectOptions): Messa
     drop,
   );
   const calls = toCalls(content);
-  const kept = toReasoning(content, said);
+  const kept = toReasoning(content);
   if (said.length === 0 && calls.length === 0 && Object.keys(kept).length === 0) return [];
   return [
     {

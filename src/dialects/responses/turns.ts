@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { objectsIn } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { callPlace, trimPlaces } from "../../schemas/content-blocks.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { type Part, toContent } from "../chat-writer.ts";
 import { textOfParts, toParts } from "./parts.ts";
@@ -14,7 +15,7 @@ type Drop = (member: string) => void;
 /** Text, reasoning and calls of an assistant, item by item. */
 class AssistantTurn {
   readonly #said: Part[] = [];
-  /** Reasoning and text in order. */
+  /** Reasoning, text and the places of calls in order. */
   readonly #blocks: Part[] = [];
   readonly #calls: Part[] = [];
   #thoughts = "";
@@ -53,6 +54,7 @@ class AssistantTurn {
   call(item: Item, given: string): void {
     const signature = this.#signature;
     this.#signature = undefined;
+    this.#blocks.push(callPlace(item.call_id));
     this.#calls.push({
       id: item.call_id,
       type: "function",
@@ -68,7 +70,7 @@ class AssistantTurn {
       {
         role: "assistant",
         content: this.#said.length === 0 ? null : toContent(this.#said),
-        ...(this.#isSigned && { content_blocks: this.#blocks }),
+        ...(this.#isSigned && { content_blocks: trimPlaces(this.#blocks) }),
         ...(!this.#isSigned && this.#thoughts !== "" && { reasoning_content: this.#thoughts }),
         ...(hasCalls && { tool_calls: this.#calls }),
       },

@@ -1,5 +1,6 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isCallPlace, placeCalls } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isReasoningPart } from "../shared/messages.ts";
 import { type Block, cacheControl, refuse, replayBlocks, toBlocks } from "./parts.ts";
@@ -57,9 +58,12 @@ function toAssistantTurn(message: Message, options: ConversionOptions): Turn {
   if (said.length === 0 && typeof message.refusal === "string" && message.refusal !== "") {
     said.push({ type: "text", text: message.refusal });
   }
-  const calls = Array.isArray(message.tool_calls) ? message.tool_calls.map((call) => toToolUse(call, options)) : [];
-  const known = new Set(said.map(({ type, id }) => (type === "tool_use" ? id : undefined)));
-  const content = [...said, ...calls.filter(({ id }) => !known.has(id))];
+  const calls: readonly unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  const known = new Set(said.map((block) => (block.type === "tool_use" && !isCallPlace(block) ? block.id : undefined)));
+  const content = placeCalls(said, calls, (call) => {
+    const block = toToolUse(call, options);
+    return known.has(block.id) ? [] : [block];
+  });
   if (message.reasoning_content && replayed.length === 0) options.drop("messages.reasoning_content");
   if (message.function_call) refuse("Cannot send function_call: use tool_calls", "messages.function_call");
   return { role: "assistant", content: markLast(content, message) };

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
+import { callPlace, trimPlaces } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { type WireBlock, WireMessage, type WireUsage } from "./wire.ts";
 
@@ -68,7 +69,7 @@ function extraMembers(blocks: readonly WireBlock[]): object {
   const thought = blocks.map(({ type, thinking }) => (type === "thinking" ? (thinking ?? "") : "")).join("");
   return {
     ...(thought !== "" && { reasoning_content: thought }),
-    content_blocks: blocks.filter(({ type }) => type !== "tool_use"),
+    content_blocks: trimPlaces(blocks.map((block) => (block.type === "tool_use" ? callPlace(block.id) : block))),
   };
 }
 

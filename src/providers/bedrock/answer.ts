@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
+import { callPlace, trimPlaces } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isGiven } from "../shared/messages.ts";
 import { type AnswerBlock, ConverseAnswer, type ConverseUsage } from "./wire.ts";
@@ -57,7 +58,7 @@ function toToolCalls(blocks: readonly AnswerBlock[]) {
 /** A block in the form callers send back. Tool calls are in `tool_calls` instead. */
 function toContentBlock(block: AnswerBlock): readonly object[] {
   const { toolUse, reasoningContent: reasoning, text } = block;
-  if (toolUse) return [];
+  if (toolUse) return [callPlace(toolUse.toolUseId)];
   if (reasoning?.redactedContent) return [{ type: "redacted_thinking", data: reasoning.redactedContent }];
   if (reasoning) {
     const { text: thinking, signature } = reasoning.reasoningText ?? {};
@@ -81,7 +82,7 @@ export function fromConverse(body: unknown, request: ChatRequest, options: Conve
     content: text === "" && calls.length > 0 ? null : text,
     ...(calls.length > 0 && { tool_calls: calls }),
     ...(!options.strict && reasoningText !== "" && { reasoning_content: reasoningText }),
-    ...(!options.strict && { content_blocks: blocks.flatMap(toContentBlock) }),
+    ...(!options.strict && { content_blocks: trimPlaces(blocks.flatMap(toContentBlock)) }),
   };
   const extras = {
     ...(isGiven(trace) && { trace }),

@@ -1,6 +1,7 @@
 import { crc32 } from "../../lib/hash.ts";
 import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isCallPlace, placeCalls } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isReasoningPart } from "../shared/messages.ts";
 import { type BedrockModel, takesCachePoints } from "./model.ts";
@@ -85,15 +86,20 @@ function callBlocks(call: unknown, rules: MessageRules): Block[] {
 
 function assistantBlocks(message: Message, rules: MessageRules): Block[] {
   const { content_blocks: ownBlocks, content, tool_calls: calls, function_call: legacy } = message;
-  const said = Array.isArray(ownBlocks) && ownBlocks.length > 0 ? ownBlocks.filter(isSaid) : content;
   const called = Array.isArray(calls) ? calls : [];
   const older = isObject(legacy) ? [{ id: legacy.name, function: legacy }] : [];
-  return [...contentBlocks(said, rules), ...[...called, ...older].flatMap((call) => callBlocks(call, rules))];
+  const made = (call: unknown) => callBlocks(call, rules);
+  if (!Array.isArray(ownBlocks) || ownBlocks.length === 0) {
+    return [...contentBlocks(content, rules), ...[...called, ...older].flatMap(made)];
+  }
+  const said = ownBlocks.filter(isSaid).flatMap((block) => (isCallPlace(block) ? [block] : partBlocks(block, rules)));
+  return placeCalls(said, [...called, ...older], made);
 }
 
-/** Blocks of an earlier response that are sent back; tool calls come from `tool_calls`. */
+/** Blocks of an earlier response that are sent back, and the places of its calls, which come from `tool_calls`. */
 function isSaid(block: unknown): boolean {
-  return isObject(block) && ["text", "thinking", "redacted_thinking"].includes(String(block.type));
+  const said = ["text", "thinking", "redacted_thinking"];
+  return isCallPlace(block) || (isObject(block) && said.includes(String(block.type)));
 }
 
 /** Content of a tool result. */

@@ -1,5 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { withoutPlaces } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
@@ -62,7 +63,7 @@ function toContent(content: Message["content"], options: ConversionOptions): unk
 
 function toAssistant(message: Message, options: ConversionOptions): object {
   const { content, content_blocks: blocks, tool_calls: calls, tool_plan, citations } = message;
-  const converted = toContent(blocks ?? content, options);
+  const converted = toContent(blocks ? withoutPlaces(blocks) : content, options);
   return {
     role: "assistant",
     ...(isGiven(converted) && { content: converted }),

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { withoutPlaces } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isReasoningPart } from "../shared/messages.ts";
 import { type MediaPart, toMediaPart } from "./media.ts";
@@ -125,7 +126,7 @@ function fromAssistant(message: Message, needsSignatures: boolean, options: Conv
   // the first call of a turn has the signature
   const [first] = calls;
   if (first && needsSignatures) first.thoughtSignature ??= noSignature;
-  return [...fromContent(Array.isArray(blocks) ? blocks : content, options), ...calls];
+  return [...fromContent(Array.isArray(blocks) ? withoutPlaces(blocks) : content, options), ...calls];
 }
 
 /** Tool results in the order of their calls: models use the order to distinguish calls of one function. */

@@ -1,5 +1,6 @@
 import { isObject, stringOf } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { withoutPlaces } from "../../schemas/content-blocks.ts";
 import { withoutPrefixes } from "../core/model-names.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shared/members.ts";
@@ -80,7 +81,7 @@ function toPart(part: Part, { drop }: ConversionOptions): object[] {
 
 function toMessage(message: Message, options: ConversionOptions): object {
   const { role, content, content_blocks: blocks, tool_calls: calls, tool_call_id, name, prefix } = message;
-  const source = role === "assistant" ? (blocks ?? content) : content;
+  const source = role === "assistant" ? (blocks ? withoutPlaces(blocks) : content) : content;
   return {
     role: role === "developer" ? "system" : role,
     ...(isGiven(source) && {

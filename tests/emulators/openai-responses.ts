@@ -1,0 +1,292 @@
+import { isObject } from "../../src/lib/json.ts";
+import {
+  argumentsText,
+  type EmulatedRequest,
+  type Emulator,
+  eventStream,
+  jsonResponse,
+  type Members,
+  type Memory,
+  type ModelTurn,
+  objectsOf,
+  type Rule,
+  readBody,
+  type Said,
+  toPieces,
+} from "./emulator.ts";
+import { refuseChat } from "./openai-chat.ts";
+import { effortRules, findToolFault, reasons } from "./openai-models.ts";
+
+/** Pages of the documentation, as read in November 2026. */
+const sources = {
+  create: "https://platform.openai.com/docs/api-reference/responses/create",
+  functions: "https://platform.openai.com/docs/guides/function-calling",
+  reasoning: "https://platform.openai.com/docs/guides/reasoning#keeping-reasoning-items-in-context",
+} as const;
+
+const itemsOf = ({ body }: EmulatedRequest): Members[] => objectsOf(body.input);
+const callTypes: readonly unknown[] = ["function_call", "custom_tool_call"];
+const outputTypes: readonly unknown[] = ["function_call_output", "custom_tool_call_output"];
+
+/** Function tools, those in namespaces and in `additional_tools` items too. */
+function toolsOf(request: EmulatedRequest): Members[] {
+  const added = itemsOf(request).flatMap((item) => (item.type === "additional_tools" ? objectsOf(item.tools) : []));
+  return [...objectsOf(request.body.tools), ...added].flatMap((tool) =>
+    tool.type === "namespace" ? objectsOf(tool.tools) : [tool],
+  );
+}
+
+const topLevel = new Set(
+  (
+    "background conversation context_management include input instructions max_output_tokens max_tool_calls metadata model " +
+    "parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_retention reasoning safety_identifier " +
+    "service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user"
+  ).split(" "),
+);
+
+/** Beginnings of item ids. */
+const idPrefixes: Readonly<Record<string, string>> = { message: "msg", function_call: "fc", reasoning: "rs" };
+
+const partTypes: Readonly<Record<string, readonly string[]>> = {
+  assistant: ["output_text", "refusal"],
+  user: ["input_text", "input_image", "input_file", "input_audio"],
+  system: ["input_text", "input_image", "input_file"],
+  developer: ["input_text", "input_image", "input_file"],
+};
+
+const rules: readonly Rule[] = [
+  {
+    id: "unknown-member",
+    source: sources.create,
+    find: ({ body }) => {
+      const unknown = Object.keys(body).find((name) => !topLevel.has(name));
+      return unknown && `Unknown parameter: '${unknown}'.`;
+    },
+  },
+  {
+    id: "input",
+    source: sources.create,
+    find: ({ body }) =>
+      body.input === undefined || (Array.isArray(body.input) && body.input.length === 0)
+        ? "Missing required parameter: 'input'."
+        : undefined,
+  },
+  {
+    id: "call-outputs",
+    source: sources.functions,
+    find: (request) => {
+      const open = new Set<unknown>();
+      const made = new Set<unknown>();
+      for (const { type, call_id: id } of itemsOf(request)) {
+        if (callTypes.includes(type)) {
+          open.add(id);
+          made.add(id);
+        }
+        if (!outputTypes.includes(type)) continue;
+        if (!made.has(id)) return `No tool call found for function call output with call_id ${id}.`;
+        open.delete(id);
+      }
+      return open.size === 0 ? undefined : `No tool output found for function call ${[...open][0]}.`;
+    },
+  },
+  {
+    id: "item-ids",
+    source: sources.create,
+    find: (request) => {
+      const wrong = itemsOf(request).find(({ type, id }) => {
+        const prefix = idPrefixes[String(type)];
+        return typeof id === "string" && prefix !== undefined && !id.startsWith(prefix);
+      });
+      return (
+        wrong &&
+        `Invalid 'input.id': '${wrong.id}'. Expected an ID that begins with '${idPrefixes[String(wrong.type)]}'.`
+      );
+    },
+  },
+  {
+    id: "call-ids",
+    source: sources.create,
+    find: (request) => {
+      const wrong = itemsOf(request).find(({ call_id: id }) => typeof id === "string" && id.length > 64);
+      return wrong && "Invalid 'input.call_id': string too long. Expected a string with maximum length 64.";
+    },
+  },
+  {
+    id: "parts",
+    source: sources.create,
+    find: (request) => {
+      for (const { type, role, content } of itemsOf(request)) {
+        if ((type !== "message" && type !== undefined) || !Array.isArray(content)) continue;
+        const allowed = partTypes[String(role)] ?? [];
+        const wrong = objectsOf(content).find((part) => !allowed.includes(String(part.type)));
+        if (wrong) return `Invalid value: '${wrong.type}'. Supported values are: ${allowed.join(", ")}.`;
+        if (content.length === 0) return "Invalid 'input.content': empty array.";
+      }
+      return undefined;
+    },
+  },
+  {
+    id: "reasoning-items",
+    source: sources.reasoning,
+    find: (request, memory) => {
+      const items = itemsOf(request);
+      for (const [index, item] of items.entries()) {
+        if (item.type !== "reasoning") continue;
+        const handed = memory.find(item.encrypted_content);
+        if (!handed)
+          return "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.";
+        const place = handed.blocks.findIndex((block) => block.encrypted_content === item.encrypted_content);
+        const following = handed.blocks[place + 1];
+        const next = items[index + 1];
+        const isRight =
+          following === undefined || (next?.type === following.type && next?.call_id === following.call_id);
+        if (!isRight) return `Item '${item.id}' of type 'reasoning' was provided without its required following item.`;
+      }
+      return undefined;
+    },
+  },
+  {
+    id: "tools",
+    source: sources.functions,
+    find: (request) =>
+      findToolFault(
+        toolsOf(request).flatMap(({ type, name, parameters }) => (type === "function" ? [{ name, parameters }] : [])),
+      ),
+  },
+  {
+    id: "sampling",
+    source: sources.create,
+    models: reasons,
+    find: ({ body }) => {
+      const isOff = isObject(body.reasoning) && body.reasoning.effort === "none";
+      const name = ["temperature", "top_p"].find((one) => body[one] !== undefined && body[one] !== 1);
+      return name !== undefined && !isOff
+        ? `Unsupported parameter: '${name}' is not supported with this model.`
+        : undefined;
+    },
+  },
+  {
+    id: "max-output-tokens",
+    source: sources.create,
+    find: ({ body }) =>
+      body.max_output_tokens !== undefined && Number(body.max_output_tokens) < 16
+        ? "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16."
+        : undefined,
+  },
+  {
+    id: "reasoning-without-model",
+    source: sources.create,
+    models: /^(?:gpt-4|gpt-3|chatgpt-4o)/,
+    find: ({ body }) =>
+      isObject(body.reasoning) && body.reasoning.effort !== undefined
+        ? "Unsupported parameter: 'reasoning.effort' is not supported with this model."
+        : undefined,
+  },
+  ...effortRules("reasoning.effort", ({ body }) => (isObject(body.reasoning) ? body.reasoning.effort : undefined)),
+];
+
+function toItem(said: Said, memory: Memory): Members {
+  const number = memory.next();
+  if (said.kind === "text") {
+    const content = [{ type: "output_text", text: said.text, annotations: [], logprobs: [] }];
+    return { type: "message", id: `msg_${number}`, role: "assistant", status: "completed", content };
+  }
+  if (said.kind === "thinking") {
+    const summary = [{ type: "summary_text", text: said.text }];
+    return { type: "reasoning", id: `rs_${number}`, summary, encrypted_content: `gAAAA-sealed-${number}` };
+  }
+  return {
+    type: "function_call",
+    id: `fc_${number}`,
+    call_id: `call_${String(number).padStart(24, "0")}`,
+    name: said.name,
+    arguments: argumentsText(said.arguments),
+    status: "completed",
+  };
+}
+
+/** Items of a turn; models without reasoning have none. */
+function toItems({ said }: ModelTurn, { model }: EmulatedRequest, memory: Memory): Members[] {
+  const items = said.filter(({ kind }) => kind !== "thinking" || reasons.test(model)).map((one) => toItem(one, memory));
+  for (const item of items) {
+    if (typeof item.encrypted_content === "string") memory.hand(item.encrypted_content, { model, blocks: items });
+  }
+  return items;
+}
+
+/** Events of one item (https://platform.openai.com/docs/api-reference/responses-streaming). */
+function toEvents(item: Members, output_index: number): Members[] {
+  const at = { output_index, item_id: item.id };
+  const added = (empty: Members): Members => ({ type: "response.output_item.added", output_index, item: empty });
+  const done = { type: "response.output_item.done", output_index, item };
+  if (item.type === "function_call") {
+    const given = String(item.arguments);
+    return [
+      added({ ...item, arguments: "", status: "in_progress" }),
+      ...toPieces(given).map((delta) => ({ type: "response.function_call_arguments.delta", ...at, delta })),
+      { type: "response.function_call_arguments.done", ...at, arguments: given },
+      done,
+    ];
+  }
+  const isMessage = item.type === "message";
+  const [part = {}] = objectsOf(isMessage ? item.content : item.summary);
+  const place = { ...at, ...(isMessage ? { content_index: 0 } : { summary_index: 0 }) };
+  const name = isMessage ? "response.output_text" : "response.reasoning_summary_text";
+  const holder = isMessage ? "response.content_part" : "response.reasoning_summary_part";
+  const text = String(part.text);
+  return [
+    added(isMessage ? { ...item, content: [], status: "in_progress" } : { ...item, summary: [] }),
+    { type: `${holder}.added`, ...place, part: { ...part, text: "" } },
+    ...toPieces(text).map((delta) => ({ type: `${name}.delta`, ...place, delta })),
+    { type: `${name}.done`, ...place, text },
+    { type: `${holder}.done`, ...place, part },
+    done,
+  ];
+}
+
+const usage = {
+  input_tokens: 40,
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens: 12,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 52,
+};
+
+function answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Response {
+  const output = toItems(turn, request, memory);
+  const head = { id: `resp_${memory.next()}`, object: "response", created_at: 1_795_000_000, model: request.model };
+  const whole = { ...head, status: "completed", output, error: null, incomplete_details: null, usage };
+  if (!request.streams) return jsonResponse(whole);
+  const begun = { ...head, status: "in_progress", output: [], error: null, usage: null };
+  const events: Members[] = [
+    { type: "response.created", response: begun },
+    { type: "response.in_progress", response: begun },
+    ...output.flatMap(toEvents),
+    { type: "response.completed", response: whole },
+  ];
+  return eventStream(
+    events.map((data, sequence_number) => ({ event: String(data.type), data: { ...data, sequence_number } })),
+  );
+}
+
+/** OpenAI's Responses API. */
+export const openaiResponses: Emulator = {
+  name: "OpenAI Responses",
+  native: "responses",
+  showsReasoning: (model) => reasons.test(model),
+  rules,
+  serves: ({ host, pathname }) => host === "api.openai.com" && pathname === "/v1/responses",
+  read(url, init) {
+    const body = readBody(init);
+    return {
+      path: url.pathname,
+      headers: init.headers,
+      body,
+      model: String(body.model),
+      streams: body.stream === true,
+    };
+  },
+  prefixOf: ({ body }) => [body.instructions ?? null, body.tools ?? null, ...objectsOf(body.input)],
+  refuse: refuseChat,
+  answer,
+};
