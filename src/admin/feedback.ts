@@ -1,8 +1,11 @@
 import type { CallerContext } from "../context.ts";
 import type { JsonValue } from "../db/tables/columns.ts";
+import type { FeedbackRow } from "../db/tables/feedback.ts";
+import { readRole } from "../endpoint/role.ts";
 import { defineJsonEndpoint, defineKeyEndpoint, type Endpoint, readJsonBody, requireBody } from "../endpoint.ts";
 import { jsonReply } from "../lib/reply.ts";
 import { CreateFeedback, Feedback, FeedbackList, FeedbackReceipt, UpdateFeedback } from "../schemas/feedback.ts";
+import { commitAudited } from "./core/audit-values.ts";
 import { requireFound, requireId } from "./core/request.ts";
 import { maxAdminBodyBytes } from "./core/serve.ts";
 
@@ -57,13 +60,41 @@ async function createFeedback(context: CallerContext) {
   );
 }
 
+/**
+ * The feedback that a caller may change: its own, or any of the workspace for its administrators.
+ *
+ * @throws {NotFoundError} For unknown ones and those of others alike.
+ */
+async function findFeedback(context: CallerContext): Promise<FeedbackRow> {
+  const { principal, services } = context;
+  const id = requireId(context.params, "id", "feedback");
+  const found = requireFound(await services.feedback.find(tenantOf(context), id), "feedback");
+  if (found.apiKeyId === principal.keyId) return found;
+  const person = await readRole(context);
+  const isAdmin = person !== undefined && (person.role === "admin" || person.role === "owner");
+  return requireFound(isAdmin ? found : undefined, "feedback");
+}
+
+const audited = { resource: "feedback", action: "update" };
+
+/** What a rating says, as the audit log shows it. */
+const shown = ({ value, weight, metadata }: Pick<FeedbackRow, "value" | "weight" | "metadata">) => ({
+  value,
+  weight,
+  metadata,
+});
+
 async function updateFeedback({ value, weight, metadata }: UpdateFeedback, context: CallerContext) {
   const { clock, feedback } = context.services;
-  const id = requireId(context.params, "id", "feedback");
+  const found = await findFeedback(context);
   const changes = { value, weight: toWeight(weight), lastUpdatedAt: clock.now() };
   const all = metadata ? { ...changes, metadata: toMetadata(metadata) } : changes;
-  const isFound = await feedback.update(tenantOf(context), id, all);
-  requireFound(isFound || undefined, "feedback");
+  const { id, traceId } = found;
+  await commitAudited(audited, context, async () => ({
+    statements: [feedback.updating(tenantOf(context), id, all)],
+    recordId: id,
+    audited: { trace_id: traceId, former: shown(found), feedback: shown({ ...found, ...all }) },
+  }));
   return receipt("Feedback updated", [id]);
 }
 

@@ -3,7 +3,7 @@ import { AuthenticationError, UnavailableError } from "../errors.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isObject, stringOf } from "../lib/json.ts";
-import type { TokenAlgorithm } from "../schemas/auth-settings.ts";
+import { isSharedKeySource, type TokenAlgorithm } from "../schemas/auth-settings.ts";
 
 /** A key set is fetched again after this long. */
 const freshMs = 10 * 60_000;
@@ -132,6 +132,21 @@ export function readKeySet(document: unknown): KeySet | undefined {
   return entries;
 }
 
+/** Ends of the addresses of discovery documents (OpenID Connect Discovery 1.0, section 4; RFC 8414, section 3.1). */
+const discoveryPath = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(?=\/|$)/;
+
+/**
+ * The address of the key set in a discovery document, which must be that of the issuer it names. A key set of several customers is
+ * not reached by the document of another host.
+ */
+function keySetAddressIn(url: string, document: unknown): string | undefined {
+  if (!isObject(document)) return undefined;
+  const { issuer, jwks_uri: address } = document;
+  if (typeof issuer !== "string" || typeof address !== "string" || !discoveryPath.test(url)) return undefined;
+  const isOwn = url.replace(discoveryPath, "").replace(/\/$/, "") === issuer.replace(/\/$/, "");
+  return isOwn && (!isSharedKeySource(address) || isSharedKeySource(url)) ? address : undefined;
+}
+
 /** The key set at one address. */
 interface Source {
   set: KeySet | undefined;
@@ -199,7 +214,9 @@ class CachedKeySets implements KeySets {
   async #fetchSet(source: Source, url: string): Promise<void> {
     source.triedAt = this.#clock.monotonic();
     try {
-      const set = readKeySet(await this.#fetchJson(url, fetchBounds));
+      const document = await this.#fetchJson(url, fetchBounds);
+      const followed = readKeySet(document) === undefined ? keySetAddressIn(url, document) : undefined;
+      const set = readKeySet(followed === undefined ? document : await this.#fetchJson(followed, fetchBounds));
       if (set === undefined) return;
       source.set = set;
       source.readAt = this.#clock.monotonic();

@@ -138,10 +138,18 @@ export function readEmail(claims: Claims): string | null {
   return null;
 }
 
-/** Scopes of a token, including defaults, without those that no token may have. */
-export function readScopes({ scope, scopes }: Claims, defaults: readonly string[]): ReadonlySet<string> {
-  const given = scope ?? scopes;
-  const own = typeof given === "string" ? given.split(/\s+/) : Array.isArray(given) ? given : [];
+/** A claim that lists scopes: separated by blanks, or a list. */
+function readList(given: unknown): unknown[] {
+  if (typeof given === "string") return given.split(/\s+/);
+  return Array.isArray(given) ? given : [];
+}
+
+/**
+ * Scopes of a token, including defaults, without those that no token may have. Entra ID has delegated ones in `scp`, separated by
+ * blanks, and those of applications in the list `roles`.
+ */
+export function readScopes({ scope, scopes, scp, roles }: Claims, defaults: readonly string[]): ReadonlySet<string> {
+  const own = [...readList(scope ?? scopes), ...readList(scp), ...(Array.isArray(roles) ? roles : [])];
   const texts = own.filter((item) => typeof item === "string");
   return new Set([...texts, ...defaults].map(normaliseScope).filter((item) => mayHoldScope("token", item)));
 }

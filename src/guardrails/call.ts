@@ -4,6 +4,7 @@ import { startTimer } from "../lib/clock.ts";
 import { createHeaderRules, isHeaderName, isHeaderValue } from "../lib/headers.ts";
 import { decodeUtf8, findJsonExcess, isObject, parseJson } from "../lib/json.ts";
 import { toOutboundError } from "../lib/outbound.ts";
+import { clientCredentialHeaders } from "../lib/secret-names.ts";
 import { CheckError, type CheckInput, type CheckTools } from "./types.ts";
 
 /** Time limit of a service call in milliseconds, where none is set or the value is unusable. */
@@ -86,20 +87,12 @@ export const ServiceUrl = v.pipe(
 
 /** Headers that may be forwarded at all; the gateway's own are excluded. */
 const { mayGoUpstream } = createHeaderRules(["x-gateway-"]);
-/** Headers that authenticate a client. */
-const credentialHeaders = new Set([
-  "authorization",
-  "x-api-key",
-  "api-key",
-  "x-goog-api-key",
-  "ocp-apim-subscription-key",
-]);
 /** Gateway headers that hold nothing but trace ids. */
 const traceHeaders = new Set(["x-gateway-trace-id", "x-gateway-span-id"]);
 
 /** Whether a header (in lower case) of a client or a token may be sent on: no credentials, no connection headers. */
 export function mayBeCarried(name: string): boolean {
-  return traceHeaders.has(name) || (mayGoUpstream(name) && !credentialHeaders.has(name));
+  return traceHeaders.has(name) || (mayGoUpstream(name) && !clientCredentialHeaders.has(name));
 }
 
 /** Schema of `forwardHeaders`: names of the client's headers that the service receives. */

@@ -38,3 +38,32 @@ export const isSecretHeader: (name: string) => boolean = memoizeText(
   (name) => secretHeaders.test(name) && !harmlessHeaders.test(name),
   128,
 );
+
+/** Headers by which clients authenticate: whoever chooses headers of callers to forward never gets these. */
+export const clientCredentialHeaders: ReadonlySet<string> = new Set([
+  "authorization",
+  "proxy-authorization",
+  "cookie",
+  "set-cookie",
+  "x-api-key",
+  "api-key",
+  "apikey",
+  "x-goog-api-key",
+  "x-auth-token",
+  "x-access-token",
+  "ocp-apim-subscription-key",
+]);
+
+/** Words of names of headers that hold credentials, or what a proxy says of who signed in. */
+const credentialWords =
+  /auth(?!or(?:$|[-_s]))|token|secret|passw|passphrase|pwd|assertion|credential|cookie|session|csrf|xsrf|jwt|saml|oidc|dpop|signature|principal|(?:^|[-_])(?:pat|sid|sso|otp|id[-_]data)(?:$|[-_])|(?:^|[-_])[a-z]*key(?:$|[-_])/;
+
+/**
+ * Whether a header (in lower case) may carry a credential, by any word of its name: for headers that nobody listed one by
+ * one.
+ */
+export const mayCarryCredential: (name: string) => boolean = memoizeText(
+  2_000,
+  (name) => (credentialWords.test(name) && !harmlessHeaders.test(name)) || isSecretHeader(name),
+  128,
+);

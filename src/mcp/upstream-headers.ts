@@ -1,7 +1,9 @@
+import { readClaims } from "../auth/jwt-claims.ts";
 import { addTraceContext, requireNoKey } from "../context/leaving.ts";
 import type { ForwardedHeaders } from "../control/mcp/mcp-server.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { hopHeader, isHeaderName, isHeaderValue } from "../lib/headers.ts";
+import { clientCredentialHeaders, mayCarryCredential } from "../lib/secret-names.ts";
 import { productName } from "../providers/core/call.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { protocolHeaders, renewArgumentHeaders } from "./mirrored-headers.ts";
@@ -10,13 +12,7 @@ import { fillTemplate, identityHeaders } from "./oauth/identity.ts";
 
 /** Headers of callers that never go upstream, under either name of a pair. */
 const never = new Set([
-  "set-cookie",
-  "x-api-key",
-  "api-key",
-  "apikey",
-  "x-goog-api-key",
-  "x-auth-token",
-  "x-access-token",
+  ...clientCredentialHeaders,
   "content-type",
   "content-encoding",
   "accept",
@@ -50,8 +46,24 @@ function forwardedPairs(
   if (mode === "allowlist") return headers;
   const excepted = new Set(headers.map(({ from }) => from));
   return Object.keys(given)
-    .filter((name) => !excepted.has(name))
+    .filter((name) => !excepted.has(name) && !mayCarryCredential(name))
     .map((name) => ({ from: name, to: name }));
+}
+
+/**
+ * Refuses to forward a token that the organisation accepts, unless its audience names the server: it opens this gateway.
+ *
+ * @throws {InvalidRequestError}
+ */
+async function requireForeignToken({ context, server }: McpCall, authorization: string | undefined): Promise<void> {
+  const token = authorization?.replace(/^bearer +/i, "");
+  if (token === undefined || (await context.services.authenticator.standingOf(token)) !== "accepted") return;
+  const { aud } = readClaims(token);
+  if ((Array.isArray(aud) ? aud : [aud]).includes(server.url)) return;
+  throw new InvalidRequestError("Cannot forward authorization: it holds a token that opens this gateway", {
+    param: "authorization",
+    code: "gateway_key_as_credential",
+  });
 }
 
 /** Headers of the caller that the integration forwards. */
@@ -123,9 +135,11 @@ export function callerHeaders(call: McpCall): Record<string, string> {
  */
 export async function upstreamHeaders(call: McpCall): Promise<Record<string, string>> {
   const { context, server, message, sessionId } = call;
+  const forwarded = callerHeaders(call);
+  await requireForeignToken(call, forwarded.authorization);
   const headers: Record<string, string> = {
     "user-agent": productName,
-    ...callerHeaders(call),
+    ...forwarded,
     ...(await integrationHeaders(call)),
     ...(await credentialHeaders(call)),
     ...(await identityHeaders(call)),

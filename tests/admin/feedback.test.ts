@@ -13,6 +13,7 @@ import {
   type TestGateway,
   workspaceKey,
 } from "../support/gateway.ts";
+import { addPerson } from "../support/people.ts";
 
 let gateway: TestGateway;
 let database: Database;
@@ -122,6 +123,36 @@ test("PUT /feedback/{id} finds no unknown feedback, and none of another tenant",
   assert.equal((await put("no-id", { value: 9 })).status, 404);
   assert.equal((await put(id, { value: 11 })).status, 400);
   assert.equal((await stored(id)).value, 1);
+});
+
+test("feedback is changed by the key that gave it or an admin of the workspace, and the audit log has the former value", async () => {
+  const { id: workspaceId } = await done(call<{ id: string }>(gateway, "GET /admin/workspaces/default"));
+  const scopes = ["logs.write"];
+  const create = async (email: string, role: string) =>
+    (await addPerson(gateway, email, { workspaces: [{ id: workspaceId, role }], scopes })).key;
+  const [giver, other, admin] = await Promise.all([
+    create("giver@example.com", "member"),
+    create("other@example.com", "manager"),
+    create("admin@example.com", "admin"),
+  ]);
+  const { feedback_ids } = await done(post({ trace_id: "f", value: -5 }, giver));
+  const id = feedback_ids[0] ?? "";
+  assert.equal((await put(id, { value: 9 }, other)).status, 404);
+  assert.equal((await put(id, { value: 9 })).status, 404);
+  assert.equal((await stored(id)).value, -5);
+  await done(put(id, { value: 2 }, giver));
+  await done(put(id, { value: 3 }, admin));
+  const { rows } = await database.read(
+    "SELECT request_body FROM audit_logs WHERE resource_type = 'feedback' ORDER BY seq",
+  );
+  const audited = rows.map(({ request_body }) => JSON.parse(String(request_body)));
+  assert.deepEqual(
+    audited.filter(({ trace_id }) => trace_id === "f").map(({ former, feedback }) => [former.value, feedback.value]),
+    [
+      [-5, 2],
+      [2, 3],
+    ],
+  );
 });
 
 test("feedback is for workspace keys with logs.write or completions.write", async () => {

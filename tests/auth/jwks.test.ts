@@ -47,6 +47,38 @@ test("keys of several addresses and of the settings are merged", async () => {
   );
 });
 
+const discovery = "https://idp.test/tenant/.well-known/openid-configuration";
+
+for (const [name, url, document, wanted] of [
+  ["of its issuer is followed", discovery, { issuer: "https://idp.test/tenant", jwks_uri: second }, "RSA"],
+  [
+    "of its issuer, with a slash, is followed",
+    discovery,
+    { issuer: "https://idp.test/tenant/", jwks_uri: second },
+    "RSA",
+  ],
+  [
+    "of RFC 8414 is followed",
+    "https://idp.test/.well-known/oauth-authorization-server/tenant",
+    { issuer: "https://idp.test/tenant", jwks_uri: second },
+    "RSA",
+  ],
+  ["of another issuer is not followed", discovery, { issuer: "https://evil.test", jwks_uri: second }, "503"],
+  ["at another path is not followed", first, { issuer: first, jwks_uri: second }, "503"],
+  [
+    "that names the keys of many customers is not followed",
+    discovery,
+    { issuer: "https://idp.test/tenant", jwks_uri: "https://www.googleapis.com/oauth2/v3/certs" },
+    "503",
+  ],
+] as const) {
+  test(`a discovery document ${name}`, async () => {
+    const keys = { keys: [rsa.jwk] };
+    const documents = { [url]: document, [second]: keys, "https://www.googleapis.com/oauth2/v3/certs": keys };
+    assert.equal((await setUp(documents).outcome("rsa", { urls: [url] })).split(" ")[0], wanted);
+  });
+}
+
 test("one id for different keys is refused, the same key twice is not", async () => {
   const clash = { ...other.jwk, kid: "rsa" };
   const { outcome } = setUp({ [first]: { keys: [rsa.jwk, ec.jwk] }, [second]: { keys: [clash, ec.jwk] } });

@@ -276,6 +276,10 @@ test("scopes are a text or a list, with either sign and a prefix; the default on
   assert.deepEqual(await scopesOf({ scope: "gateway.completions:write openid" }), ["completions.write", ...more]);
   assert.deepEqual(await scopesOf({ scope: undefined, scopes: ["configs:read", 1] }), ["configs.read", ...more]);
   assert.deepEqual(await scopesOf({ scope: undefined }), more);
+  // Entra ID: delegated scopes, and roles of applications
+  const entra = { scope: undefined, scp: "completions.write User.Read", roles: ["configs.read", "Directory.Read", 1] };
+  assert.deepEqual(await scopesOf(entra), ["completions.write", "configs.read", ...more]);
+  assert.deepEqual(await scopesOf({ scope: undefined, roles: "configs.read" }), more);
 });
 
 test("the workspace a token names wins over all others", async () => {

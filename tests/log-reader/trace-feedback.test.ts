@@ -83,7 +83,7 @@ test("feedback in memory is what the table holds, after any additions, changes a
     if (old && draw(3) === 0) {
       Object.assign(old, { value: draw(21) - 10, weight: draw(5) / 4 });
       changed++;
-      assert.equal(await store.update(old, old.id, { value: old.value, weight: old.weight }), true);
+      await database.write([store.updating(old, old.id, { value: old.value, weight: old.weight })]);
     }
     if (draw(20) === 0) {
       const oldest = 1_000 + step - draw(30);

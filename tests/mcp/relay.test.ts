@@ -286,6 +286,36 @@ test("all-except forwards neither credentials nor authorization; a key in a forw
   assert.equal(response.status, 400);
 });
 
+const credentialNames = [
+  ..."x-amz-security-token x-vault-token private-token x-session-token x-id-token token x-secret x-password".split(" "),
+  ..."x-jwt-assertion x-goog-iap-jwt-assertion cf-access-jwt-assertion ocp-apim-subscription-key x-apikey".split(" "),
+  ..."x-functions-key authentication dpop x-csrf-token x-xsrf-token x-amzn-oidc-data x-amzn-oidc-accesstoken".split(
+    " ",
+  ),
+  ..."x-ms-client-principal x-auth-request-user x-session x-credential-id cf-authorization-cookie api-key".split(" "),
+];
+
+test("all-except forwards no header whose name says that it is a credential, and the others", async () => {
+  serve({ forwardedHeaders: { mode: "all-except", headers: [] } });
+  const names = ["x-request-id", "x-author", "x-team", "idempotency-key", "x-keyboard"];
+  const given = Object.fromEntries([...credentialNames, ...names].map((name) => [name, "a value"]));
+  await callLegacy("tools/list", {}, given);
+  const sent = last().headers;
+  assert.deepEqual(
+    credentialNames.filter((name) => sent[name] !== undefined),
+    [],
+  );
+  assert.deepEqual(
+    names.filter((name) => sent[name] === undefined),
+    [],
+  );
+  // one that is listed by its name goes on
+  serve({ forwardedHeaders: { mode: "allowlist", headers: [{ from: "x-vault-token", to: "x-vault-token" }] } });
+  await callLegacy("tools/list", {}, { "x-vault-token": "mine" });
+  assert.equal(last().headers["x-vault-token"], "mine");
+  serve();
+});
+
 test("what is switched off is neither listed nor callable, in any spelling", async () => {
   serve({
     disabled: disabled({ tool: ["b"], prompt: ["p"], resource: ["file:///secret"], resource_template: ["db://{id}"] }),

@@ -1,4 +1,4 @@
-import type { Database } from "../client.ts";
+import type { Database, Statement } from "../client.ts";
 import { type FeedbackRow, feedback } from "../tables/feedback.ts";
 import { createTenantStore, type Tenant } from "../tenant-store.ts";
 
@@ -17,8 +17,9 @@ export interface TraceRating
 export interface FeedbackStore {
   /** @throws {TypeError} If a row belongs to another tenant. */
   add(tenant: Tenant, rows: readonly FeedbackRow[]): Promise<void>;
-  /** Changes a feedback; false if the tenant has none with this id. */
-  update(tenant: Tenant, id: string, changes: Partial<FeedbackRow>): Promise<boolean>;
+  find(tenant: Tenant, id: string): Promise<FeedbackRow | undefined>;
+  /** The statement that changes a feedback. */
+  updating(tenant: Tenant, id: string, changes: Partial<FeedbackRow>): Statement;
   /** Feedback of an organisation that was added or changed after a place, in the order of changes, at most `limit`. */
   readAfter(organisationId: string, after: RatingPlace | undefined, limit: number): Promise<TraceRating[]>;
   /** When the oldest feedback of all was created, in Unix milliseconds; infinite without any. */
@@ -34,10 +35,8 @@ export function createFeedbackStore(database: Database): FeedbackStore {
     async add(tenant, added) {
       await database.write(added.map((row) => rows.insert(tenant, row)));
     },
-    async update(tenant, id, changes) {
-      const [result] = await database.write([rows.update(tenant, { id }, changes)]);
-      return (result?.rowsAffected ?? 0) > 0;
-    },
+    find: (tenant, id) => rows.find(tenant, { id }),
+    updating: (tenant, id, changes) => rows.update(tenant, { id }, changes),
     async readAfter(organisationId, after, limit) {
       const sql = `SELECT rowid AS row_id, change, workspace_id, trace_id, value, weight, created_at FROM feedback
         WHERE organisation_id = ? AND (change, rowid) > (?, ?) ORDER BY change, rowid LIMIT ?`;
