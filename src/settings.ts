@@ -31,10 +31,8 @@ export interface Settings {
   /** Seconds for running requests when the process shuts down. */
   drainSeconds: number;
   database: string;
-  /** File that the master keys are read from, or created in. */
-  masterKeysFile: string;
-  /** Whether the operator set the file. */
-  masterKeysFileGiven: boolean;
+  /** File that the master keys are read from. Undefined: the operator set none. */
+  masterKeysFile: string | undefined;
   /** Absent: no mail is sent. */
   mail?: MailSettings;
   /** Whether the console for browsers is served. */
@@ -355,13 +353,27 @@ function switches(environment: Environment) {
   };
 }
 
+/** Beginnings of the addresses of databases. */
+const databaseSchemes = /^(?::memory:$|file:|libsql:\/\/|https?:\/\/|wss?:\/\/)/;
+
+/** The database. @throws {TypeError} If it is of another kind. The value is not shown: it may have a password. */
+function databaseUrl(environment: Environment): string {
+  const url = text(environment, "DATABASE_URL") ?? "file:data/gateway.db";
+  if (databaseSchemes.test(url)) return url;
+  const [, scheme] = /^([a-z][a-z0-9+.-]*):/i.exec(url) ?? [];
+  const problem = scheme === undefined ? "it is not a URL" : `${scheme} is not supported`;
+  throw new TypeError(
+    `Cannot use DATABASE_URL: ${problem}; use a file, as in file:data/gateway.db, or :memory:, libsql://, https:// or http://`,
+  );
+}
+
 /**
  * Settings from an environment record. Pure: reads no file.
  *
  * @throws {TypeError} Naming the invalid variable.
  */
 export function readSettings(environment: Environment): Settings {
-  const database = text(environment, "DATABASE_URL") ?? "file:data/gateway.db";
+  const database = databaseUrl(environment);
   const file = text(environment, "GATEWAY_MASTER_KEYS_FILE");
   const masterKeys = text(environment, "GATEWAY_MASTER_KEYS");
   const authToken = text(environment, "DATABASE_AUTH_TOKEN");
@@ -381,8 +393,7 @@ export function readSettings(environment: Environment): Settings {
     port: integer(environment, "PORT", { min: 0, max: 65_535 }) ?? 8787,
     drainSeconds: integer(environment, "DRAIN_SECONDS", { min: 0, max: 3_600 }) ?? 30,
     database,
-    masterKeysFile: file ?? "data/master.keys",
-    masterKeysFileGiven: file !== undefined,
+    masterKeysFile: file,
     ...(mailed && { mail: mailed }),
     hasConsole: flagOn(environment, "CONSOLE"),
     logSpill: logSpill(environment),

@@ -1,6 +1,7 @@
 import type { Client, InStatement, ResultSet } from "@libsql/client";
 import type { LibSQLDatabase } from "drizzle-orm/libsql";
 import { drizzle } from "drizzle-orm/libsql/sqlite3";
+import { DatabaseOpenError, describeDatabase } from "./open-failure.ts";
 
 /** Longest time a statement may block the event loop waiting for another process's lock. */
 const busyTimeoutMs = 10;
@@ -17,6 +18,8 @@ export interface DatabaseLocation {
    * as the disk takes. Default 1,000; more where another thread writes as well and does it earlier.
    */
   checkpointPages?: number;
+  /** A local file with a size but no tables is refused. Default: false. */
+  refusesWithoutTables?: boolean;
   /** Most bytes of a local file, without its write-ahead log. Writes that need more fail. Default: no bound. */
   maxBytes?: number;
 }
@@ -119,6 +122,29 @@ async function createLibsqlClient(location: DatabaseLocation): Promise<Client> {
 /** Size of the pages of new files. */
 const pageBytes = 4_096;
 
+/** Time for another process that has just created the file to write its tables. */
+const tablesWithinMs = 5_000;
+
+/**
+ * A file of a write-ahead log that was copied without the log has a size, but no tables.
+ *
+ * @throws {DatabaseOpenError} If the database is such a file.
+ */
+async function requireTables(client: Client, { url }: DatabaseLocation): Promise<void> {
+  const sql = "SELECT (SELECT count(*) FROM sqlite_schema) AS tables, page_count AS pages FROM pragma_page_count";
+  const deadline = performance.now() + tablesWithinMs;
+  for (;;) {
+    const { rows } = await untilUnlocked(() => client.execute(sql));
+    if (Number(rows[0]?.tables) > 0 || Number(rows[0]?.pages) === 0) return;
+    if (performance.now() > deadline) break;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  const path = describeDatabase(url);
+  throw new DatabaseOpenError(
+    `Cannot use the database ${path} (DATABASE_URL): it has no tables; if it is a copy, its data is in ${path}-wal beside the original; to begin anew, remove ${path}`,
+  );
+}
+
 /** Configures a local connection and checks the result. */
 async function prepareConnection(client: Client, location: DatabaseLocation): Promise<void> {
   const { url, checkpointPages = 1_000, maxBytes } = location;
@@ -159,6 +185,7 @@ async function untilUnlocked<Value>(action: () => Promise<Value>, recover?: () =
  */
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
   const writer = await createLibsqlClient(location);
+  if (location.refusesWithoutTables && location.url.startsWith("file:")) await requireTables(writer, location);
   await prepareConnection(writer, location);
   // an in-memory database belongs to one connection
   const reader = location.url.startsWith("file:") ? await createLibsqlClient(location) : writer;

@@ -1,8 +1,9 @@
 import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Installation, openInstallation } from "../auth/first-start.ts";
 import { createMasterKeyText, type MasterKey, type ReadMasterKeys, readMasterKeys } from "../auth/master-keys.ts";
-import { type Database, openDatabase } from "../db/client.ts";
+import { type Database, type DatabaseLocation, isLocalDatabase, openDatabase } from "../db/client.ts";
 import { migrate } from "../db/migrate.ts";
+import { toOpenError } from "../db/open-failure.ts";
 import { createInstallationStore } from "../db/stores/installation.ts";
 import type { Clock } from "../lib/clock.ts";
 import { webMac } from "../lib/hash.ts";
@@ -33,18 +34,41 @@ export interface OpenData {
   masterKeys: [MasterKey, ...MasterKey[]];
 }
 
+/** Reads the first page of each table: a file that was cut off lacks some, although it can be opened. */
+async function touchTables(database: Database): Promise<void> {
+  const { rows } = await database.read("SELECT name FROM sqlite_schema WHERE type = 'table'");
+  for (const { name } of rows) await database.read(`SELECT 1 FROM "${String(name).replaceAll('"', '""')}" LIMIT 1`);
+}
+
+/**
+ * Opens the database and brings its schema up to date.
+ *
+ * @throws {DatabaseOpenError} If that is not possible.
+ */
+async function openMigrated(location: DatabaseLocation): Promise<Database> {
+  let database: Database | undefined;
+  try {
+    database = await openDatabase({ ...location, refusesWithoutTables: true });
+    await migrate(database);
+    if (isLocalDatabase(location.url)) await touchTables(database);
+    return database;
+  } catch (error) {
+    await database?.close();
+    throw toOpenError(error, location.url);
+  }
+}
+
 /** Opens the database, migrates it and opens the installation. */
 export async function openData(options: GatewayOptions, clock: Clock): Promise<OpenData> {
   const url = options.database ?? ":memory:";
   const masterKeys = requireMasterKeys(options, url);
   const authToken = options.databaseAuthToken;
-  const database = await openDatabase({
+  const database = await openMigrated({
     url,
     ...(authToken !== undefined && { authToken }),
     ...(options.createLogWriter && { checkpointPages: pagesBesideThread }),
   });
   try {
-    await migrate(database);
     const installation = await openInstallation({
       store: createInstallationStore(database),
       masterKeys,

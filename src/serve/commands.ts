@@ -23,8 +23,7 @@ import { createRotationStore } from "../db/stores/rotation.ts";
 import { plainIssues } from "../lib/issues.ts";
 import { toPrintable } from "../lib/printable.ts";
 import { Email, Name, Slug, Time } from "../schemas/control.ts";
-import type { Settings } from "../settings.ts";
-import { loadUsedSettings, nodeMac } from "./environment.ts";
+import { type HostSettings, loadUsedSettings, nodeMac } from "./environment.ts";
 import { changeKeysFile } from "./keys-file.ts";
 import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
 
@@ -73,7 +72,7 @@ export interface Command {
 
 /** An open database. */
 interface Opened {
-  settings: Settings;
+  settings: HostSettings;
   database: Database;
   keys: MasterKeyList;
   /** Undefined when the keys come from the environment, which cannot change. */

@@ -1,17 +1,27 @@
 import { createHmac } from "node:crypto";
-import { rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
-import type { FirstKeys } from "../auth/first-start.ts";
 import { isLocalDatabase } from "../db/client.ts";
 import type { GatewayOptions } from "../gateway/options.ts";
 import type { MacFactory } from "../lib/hash.ts";
 import type { Environment } from "../settings/read.ts";
 import { readSettings, type Settings } from "../settings.ts";
-import { createKeysFile, exists, keepToOwner, makeFolder, readKeysFile } from "./keys-file.ts";
+import { createKeysFile, exists, keepToOwner, readKeysFile } from "./keys-file.ts";
 import { createJournalPlace } from "./limit-journal.ts";
 
-const firstKeysFile = "data/first-keys";
+/** Folder of files that do not stand beside a database. */
+const defaultFolder = "data";
+
+/** Settings of this process, with the places of its files. */
+export interface HostSettings extends Settings {
+  /** File that the master keys are read from, or were created in. */
+  masterKeysFile: string;
+  /** File for the keys of a first start. Undefined: the database is in memory, and its keys end with the process. */
+  firstKeysFile: string | undefined;
+  /** Where master keys came from that were there before. Undefined: this start has created them. */
+  formerMasterKeys: string | undefined;
+}
 
 /** Synchronous HMAC-SHA-256. */
 export const nodeMac: MacFactory = (key) => (text) => createHmac("sha256", key).update(text).digest("base64url");
@@ -42,24 +52,59 @@ function databasePath(url: string): string | undefined {
   }
 }
 
-/** Master keys from the variable, else from the file, which the first start creates. */
-function findMasterKeys(settings: Settings): string | undefined {
-  const { database, masterKeysFile, gateway } = settings;
-  if (gateway.masterKeys !== undefined || database === ":memory:") return gateway.masterKeys;
-  const found = readKeysFile(masterKeysFile);
-  if (found !== undefined) return found;
-  if (settings.masterKeysFileGiven)
-    throw new TypeError(`Cannot read GATEWAY_MASTER_KEYS_FILE: ${masterKeysFile} does not exist`);
+/**
+ * The file of the master keys: the one that is set, else beside the database, else where a database elsewhere has used those of
+ * the default folder.
+ */
+function findKeysFile({ masterKeysFile, database }: Settings): string {
+  if (masterKeysFile !== undefined) return masterKeysFile;
+  const path = databasePath(database);
+  const shared = join(defaultFolder, "master.keys");
+  if (path === undefined) return shared;
+  const own = join(dirname(path), "master.keys");
+  return !exists(own) && exists(path) && exists(shared) ? shared : own;
+}
+
+/** Runs what creates a file; a failure names the file and the variable that moves it. */
+function creating<Value>(path: string, variable: string, create: () => Value): Value {
+  try {
+    return create();
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "";
+    if (!/^E[A-Z]+$/.test(code)) throw error;
+    throw new TypeError(
+      `Cannot write ${path} (${variable}): ${code}; let the user of this process write its folder, or set ${variable}`,
+    );
+  }
+}
+
+/** Master keys from the variable, else from the file, which the first start creates; and where they were found. */
+function findMasterKeys(settings: Settings, file: string): { keys: string | undefined; former: string | undefined } {
+  const { database, gateway } = settings;
+  if (gateway.masterKeys !== undefined) return { keys: gateway.masterKeys, former: "GATEWAY_MASTER_KEYS" };
+  if (database === ":memory:") return { keys: undefined, former: undefined };
+  const found = readKeysFile(file);
+  if (found !== undefined) return { keys: found, former: file };
+  if (settings.masterKeysFile !== undefined)
+    throw new TypeError(`Cannot read GATEWAY_MASTER_KEYS_FILE: ${file} does not exist`);
   if (!isLocalDatabase(database)) {
     throw new TypeError("Cannot use a remote database without master keys: set GATEWAY_MASTER_KEYS");
   }
   const path = databasePath(database);
   if (path !== undefined && exists(path)) {
     throw new TypeError(
-      `Cannot open ${path}: its master keys are missing; put ${masterKeysFile} back or set GATEWAY_MASTER_KEYS`,
+      `Cannot open ${path}: its master keys are missing; put ${file} back or set GATEWAY_MASTER_KEYS`,
     );
   }
-  return createKeysFile(masterKeysFile);
+  return { keys: creating(file, "DATABASE_URL", () => createKeysFile(file)), former: undefined };
+}
+
+/** The file for the keys of a first start: beside the database, named after it unless it has the default name. */
+function findFirstKeysFile(database: string, path: string | undefined): string | undefined {
+  if (database === ":memory:") return undefined;
+  if (path === undefined) return join(defaultFolder, "first-keys");
+  const name = basename(path);
+  return join(dirname(path), name === "gateway.db" ? "first-keys" : `${name}-first-keys`);
 }
 
 /** The file in which log rows wait while the database is away. */
@@ -82,23 +127,25 @@ function findJournal({ database, limitJournalFile, gateway }: Settings, database
  *
  * @throws {TypeError} Naming the unusable setting.
  */
-export function loadSettings(environment: Environment = process.env): Settings {
+export function loadSettings(environment: Environment = process.env): HostSettings {
   const settings = readSettings(environment);
   const path = databasePath(settings.database);
-  const masterKeys = findMasterKeys(settings);
-  if (path !== undefined) keepToOwner(path);
+  const masterKeysFile = findKeysFile(settings);
+  const { keys, former: formerMasterKeys } = findMasterKeys(settings, masterKeysFile);
+  if (path !== undefined) creating(path, "DATABASE_URL", () => keepToOwner(path));
   // commands may change the file while the gateway runs; the variable cannot change
-  const isFile = settings.gateway.masterKeys === undefined && masterKeys !== undefined;
+  const isFile = settings.gateway.masterKeys === undefined && keys !== undefined;
   const logSpill = findSpill(settings, path);
   const limitJournal = findJournal(settings, path);
   const gateway = {
     ...settings.gateway,
     ...(logSpill && { logSpill }),
     ...(limitJournal && { limitJournal }),
-    ...(masterKeys !== undefined && { masterKeys }),
-    ...(isFile && { readMasterKeys: () => readKeysFile(settings.masterKeysFile) }),
+    ...(keys !== undefined && { masterKeys: keys }),
+    ...(isFile && { readMasterKeys: () => readKeysFile(masterKeysFile) }),
   };
-  return { ...settings, gateway };
+  const firstKeysFile = findFirstKeysFile(settings.database, path);
+  return { ...settings, masterKeysFile, firstKeysFile, formerMasterKeys, gateway };
 }
 
 /**
@@ -106,7 +153,7 @@ export function loadSettings(environment: Environment = process.env): Settings {
  *
  * @throws {TypeError} As `loadSettings`, and if there is no such database.
  */
-export function loadUsedSettings(environment: Environment = process.env): Settings {
+export function loadUsedSettings(environment: Environment = process.env): HostSettings {
   const { database } = readSettings(environment);
   if (database === ":memory:") throw new TypeError("Cannot work on a database in memory: set DATABASE_URL");
   const path = databasePath(database);
@@ -114,42 +161,4 @@ export function loadUsedSettings(environment: Environment = process.env): Settin
     throw new TypeError(`Cannot find the database ${path}: start the gateway first, or set DATABASE_URL`);
   }
   return loadSettings(environment);
-}
-
-/** Keys of the first start, by their labels. */
-function listKeys(keys: FirstKeys): string[] {
-  return [
-    ...(keys.adminKey === null ? [] : [`admin key: ${keys.adminKey}`]),
-    ...(keys.workspaceKey === null ? [] : [`workspace key: ${keys.workspaceKey}`]),
-  ];
-}
-
-/** Writes the first keys to a file that only its owner can read. Returns whether there are any. */
-function writeFirstKeys(keys: FirstKeys | undefined): boolean {
-  const lines = keys ? listKeys(keys) : [];
-  if (lines.length === 0) return false;
-  makeFolder(firstKeysFile);
-  // an existing file would keep its mode
-  rmSync(firstKeysFile, { force: true });
-  writeFileSync(firstKeysFile, `${lines.join("\n")}\n`, { mode: 0o600, flag: "wx" });
-  return true;
-}
-
-/** Prints the addresses of the gateway and of its console and, at the first start, an example. */
-export function printBanner(address: string, firstKeys: FirstKeys | undefined, hasConsole: boolean): void {
-  // first: who reads that it serves may read the keys at once
-  const isWritten = writeFirstKeys(firstKeys);
-  console.log(`AI gateway serving on ${address}`);
-  if (hasConsole) console.log(`Console: ${address}/console`);
-  if (!firstKeys) return;
-  if (isWritten) console.log(`\nFirst keys are in ${firstKeysFile}`);
-  const isGiven = firstKeys.workspaceKey === null;
-  const key = isGiven ? "$BOOTSTRAP_WORKSPACE_KEY" : `$(sed -n 's/^workspace key: //p' ${firstKeysFile})`;
-  const body = '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}';
-  console.log(`\nTry it:\n
-curl ${address}/v1/chat/completions \\
-  -H "x-gateway-api-key: ${key}" \\
-  -H "x-gateway-provider: echo" \\
-  -H "content-type: application/json" \\
-  -d '${body}'\n`);
 }

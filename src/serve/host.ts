@@ -2,11 +2,12 @@ import process from "node:process";
 import { largestBodyBytes } from "../gateway/services.ts";
 import { createGateway, type Gateway } from "../gateway.ts";
 import type { Settings } from "../settings.ts";
+import { printBanner } from "./banner.ts";
 import { withOwnFailure } from "./broken-body.ts";
 import { bunIdleTimeout, listenOnBun } from "./bun.ts";
 import { describeFailure, runCommand } from "./cli.ts";
 import { createConsoleAssets } from "./console-assets.ts";
-import { loadSettings, nodeMac, printBanner, readCloudFile } from "./environment.ts";
+import { loadSettings, nodeMac, readCloudFile } from "./environment.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogReaderThread } from "./log-reader-thread.ts";
 import { createLogThread } from "./log-thread.ts";
@@ -45,11 +46,6 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
   return createGateway({ ...settings.gateway, ...host, alerts });
 }
 
-/** Whether the common port has the console. */
-function servesConsole({ hasConsole, gateway }: Settings): boolean {
-  return hasConsole && gateway.serverMode !== "mcp";
-}
-
 function urlOf(hostname: string, port: number): string {
   return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
@@ -82,7 +78,7 @@ async function serve(): Promise<void> {
   const listeners = await listenByMode(gateway, settings);
   handleProcessEvents(createShutdown(gateway, listeners, settings.drainSeconds));
   const [first, second] = listeners;
-  printBanner(urlOf(settings.hostname, first.port), firstKeys, servesConsole(settings));
+  printBanner(urlOf(settings.hostname, first.port), firstKeys, settings);
   if (second) console.log(`MCP servers are at ${urlOf(settings.hostname, second.port)}`);
 }
 
@@ -114,7 +110,7 @@ function prepare(): Promise<Gateway> {
     const port = { hostname, port: mcpPort, maxBodyBytes: largestBodyBytes(settings.gateway) };
     const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
     handleProcessEvents(createShutdown(gateway, listeners, settings.drainSeconds));
-    hostBanner = (address) => printBanner(address, firstKeys, servesConsole(settings));
+    hostBanner = (address) => printBanner(address, firstKeys, settings);
     return gateway;
   })();
   return prepared;

@@ -2,6 +2,7 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -24,7 +25,7 @@ export function hasCode(error: unknown, code: string): boolean {
 
 /** Whether there is a file or a folder. */
 export function exists(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  return existsSync(path);
 }
 
 /** Creates the folder of a file, accessible to its owner only. */
@@ -65,7 +66,7 @@ export function readKeysFile(path: string): string | undefined {
     }
     return readFileSync(path, "utf8").trim();
   } catch (error) {
-    if (hasCode(error, "ENOENT")) return undefined;
+    if (hasCode(error, "ENOENT") || hasCode(error, "ENOTDIR")) return undefined;
     throw error;
   }
 }

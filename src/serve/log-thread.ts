@@ -53,7 +53,10 @@ function prepareSpill(
   try {
     keepToOwner(path);
   } catch (error) {
-    console.error(`Cannot create ${path}: without it, log rows wait in memory while the database is away`, error);
+    const reason = error instanceof Error ? error.message : error;
+    console.error(
+      `Cannot write ${path} (LOG_SPILL_FILE): log rows wait in memory while the database is away, because: ${reason}`,
+    );
     return undefined;
   }
   const url = `file:${path.split("/").map(encodeURIComponent).join("/")}`;

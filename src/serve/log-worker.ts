@@ -1,6 +1,7 @@
 import { workerData } from "node:worker_threads";
 import { createObjectStore } from "../control/object-store.ts";
 import { isRefusedStatement, openDatabase } from "../db/client.ts";
+import { describeDatabase } from "../db/open-failure.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
 import { openLogSpill } from "../db/stores/log-spill.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
@@ -38,7 +39,11 @@ async function openSpilling({ spill }: WorkerSettings, store: Store): Promise<Sp
       patienceMs: spill.patienceMs,
     });
   } catch (error) {
-    warn("Cannot open the file for log rows: they wait in memory while the database is away", error);
+    const path = describeDatabase(spill.location.url);
+    const reason = error instanceof Error ? error.message : error;
+    console.error(
+      `Cannot use ${path} (LOG_SPILL_FILE): log rows wait in memory while the database is away; if it is damaged, move it away: ${reason}`,
+    );
     return undefined;
   }
 }

@@ -7,9 +7,18 @@ import { test } from "node:test";
 import { assertClean, noConsole, openBrowser, signOut } from "../browser/support.ts";
 import { compileGateway } from "../support/binary.ts";
 import { requireCountedCut } from "../support/cut-stream.ts";
-import { createFolder, type GatewayProcess, runCommand, runtime, waitFor, withGateway } from "../support/process.ts";
+import {
+  createFolder,
+  type GatewayProcess,
+  runCommand,
+  runtime,
+  startAndFail,
+  waitFor,
+  withGateway,
+} from "../support/process.ts";
 import { hasRedis, startRedis } from "../support/redis.ts";
 import { repository } from "../support/source-files.ts";
+import { ask, listDatabaseFiles } from "../support/stopping.ts";
 
 /** Runs the command the banner shows, in the folder it is for. */
 function runShell(command: string, cwd: string): Promise<string> {
@@ -55,6 +64,28 @@ function readFirstKey(folder: string): string {
   return key;
 }
 
+/** Requires that the program says in one line that it needs a temporary folder. */
+async function requireNamedFolder(program: string): Promise<void> {
+  const missing = join(createFolder(), "missing");
+  const { code, output } = await startAndFail({ command: [program], env: { TMPDIR: missing } });
+  assert.equal(code, 1);
+  assert.match(output, /^Cannot write the temporary folder .+missing: .+ set TMPDIR to .+\n$/);
+}
+
+/** Requires that signals to the group, repeated, cut no stream, and that one file is left. */
+async function requireWholeStream(program: string): Promise<void> {
+  await withGateway({ command: [program], leadsGroup: true }, async (gateway) => {
+    const stream = ask(gateway, gateway.workspaceKey, { streamMs: 2_500 });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    process.kill(-gateway.pid, "SIGTERM");
+    process.kill(gateway.pid, "SIGTERM");
+    const { isWhole, problem } = await stream;
+    assert.deepEqual([isWhole, problem], [true, ""]);
+    assert.deepEqual(await gateway.ended, { code: 0, signal: null });
+    assert.deepEqual(listDatabaseFiles(gateway.folder), ["gateway.db"]);
+  });
+}
+
 // only Bun compiles
 if (runtime === "bun" && process.platform !== "win32") {
   test("the compiled program serves from an empty folder, keeps rows, and ends in order", async () => {
@@ -83,5 +114,7 @@ if (runtime === "bun" && process.platform !== "win32") {
       await requireCountedCut(gateway, key);
     });
     await redis?.kill();
+    await requireNamedFolder(program);
+    await requireWholeStream(program);
   });
 }

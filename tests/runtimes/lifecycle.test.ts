@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { chmodSync, cpSync, existsSync, readFileSync, rmSync, statSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
@@ -97,6 +97,36 @@ test("the first start leaves its keys in a file of the owner and prints a comman
   });
 });
 
+test("a start with another database leaves the first keys of the folder alone", { skip: !hasModes }, async () => {
+  const folder = createFolder();
+  const keysOf = (path: string) => /^workspace key: (gk_\S+)$/m.exec(readFileSync(join(folder, path), "utf8"))?.[1];
+  const start = (url?: string) =>
+    withGateway({ cwd: folder, env: { ...noKeys, DATABASE_URL: url } }, async (gateway) => {
+      await waitFor("the whole banner", 5_000, () => /\n {2}-d .+\n/.test(gateway.output()));
+      const [command = ""] = /^curl (?:.+\\\n)+.+$/m.exec(gateway.output()) ?? [];
+      const answer = JSON.parse(await run("bash", ["-c", command], folder));
+      assert.equal(answer.choices[0].message.content, "Hello");
+      await gateway.stop();
+      return gateway.output();
+    });
+  assert.doesNotMatch(await start(), /new installation/);
+  const first = keysOf("data/first-keys");
+  assert.match(await start(":memory:"), /^admin key: gk_\S+\nworkspace key: gk_\S+$/m);
+  const printed = await start("file:data/other.db");
+  assert.match(printed, /^First keys are in data\/other\.db-first-keys$/m);
+  // the master keys were there
+  assert.match(printed, /^This is a new installation: the database data\/other\.db was empty.+data\/master\.keys.+$/m);
+  await start("file:elsewhere/gateway.db");
+  assert.ok(keysOf("elsewhere/first-keys") && existsSync(join(folder, "elsewhere/master.keys")));
+  assert.equal(keysOf("data/first-keys"), first);
+  rmSync(join(folder, "data/gateway.db"));
+  assert.match(
+    await start(),
+    /^First keys are in data\/first-keys-2; data\/first-keys has the keys of another database$/m,
+  );
+  assert.equal(keysOf("data/first-keys"), first);
+});
+
 test("chosen bootstrap keys work after a restart and are written nowhere", async () => {
   const folder = createFolder();
   await withGateway({ cwd: folder }, async (gateway) => {
@@ -118,7 +148,10 @@ let used: Promise<string> | undefined;
 
 /** A folder in which a gateway has run. */
 async function createUsedFolder(): Promise<string> {
-  used ??= withGateway({}, async (gateway) => gateway.folder);
+  used ??= withGateway({}, async (gateway) => {
+    await gateway.stop();
+    return gateway.folder;
+  });
   const folder = createFolder();
   cpSync(await used, folder, { recursive: true });
   return folder;
@@ -147,6 +180,46 @@ const refusals: Readonly<
   "short master keys": { env: { GATEWAY_MASTER_KEYS: "v1:c2hvcnQ" }, names: /master key/ },
   "a short bootstrap key": { env: { BOOTSTRAP_WORKSPACE_KEY: "short-key" }, names: /BOOTSTRAP_WORKSPACE_KEY/ },
   "an empty bootstrap key": { env: { BOOTSTRAP_ADMIN_KEY: "" }, names: /BOOTSTRAP_ADMIN_KEY/ },
+  "a database file without tables": {
+    // what a copy of a database in use has without its write-ahead log
+    prepare(folder) {
+      const path = join(folder, "data/gateway.db");
+      const page = readFileSync(path).subarray(0, 4_096);
+      page.fill(0, 100);
+      // an empty page of a table, and one page in all
+      page.set([13, 0, 0, 0, 0, 16, 0, 0], 100);
+      page.set([0, 0, 0, 1], 28);
+      writeFileSync(path, page);
+    },
+    names: /^Cannot use the database data\/gateway\.db \(DATABASE_URL\): it has no tables; .+gateway\.db-wal.+\n$/,
+  },
+  "a damaged database file": {
+    prepare: (folder) =>
+      writeFileSync(join(folder, "data/gateway.db"), "no database at all, but long enough".repeat(200)),
+    names: /^Cannot open the database data\/gateway\.db \(DATABASE_URL\): it is damaged; .+operations\.md\)\n$/,
+  },
+  "a database file of half its size": {
+    prepare(folder) {
+      const path = join(folder, "data/gateway.db");
+      truncateSync(path, statSync(path).size / 2);
+    },
+    names: /^Cannot open the database data\/gateway\.db \(DATABASE_URL\): it is damaged; .+operations\.md\)\n$/,
+  },
+  "a database file in a folder that cannot be": {
+    env: { DATABASE_URL: "file:/dev/null/gateway.db" },
+    names: /^Cannot (?:write|open) .*\/dev\/null\/.+ \(DATABASE_URL\): .*ENOTDIR.*\n$/,
+  },
+  "a database server that is away": {
+    env: {
+      DATABASE_URL: "http://user:fake-password-elsewhere@127.0.0.1:9/path?token=elsewhere",
+      GATEWAY_MASTER_KEYS: `v1:${Buffer.from("0123456789abcdef0123456789ABCDEF").toString("base64url")}`,
+    },
+    names: /^Cannot open the database http:\/\/127\.0\.0\.1:9\/path \(DATABASE_URL\): (?!.*fake-password).+\n$/,
+  },
+  "a database of another kind": {
+    env: { DATABASE_URL: "postgres://user:elsewhere@localhost/db" },
+    names: /^Cannot use DATABASE_URL: postgres is not supported; .+libsql.+\n$/,
+  },
   "a bad PORT": { env: { PORT: "eighty" }, names: /PORT/ },
   "a bad DRAIN_SECONDS": { env: { DRAIN_SECONDS: "-1" }, names: /DRAIN_SECONDS/ },
 };

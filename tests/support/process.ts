@@ -20,7 +20,7 @@ export interface GatewayProcessOptions {
   cwd?: string;
   /** Program and arguments, instead of `mod.ts` on the runtime of the test. */
   command?: readonly string[];
-  /** Whether it leads a process group of its own, which signals to `-pid` reach. */
+  /** Whether it leads a separate process group, which signals to `-pid` reach. */
   leadsGroup?: boolean;
 }
 
