@@ -8,6 +8,7 @@ import { constants } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { installPython } from "./python.mjs";
 
 /** Folder of the repository. */
 export const root = resolve(fileURLToPath(import.meta.url), "../..");
@@ -182,7 +183,7 @@ export async function installClients() {
     const problem = await installIn(join(root, folder));
     if (problem !== undefined) return problem;
   }
-  return undefined;
+  return installPython(join(root, "tests/clients"));
 }
 
 /** The package of the console, and where its build goes. */

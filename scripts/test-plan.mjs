@@ -93,7 +93,7 @@ const tiers = [
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
     ],
   },
-  { name: "clients", runtimes: ["bun"], names: ["runtimes", "agents", "openapi-client", "docs"] },
+  { name: "clients", runtimes: ["bun"], names: ["runtimes", "agents", "clients", "openapi-client", "docs"] },
   { name: "text", runtimes: ["bun"], names: ["architecture", "words", "openapi", "adversarial"] },
   {
     name: "engine",
@@ -126,7 +126,7 @@ function groupBy(items, keyOf) {
 /** Test files below a folder, as paths from the repository's root. */
 function listTests(folder) {
   return readdirSync(join(root, folder), { withFileTypes: true })
-    .filter(({ name }) => name !== "node_modules")
+    .filter(({ name }) => name !== "node_modules" && !name.startsWith("."))
     .flatMap(({ name }) => {
       const path = `${folder}/${name}`;
       if (statSync(join(root, path)).isDirectory()) return listTests(path);

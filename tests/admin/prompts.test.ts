@@ -308,10 +308,14 @@ test("partials have versions", async () => {
   assert.equal(await refused(`GET /prompts/partials/${id}`), "404 AB08");
 });
 
-test("an admin key names the workspace of a new prompt", async () => {
+test("an admin key names the workspace of a new prompt, or a collection in it", async () => {
   const admin = (route: string, body?: object) => call(gateway, route, body ? { body } : {});
   const body = { name: "By the admin", collection_id: collection, ...plain };
-  assert.equal(await refusal(admin("POST /prompts", body)), "400 AB01");
+  // a slug may be in several workspaces
+  const { collection_id: _, ...nowhere } = body;
+  assert.equal(await refusal(admin("POST /prompts", { ...nowhere, collection_id: "some-slug" })), "400 AB01");
+  const unnamed = await done<{ slug: string }>(call(gateway, "POST /prompts", { body }));
+  assert.equal((await done(admin(`GET /prompts/${unnamed.slug}`))).collection_id, collection);
   assert.equal(await refusal(admin("POST /prompts", { ...body, workspace_id: "other" })), "403 AB03");
   const { slug } = await done(admin("POST /prompts", { ...body, workspace_id: "default" }));
   assert.equal((await done(admin(`GET /prompts/${slug}`))).name, "By the admin");

@@ -44,7 +44,10 @@ for (const [file, status, wanted] of recorded) {
 
 const texts: readonly (readonly [body: unknown, wanted: object])[] = [
   [{ error: { message: "a", type: "t", param: "p", code: 7 } }, { message: "a", type: "t", param: "p", code: "7" }],
-  [{ error: { code: 502, message: "a", metadata: { raw: "b" } } }, { message: "a", code: "502" }],
+  [
+    { error: { code: 502, message: "a", metadata: { raw: "b" } } },
+    { message: "a", code: "502", members: { metadata: { raw: "b" } } },
+  ],
   [
     { error: "invalid_client", error_description: "a" },
     { message: "a", code: "invalid_client" },

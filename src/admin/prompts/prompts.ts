@@ -97,9 +97,19 @@ function withChanges(
   return { ...base, ...Object.fromEntries(defined) };
 }
 
+/** The workspace of a new prompt: the one that is named, else that of its collection, which an id names in all of them. */
+async function placeOfPrompt(call: AdminCall<CreatePrompt>): ReturnType<typeof requireWorkspace> {
+  const { body, tenant, query } = call;
+  const named = body.workspace_id ?? readText(query, "workspace_id");
+  const { collection_id: id } = body;
+  if (named != null || id == null || tenant.workspaceId !== null) return requireWorkspace(call, named);
+  const collection = await findCollection(call, tenant, id);
+  return requireWorkspace(call, collection?.id === id ? collection.workspaceId : undefined);
+}
+
 async function createPrompt(call: AdminCall<CreatePrompt>) {
   const { body, stores, now, actor } = call;
-  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
+  const tenant = await placeOfPrompt(call);
   requireTemplate(body.string);
   const collectionId = await requireCollection(call, tenant, body.collection_id);
   const virtualKey = await requireProvider(call, tenant, body.virtual_key);
