@@ -13,6 +13,8 @@ const batchMode = "batch";
 interface CostOptions {
   /** Batch prices: the model's own, else half of each price. Default: false. */
   batch?: boolean | undefined;
+  /** The counts are a sum over prompts of unknown lengths: the tier of short prompts applies. Default: false. */
+  isSum?: boolean | undefined;
 }
 
 /** The price of one token, image or other unit: `nanos` + `parts` / 10^9 nano-dollars, both integers. */
@@ -330,7 +332,7 @@ export function costOf(counts: Counts, price: ModelPrice, { batch = false }: Cos
 
 /** As `costOf`, at the price tier of the prompt's length; undefined without a price. */
 export function costAt(counts: Counts, priceTiers: PriceTiers | undefined, options?: CostOptions): number | undefined {
-  const price = priceTiers && priceAt(priceTiers, counts.input_tokens ?? 0);
+  const price = priceTiers && priceAt(priceTiers, options?.isSum ? 0 : (counts.input_tokens ?? 0));
   return price && costOf(counts, price, options);
 }
 

@@ -12,6 +12,8 @@ interface PricedRequest {
   readonly usage: LoggedUsage;
   /** Batch prices apply. Default: false. */
   readonly batch?: boolean;
+  /** The usage is a sum over requests, whose prompts decide the price each by itself. Default: false. */
+  readonly isSum?: boolean;
 }
 
 /** What a request costs. */
@@ -40,11 +42,11 @@ export function hasCounts({ units, service_tier: _, image: __, ...tokens }: Logg
  * list.
  */
 export function costOfUsage(
-  { model, answeredModel, usage, batch = false }: PricedRequest,
+  { model, answeredModel, usage, batch = false, isSum = false }: PricedRequest,
   find: PriceList,
 ): RequestCost | undefined {
   const toCost = (counts: LoggedUsage, tiers: PriceTiers, isOfAnswer: boolean): RequestCost | undefined => {
-    const nanos = costAt(counts, tiers, { batch });
+    const nanos = costAt(counts, tiers, { batch, isSum });
     return nanos === undefined ? undefined : { nanos, source: tiers.source ?? "list", isOfAnswer };
   };
   const asked = model === null ? undefined : find(model);

@@ -105,6 +105,29 @@ test("a batch that a caller made at its provider counts once, however often it i
     { respond },
   ));
 
+test("a batch that reports a sum has the price of short prompts, however large the sum is", () =>
+  withGateway(
+    async ({ gateway }) => {
+      const { id, key } = await createKey(gateway, budget);
+      const headers = { "x-gateway-api-key": key, "x-gateway-provider": "openai", authorization: "Bearer fake" };
+      await (await gateway.fetch("/v1/batches/batch_long", { headers })).text();
+      // half of 5 and 30 dollars for a million tokens of gpt-5.5; long prompts cost twice as much
+      await becomes(
+        async () => Math.round((await usedBy(gateway, id)) * 1e9),
+        (used) => used === 400_000 * 2_500 + 40_000 * 15_000,
+      );
+    },
+    {
+      respond: () => {
+        const counts = { total: 400, completed: 400, failed: 0 };
+        const { usage: small } = batchOf();
+        const usage = { ...small, input_tokens: 400_000, output_tokens: 40_000, total_tokens: 440_000 };
+        const batch = batchOf({ id: "batch_long", model: "gpt-5.5", request_counts: counts, usage });
+        return new Response(JSON.stringify(batch), { headers: json });
+      },
+    },
+  ));
+
 test("reading a record adds no tokens to a rate limit", () =>
   withGateway(
     async ({ gateway }) => {

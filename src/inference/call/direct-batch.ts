@@ -54,7 +54,7 @@ function useOf(batch: Members, context: CallerContext): BatchUse | undefined {
   const usage = toLoggedUsage(batch.usage, mostOfBatch);
   if (!usage || usage.total_tokens === 0) return undefined;
   const model = stringOf(batch.model) ?? null;
-  const cost = costOfUsage({ model, answeredModel: null, usage, batch: true }, pricesOf(context));
+  const cost = costOfUsage({ model, answeredModel: null, usage, batch: true, isSum: true }, pricesOf(context));
   const counts = isObject(batch.request_counts) ? batch.request_counts : {};
   const requests = (finiteNumber(counts.completed) ?? 0) + (finiteNumber(counts.failed) ?? 0);
   return { usage, cost: cost?.nanos ?? null, requests, model };
