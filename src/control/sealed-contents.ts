@@ -43,8 +43,8 @@ const wholeNames = new Set([
 ]);
 const urlName = /ur[il]$/i;
 const moving = new Set(["provider", "virtual_key", "custom_host", "host"]);
-/** Most secrets of one content: each is sealed separately. */
-const maxSecrets = 500;
+/** Most secrets of one content: each is sealed separately. A config has up to 1,000 targets, each with a key or two. */
+const maxSecrets = 2_000;
 /** Most strings that may be masks: each is compared with the secrets. */
 const maxMasks = 2 * maxSecrets;
 
@@ -152,13 +152,13 @@ type Restored = { content: unknown } | { path: readonly string[]; problem: strin
  * @param former The previous content, decrypted.
  */
 export function restoreSecrets(given: unknown, former: unknown, rules: ContentRules): Restored {
-  const known = findSecrets(former, rules);
+  const known = Map.groupBy(findSecrets(former, rules), ({ mask }) => mask);
   const restored = new Map<string, { path: readonly string[]; from: FoundSecret }>();
   const masks = findMasks(given);
   if (masks.length > maxMasks) return { path: [], problem: `has more than ${maxMasks} strings with *****` };
   for (const { path, value } of masks) {
     const name = path.at(-1);
-    const fitting = known.filter((secret) => secret.mask === value && secret.path.at(-1) === name);
+    const fitting = (known.get(value) ?? []).filter((secret) => secret.path.at(-1) === name);
     const from = fitting.find((secret) => toField(secret.path) === toField(path)) ?? fitting[0];
     if (from) restored.set(toField(path), { path, from });
     else if (mustBeMask(path, rules)) return { path, problem: "is a mask: give the secret itself" };
