@@ -212,6 +212,8 @@ export interface Services {
   readonly semantic: SemanticSettings;
   readonly redactor: Redactor;
   readonly keyPrefix: string;
+  /** `traceparent` goes upstream as it came, not with the gateway's span as parent. */
+  readonly forwardsTraceparent: boolean;
   /** Digest of keys and other credentials that the gateway issues. */
   readonly keyMac: Mac;
   /** Queues the row of a finished request; never fails, and is not awaited. */

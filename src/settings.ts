@@ -343,10 +343,18 @@ function keyPrefix(environment: Environment): string | undefined {
   throw new TypeError("Cannot use API_KEY_PREFIX: it must be 1 to 16 letters, digits or hyphens");
 }
 
+/** Whether `traceparent` goes upstream as it came. */
+function forwardsTraceparent(environment: Environment): boolean {
+  const value = text(environment, "FORWARD_TRACEPARENT");
+  if (value === undefined || value === "child" || value === "unchanged") return value === "unchanged";
+  throw new TypeError("Cannot use FORWARD_TRACEPARENT: it must be child or unchanged");
+}
+
 /** Options that are on or off, and the model of guardrails. */
 function switches(environment: Environment) {
   return {
     serverTiming: flag(environment, "SERVER_TIMING"),
+    forwardsTraceparent: forwardsTraceparent(environment),
     strictLimits: flag(environment, "LIMITS_STRICT"),
     savedOnly: flag(environment, "BLOCK_INLINE_CONFIG"),
     guardrailModel: { provider: text(environment, "GUARDRAIL_PROVIDER"), model: text(environment, "GUARDRAIL_MODEL") },

@@ -2,20 +2,44 @@ import { keyLength, readLookupId } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { readTraceparent } from "../lib/metadata.ts";
+import { spanIdsOf } from "../observability/otlp/ids.ts";
 
 /** Longest `tracestate` that is forwarded, in characters: what every vendor must accept. */
 const maxTraceState = 512;
 
-/** Forwards the trace context of the caller, if it sent one (https://www.w3.org/TR/trace-context/). */
+/** The trace context that a call continues: the span of the gateway's request is its parent. */
+async function toChild(parent: string, { id, traceId, spanId, parentSpanId }: TracedContext): Promise<string> {
+  const row = { id, trace_id: traceId, span_id: spanId, parent_span_id: parentSpanId };
+  const ids = await spanIdsOf(row);
+  const flags = parent.slice(flagsAt, flagsAt + 2);
+  return `00-${ids.traceId}-${ids.root}-${flags}`;
+}
+
+type TracedContext = Pick<CallerContext, "id" | "traceId" | "spanId" | "parentSpanId">;
+
+/** Where the flags stand in a `traceparent`: behind its version, trace id and parent id. */
+const flagsAt = 53;
+
+/**
+ * Sends the trace context of the caller on, if it sent one (https://www.w3.org/TR/trace-context/): with the gateway's own
+ * span as parent, or as it came where the operator wants that.
+ *
+ * @returns A promise only where there is one.
+ */
 export function addTraceContext(
   { headers: sent }: { readonly headers: Record<string, string> },
-  { headers }: Pick<CallerContext, "headers">,
-): void {
+  context: Pick<CallerContext, "headers" | "services"> & TracedContext,
+): Promise<void> | undefined {
+  const { headers, services } = context;
   const parent = headers.get("traceparent");
-  if (parent === undefined || !readTraceparent(parent)) return;
-  sent.traceparent = parent;
+  if (parent === undefined || !readTraceparent(parent)) return undefined;
   const state = headers.get("tracestate");
   if (state !== undefined && state !== "" && state.length <= maxTraceState) sent.tracestate = state;
+  sent.traceparent = parent;
+  if (services.forwardsTraceparent) return undefined;
+  return toChild(parent, context).then((child) => {
+    sent.traceparent = child;
+  });
 }
 
 /** An address with its percent-encoded letters decoded, as its server may read it. */

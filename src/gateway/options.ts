@@ -100,6 +100,8 @@ export interface GatewayOptions {
   /** Settings of batches that the gateway runs. */
   batches?: Partial<BatchRunnerSettings>;
   keyPrefix?: string;
+  /** `traceparent` goes upstream as it came. Default: with the gateway's span as parent. */
+  forwardsTraceparent?: boolean;
   headerAliases?: readonly string[];
   /** Lower-case header names whose values are never stored. */
   sensitiveHeaders?: readonly string[];

@@ -355,6 +355,16 @@ function createFeedback(options: GatewayOptions, { database, clock }: ServicePar
   return { feedback, verdictFeedback: createVerdictFeedback(feedback, { clock, warn: warnOf(options) }) };
 }
 
+/** Options that services read as they are, with their defaults. */
+function createSwitches({ realtimeOrigins, forwardsTraceparent, savedOnly, serverTiming }: GatewayOptions) {
+  return {
+    realtimeOrigins: new Set(realtimeOrigins),
+    forwardsTraceparent: forwardsTraceparent ?? false,
+    savedOnly: savedOnly ?? false,
+    serverTiming: serverTiming ?? false,
+  };
+}
+
 /** Wires the parts that live as long as the gateway. */
 export async function createServices(
   options: GatewayOptions,
@@ -391,7 +401,7 @@ export async function createServices(
     limits,
     bodies: new ByteBudget(limits.heldBodyBytes, timers),
     openSocket: createSocketOutbound({ transport, guard }),
-    realtimeOrigins: new Set(options.realtimeOrigins),
+    ...createSwitches(options),
     ...log,
     ...createFeedback(options, parts),
     redactor,
@@ -407,12 +417,10 @@ export async function createServices(
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     providers,
     guardrails,
-    savedOnly: options.savedOnly ?? false,
     routing,
     authTools: await createAuthTools(options, identity.control, { outbound, clock }),
     headerPrefixes,
     headerRules: createHeaderRules(headerPrefixes),
-    serverTiming: options.serverTiming ?? false,
     countTokens: options.countTokens ?? countTokens,
     streams: new Set<RunningStream>(),
     calls: new Set<RunningCall>(),

@@ -150,7 +150,7 @@ export async function upstreamHeaders(call: McpCall): Promise<Record<string, str
     accept: "application/json, text/event-stream",
     [hopHeader]: context.services.hops.next(context.headers),
   };
-  addTraceContext({ headers }, context);
+  await addTraceContext({ headers }, context);
   await requireNoKey({ url: server.url, headers }, context);
   return headers;
 }

@@ -154,7 +154,7 @@ for (const [what, options, settings] of [
     const [start, end] = [BigInt(call.startTimeUnixNano), BigInt(call.endTimeUnixNano)];
     assert.ok(BigInt(root.startTimeUnixNano) <= start && start <= end);
     assert.ok(!/Hello|Secret answer|sk-|test-workspace-key/.test(collector.requests.map(({ text }) => text).join("")));
-    assert.equal(provider.received[0]?.traceparent, traceparent);
+    assert.equal(provider.received[0]?.traceparent, `00-${root.traceId}-${root.spanId}-01`);
   });
 }
 
@@ -305,9 +305,9 @@ test("a trace id that is a UUID is used without hyphens, any other one as its di
   );
 });
 
-test("traceparent and tracestate go to the provider as they came, and only valid ones", async () => {
+test("traceparent and tracestate go to the provider as they came where this is wanted, and only valid ones", async () => {
   const provider = await startProvider();
-  const gateway = await createTestGateway();
+  const gateway = await createTestGateway({ forwardsTraceparent: true });
   open.push(gateway);
   for (const headers of [{ traceparent, tracestate: "a=1" }, {}, { traceparent: "00-0-0-0", tracestate: "a=1" }]) {
     await (await chat(gateway, { ...provider.headers, ...headers } as Record<string, string>)).text();
@@ -319,6 +319,21 @@ test("traceparent and tracestate go to the provider as they came, and only valid
       [undefined, undefined],
       [undefined, undefined],
     ],
+  );
+});
+
+test("a provider gets the gateway's span as parent, its flags and tracestate as they came", async () => {
+  const provider = await startProvider();
+  const gateway = await createTestGateway();
+  open.push(gateway);
+  const span = "00f067aa0ba902b7";
+  for (const flags of ["00", "01"]) {
+    const sent = { traceparent: traceparent.replace(/01$/, flags), tracestate: "a=1,b=2", "x-gateway-span-id": span };
+    await (await chat(gateway, { ...provider.headers, ...sent })).text();
+  }
+  assert.deepEqual(
+    provider.received.map((headers) => [headers.traceparent, headers.tracestate]),
+    ["00", "01"].map((flags) => [`00-0af7651916cd43dd8448eb211c80319c-${span}-${flags}`, "a=1,b=2"]),
   );
 });
 

@@ -68,7 +68,8 @@ export interface UpstreamResponse<Upstream> {
 /** Sends a request within an attempt. */
 async function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
   addHops(call, context);
-  addTraceContext(call, context);
+  const tracing = addTraceContext(call, context);
+  if (tracing) await tracing;
   const admitting = admitCall(call, context);
   if (admitting) await admitting;
   // it may hold the request
@@ -187,7 +188,7 @@ export function openUpstream(
   const attempt = startAttempt(context.request, times, services);
   const connect = async () => {
     addHops(call, context);
-    addTraceContext(call, context);
+    await addTraceContext(call, context);
     await admitCall(call, context);
     const openOnce = async () => {
       const tokens = tokensOfCall(services.authTools.tokens, call.managed?.revision);

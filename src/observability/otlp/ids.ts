@@ -21,8 +21,11 @@ async function toHexId(text: string, length: 16 | 32): Promise<string> {
 /** The id of a request's span that follows from the id of its row. */
 const ownIdIn = (digest: string): string => digest.slice(32, 48);
 
+/** What the ids of spans follow from. */
+type TracedIds = Pick<TracedRequest, "id" | "trace_id" | "span_id" | "parent_span_id"> & Pick<LogDetails, "part_of">;
+
 /** Ids of the spans of a row. The same row always has the same ids, so that spans that are sent twice are recognised. */
-export async function spanIdsOf(row: TracedRequest & Pick<LogDetails, "part_of">): Promise<SpanIds> {
+export async function spanIdsOf(row: TracedIds): Promise<SpanIds> {
   const { id, trace_id, span_id, parent_span_id, part_of } = row;
   const digest = await sha256Hex(id);
   const traceId = await toHexId(trace_id, 32);
