@@ -26,7 +26,6 @@ const conversations = Number(process.env.GATEWAY_CONVERSATIONS ?? (isWhole ? 2_0
 
 /** Pairs that are not right yet; the others are held. */
 const pending: ReadonlySet<string> = new Set([
-  ...["chat", "responses", "gemini"].map((dialect) => `${dialect} anthropic`),
   ...["chat", "messages", "responses", "gemini"].map((dialect) => `${dialect} deepseek`),
 ]);
 

@@ -751,8 +751,8 @@ for (const [id, stated, vendor, name] of [
 }
 
 for (const [name, isAdaptive, hasThinkingBudget, takesOneSampler] of [
-  ["claude-opus-4-10-20270101-v1:0", true, false, true],
-  ["claude-sonnet-4-6", true, false, true],
+  ["claude-opus-4-10-20270101-v1:0", true, false, false],
+  ["claude-sonnet-4-6", true, true, true],
   ["claude-opus-4-1-20250805-v1:0", false, true, true],
   ["claude-sonnet-4-20250514-v1:0", false, true, false],
   ["claude-3-7-sonnet-20250219-v1:0", false, true, false],

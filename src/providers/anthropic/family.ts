@@ -1,4 +1,8 @@
-/** What depends on the generation of a Claude model (https://docs.claude.com/en/docs/about-claude/models/overview). */
+import { createFactReader, type ModelFacts } from "../core/model-facts.ts";
+import type { ConversionOptions } from "../core/types.ts";
+import { claudeFacts } from "./facts.ts";
+
+/** What depends on the generation of a Claude model. */
 export interface ClaudeFamily {
   /** Chooses its own thinking budget, guided by an effort level. */
   isAdaptive: boolean;
@@ -8,27 +12,27 @@ export interface ClaudeFamily {
   takesOneSampler: boolean;
   /** Takes JSON schemas in `output_config`; earlier models need a beta for them. */
   hasOutputConfig: boolean;
+  /** Leaves the text of its thinking out unless it is asked for. */
+  hidesThinking: boolean;
   /** `max_tokens` to send when the caller sets none. */
   defaultMaxTokens: number;
 }
 
-/** Version of a model from its name, in any host's spelling: major times 100 plus minor. Undefined when unknown. */
-function readVersion(model: string): number | undefined {
-  if (model.includes("claude-instant")) return 100;
-  const named = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2})(?!\d))?(?!\d)/.exec(model);
-  const [, major, minor = "0"] = named ?? /claude-v?(\d)(?:[-.](\d)(?!\d))?/.exec(model) ?? [];
-  return major === undefined ? undefined : Number(major) * 100 + Number(minor);
-}
+const factsOf = createFactReader(claudeFacts);
 
-/** Capabilities of a model. A name without a version counts as a new model. */
-export function familyOf(model: string): ClaudeFamily {
-  const version = readVersion(model) ?? Number.POSITIVE_INFINITY;
-  const isAdaptive = version >= 406;
+/** `max_tokens` for models that write at least as much. */
+const usualMaxTokens = 8_192;
+
+/** Capabilities of a model, by its name in any host's spelling. */
+export function familyOf(model: string, { modelFacts }: Pick<ConversionOptions, "modelFacts"> = {}): ClaudeFamily {
+  const { thinking, sampling, responseSchemas, maxOutputTokens }: ModelFacts = { ...factsOf(model), ...modelFacts };
+  const isAdaptive = thinking === "adaptive" || thinking === "either";
   return {
     isAdaptive,
-    hasThinkingBudget: !isAdaptive && version >= 307,
-    takesOneSampler: version >= 401,
-    hasOutputConfig: version >= 405,
-    defaultMaxTokens: version < 305 ? 4_096 : 8_192,
+    hasThinkingBudget: thinking === "budget" || thinking === "either",
+    takesOneSampler: sampling === "one",
+    hasOutputConfig: responseSchemas !== "beta",
+    hidesThinking: thinking === "adaptive",
+    defaultMaxTokens: Math.min(usualMaxTokens, maxOutputTokens ?? usualMaxTokens),
   };
 }

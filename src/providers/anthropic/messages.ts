@@ -1,6 +1,7 @@
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { isCallPlace, placeCalls } from "../../schemas/content-blocks.ts";
+import { readCallArguments } from "../core/fit-messages.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isReasoningPart } from "../shared/messages.ts";
 import { type Block, cacheControl, refuse, replayBlocks, toBlocks } from "./parts.ts";
@@ -42,10 +43,7 @@ function toToolUse(call: unknown, { drop }: ConversionOptions): Block {
   const detail: unknown = isObject(call) ? call.function : undefined;
   if (!isObject(call) || !isObject(detail))
     refuse("Cannot send this tool call: it is not a function call", "messages.tool_calls");
-  const given = detail.arguments;
-  const text = typeof given === "string" ? given.trim() : undefined;
-  const input = text === undefined ? (given ?? {}) : text === "" ? {} : parseJson(text);
-  if (!isObject(input)) refuse("Cannot send a tool call whose arguments are not a JSON object", "messages.tool_calls");
+  const input = readCallArguments(detail.arguments, { drop });
   // a signature from another model family
   if (detail.thought_signature) drop("messages.tool_calls.thought_signature");
   const cache = { ...cacheControl(detail), ...cacheControl(call) };

@@ -7,6 +7,7 @@ import type { OperationAdapters } from "../core/types.ts";
 import { claudeBatches } from "./batches.ts";
 import { createCompletion } from "./complete.ts";
 import { createCountChat } from "./count.ts";
+import { claudeFacts } from "./facts.ts";
 import { models } from "./models.ts";
 import { nativeOperations } from "./native.ts";
 import { claudeRecords } from "./records.ts";
@@ -107,6 +108,7 @@ export const anthropic = defineProvider({
   authorize: async ({ headers, credential }, settings) =>
     claudeVersions(headers, settings, credential && isLoginToken(credential) ? ["oauth-2025-04-20"] : []),
   operations: claudeOperations("anthropic"),
+  facts: claudeFacts,
   records: () => claudeRecords,
   batches: claudeBatches,
 });

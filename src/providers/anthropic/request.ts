@@ -205,7 +205,7 @@ function hostMembers(request: ChatRequest, host: ClaudeHost, options: Conversion
 export function toClaudeRequest(request: ChatRequest, options: ConversionOptions, host: ClaudeHost = {}): Members {
   if (typeof request.n === "number" && request.n > 1)
     refuse("Cannot use n above 1: the provider returns one choice", "n");
-  const family = familyOf(request.model);
+  const family = familyOf(request.model, options);
   const system = toSystem(request.messages, options);
   const messages = toTurns(request.messages, options);
   const tools = toToolMembers(request, options);

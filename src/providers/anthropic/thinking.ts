@@ -36,6 +36,26 @@ function budgetOf(effort: string, maxTokens: number | undefined): number | undef
   return budget >= leastBudget ? budget : undefined;
 }
 
+/** Thinking with a budget of the model's choice, whose text is in the response. */
+const adaptive = ({ hidesThinking }: ClaudeFamily): Record<string, unknown> => ({
+  type: "adaptive",
+  ...(hidesThinking && { display: "summarized" }),
+});
+
+/** The effort that a budget in tokens amounts to. */
+function effortOf(budget: number): string {
+  const levels = ["low", "medium", "high", "xhigh"];
+  return levels.find((level) => budget <= (budgets[level] ?? 0)) ?? "max";
+}
+
+/** The caller's `thinking` object; a budget becomes an effort for models that take none. */
+function ownThinking({ thinking }: ChatRequest, family: ClaudeFamily): ThinkingMembers | undefined {
+  if (!isObject(thinking)) return undefined;
+  const { type, budget_tokens: budget } = thinking;
+  if (type !== "enabled" || family.hasThinkingBudget || !family.isAdaptive) return { thinking };
+  return { thinking: adaptive(family), ...(typeof budget === "number" && { effort: effortOf(budget) }) };
+}
+
 /**
  * Thinking settings: the caller's `thinking` object takes precedence over `reasoning_effort`.
  *
@@ -52,12 +72,12 @@ export function toThinking(
   }: ConversionOptions & { mustCall: boolean; hasCallWithoutThinking: boolean },
 ): ThinkingMembers {
   const { reasoning_effort: asked } = request;
-  const own = isObject(request.thinking) ? { thinking: request.thinking } : undefined;
-  if (typeof asked !== "string") return own ?? {};
-  if (asked === "none") return own ?? {};
+  const own = ownThinking(request, family);
+  if (own?.effort !== undefined && typeof asked !== "string") return own;
+  if (typeof asked !== "string" || asked === "none") return own ?? {};
   if (family.isAdaptive && Object.hasOwn(budgets, asked)) {
     const effort = asked === "minimal" ? "low" : asked;
-    return { ...(mustCall ? {} : { thinking: { type: "adaptive" } }), ...own, effort };
+    return { ...(mustCall ? {} : { thinking: adaptive(family) }), ...own, effort };
   }
   const mayThink = family.hasThinkingBudget && !mustCall && !hasCallWithoutThinking;
   const budget = mayThink ? budgetOf(asked, readMaxTokens(request)) : undefined;

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { claudeBatches } from "../anthropic/batches.ts";
+import { claudeFacts } from "../anthropic/facts.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { claudeRecords } from "../anthropic/records.ts";
 import { awsEntries, awsRequirements, awsVirtualKeys, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
@@ -26,6 +27,7 @@ export const claudePlatformAws = defineProvider({
     }),
   },
   baseUrl: ({ region }) => `https://aws-external-anthropic.${region}.api.aws/v1`,
+  facts: claudeFacts,
   clientHeaders: claudeClientHeaders,
   nativeGroups: ["legacy_complete"],
   authenticate: (credential, { anthropic_aws_workspace_id: workspaceId, ...settings }) => ({

@@ -13,8 +13,11 @@ export interface ModelFacts {
   sampling?: "any" | "one" | "none";
   /** Effort levels. An empty list: the model takes no effort. Default: any level is sent. */
   efforts?: readonly EffortLevel[];
-  /** The form in which the model is asked to think. Default: an effort level alone. */
-  thinking?: "adaptive" | "budget" | "level" | "switch" | "none";
+  /**
+   * The form in which the model is asked to think: a budget of its own choice, one in tokens, either of them, a level, or a
+   * switch. Default: an effort level alone.
+   */
+  thinking?: "adaptive" | "budget" | "either" | "level" | "switch" | "none";
   /** Least and greatest thinking budget in tokens. */
   thinkingBudget?: readonly [least: number, most: number];
   /** Whether thinking can be turned off. Default: yes. */
@@ -35,6 +38,8 @@ export interface ModelFacts {
   parsesArguments?: boolean;
   /** Whether calls of earlier turns need the reasoning they came with, if only an empty one. Default: no. */
   needsReasoningOfCalls?: boolean;
+  /** JSON schemas of responses: taken, taken with a beta, or not taken. Default: taken. */
+  responseSchemas?: "native" | "beta" | "none";
   /** Images in requests: by URL and inline, inline only, or none. Default: both. */
   images?: "any" | "inline" | "none";
   /** Tokens of input and output together. */

@@ -1,0 +1,68 @@
+import type { FactTable, ModelFacts } from "../core/model-facts.ts";
+
+/** Levels that a host takes or the adapter has a form for: `none` asks for no thinking, `minimal` is sent as `low`. */
+const allEfforts: ModelFacts["efforts"] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+/** Spellings of a version behind the name of a model; what follows it is a date or a suffix of the host. */
+const version = (major: number, minor: number): string[] =>
+  [`${major}-${minor}`, `${major}.${minor}`].flatMap((one) =>
+    ["", "-*", "@*", ":*", "_*"].map((ending) => `*claude-*-${one}${ending}`),
+  );
+
+const budget: ModelFacts = { thinking: "budget", sampling: "one", responseSchemas: "beta" };
+const older: ModelFacts = { sampling: "any", responseSchemas: "beta", contextWindow: 200_000 };
+
+/** What Claude models take, at every host. */
+export const claudeFacts: FactTable = {
+  read: "2026-11-27",
+  sources: [
+    "https://platform.claude.com/docs/en/about-claude/models/overview",
+    "https://platform.claude.com/docs/en/about-claude/models/migration-guide",
+    "https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking",
+    "https://platform.claude.com/docs/en/build-with-claude/effort",
+    "https://platform.claude.com/docs/en/build-with-claude/structured-outputs",
+  ],
+  common: {
+    toolNameLength: 128,
+    callIds: "plain",
+    lateInstructions: "user",
+    responseSchemas: "native",
+    contextWindow: 200_000,
+    maxOutputTokens: 64_000,
+  },
+  newest: {
+    thinking: "adaptive",
+    sampling: "none",
+    efforts: allEfforts,
+    contextWindow: 1_000_000,
+    maxOutputTokens: 128_000,
+  },
+  rows: [
+    {
+      match: ["*claude-instant*", "*claude-v1*", "*claude-v2*", "*claude-1*", "*claude-2*"],
+      facts: { ...older, thinking: "none", contextWindow: 100_000, maxOutputTokens: 4_096 },
+    },
+    { match: ["*claude-3-7-*", "*claude-3.7-*"], facts: { ...older, thinking: "budget" } },
+    { match: ["*claude-3-5-*", "*claude-3.5-*"], facts: { ...older, thinking: "none", maxOutputTokens: 8_192 } },
+    { match: ["*claude-3-*"], facts: { ...older, thinking: "none", maxOutputTokens: 4_096 } },
+    {
+      match: version(4, 6),
+      facts: {
+        thinking: "either",
+        sampling: "one",
+        efforts: ["none", "minimal", "low", "medium", "high", "max"],
+        contextWindow: 1_000_000,
+        maxOutputTokens: 128_000,
+      },
+    },
+    {
+      match: version(4, 5),
+      facts: { thinking: "budget", sampling: "one" },
+    },
+    { match: version(4, 1), facts: { ...budget, maxOutputTokens: 32_000 } },
+    // a date follows the name of the first models of a generation
+    {
+      match: [...version(4, 0), "*claude-*-4-20*", "*claude-*-4@20*", "*claude-*-4"],
+      facts: { ...budget, sampling: "any" },
+    },
+  ],
+};
