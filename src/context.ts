@@ -45,6 +45,7 @@ import type { LogReader } from "./log-reader/log-reader.ts";
 import type { LogTail } from "./log-tail/log-tail.ts";
 import type { LimitJournal } from "./logs/journal.ts";
 import type { LateHookQueue } from "./logs/late-hooks.ts";
+import type { LogQueue } from "./logs/queue.ts";
 import type { LogRecord } from "./logs/record.ts";
 import type { Redactor } from "./logs/redact.ts";
 import type { RefusedRequests } from "./observability/process-metrics.ts";
@@ -218,6 +219,8 @@ export interface Services {
   readonly keyMac: Mac;
   /** Queues the row of a finished request; never fails, and is not awaited. */
   readonly record: (record: LogRecord) => void;
+  /** Whether there is room for rows of more requests, and the number of those that were refused for lack of it. */
+  readonly logRoom: Pick<LogQueue, "load" | "noteRefused">;
   /** Notes what requests used of limits before their responses end. Undefined where that is not asked for. */
   readonly limitJournal: Pick<LimitJournal, "append"> | undefined;
   readonly metrics: Metrics;

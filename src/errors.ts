@@ -180,6 +180,9 @@ export class UnavailableError extends GatewayError {
 /** The shared counters of the caller's limits are away, and the operator lets nothing pass without them. */
 export class LimitsUnavailableError extends UnavailableError {}
 
+/** There is no room for the log row of the request. It leaves none. */
+export class LogBusyError extends UnavailableError {}
+
 /** The caller disconnected before the response. Only the log shows this error. */
 export class ClientClosedError extends GatewayError {
   override readonly status = 499;

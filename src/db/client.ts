@@ -20,6 +20,8 @@ export interface DatabaseLocation {
   checkpointPages?: number;
   /** A local file with a size but no tables is refused. Default: false. */
   refusesWithoutTables?: boolean;
+  /** Most writes that run at the same time on a server, in any order; default 1. A local file takes one after the other. */
+  writesAtOnce?: number;
   /** Most bytes of a local file, without its write-ahead log. Writes that need more fail. Default: no bound. */
   maxBytes?: number;
 }
@@ -178,6 +180,38 @@ async function untilUnlocked<Value>(action: () => Promise<Value>, recover?: () =
   }
 }
 
+/** Writes in the order in which they come. */
+interface WriteQueue {
+  /** Runs a write after those before it: all of them, or all but the few that may run at the same time. */
+  add<Value>(write: () => Promise<Value>): Promise<Value>;
+  /** Resolves when all writes have ended. */
+  idle(): Promise<void>;
+}
+
+/** @param reopen Replaces the connection after a lock was met, where no other write uses it. */
+function createWriteQueue({ url, writesAtOnce = 1 }: DatabaseLocation, reopen: () => Promise<void>): WriteQueue {
+  const lanes = isLocalDatabase(url) ? 1 : writesAtOnce;
+  /** The end of the last write of each lane. */
+  const ends: Promise<unknown>[] = Array.from({ length: lanes }, () => Promise.resolve());
+  let next = 0;
+  return {
+    add(write) {
+      const run = () => untilUnlocked(write, lanes === 1 ? reopen : undefined);
+      const lane = next++ % lanes;
+      const result = (ends[lane] ?? Promise.resolve()).then(run, run);
+      const end = result.then(
+        () => undefined,
+        () => undefined,
+      );
+      ends[lane] = end;
+      return result;
+    },
+    async idle() {
+      await Promise.all(ends);
+    },
+  };
+}
+
 /**
  * Opens the database.
  *
@@ -197,22 +231,16 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
     await writer.reconnect();
     await prepareConnection(writer, location);
   };
-  let last: Promise<unknown> = Promise.resolve();
-  const enqueue = <Value>(action: () => Promise<Value>): Promise<Value> => {
-    const run = () => untilUnlocked(action, reopen);
-    const result = last.then(run, run);
-    last = result.catch(() => undefined);
-    return result;
-  };
+  const queue = createWriteQueue(location, reopen);
   return {
     orm: drizzle({ client: reader }),
     read: (statement) => untilUnlocked(() => reader.execute(statement)),
     remote: !isLocalDatabase(location.url),
-    write: (statements) => enqueue(() => runWrite(writer, statements)),
+    write: (statements) => queue.add(() => runWrite(writer, statements)),
     // of other calls the driver takes one step, which is one page, and leaves the statement open
-    shrink: (pages) => enqueue(() => writer.executeMultiple(`PRAGMA incremental_vacuum(${pages})`)),
+    shrink: (pages) => queue.add(() => writer.executeMultiple(`PRAGMA incremental_vacuum(${pages})`)),
     async close() {
-      await last;
+      await queue.idle();
       // first: its statements may still read
       if (reader !== writer) reader.close();
       if (location.url.startsWith("file:")) await foldIn(writer);

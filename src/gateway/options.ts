@@ -21,6 +21,7 @@ import type { FollowerLimits } from "../log-tail/log-tail.ts";
 import type { TailReader } from "../log-tail/page.ts";
 import type { JournalPlace } from "../logs/journal.ts";
 import type { RedactionSettings } from "../logs/redact.ts";
+import type { WaitingLimits } from "../logs/waiting-rows.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { OtlpSettings } from "../observability/otlp/settings.ts";
 import type { MetricsOptions, ProcessStats } from "../observability/settings.ts";
@@ -117,6 +118,8 @@ export interface GatewayOptions {
   logObjects?: S3Settings;
   /** Longest time a log row waits for others, in milliseconds. Default 250. */
   logFlushMs?: number;
+  /** Most log rows, and bytes of them, that wait in memory. Default: room for four times as many as requests may run. */
+  logWaiting?: Partial<WaitingLimits>;
   /** Most followers of the log. */
   logFollowers?: Partial<FollowerLimits>;
   /** Days to store responses for providers that do not. Default 30. */

@@ -43,9 +43,10 @@ import { LogTail } from "../log-tail/log-tail.ts";
 import { readTailPage, type TailReader } from "../log-tail/page.ts";
 import { LimitJournal, replayJournals } from "../logs/journal.ts";
 import { createLateHookQueue, type LateHookQueue } from "../logs/late-hooks.ts";
-import { createLogQueue, type LogQueue } from "../logs/queue.ts";
+import { createLogQueue, defaultWaitingLimits, type LogQueue } from "../logs/queue.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
+import type { WaitingLimits } from "../logs/waiting-rows.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
 import { startMetricsPush } from "../observability/push.ts";
 import type { TelemetrySettings } from "../observability/telemetry.ts";
@@ -164,6 +165,12 @@ function createReader(options: GatewayOptions, { database }: ServiceParts, segme
   return createIndexReader({ index, segments, feedback: createFeedbackStore(database) });
 }
 
+/** Most rows that wait. When the last quarter is reached, no request begins, and those that run find room. */
+function waitingLimitsOf({ concurrency, logWaiting }: GatewayOptions): WaitingLimits {
+  const rows = Math.max(defaultWaitingLimits.rows, 4 * readConcurrencyLimits(concurrency).total);
+  return { ...defaultWaitingLimits, rows, ...logWaiting };
+}
+
 /** The log: its store, its queue, and what takes secrets out of it. */
 function createLog(
   options: GatewayOptions,
@@ -196,8 +203,11 @@ function createLog(
       logTail.wake(isForeseen ? foreseen : undefined);
     },
     batchBytes: writer.batchBytes,
+    writesAtOnce: writer.writesAtOnce,
     flushAfterMs: options.logFlushMs,
-    describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
+    limits: waitingLimitsOf(options),
+    // what the journal has is added to counters by the next start
+    describeLoss: (loss) => describeLoss(limitJournal ? { ...loss, counted: [] } : loss, createId()),
     isPermanent: isRefusedStatement,
     warn: warnOf(options),
   });
@@ -406,6 +416,7 @@ export async function createServices(
     ...createFeedback(options, parts),
     redactor,
     record: (row) => queue.add(row),
+    logRoom: queue,
     sinks: [settleLimits, reportToConnection, logCall],
     unpriced,
     metrics,

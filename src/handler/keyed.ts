@@ -18,6 +18,7 @@ import {
   toGatewayError,
 } from "../errors.ts";
 import { finishCounted } from "../inference/call/finish.ts";
+import { requireLogRoom } from "../inference/call/log-room.ts";
 import { routingHeaders } from "../inference/call/provider-response.ts";
 import { addRateHeaders } from "../inference/call/rate-headers.ts";
 import { isPassedOn, runPassthrough } from "../inference/passthrough/passthrough.ts";
@@ -92,6 +93,7 @@ async function runChecked<Row extends KeyedEndpoint>(
   context: CallerContext,
   run: Run<Row>,
 ): Promise<Reply> {
+  if (endpoint.operation !== undefined) requireLogRoom(context, false);
   enter(context);
   const checked = checkCaller(endpoint, context);
   if (checked) await checked;

@@ -62,6 +62,9 @@ interface Row {
   head: ContentHead | null;
 }
 
+/** Most rows that are stored as one: a reader of one of them reads all. */
+const mostTogether = 64;
+
 /** Groups records by tenant, in order. */
 export function packRecords(
   records: readonly LogRecord[],
@@ -161,7 +164,13 @@ function packRows(rows: readonly Row[]): PackedBatch[] {
     list.push(row);
     previous = { row, list };
   }
-  return [...tenants.values()].map(packTenant);
+  const packed: PackedBatch[] = [];
+  for (const list of tenants.values()) {
+    for (let first = 0; first < list.length; first += mostTogether) {
+      packed.push(packTenant(list.slice(first, first + mostTogether)));
+    }
+  }
+  return packed;
 }
 
 function packTenant(rows: readonly Row[]): PackedBatch {

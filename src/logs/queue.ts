@@ -1,31 +1,49 @@
 import { startTimer } from "../lib/clock.ts";
-import { bodiesOf, type LogRecord } from "./record.ts";
+import { Tally } from "../lib/tally.ts";
+import type { LogDetails } from "../schemas/logs.ts";
+import { Losses } from "./losses.ts";
+import type { LogRecord, Loss } from "./record.ts";
+import { type WaitingLimits, WaitingRows } from "./waiting-rows.ts";
 
-/** Rows of one write, few enough not to block the event loop. */
-const batchRows = 64;
-const batchBytes = 1024 * 1024;
+/** Rows that are written at once while nothing else is being written. */
+const fewRows = 64;
+const fewBytes = 1024 * 1024;
+/** Rows that are written at once beside other writes: more of them, as each write has its costs. */
+const manyRows = 512;
+/** Most rows of one write. */
+const batchRows = 1_024;
+const defaultBatchBytes = 1024 * 1024;
 /** Longest time a row waits for others, unless configured. */
 const defaultFlushMs = 250;
-const maxRows = 10_000;
-const maxBytes = 64 * 1024 * 1024;
 const maxPauseMs = 5_000;
+
+/** Most rows and bytes that wait, unless configured. */
+export const defaultWaitingLimits: WaitingLimits = { rows: 20_000, bytes: 64 * 1024 * 1024 };
+
+/** From this share of the bounds on, requests that count in limits are refused, and from the second on all. */
+const sharesOfLoad = { limited: 1 / 2, all: 3 / 4 };
+
+/** Which requests would leave rows for which there may be no room. */
+type LogLoad = "none" | "limited" | "all";
 
 /** Dependencies of the queue. */
 export interface LogQueueOptions {
-  /** Stores rows, all or none. */
+  /** Stores rows, all or none. Several calls may run at once, up to `writesAtOnce`. */
   store(entries: readonly LogRecord[]): Promise<void>;
-  /** A row that reports how many rows of a tenant were lost. */
-  describeLoss(sample: LogRecord, rows: number): LogRecord;
+  /** A row that reports what a tenant lost. */
+  describeLoss(loss: Loss): LogRecord;
   /** Whether an error means that the rows can never be stored. Absent: they are retried. */
   isPermanent?(error: unknown): boolean;
-  /** Called once for each series of failing writes. */
+  /** Called once for each series of failing writes, and at most every ten seconds for what is lost or refused. */
   warn(message: string, error: unknown): void;
   /** Most bytes of one write, unless a single row has more; default 1 MiB, a short time on the event loop. */
   batchBytes?: number | undefined;
+  /** Most writes at a time; default 1. */
+  writesAtOnce?: number | undefined;
   /** Longest time a row waits for others, in milliseconds; default 250. */
   flushAfterMs?: number | undefined;
-  /** For tests; by default the constants of the module. */
-  limits?: { rows: number; bytes: number };
+  /** Most rows and bytes that wait, those that are being written included; default `defaultWaitingLimits`. */
+  limits?: WaitingLimits | undefined;
 }
 
 /** Rows the queue holds and has lost. */
@@ -34,235 +52,134 @@ interface LogQueueState {
   bytes: number;
   lostRows: number;
   lostBodies: number;
+  /** Requests that were refused because there was no room for their rows. */
+  refused: number;
 }
 
 /** Accepts rows without blocking the caller, and stores them in batches. */
 export interface LogQueue {
   add(entry: LogRecord): void;
+  /** Which requests should not begin now: their rows might be lost. */
+  load(): LogLoad;
+  /** Notes that a request of a tenant was refused because of `load`. It leaves no other row. */
+  noteRefused(tenant: Pick<LogDetails, "organisation_id" | "workspace_id">): void;
   state(): LogQueueState;
   /** Stores waiting rows; each batch is attempted once. */
   close(): Promise<void>;
 }
 
-/** Size of a record without bodies, headers and counters, roughly. */
-const plainSize = 1024;
-
-/** Size of what a record adds to one counter without the name of its bucket, roughly. */
-const incrementSize = 256;
-
-function sizeOf(entry: LogRecord): number {
-  return plainSize + countedSizeOf(entry) + contentSizeOf(entry);
-}
-
-function countedSizeOf({ counted }: LogRecord): number {
-  if (!counted) return 0;
-  let size = 0;
-  for (const { bucket } of counted) size += incrementSize + bucket.length;
-  return size;
-}
-
-function contentSizeOf({ content }: LogRecord): number {
-  if (content === null) return 0;
-  let size = plainSize + (content.requestBody?.length ?? 0) + (content.responseBody?.length ?? 0);
-  if (content.phases) for (const body of bodiesOf(content).slice(2)) size += body?.length ?? 0;
-  return size;
-}
-
-/** Rows that report losses; `confirm` is called once they are stored. */
-interface Losses {
+/** What is written together, also again. */
+interface Batch {
+  readonly rows: readonly LogRecord[];
+  readonly bytes: number;
+  readonly losses: readonly Loss[];
   readonly entries: readonly LogRecord[];
-  confirm(): void;
 }
 
-/** Waiting rows in order, with their size; drops bodies, then rows, when there are too many. */
-class WaitingRows {
-  #rows: LogRecord[] = [];
-  /** Size of each row. */
-  #sizes: number[] = [];
-  #bytes = 0;
-  /** Rows before this index have lost their bodies already. */
-  #bodiless = 0;
-  /** So many of the oldest rows are written again together. */
-  #repeated = 0;
-  readonly #limits: { rows: number; bytes: number };
-  lostBodies = 0;
-  lostRows = 0;
-  readonly #lost = new Map<string, { sample: LogRecord; rows: number }>();
-
-  constructor(limits: { rows: number; bytes: number }) {
-    this.#limits = limits;
-  }
-
-  get length(): number {
-    return this.#rows.length;
-  }
-
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  push(entry: LogRecord): void {
-    const size = sizeOf(entry);
-    this.#rows.push(entry);
-    this.#sizes.push(size);
-    this.#bytes += size;
-    while (this.#bytes > this.#limits.bytes && this.#bodiless < this.#rows.length) this.#dropBodies();
-    while (this.#rows.length > this.#limits.rows || (this.#bytes > this.#limits.bytes && this.#rows.length > 1)) {
-      this.#dropRow();
-    }
-  }
-
-  #dropBodies(): void {
-    const entry = this.#rows[this.#bodiless];
-    const size = entry && contentSizeOf(entry);
-    if (size) {
-      this.#bytes -= size;
-      this.#rows[this.#bodiless] = { ...entry, content: null };
-      this.#sizes[this.#bodiless] = sizeOf(entry) - size;
-      this.lostBodies++;
-    }
-    this.#bodiless++;
-  }
-
-  /** Drops the oldest row, but none that is written again: it may be stored. */
-  #dropRow(): void {
-    const index = this.#repeated < this.#rows.length ? this.#repeated : 0;
-    const [entry] = this.#rows.splice(index, 1);
-    if (!entry) return;
-    if (index < this.#bodiless) this.#bodiless--;
-    this.#bytes -= this.#sizes.splice(index, 1)[0] ?? 0;
-    this.countLost(entry);
-  }
-
-  /** Counts a row that is not stored. */
-  countLost(entry: LogRecord): void {
-    const tenant = JSON.stringify([entry.details.organisation_id, entry.details.workspace_id]);
-    const counted = this.#lost.get(tenant);
-    if (counted) counted.rows++;
-    else this.#lost.set(tenant, { sample: entry, rows: 1 });
-    this.lostRows++;
-  }
-
-  /** The oldest rows, at most `limit`, with at most `bytesLimit` bytes unless one alone has more. */
-  take(limit: number, bytesLimit: number): LogRecord[] {
-    let bytes = 0;
-    let count = 0;
-    for (const size of this.#sizes) {
-      if (count === limit) break;
-      if (count > 0 && bytes + size > bytesLimit) break;
-      bytes += size;
-      count++;
-    }
-    return this.#takeOldest(count);
-  }
-
-  /** The rows that are written again. */
-  takeRepeated(): LogRecord[] {
-    const count = this.#repeated;
-    this.#repeated = 0;
-    return this.#takeOldest(count);
-  }
-
-  #takeOldest(count: number): LogRecord[] {
-    for (const size of this.#sizes.splice(0, count)) this.#bytes -= size;
-    this.#bodiless = Math.max(0, this.#bodiless - count);
-    return this.#rows.splice(0, count);
-  }
-
-  /** Takes rows back, in front of the others. `isRepeated`: they are written again together. */
-  putBack(entries: readonly LogRecord[], isRepeated: boolean): void {
-    const later = this.#rows;
-    this.#repeated = isRepeated ? entries.length : 0;
-    this.#rows = [];
-    this.#sizes = [];
-    this.#bytes = 0;
-    this.#bodiless = 0;
-    for (const entry of [...entries, ...later]) this.push(entry);
-  }
-
-  /** Rows that report losses, at most `limit`. */
-  describeLosses(describe: LogQueueOptions["describeLoss"], limit: number): Losses {
-    const reported = [...this.#lost].slice(0, limit).map(([tenant, { sample, rows }]) => ({ tenant, sample, rows }));
-    return {
-      entries: reported.map(({ sample, rows }) => describe(sample, rows)),
-      confirm: () => {
-        for (const { tenant, rows } of reported) {
-          const counted = this.#lost.get(tenant);
-          if (!counted) continue;
-          counted.rows -= rows;
-          if (counted.rows === 0) this.#lost.delete(tenant);
-        }
-      },
-    };
-  }
-
-  get hasLosses(): boolean {
-    return this.#lost.size > 0;
-  }
-}
-
-/** Stores rows in batches, and retries after failures. */
+/** Stores rows in batches, several at a time, and retries after failures. */
 class BatchingQueue implements LogQueue {
   readonly #options: LogQueueOptions;
   readonly #waiting: WaitingRows;
+  readonly #losses = new Losses();
   readonly #flushAfterMs: number;
+  readonly #batchBytes: number;
+  readonly #writesAtOnce: number;
+  readonly #counts = { lostRows: 0, lostBodies: 0, refused: 0 };
+  readonly #tallies: { readonly rows: Tally; readonly bodies: Tally; readonly refused: Tally };
   #cancelTimer: (() => void) | undefined;
-  #writing: Promise<void> | undefined;
+  /** Whether the timer runs because a batch is complete. */
+  #isPrompt = false;
+  readonly #running = new Set<Promise<void>>();
+  /** Batches that failed. They are written again as they were: the store may have them. */
+  #repeats: Batch[] = [];
   #failures = 0;
-  #isClosed = false;
+  #phase: "open" | "closing" | "closed" = "open";
   /** Rows of the next batch: a single one after a batch was rejected for good. */
   #nextRows = batchRows;
-  /** Losses that the batch to write again reports; undefined when no write is repeated. */
-  #repeatedLosses: Losses | undefined;
 
   constructor(options: LogQueueOptions) {
     this.#options = options;
-    this.#waiting = new WaitingRows(options.limits ?? { rows: maxRows, bytes: maxBytes });
-    this.#flushAfterMs = options.flushAfterMs ?? defaultFlushMs;
+    const { limits = defaultWaitingLimits, flushAfterMs, batchBytes, writesAtOnce, warn } = options;
+    this.#waiting = new WaitingRows({
+      limits,
+      onLostBody: () => {
+        this.#counts.lostBodies++;
+        this.#tallies.bodies.note();
+      },
+      onLostRow: (row) => this.#lose(row),
+    });
+    this.#flushAfterMs = flushAfterMs ?? defaultFlushMs;
+    this.#batchBytes = batchBytes ?? defaultBatchBytes;
+    this.#writesAtOnce = writesAtOnce ?? 1;
+    const report = (line: (count: number) => string) => new Tally((count) => warn(line(count), undefined));
+    this.#tallies = {
+      rows: report((count) => `Log rows are lost: ${count} could not be stored`),
+      bodies: report((count) => `Too many log rows wait: ${count} are stored without headers and bodies`),
+      refused: report((count) => `Too many log rows wait: ${count} requests are refused with 503`),
+    };
   }
 
   add(entry: LogRecord): void {
-    const waiting = this.#waiting;
-    if (this.#isClosed) {
+    if (this.#phase === "closed") {
       this.#options.warn("Cannot write a log row: the gateway is closed", undefined);
-      waiting.countLost(entry);
+      this.#counts.lostRows++;
       return;
     }
-    waiting.push(entry);
-    if (this.#failures === 0 && (waiting.length === batchRows || waiting.bytes > batchBytes)) {
-      this.#stopTimer();
-      this.#schedule(0);
-    } else this.#schedule(this.#pauseMs());
+    this.#waiting.push(entry);
+    this.#plan();
   }
 
-  state(): ReturnType<LogQueue["state"]> {
-    const { length: rows, bytes, lostRows, lostBodies } = this.#waiting;
-    return { rows, bytes, lostRows, lostBodies };
+  load(): LogLoad {
+    const share = this.#waiting.share();
+    if (share < sharesOfLoad.limited) return "none";
+    return share < sharesOfLoad.all ? "limited" : "all";
+  }
+
+  noteRefused(tenant: Parameters<LogQueue["noteRefused"]>[0]): void {
+    this.#counts.refused++;
+    this.#losses.addRefused(tenant);
+    this.#tallies.refused.note();
+    this.#plan();
+  }
+
+  state(): LogQueueState {
+    return { ...this.#waiting.state(), ...this.#counts };
   }
 
   async close(): Promise<void> {
+    this.#phase = "closing";
     this.#stopTimer();
-    await this.#writing;
-    this.#stopTimer();
-    while (this.#waiting.length > 0 || this.#waiting.hasLosses) {
-      if (!(await this.#writeBatch())) break;
-    }
-    this.#isClosed = true;
-    this.#stopTimer();
+    await Promise.all(this.#running);
+    do {
+      while (this.#hasRoom() && this.#startNext());
+      await Promise.all(this.#running);
+    } while (this.#failures === 0 && (this.#waiting.length > 0 || this.#repeats.length > 0 || !this.#losses.isEmpty));
+    this.#phase = "closed";
+    for (const tally of Object.values(this.#tallies)) tally.close();
+  }
+
+  #lose(row: LogRecord): void {
+    this.#counts.lostRows++;
+    this.#losses.addRow(row);
+    this.#tallies.rows.note();
   }
 
   #stopTimer(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
+    this.#isPrompt = false;
   }
 
-  #schedule(delayMs: number): void {
-    this.#cancelTimer ??= startTimer(delayMs, () => {
-      this.#cancelTimer = undefined;
-      this.#writing ??= this.#drain().finally(() => {
-        this.#writing = undefined;
-        if (this.#waiting.length > 0) this.#schedule(this.#pauseMs());
-      });
+  /** Starts a timer for what waits; at once if it is enough for a write. */
+  #plan(): void {
+    if (this.#phase !== "open" || this.#isPrompt) return;
+    const isPrompt = this.#isEnough();
+    if (!isPrompt && this.#cancelTimer) return;
+    this.#stopTimer();
+    this.#isPrompt = isPrompt;
+    this.#cancelTimer = startTimer(isPrompt ? 0 : this.#pauseMs(), () => {
+      this.#stopTimer();
+      this.#write();
     });
   }
 
@@ -270,54 +187,87 @@ class BatchingQueue implements LogQueue {
     return this.#failures === 0 ? this.#flushAfterMs : Math.min(this.#flushAfterMs * 2 ** this.#failures, maxPauseMs);
   }
 
-  /** Writes rows that waited long enough, then full batches. */
-  async #drain(): Promise<void> {
-    do {
-      if (!(await this.#writeBatch())) return;
-    } while (this.#waiting.length >= batchRows || (this.#waiting.length > 0 && this.#nextRows < batchRows));
+  /** Whether one more write may run. After a failure, batches are tested one by one. */
+  #hasRoom(): boolean {
+    const isSound = this.#failures === 0 && this.#nextRows === batchRows;
+    return this.#running.size < (isSound ? this.#writesAtOnce : 1);
   }
 
-  /** Writes one batch, losses first; false if the write failed. */
-  async #writeBatch(): Promise<boolean> {
-    const { describeLoss, store, batchBytes: bytes = batchBytes } = this.#options;
-    const repeated = this.#repeatedLosses;
-    this.#repeatedLosses = undefined;
-    const losses = repeated ?? this.#waiting.describeLosses(describeLoss, Math.min(this.#nextRows, batchRows / 2));
-    const left = Math.max(this.#nextRows - losses.entries.length, this.#nextRows === 1 ? 1 : 0);
-    const rows = repeated ? this.#waiting.takeRepeated() : this.#waiting.take(left, bytes);
-    const entries = [...losses.entries, ...rows];
-    if (entries.length === 0) return true;
-    try {
-      await store(entries);
-    } catch (error) {
-      this.#handleFailure(rows, losses, error);
-      return this.#failures === 0;
-    }
-    losses.confirm();
-    this.#failures = 0;
-    this.#nextRows = Math.min(batchRows, this.#nextRows * 2);
+  /** Whether what waits is enough for a write now, beside those that run. */
+  #isEnough(): boolean {
+    if (this.#failures > 0 || !this.#hasRoom()) return false;
+    const { length, bytes } = this.#waiting;
+    if (this.#repeats.length > 0 || (length > 0 && this.#nextRows < batchRows)) return true;
+    if (this.#running.size > 0) return length >= manyRows || bytes > this.#batchBytes;
+    return length >= fewRows || bytes > fewBytes;
+  }
+
+  /** Writes rows that waited long enough, then full batches. */
+  #write(): void {
+    if (this.#hasRoom()) this.#startNext();
+    while (this.#isEnough() && this.#startNext());
+    if (this.#waiting.length > 0) this.#plan();
+  }
+
+  /** Starts the next write; false if there is nothing to write. */
+  #startNext(): boolean {
+    const batch = this.#repeats.shift() ?? this.#nextBatch();
+    if (!batch) return false;
+    const running = this.#store(batch).finally(() => {
+      this.#running.delete(running);
+      if (this.#waiting.length > 0 || this.#repeats.length > 0) this.#plan();
+    });
+    this.#running.add(running);
     return true;
   }
 
-  /**
-   * After a failure: retryable rows wait, others count as lost. A write whose response got lost may have stored them, so
-   * they are written again as the same batch: by its ids the store knows it.
-   */
-  #handleFailure(rows: readonly LogRecord[], losses: Losses, error: unknown): void {
-    const { isPermanent, warn } = this.#options;
-    const hopeless = isPermanent?.(error) === true;
-    const [only] = rows;
-    if (hopeless && rows.length === 1 && only) {
-      warn("Cannot write a log row: the store rejected it", error);
-      this.#waiting.countLost(only);
+  /** Losses first, then the oldest rows. */
+  #nextBatch(): Batch | undefined {
+    const losses = this.#losses.take(Math.min(this.#nextRows, batchRows / 2));
+    // one by one: which of them is rejected for good is to be seen
+    const most = this.#nextRows === 1 && losses.length > 0 ? 0 : Math.max(1, this.#nextRows - losses.length);
+    const { rows, bytes } = this.#waiting.take(most, this.#batchBytes);
+    if (losses.length === 0 && rows.length === 0) return undefined;
+    return { rows, bytes, losses, entries: [...losses.map(this.#options.describeLoss), ...rows] };
+  }
+
+  async #store(batch: Batch): Promise<void> {
+    try {
+      await this.#options.store(batch.entries);
+    } catch (error) {
+      if (this.#options.isPermanent?.(error) === true) this.#handleRejection(batch, error);
+      else this.#handleFailure(batch, error);
       return;
     }
-    if (hopeless) this.#nextRows = 1;
-    else {
-      if (this.#failures++ === 0) warn("Cannot write log rows: they wait in memory", error);
-      this.#repeatedLosses = losses;
+    this.#waiting.settle(batch);
+    this.#failures = 0;
+    this.#nextRows = Math.min(batchRows, this.#nextRows * 2);
+  }
+
+  /**
+   * A write whose response got lost may have stored its rows, so they are written again as the same batch: by its ids the
+   * store knows it.
+   */
+  #handleFailure(batch: Batch, error: unknown): void {
+    if (this.#failures++ === 0) this.#options.warn("Cannot write log rows: they wait in memory", error);
+    this.#repeats.push(batch);
+  }
+
+  /** The store will never take the batch: its rows are written one by one, and those that are rejected alone are lost. */
+  #handleRejection(batch: Batch, error: unknown): void {
+    const { rows, losses } = batch;
+    if (rows.length + losses.length > 1) {
+      this.#losses.putBack(losses);
+      this.#waiting.putBack(batch);
+      this.#nextRows = 1;
+      return;
     }
-    this.#waiting.putBack(rows, !hopeless);
+    this.#options.warn("Cannot write a log row: the store rejected it", error);
+    this.#waiting.settle(batch);
+    const [[row], [loss]] = [rows, losses];
+    if (row) this.#lose(row);
+    // once more without what may be the reason
+    if (loss && loss.counted.length > 0) this.#losses.putBack([{ ...loss, counted: [] }]);
   }
 }
 

@@ -44,13 +44,27 @@ export function bodiesOf({ requestBody, responseBody, phases }: RecordContent): 
   return [requestBody, responseBody, phases.finalBody, phases.sent?.body ?? null, phases.originalBody];
 }
 
-/** A record that reports how many records of a tenant were lost. */
-export function describeLoss(sample: LogRecord, rows: number, id: string): LogRecord {
-  const { organisation_id, workspace_id } = sample.details;
+/** Rows of a tenant that could not be stored, or its requests that were refused because of that. */
+export interface Loss {
+  readonly operation: "rows_lost" | "requests_shed";
+  readonly organisationId: string;
+  readonly workspaceId: string | null;
+  readonly count: number;
+  /** What lost rows added to counters of limits: it is stored in their place. */
+  readonly counted: readonly LimitIncrement[];
+}
+
+const messages: Readonly<Record<Loss["operation"], (count: number) => string>> = {
+  rows_lost: (count) => `${count} log rows could not be stored`,
+  requests_shed: (count) => `${count} requests were refused with 503, because too many log rows waited`,
+};
+
+/** A record that reports what a tenant lost. It adds to counters of limits what the lost rows would have. */
+export function describeLoss({ operation, organisationId, workspaceId, count, counted }: Loss, id: string): LogRecord {
   const details: LogDetails = {
     id,
-    organisation_id,
-    workspace_id,
+    organisation_id: organisationId,
+    workspace_id: workspaceId,
     api_key_id: "",
     status: 0,
     provider: null,
@@ -58,7 +72,7 @@ export function describeLoss(sample: LogRecord, rows: number, id: string): LogRe
     trace_id: id,
     method: "",
     path: "",
-    operation: "rows_lost",
+    operation,
     metadata: {},
     stream: false,
     span_id: null,
@@ -73,7 +87,7 @@ export function describeLoss(sample: LogRecord, rows: number, id: string): LogRe
     cost: 0,
     cost_currency: "USD",
     priced: true,
-    error: { type: "rows_lost", code: null, message: `${rows} log rows could not be stored` },
+    error: { type: operation, code: null, message: messages[operation](count) },
   };
-  return { details, content: null };
+  return counted.length > 0 ? { details, content: null, counted } : { details, content: null };
 }

@@ -46,6 +46,8 @@ interface SpillingLogOptions {
   log(line: string): void;
   /** Longest time a write may take before its batches go to the file, in milliseconds; default 1,000. */
   patienceMs?: number | undefined;
+  /** Most writes at a time of what waits; default 1. */
+  writesAtOnce?: number | undefined;
   /** First pause between two attempts to store what waits, in milliseconds; default 250. Each pause doubles it. */
   pauseMs?: number | undefined;
 }
@@ -161,9 +163,10 @@ class FileBackedLog implements SpillingLog {
   }
 
   async #beginSpilling(batches: readonly LogBatch[], error: unknown): Promise<boolean> {
+    const isFirst = !this.#isSpilling;
     this.#isSpilling = true;
     const isKept = await this.#keep(batches);
-    if (isKept) this.#options.warn("Cannot write log rows to the database: they wait in a file", error);
+    if (isKept && isFirst) this.#options.warn("Cannot write log rows to the database: they wait in a file", error);
     this.#startReplay();
     return isKept;
   }
@@ -238,8 +241,19 @@ class FileBackedLog implements SpillingLog {
 
   async #storeSome(entries: readonly SpilledBatches[]): Promise<void> {
     for (const { rows, batches } of entries) if (!batches) this.#lose(rows, undefined);
-    const batches = entries.flatMap((entry) => entry.batches ?? []);
-    if (batches.length > 0) await this.#storeBatches(batches);
+    const whole = entries.flatMap(({ batches }) => (batches ? [batches] : []));
+    // what one writes is written again if another fails: it is stored once
+    const ends = await Promise.allSettled(this.#share(whole).map((batches) => this.#storeBatches(batches)));
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  /** Batches for as many writes as may run at the same time. */
+  #share(entries: readonly (readonly LogBatch[])[]): LogBatch[][] {
+    const { writesAtOnce = 1 } = this.#options;
+    const size = Math.ceil(entries.length / writesAtOnce);
+    const shares: LogBatch[][] = [];
+    for (let first = 0; first < entries.length; first += size) shares.push(entries.slice(first, first + size).flat());
+    return shares;
   }
 
   /** Together, or one by one if the database refuses some of them. */

@@ -42,6 +42,8 @@ export interface LogWriter {
   close(): Promise<void>;
   /** Preferred bytes per write, where that differs from the queue's default. */
   readonly batchBytes?: number;
+  /** Most calls of `append` at a time; default 1. */
+  readonly writesAtOnce?: number;
 }
 
 /** A writer that runs on the calling thread. */

@@ -18,7 +18,7 @@ export class RefusedRequests {
 
 /** The state of the parts that are not derived from log rows. */
 interface ProcessFacts {
-  queue: { rows: number; bytes: number; lostRows: number; lostBodies: number };
+  queue: { rows: number; bytes: number; lostRows: number; lostBodies: number; refused: number };
   /** Results of guardrails that ran after a response, and could not be stored. */
   lostHookResults: number;
   /** Rows that wait in a file because the database is away. */
@@ -79,6 +79,10 @@ export function toProcessMetrics(facts: ProcessFacts): string {
     toSingle(
       counter("gateway_log_rows_dropped_total", "Log rows that could not be stored."),
       queue.lostRows + spill.lostRows,
+    ),
+    toSingle(
+      counter("gateway_log_requests_refused_total", "Requests refused with 503, because too many log rows waited."),
+      queue.refused,
     ),
     toSingle(
       counter("gateway_log_bodies_dropped_total", "Log rows stored without bodies, because too many waited."),

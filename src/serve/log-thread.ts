@@ -40,10 +40,12 @@ export type WorkerRequest =
   | { id: number; kind: "close" };
 
 /**
- * A reply is only processed when the busy request loop gets to it: with small batches, large bodies would arrive faster
- * than they are written, and be dropped.
+ * Of a local file. A reply is only processed when the busy request loop gets to it: with small batches, one at a time, rows
+ * would arrive faster than they are written, and be dropped.
  */
-const threadBatchBytes = 4 * 1024 * 1024;
+const localWrites = { batchBytes: 4 * 1024 * 1024, writesAtOnce: 4 };
+/** Of a server, which limits what comes over the network, and may be far away. */
+const remoteWrites = { writesAtOnce: 8 };
 
 /** The file for outages, which its owner alone can read. Undefined if it cannot be made: then rows wait in memory. */
 function prepareSpill(
@@ -79,8 +81,9 @@ export function createLogThread(
   const redactor = createRedactor({ ...names, mac });
   const { objects } = places;
   const spill = places.spill && prepareSpill(places.spill, mac);
+  const writes = isLocalDatabase(location.url) ? localWrites : remoteWrites;
   const settings: WorkerSettings = {
-    location,
+    location: { ...location, writesAtOnce: writes.writesAtOnce },
     redaction: names,
     telemetry,
     ...(spill && { spill }),
@@ -94,8 +97,7 @@ export function createLogThread(
     return thread;
   };
   return {
-    // a server takes longer for what comes over the network, and limits it
-    ...(isLocalDatabase(location.url) && { batchBytes: threadBatchBytes }),
+    ...writes,
     async append(records, foreseen) {
       const packed = packRecords(records, redactor);
       const batches = packed instanceof Promise ? await packed : packed;

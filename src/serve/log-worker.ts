@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
 import { createObjectStore } from "../control/object-store.ts";
-import { isRefusedStatement, openDatabase } from "../db/client.ts";
+import { isLocalDatabase, isRefusedStatement, openDatabase } from "../db/client.ts";
 import { describeDatabase } from "../db/open-failure.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
 import { openLogSpill } from "../db/stores/log-spill.ts";
@@ -27,7 +27,7 @@ const warn = (message: string, error: unknown) => console.error(message, error ?
 type Store = (batches: readonly LogBatch[]) => Promise<void>;
 
 /** The log with its file for outages; without the file if that cannot be used. */
-async function openSpilling({ spill }: WorkerSettings, store: Store): Promise<SpillingLog | undefined> {
+async function openSpilling({ spill, location }: WorkerSettings, store: Store): Promise<SpillingLog | undefined> {
   if (!spill) return undefined;
   try {
     return createSpillingLog({
@@ -37,6 +37,7 @@ async function openSpilling({ spill }: WorkerSettings, store: Store): Promise<Sp
       warn,
       log: (line) => console.log(line),
       patienceMs: spill.patienceMs,
+      writesAtOnce: isLocalDatabase(location.url) ? 1 : location.writesAtOnce,
     });
   } catch (error) {
     const path = describeDatabase(spill.location.url);

@@ -279,7 +279,7 @@ function setUp(limits?: { rows: number; bytes: number }) {
       if (state.failing) throw new Error("away");
       batches.push([...e]);
     },
-    describeLoss: (s, n) => describeLoss(s, n, `loss-${s.details.organisation_id}`),
+    describeLoss: (loss) => describeLoss(loss, `loss-${loss.organisationId}`),
     warn: () => {},
     ...(limits && { limits }),
   });
@@ -316,13 +316,13 @@ test("L1: close() reports losses", async () => {
   await queue.close();
   assert.equal(shown(stored()), 7);
 });
-test("L1: a batch with a loss row has 64 rows at most", async () => {
-  const { queue, batches, stored } = setUp({ rows: 100, bytes: 1_000_000 });
-  for (let i = 0; i < 120; i++) queue.add(logRecord(`r${i}`));
-  await until(() => stored().length >= 101);
+test("L1: a batch with a loss row has 1,024 rows at most", async () => {
+  const { queue, batches, stored } = setUp({ rows: 2_000, bytes: 10_000_000 });
+  for (let i = 0; i < 2_020; i++) queue.add(logRecord(`r${i}`));
+  await until(() => stored().length >= 2_001);
   await queue.close();
   assert.ok(
-    batches.every((b) => b.length <= 64),
+    batches.every((b) => b.length <= 1_024),
     String(batches.map((b) => b.length)),
   );
 });

@@ -18,7 +18,7 @@ function setUp(limits?: LogQueueOptions["limits"], flushAfterMs?: number) {
       if (state.failing) throw new Error("away");
       batches.push([...entries]);
     },
-    describeLoss: (sample, rows) => describeLoss(sample, rows, `loss-of-${sample.details.organisation_id}`),
+    describeLoss: (loss) => describeLoss(loss, `loss-of-${loss.organisationId}`),
     warn: (message) => warnings.push(message),
     flushAfterMs,
     ...(limits && { limits }),
@@ -46,14 +46,14 @@ test("L1: a row is stored by itself, without a batch to fill", async () => {
   await queue.close();
 });
 
-test("L1: rows are stored in order, in batches of at most 64, each once", async () => {
+test("L1: rows are stored in order, in batches of at most 1,024, each once", async () => {
   const { queue, batches, stored } = setUp();
-  const rows = numbered(300);
+  const rows = numbered(3_000);
   for (const row of rows) queue.add(row);
-  await until(() => stored().length === 300);
+  await until(() => stored().length === 3_000);
   assert.deepEqual(ids(stored()), ids(rows));
-  for (const batch of batches) assert.ok(batch.length <= 64, `a batch of ${batch.length}`);
-  assert.deepEqual(queue.state(), { rows: 0, bytes: 0, lostRows: 0, lostBodies: 0 });
+  for (const batch of batches) assert.ok(batch.length <= 1_024, `a batch of ${batch.length}`);
+  assert.deepEqual(queue.state(), { rows: 0, bytes: 0, lostRows: 0, lostBodies: 0, refused: 0 });
   await queue.close();
 });
 
@@ -208,11 +208,11 @@ test("a write that is repeated has the same rows of losses, and losses since are
 
 test("close() stores what waits, in batches", async () => {
   const { queue, batches, stored } = setUp();
-  const rows = numbered(150);
+  const rows = numbered(2_500);
   for (const row of rows) queue.add(row);
   await queue.close();
   assert.deepEqual(ids(stored()), ids(rows));
-  for (const batch of batches) assert.ok(batch.length <= 64);
+  for (const batch of batches) assert.ok(batch.length <= 1_024);
 });
 
 test("close() ends although the store fails", async () => {
@@ -236,4 +236,129 @@ test("a row that comes after the end of the queue is counted as lost, and leaves
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.deepEqual([stored().length, queue.state().rows, queue.state().lostRows], [0, 0, 1]);
   assert.deepEqual(warnings, ["Cannot write a log row: the gateway is closed"]);
+});
+
+/** A store whose writes end when the test says so. */
+function setUpHeld(options: Partial<LogQueueOptions> = {}) {
+  const held: { rows: readonly LogRecord[]; end(error?: Error): void }[] = [];
+  const warnings: string[] = [];
+  const queue = createLogQueue({
+    store: (rows) =>
+      new Promise((resolve, reject) => {
+        held.push({ rows, end: (error) => (error ? reject(error) : resolve()) });
+      }),
+    describeLoss: (loss) => describeLoss(loss, `${loss.operation}-of-${loss.organisationId}`),
+    warn: (message) => warnings.push(message),
+    ...options,
+  });
+  return { queue, held, warnings };
+}
+
+test("a backlog is handed over in large batches, several at a time, before a write ends", async () => {
+  const { queue, held } = setUpHeld({ writesAtOnce: 4 });
+  for (const row of numbered(64)) queue.add(row);
+  await until(() => held.length === 1);
+  assert.equal(held[0]?.rows.length, 64, "at low load 64 rows");
+  for (const row of numbered(5_000)) queue.add(row);
+  await until(() => held.length === 4);
+  assert.deepEqual(
+    held.map(({ rows }) => rows.length),
+    [64, 1_024, 1_024, 1_024],
+  );
+  for (let ended = 0; ended < held.length; ended++) {
+    held[ended]?.end();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await until(() => held.reduce((sum, { rows }) => sum + rows.length, 0) === 5_064);
+  for (const one of held) one.end();
+  await queue.close();
+  assert.equal(queue.state().rows, 0);
+});
+
+test("of several writes at a time, the one that failed is repeated with its rows alone", async () => {
+  const { queue, held } = setUpHeld({ writesAtOnce: 2, flushAfterMs: 5 });
+  for (const row of numbered(64)) queue.add(row);
+  await until(() => held.length === 1);
+  for (let index = 64; index < 64 + 600; index++) queue.add(logRecord(`row-${index}`));
+  await until(() => held.length === 2);
+  held[0]?.end(new Error("away"));
+  await until(() => held.length >= 2 && queue.state().rows === 664);
+  held[1]?.end();
+  await until(() => held.length === 3);
+  assert.deepEqual(ids(held[2]?.rows ?? []), ids(held[0]?.rows ?? []));
+  held[2]?.end();
+  await queue.close();
+  assert.equal(queue.state().lostRows, 0);
+});
+
+test("load() says when rows of more requests might be lost: first of those with limits, then of all", async () => {
+  const { queue, held, warnings } = setUpHeld({ limits: { rows: 100, bytes: 1_000_000 } });
+  const loads = numbered(80).map((row) => {
+    queue.add(row);
+    return queue.load();
+  });
+  assert.deepEqual([loads[48], loads[49], loads[73], loads[74]], ["none", "limited", "limited", "all"]);
+  await until(() => held.length === 1);
+  assert.equal(queue.load(), "all", "rows that are being written are not stored yet");
+  for (let refused = 0; refused < 3; refused++) queue.noteRefused({ organisation_id: "o", workspace_id: "w" });
+  held[0]?.end();
+  await until(() => held.length === 2);
+  assert.equal(queue.load(), "none");
+  const [report] = held[1]?.rows ?? [];
+  assert.equal(report?.details.operation, "requests_shed");
+  assert.match(report?.details.error?.message ?? "", /^3 requests were refused/);
+  held[1]?.end();
+  await queue.close();
+  assert.equal(queue.state().refused, 3);
+  assert.deepEqual(
+    warnings.map((line) => /\d+ requests/.exec(line)?.[0]),
+    ["1 requests", "2 requests"],
+    "the first at once, the others together",
+  );
+});
+
+test("bodies that can be dropped do not count as load", async () => {
+  const { queue, held } = setUpHeld({ limits: { rows: 1_000, bytes: 100_000 } });
+  for (let index = 0; index < 10; index++) queue.add(logRecord(`row-${index}`, { responseBody: "x".repeat(50_000) }));
+  assert.equal(queue.load(), "none");
+  assert.ok(queue.state().lostBodies > 0);
+  const closing = queue.close();
+  await until(() => held.length === 1);
+  held[0]?.end();
+  await closing;
+});
+
+test("what lost rows used of limits is stored with the row that reports them", async () => {
+  const { queue, held, warnings } = setUpHeld({ limits: { rows: 2, bytes: 1_000_000 } });
+  const counter = { limitId: "l", bucket: "b", windowStart: 0, windowEnd: null };
+  for (const row of numbered(5)) queue.add({ ...row, counted: [{ ...counter, used: 7 }] });
+  const closing = queue.close();
+  await until(() => held.length === 1);
+  const [loss, ...rows] = held[0]?.rows ?? [];
+  held[0]?.end();
+  await closing;
+  assert.deepEqual(loss?.counted, [{ ...counter, used: 21 }]);
+  assert.equal(rows.length, 2);
+  assert.deepEqual(
+    warnings.map((line) => /\d+/.exec(line)?.[0]),
+    ["1", "2"],
+  );
+});
+
+test("a report of losses that the store rejects for good ends, also with what the rows used", async () => {
+  const asked: string[][] = [];
+  const queue = createLogQueue({
+    async store(entries) {
+      asked.push(ids(entries));
+      if (entries.some(({ details }) => details.operation === "rows_lost")) throw new Error("malformed");
+    },
+    describeLoss: (loss) => describeLoss(loss, "loss"),
+    isPermanent: () => true,
+    warn: () => {},
+    limits: { rows: 2, bytes: 1_000_000 },
+  });
+  const counter = { limitId: "l", bucket: "b", windowStart: 0, windowEnd: null };
+  for (const row of numbered(3)) queue.add({ ...row, counted: [{ ...counter, used: 7 }] });
+  await queue.close();
+  assert.deepEqual(asked, [["loss", "row-1", "row-2"], ["loss"], ["loss"], ["row-1"], ["row-2"]]);
 });

@@ -4,6 +4,7 @@ import { openContents } from "../../src/db/stores/log-content.ts";
 import { webMac } from "../../src/lib/hash.ts";
 import { BodyPieces, maxLoggedBody } from "../../src/logs/body.ts";
 import { readCharged } from "../../src/logs/charged.ts";
+import { Losses } from "../../src/logs/losses.ts";
 import { type PackedBatch, packRecords } from "../../src/logs/pack.ts";
 import { describeLoss, type LogRecord, type RecordContent } from "../../src/logs/record.ts";
 import { createRedactor, type Redactor } from "../../src/logs/redact.ts";
@@ -216,12 +217,18 @@ test("L4: a line end in a text or a header cannot forge a row", async () => {
   assert.equal(stored.content.request.headers["x-a"], 'b\n"}');
 });
 
-test("describeLoss() belongs to the tenant of the sample and holds nothing else of it", async () => {
+test("describeLoss() belongs to the tenant of the rows, adds what they counted, and holds nothing else of them", async () => {
   const sample = record({
     requestBody: "secret body",
     details: { ...plainDetails, model: "secret model", metadata: { a: "secret" } },
   });
-  const loss = describeLoss(sample, 12, "loss-id");
+  const counter = { limitId: "l", bucket: "b", windowStart: 0, windowEnd: null };
+  const losses = new Losses();
+  for (let row = 1; row <= 12; row++) losses.addRow({ ...sample, counted: [{ ...counter, used: row }] });
+  const [sum] = losses.take(5);
+  assert.ok(sum && losses.isEmpty);
+  const loss = describeLoss(sum, "loss-id");
+  assert.deepEqual(loss.counted, [{ ...counter, used: 78 }]);
   const { id, organisation_id, workspace_id, operation, error } = loss.details;
   assert.deepEqual([id, organisation_id, workspace_id, operation], ["loss-id", "o", "w", "rows_lost"]);
   assert.match(error?.message ?? "", /^12 log rows/);

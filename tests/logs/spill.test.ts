@@ -242,7 +242,7 @@ test("rows that find no room in the file are counted exactly, and all others are
   open.fault = () => "away";
   const queue = createLogQueue({
     store: (rows) => open.append(rows),
-    describeLoss: (sample, rows) => describeLoss(sample, rows, createId()),
+    describeLoss: (loss) => describeLoss(loss, createId()),
     warn: () => {},
     flushAfterMs: 1,
     limits: { rows: 20, bytes: 64 * 2 ** 20 },
@@ -263,9 +263,11 @@ test("rows that find no room in the file are counted exactly, and all others are
   const stored = traces.filter((trace) => trace.startsWith("trace-"));
   assert.equal(new Set(stored).size, stored.length);
   assert.equal(stored.length + queue.state().lostRows, count);
+  const all = Array.from({ length: count }, (_, index) => nanosOf(index));
   assert.equal(
     nanos,
-    stored.reduce((sum, trace) => sum + nanosOf(Number(trace.slice(6))), 0),
+    all.reduce((sum, one) => sum + one, 0),
+    "the budget has what the lost rows used",
   );
   const { rows: told } = await open.database.read(
     "SELECT value ->> '$.error.message' AS message FROM log_batches, json_each(details) WHERE value ->> 'operation' = 'rows_lost'",

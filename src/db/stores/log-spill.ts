@@ -37,7 +37,7 @@ const createTable = `CREATE TABLE IF NOT EXISTS log_spill (
 
 /** What is read of the file at a time: most entries, and most bytes unless one entry has more. */
 const mostAtOnce = 16;
-const bytesAtOnce = 256 * 1024;
+const bytesAtOnce = 1024 * 1024;
 
 /** Entries in order, up to the one with which they have so many bytes. */
 const selectOldest = `WITH first AS (

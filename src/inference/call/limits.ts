@@ -13,6 +13,7 @@ import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
 import { type ApplicableLimits, findLimits, type NamedCall, toApplicable } from "./applicable-limits.ts";
+import { requireLogRoom } from "./log-room.ts";
 import { preparePrices } from "./unpriced-models.ts";
 
 /** The parts of a call that limits depend on. */
@@ -171,6 +172,7 @@ function book(call: LimitedCall, limits: ApplicableLimits, context: CallerContex
   settleBooking(log, log.spent);
   const [first] = applied;
   if (!first) return;
+  requireLogRoom(context, true);
   const expected = estimate(call, limits, log);
   const claims: Claim[] = [];
   for (const one of applied) claims.push(toClaim(one, expected));

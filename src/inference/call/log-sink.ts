@@ -1,6 +1,6 @@
 import type { CacheHit, UpstreamCall } from "../../context/call-record.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
-import { toGatewayError } from "../../errors.ts";
+import { LogBusyError, toGatewayError } from "../../errors.ts";
 import { readNameList } from "../../lib/headers.ts";
 import { beginningOf } from "../../logs/body.ts";
 import type { LogRecord, RecordContent } from "../../logs/record.ts";
@@ -188,9 +188,14 @@ function noteUse(details: LogDetails, context: CallerContext): void {
   services.limitJournal.append({ details, secrets: secretsOf(context), content: null, ...counts });
 }
 
-/** Writes the log row of a finished request. */
+/** Writes the log row of a finished request. One that was refused for lack of room for it is only counted. */
 export function logCall(call: FinishedCall): void {
   const { context } = call;
+  if (call.error instanceof LogBusyError && context.log.calls.length === 0) {
+    const { organisationId: organisation_id, workspaceId: workspace_id } = context.principal;
+    context.services.logRoom.noteRefused({ organisation_id, workspace_id });
+    return;
+  }
   const details = toDetails(call);
   noteUse(details, context);
   const depth = depthOf(context);

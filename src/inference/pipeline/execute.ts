@@ -5,6 +5,7 @@ import {
   type GatewayError,
   InternalError,
   LimitsUnavailableError,
+  LogBusyError,
   RateLimitError,
   TimeoutError,
   toGatewayError,
@@ -228,7 +229,7 @@ class Execution<Value> {
   }
 }
 
-const ownRefusals = [BudgetError, RateLimitError, LimitsUnavailableError];
+const ownRefusals = [BudgetError, RateLimitError, LimitsUnavailableError, LogBusyError];
 
 /** Whether a limit of the gateway refused a call. A retry would meet it again, other targets may have room. */
 function isOwnRefusal(error: GatewayError | undefined): boolean {
