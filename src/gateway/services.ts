@@ -220,7 +220,8 @@ function createLog(
     flushAfterMs: options.logFlushMs,
   });
   const logReader = createReader(options, parts, logSegments);
-  return { logStore, lateHooks, logReader, logSegments, logTail, stateMac, redactor, writer, queue, limitJournal };
+  const used = { record: queue.add.bind(queue), logRoom: queue, limitJournal };
+  return { ...used, logStore, lateHooks, logReader, logSegments, logTail, stateMac, redactor, writer, queue };
 }
 
 /**
@@ -415,8 +416,6 @@ export async function createServices(
     ...log,
     ...createFeedback(options, parts),
     redactor,
-    record: (row) => queue.add(row),
-    logRoom: queue,
     sinks: [settleLimits, reportToConnection, logCall],
     unpriced,
     metrics,

@@ -4,16 +4,7 @@ import type { Database } from "../../src/db/client.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { createLogThread } from "../../src/serve/log-thread.ts";
 import { adminKey, type TestGateway } from "../support/gateway.ts";
-import {
-  becomes,
-  chat,
-  createKey,
-  dollarsOfCall,
-  json,
-  type LimitParts,
-  usedBy,
-  withGateway,
-} from "../support/limited.ts";
+import { becomes, chat, createKey, dollarsOfCall, type LimitParts, usedBy, withGateway } from "../support/limited.ts";
 
 type CreateLogWriter = NonNullable<GatewayOptions["createLogWriter"]>;
 
