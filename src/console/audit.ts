@@ -83,6 +83,7 @@ export async function auditFailure(
     details,
   };
   const caller = { organisationId: tenant, keyId: unknownCaller };
-  if (control.refusals.takes(caller)) await auditSession(event, context);
-  else control.refusals.count(caller, draftOf(event, context));
+  const route = { method: context.method, path: context.url.pathname, status };
+  if (control.refusals.takes(caller, route)) await auditSession(event, context);
+  else control.refusals.count(caller, route, draftOf(event, context));
 }

@@ -15,7 +15,7 @@ import { createKeyCleanup } from "./key-cleanup.ts";
 import type { McpServers } from "./mcp/mcp-server.ts";
 import { createMcpServers } from "./mcp/mcp-servers.ts";
 import { createMcpSync, type McpSync } from "./mcp/mcp-sync.ts";
-import { createRefusals, type Refusals } from "./refusals.ts";
+import { createRefusals, createRefusalWriter, type Refusals } from "./refusals.ts";
 import { type ContentOpener, createContentOpener } from "./sealed-contents.ts";
 import { createSecretResolver } from "./secret-managers/resolver.ts";
 import type { Vault } from "./vault.ts";
@@ -94,14 +94,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const { revokeFamiliesOfKey: endSignIns } = createOauthStore(database);
   const keepKeys = createKeyCleanup({ stores, endSignIns, write: database.write, now });
   const refusals = createRefusals(clock);
-  const writeRefusals = async (which: { all: boolean }) => {
-    for (const { organisationId, audit } of refusals.drain(which)) {
-      await committer.run(organisationId, async () => ({ statements: [], audit }));
-    }
-  };
+  const writeRefusals = createRefusalWriter(refusals, committer);
   const cleanUp = async () => {
     await database.write([stores.audit.forgetChanges(now() - keepChangesMs)]);
-    await writeRefusals({ all: false });
     await keepKeys();
   };
   const opener = createSecretOpener({ vault, resolver });

@@ -97,6 +97,8 @@ export function startTimers(
   const everySecond = setInterval(() => {
     services.steadyTime(); // it notices jumps of the clock when it is read
     services.mcp.pool.clean();
+    // while the database is away the rows wait
+    services.control.writeRefusals({ all: false }).catch(() => {});
     if (services.streams.size === 0) return;
     const now = services.clock.monotonic();
     for (const stream of [...services.streams]) stream.tick(now);

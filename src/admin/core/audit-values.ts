@@ -184,13 +184,25 @@ export function commitAudited<Result extends Wanted>(
   return context.services.control.committer.run(organisationId, run);
 }
 
-/** Writes the audit row of a refused call; repeated refusals of one key share a row with a count. */
-export async function auditRefusal(audited: Audited, context: CallerContext, status: number): Promise<void> {
+/** An endpoint whose calls are audited. */
+interface AuditedRoute {
+  readonly method: string;
+  readonly path: string;
+  readonly audit: Audited;
+}
+
+/** Writes the audit row of a refused call; repeated refusals of one key and route share a row with counts. */
+export async function auditRefusal(
+  { method, path, audit: audited }: AuditedRoute,
+  context: CallerContext,
+  status: number,
+): Promise<void> {
   const { principal } = context;
   const { refusals, committer } = context.services.control;
-  const isStored = refusals.takes(principal);
+  const route = { method, path, status };
+  const isStored = refusals.takes(principal, route);
   const [recordId] = Object.values(context.params);
-  if (!isStored) return refusals.count(principal, countedDraft(audited, context, status));
+  if (!isStored) return refusals.count(principal, route, countedDraft(audited, context, status));
   const audit = await draftAudit(audited, context, { status, recordId });
   await committer.run(principal.organisationId, async () => ({ statements: [], audit }));
 }

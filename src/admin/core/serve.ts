@@ -122,7 +122,7 @@ export function serveAdmin(endpoint: AdminEndpoint, context: CallerContext): Pro
 
 /** Runs the work of an endpoint; a refusal leaves an audit row if the endpoint is audited. */
 export async function auditRefusals(
-  { audit }: Pick<AdminEndpoint, "audit">,
+  { method, path, audit }: Pick<AdminEndpoint, "method" | "path" | "audit">,
   context: CallerContext,
   work: () => Promise<Reply>,
 ): Promise<Reply> {
@@ -130,7 +130,7 @@ export async function auditRefusals(
     return await work();
   } catch (thrown) {
     const error = toAdminError(thrown);
-    if (audit && error.status !== 503) await auditRefusal(audit, context, error.status);
+    if (audit && error.status !== 503) await auditRefusal({ method, path, audit }, context, error.status);
     throw error;
   }
 }

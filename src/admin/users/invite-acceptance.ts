@@ -250,6 +250,7 @@ async function findInvite(context: RequestContext, token: string): Promise<Invit
 }
 
 const audit = { resource: "invites", action: "accept" };
+const acceptRoute = { method: "POST", path: "/v1/admin/users/invites/:inviteId/accept" } as const;
 
 async function accept(context: RequestContext) {
   const { value } = await readJsonBody(context, maxAdminBodyBytes, context.services);
@@ -273,7 +274,7 @@ async function accept(context: RequestContext) {
     return await commitAudited(audit, caller, work);
   } catch (error) {
     const { status } = toAdminError(error);
-    if (status !== 503) await auditRefusal(audit, caller, status);
+    if (status !== 503) await auditRefusal({ ...acceptRoute, audit }, caller, status);
     throw error;
   }
 }
@@ -325,8 +326,7 @@ export async function acceptByEmail(
 /** The endpoint by which an invited person becomes a user: the link's token is their only credential. */
 export const acceptEndpoints: readonly Endpoint[] = [
   definePublicEndpoint({
-    method: "POST",
-    path: "/v1/admin/users/invites/:inviteId/accept",
+    ...acceptRoute,
     access: "public",
     errorForm: "admin",
     tag: "Invites",
