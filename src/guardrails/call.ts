@@ -5,6 +5,7 @@ import { createHeaderRules, isHeaderName, isHeaderValue } from "../lib/headers.t
 import { decodeUtf8, findJsonExcess, isObject, parseJson } from "../lib/json.ts";
 import { toOutboundError } from "../lib/outbound.ts";
 import { clientCredentialHeaders } from "../lib/secret-names.ts";
+import { signatureHeader, signBody } from "../lib/sign-body.ts";
 import { CheckError, type CheckInput, type CheckTools } from "./types.ts";
 
 /** Time limit of a service call in milliseconds, where none is set or the value is unusable. */
@@ -237,13 +238,27 @@ export async function callService(tools: Pick<CheckTools, "outbound">, call: Ser
   return { status, isOk: status >= 200 && status < 300, text, json };
 }
 
-/** Sends a value as JSON; the content headers set here override those given. */
-export function postJson(
-  tools: Pick<CheckTools, "outbound">,
-  { value, ...call }: Omit<ServiceCall, "body" | "method"> & { value: unknown },
+/** Schema of `secret`, which signs what a service receives. New ones have at least 16 characters. */
+export const SigningSecret = v.nullish(v.pipe(v.string(), v.minLength(1), v.maxLength(512)));
+
+/** Why parameters with a secret cannot be saved. */
+export function findSecretProblem({ secret }: { secret?: string | null | undefined }) {
+  const isShort = typeof secret === "string" && secret.length < 16;
+  return isShort ? { member: "secret", message: "must have at least 16 characters" } : undefined;
+}
+
+/** A value to be sent as JSON, and the secret that signs it. */
+type JsonCall = Omit<ServiceCall, "body" | "method"> & { value: unknown; secret?: string | null | undefined };
+
+/** Sends a value as JSON, signed where there is a secret; the headers set here override those given. */
+export async function postJson(
+  tools: Pick<CheckTools, "outbound" | "clock">,
+  { value, secret, ...call }: JsonCall,
 ): Promise<ServiceAnswer> {
-  const headers = { ...call.headers, "content-type": "application/json" };
-  return callService(tools, { ...call, headers, body: JSON.stringify(value) });
+  const body = JSON.stringify(value);
+  const headers: Record<string, string> = { ...call.headers, "content-type": "application/json" };
+  if (typeof secret === "string") headers[signatureHeader] = await signBody(secret, body, tools.clock.now());
+  return callService(tools, { ...call, headers, body });
 }
 
 /** The error of a service that responded with a failure: its status and the beginning of its body. */

@@ -255,7 +255,8 @@ class HookReader {
     const own = this.#parse(check.parameters, parameters, path);
     if (common === undefined || own === undefined) return undefined;
     const problem = this.#isStored ? undefined : check.problem?.(own as never); // parsed by the check's own schema
-    if (problem !== undefined) return this.#note(path, problem);
+    if (typeof problem === "string") return this.#note(path, problem);
+    if (problem !== undefined) return this.#note(`${path}.${problem.member}`, problem.message);
     const bound: BoundCheck = {
       check,
       parameters: own as never, // parsed by the check's own schema
@@ -368,18 +369,20 @@ export function toSavedHook(
 
 /** Warnings for whoever saves a guardrail. */
 export function findSavedWarnings({ checks: written, actions }: SavedGuardrail, checks: KnownChecks): string[] {
-  const reader = new HookReader(checks, new PatternSum(maxSavedPatterns));
-  const hook = reader.readHook({ ...reservedMembers(actions), checks: written }, "", [
-    "",
-    "afterRequestHook",
-    "guardrail",
-  ]);
-  const runsLate = hook !== undefined && "checks" in hook && reader.problems.length === 0;
-  if (!runsLate || !hook.deny || hook.async || hook.streamMode !== "inform") return [];
-  return [
-    'As an output guardrail it cannot deny streamed answers, which reach the client before it has seen them: set actions.stream_mode to "window", or leave it out',
-  ];
+  const read = (phase: Phase): Hook | undefined => {
+    const reader = new HookReader(checks, new PatternSum(maxSavedPatterns));
+    const hook = reader.readHook({ ...reservedMembers(actions), checks: written }, "", ["", phase, "guardrail"]);
+    return hook !== undefined && "checks" in hook && reader.problems.length === 0 ? hook : undefined;
+  };
+  const [early, late] = [read("beforeRequestHook"), read("afterRequestHook")];
+  const hook = early ?? late;
+  const ofChecks = hook ? hook.checks.flatMap(({ check }) => check.warning?.(hook) ?? []) : [];
+  const isLate = late?.deny === true && !late.async && late.streamMode === "inform";
+  return [...new Set(ofChecks), ...(isLate ? [informsOnly] : [])];
 }
+
+const informsOnly =
+  'As an output guardrail it cannot deny streamed answers, which reach the client before it has seen them: set actions.stream_mode to "window", or leave it out';
 
 /**
  * Reads the hook fields of a config, such as `input_guardrails`, and reports problems.

@@ -15,6 +15,7 @@ import {
   type Hook,
   type RequestType,
 } from "./types.ts";
+import { Placeholders } from "./values/placeholders.ts";
 import { RunWork, roundMs, writeTime } from "./work.ts";
 
 /** Longest JSON of a check's data. */
@@ -41,6 +42,7 @@ interface Run {
   clock: Clock;
   work: RunWork;
   texts: SeenTexts;
+  placeholders: Placeholders;
 }
 
 const noTypes: readonly RequestType[] = [];
@@ -90,6 +92,10 @@ class RunInput implements CheckInput, Look {
 
   get metadata(): Subject["metadata"] {
     return this.#run.subject.metadata;
+  }
+
+  get placeholders(): Placeholders {
+    return this.#run.placeholders;
   }
 
   get mustSeeAll(): boolean {
@@ -360,7 +366,8 @@ function toHookOutcome(
  */
 export function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Soon<PhaseOutcome> {
   const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
-  const run: Run = { subject, state, clock, work: new RunWork(clock), texts: new SeenTexts(subject) };
+  const placeholders = subject.placeholders ?? new Placeholders();
+  const run: Run = { subject, state, clock, work: new RunWork(clock), texts: new SeenTexts(subject), placeholders };
   const conclude = (outcomes: readonly (HookOutcome | undefined)[]) => toPhaseOutcome(outcomes, state);
   const running = startAll(run, hooks);
   return running instanceof Promise ? running.then(conclude) : conclude(running);

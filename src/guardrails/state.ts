@@ -26,6 +26,12 @@ export interface TargetHooks extends Hooks {
   readonly informed: readonly Hook[];
 }
 
+/** What hooks see of a request, and what its caller may choose. */
+interface HookView {
+  readonly visibility?: Visibility;
+  readonly isLocked?: boolean;
+}
+
 /** Guardrails of a gateway. */
 export interface Guardrails {
   /** Every check, each once. */
@@ -33,9 +39,10 @@ export interface Guardrails {
   /**
    * The hooks of a target's settings and its workspace, cached; undefined where there are no hooks.
    *
-   * @param visibility What is visible of the request and its response. Absent: everything.
+   * @param view What is visible of the request and its response: by default everything; and whether the caller's key
+   *   can use no other settings, so that their hooks decide about uninspected content as defaults do.
    */
-  of(written: Written, saved: SavedGuardrails, visibility?: Visibility): TargetHooks | undefined;
+  of(written: Written, saved: SavedGuardrails, view?: HookView): TargetHooks | undefined;
   /** Names of guardrails that the workspace cannot use: those in the settings, and its own defaults. */
   findUnknown(written: Written, saved: SavedGuardrails): Pick<ResolvedHooks, "unknown" | "unknownDefaults">;
   /** Names of the saved guardrails in the settings. */
@@ -84,6 +91,12 @@ function toTargetHooks({ before, after }: Hooks): TargetHooks | undefined {
     window: planWindow(after.filter((hook) => isNow(hook) && hook.streamMode === "window")),
     informed: after.filter((hook) => isNow(hook) && hook.streamMode === "inform"),
   };
+}
+
+/** Hooks that decide about uninspected content as defaults do. */
+function toDefaults({ before, after }: Hooks): Hooks {
+  const toDefault = (hook: Hook): Hook => ({ ...hook, isDefault: true });
+  return { before: before.map(toDefault), after: after.map(toDefault) };
 }
 
 /** Cached results for settings in a workspace. */
@@ -177,14 +190,17 @@ export function createGuardrails(checks: KnownChecks, warn: Warn): Guardrails {
   const find = rememberBy((written, saved) => {
     return { resolved: resolveHooks(readHooks(written, checks), saved, checks), hooks: new Map() };
   });
-  const findVisible = ({ resolved, hooks }: Known, visibility: Visibility): TargetHooks | undefined => {
-    const key = `${visibility.request} ${visibility.answer} ${visibility.part}`;
-    if (!hooks.has(key)) hooks.set(key, toTargetHooks(toVisibleHooks(resolved, visibility)));
-    return hooks.get(key);
+  const findVisible = ({ resolved, hooks }: Known, { visibility = allVisible, isLocked = false }: HookView) => {
+    const key = `${visibility.request} ${visibility.answer} ${visibility.part} ${isLocked}`;
+    const known = hooks.get(key);
+    if (known || hooks.has(key)) return known;
+    const made = toTargetHooks(toVisibleHooks(isLocked ? toDefaults(resolved) : resolved, visibility));
+    hooks.set(key, made);
+    return made;
   };
   return {
     checks: [...new Set(checks.values())],
-    of: (written, saved, visibility = allVisible) => findVisible(find(written, saved), visibility),
+    of: (written, saved, view = {}) => findVisible(find(written, saved), view),
     findUnknown: (written, saved) => find(written, saved).resolved,
     listReferences: (written) => listReferences(readHooks(written, checks)),
     findProblems: (written, sum) => readHooks(written, checks, sum).problems,

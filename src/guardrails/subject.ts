@@ -1,9 +1,15 @@
 import type { HookResult } from "../schemas/hooks.ts";
 import type { Body, CheckInput } from "./types.ts";
+import type { Placeholders } from "./values/placeholders.ts";
 
 /** What the hooks of one phase check. */
 export interface Subject
-  extends Omit<CheckInput, "texts" | "text" | "rest" | "readPieces" | "mustSeeAll" | "isOrganisations" | "work"> {
+  extends Omit<
+    CheckInput,
+    "texts" | "text" | "rest" | "readPieces" | "mustSeeAll" | "isOrganisations" | "placeholders" | "work"
+  > {
+  /** Absent: the numbers begin with this phase. */
+  readonly placeholders?: Placeholders;
   /** Why the body cannot be changed; absent where it can. */
   readonly fixedBecause?: string;
   /** The response was already sent: it cannot be denied. */

@@ -5,6 +5,7 @@ import type { PatternAmount } from "../lib/pattern.ts";
 import type { Soon } from "../lib/soon.ts";
 import type { Steps } from "../lib/steps.ts";
 import type { JsonPieces } from "./json-pieces.ts";
+import type { Placeholders } from "./values/placeholders.ts";
 
 /** JSON object of a request or a response. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -143,6 +144,8 @@ export interface CheckInput {
   readonly isOrganisations?: boolean;
   /** The hook denies: a check that cannot see all of a text throws instead of checking its beginning. */
   readonly mustSeeAll: boolean;
+  /** What takes the place of values that are found; those of a response go on with the numbers of its request. */
+  readonly placeholders: Placeholders;
   readonly work: Work;
 }
 
@@ -198,6 +201,12 @@ export interface CheckWindow {
   find(text: string, from: number): Steps<WindowFinding | undefined>;
 }
 
+/** A problem with one of a check's parameters. */
+interface ParameterProblem {
+  readonly member: string;
+  readonly message: string;
+}
+
 /** One kind of check. Throws `CheckError` if it cannot decide. */
 export interface Check<Parameters = unknown> {
   /** `source.name`, such as `default.contains`. */
@@ -220,8 +229,10 @@ export interface Check<Parameters = unknown> {
   readonly partner?: string;
   /** How it works on a part of a streamed response; undefined where it needs the whole. Absent: always the whole. */
   window?(parameters: Parameters): CheckWindow | undefined;
-  /** A problem that prevents saving these parameters; stored ones keep working. */
-  problem?(parameters: Parameters): string | undefined;
+  /** A problem that prevents saving these parameters, perhaps with one of them; stored ones keep working. */
+  problem?(parameters: Parameters): string | ParameterProblem | undefined;
+  /** What whoever saves a guardrail with it should know. */
+  warning?(hook: Pick<Hook, "deny" | "async">): string | undefined;
   /** Work that grows with the text and waits for nothing is done in steps. */
   run(input: CheckInput, parameters: Parameters): Soon<CheckOutcome> | Steps<CheckOutcome>;
 }
@@ -334,7 +345,7 @@ export interface Hook {
   readonly onSuccess: Feedback | undefined;
   readonly onFail: Feedback | undefined;
   readonly versionId: string | undefined;
-  /** It runs for every request of the workspace; if it denies, it rejects what it cannot inspect. */
+  /** It runs for every request of the workspace, or of a key; if it denies, it rejects what it cannot inspect. */
   readonly isDefault?: boolean;
   /** It lets uninspected content pass although it denies. */
   readonly allowsUninspected: boolean;

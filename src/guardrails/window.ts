@@ -64,7 +64,6 @@ interface StageState {
   labels: Set<string>;
   error: CheckError | undefined;
   spentMs: number;
-  placeholders: Placeholders;
 }
 
 /** The text of one part of a response. What checks no longer need is dropped. */
@@ -110,6 +109,7 @@ export class StreamText {
 export class WindowChecks {
   readonly plan: WindowPlan;
   readonly #clock: Clock;
+  readonly #placeholders: Placeholders;
   readonly #states: StageState[];
   readonly #texts = new Map<string, StreamText>();
   readonly #startedAt: number;
@@ -123,8 +123,10 @@ export class WindowChecks {
   #running = 0;
   #isDenied = false;
 
-  constructor(plan: WindowPlan, clock: Clock) {
+  /** @param placeholders What takes the place of values; by default the numbers begin here. */
+  constructor(plan: WindowPlan, clock: Clock, placeholders = new Placeholders()) {
     this.plan = plan;
+    this.#placeholders = placeholders;
     this.#clock = clock;
     this.#work = new RunWork(clock);
     this.#startedAt = clock.monotonic();
@@ -136,7 +138,6 @@ export class WindowChecks {
       labels: new Set(),
       error: undefined,
       spentMs: 0,
-      placeholders: new Placeholders(),
     });
     this.#states = plan.stages.map(begin);
   }
@@ -328,7 +329,7 @@ export class WindowChecks {
     const replacement =
       placeholder === undefined
         ? found.replacement
-        : state.placeholders.of(placeholder, text.kept.slice(found.start, found.end));
+        : this.#placeholders.of(placeholder, text.kept.slice(found.start, found.end));
     const changes = replacement !== undefined && stop > start;
     if (replacement !== undefined && !changes) return;
     if (!isRepeat || state.count === 0) state.count++;

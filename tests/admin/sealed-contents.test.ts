@@ -145,9 +145,10 @@ test("every secret setting of a provider is encrypted in configs, and those of o
 
 test("credentials of a guardrail's checks are encrypted, shown masked, and stay with their address", async () => {
   const header = "Bearer guard-secret-0123456789";
+  const signing = "guard-secret-that-signs";
   const webhook = (url: string, Authorization: string) => ({
     id: "default.webhook",
-    parameters: { webhookURL: url, headers: { Authorization } },
+    parameters: { webhookURL: url, headers: { Authorization }, secret: signing },
   });
   const url = "https://hooks.example.com/a?token=url-secret-0123456789";
   const body = { name: "G", checks: [webhook(url, header)] };
@@ -160,6 +161,7 @@ test("credentials of a guardrail's checks are encrypted, shown masked, and stay 
   assert.deepEqual(shown?.parameters, {
     webhookURL: "https://hooks.example.com/a?*****",
     headers: { Authorization: "Be*****789" },
+    secret: "gu*****gns",
   });
   const database = await openDatabase({ url: `file:${file}` });
   const { rows } = await database.read("SELECT content FROM guardrail_versions");

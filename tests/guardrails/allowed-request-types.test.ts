@@ -47,9 +47,12 @@ for (const metadata of [
 }
 
 for (const [parameters, wanted] of [
-  [{ allowedTypes: ["chatComplete", "chat"] }, /is not a known request type: chat$/],
-  [{ blockedTypes: "embed, x" }, /is not a known request type: x$/],
-  [{ allowedTypes: ["a", "b"], blockedTypes: "b" }, /parameters: must not allow and block the same request type$/],
+  [{ allowedTypes: ["chatComplete", "chat"] }, /parameters\.allowedTypes: is not a known request type: chat$/],
+  [{ blockedTypes: "embed, x" }, /parameters\.blockedTypes: is not a known request type: x$/],
+  [
+    { allowedTypes: ["a", "b"], blockedTypes: "b" },
+    /parameters: must not have the same request type in allowedTypes and blockedTypes$/,
+  ],
   [{ allowedTypes: 5 }, /parameters\.allowedTypes: must be a list of names/],
   [{ blockedTypes: [5] }, /parameters\.blockedTypes/],
 ] as const) {

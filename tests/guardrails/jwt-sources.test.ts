@@ -4,6 +4,7 @@ import type { JWK } from "jose";
 import * as v from "valibot";
 import { createJwtCheck } from "../../src/guardrails/checks/jwt.ts";
 import type { CheckInput, CheckOutcome } from "../../src/guardrails/types.ts";
+import { Placeholders } from "../../src/guardrails/values/placeholders.ts";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createOutbound } from "../../src/lib/outbound.ts";
 import { runNow } from "../../src/lib/steps.ts";
@@ -46,6 +47,7 @@ beforeEach(() => {
       readPieces: async () => ({ pieces: [], isCut: false }),
       metadata: {},
       mustSeeAll: true,
+      placeholders: new Placeholders(),
       work: { spend: (piece) => piece(), run: async (steps) => runNow(steps, 1_000_000) },
     };
     const outcome = await check.run(input, v.parse(check.parameters, parameters));

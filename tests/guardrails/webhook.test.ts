@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
 import { after, test } from "node:test";
 import { readTimeout } from "../../src/guardrails/call.ts";
 import { chatAnswer, chatRequest, guard, problemsOf, runCheck } from "../support/guardrails.ts";
@@ -251,3 +252,30 @@ test("log refuses a missing address", () => {
 test("a service is given a minute at most", () => {
   for (const value of [60_001, 1e12, "86400000"]) assert.equal(readTimeout(value), 60_000);
 });
+
+for (const [id, address] of [
+  ["default.webhook", "webhookURL"],
+  ["default.log", "logURL"],
+] as const) {
+  test(`${id} signs what it sends with its secret, as webhooks of alerts are signed`, async () => {
+    answerWith({ verdict: true });
+    const secret = "an-obvious-fake-secret";
+    const parameters = { [address]: service.url, secret, headers: { "x-gateway-signature": "t=1,v1=forged" } };
+    await runCheck(id, parameters, { text: "hello" });
+    const [sent] = service.requests;
+    const [, seconds = "", signature = ""] =
+      /^t=([0-9]+),v1=([0-9a-f]{64})$/.exec(String(sent?.headers["x-gateway-signature"])) ?? [];
+    const hmac = createHmac("sha256", secret).update(`${seconds}.${sent?.text}`).digest("hex");
+    assert.equal(signature, hmac);
+    assert.ok(Math.abs(Number(seconds) - Date.now() / 1_000) < 60);
+    answerWith({ verdict: true });
+    await runCheck(id, { [address]: service.url }, { text: "hello" });
+    assert.equal(service.requests[0]?.headers["x-gateway-signature"], undefined);
+  });
+
+  test(`${id} needs a secret of 16 characters`, () => {
+    const problems = problemsOf(id, { [address]: service.url, secret: "short" });
+    assert.deepEqual(problems.length, 1);
+    assert.match(problems[0] ?? "", /parameters\.secret: must have at least 16 characters$/);
+  });
+}

@@ -271,6 +271,18 @@ test("saving a guardrail that cannot deny streamed responses returns a warning",
   assert.equal((await change({ deny: true, stream_mode: "inform" })).warnings?.length, 1);
 });
 
+test("saving a guardrail whose jwt check lets wrong tokens pass returns a warning", async () => {
+  const checks = [{ id: "jwt", parameters: { jwks: { keys: [] } } }];
+  const create = (actions: object) =>
+    done(admin<Saved & { warnings?: string[] }>("POST /guardrails", { name: "w", checks, actions }));
+  for (const actions of [{}, { deny: false }, { deny: true, async: true }]) {
+    const { warnings } = await create(actions);
+    assert.equal(warnings?.length, 1, JSON.stringify(actions));
+    assert.match(warnings[0] ?? "", /wrong token are let through.*actions\.deny/);
+  }
+  assert.equal((await create({ deny: true })).warnings, undefined);
+});
+
 test("the log row of a request denied before its call names the provider", async () => {
   const config = { input_guardrails: [{ ...words("none", ["there"]), deny: true }] };
   for (const headers of [{}, { "x-gateway-provider": "openai" }]) {

@@ -1,5 +1,4 @@
 import type { LimitAlertRow } from "../../db/tables/limits.ts";
-import { toHex } from "../../lib/base64.ts";
 import { toShownUse } from "../../policies/applied.ts";
 import type { BudgetHolder, Counted } from "../../policies/limit-store.ts";
 import type { AlertKind } from "../../policies/limit-watch.ts";
@@ -73,16 +72,6 @@ export function toAlertBody(row: LimitAlertRow, name?: string | null): AlertBody
     workspace_id: row.workspaceId,
     at: toIso(row.at),
   };
-}
-
-/** The value of `x-gateway-signature`: the time in seconds, and the HMAC-SHA-256 of `<time>.<body>` in hexadecimal. */
-export async function signBody(secret: string, body: string, now: number): Promise<string> {
-  const encoder = new TextEncoder();
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
-  const seconds = Math.floor(now / 1_000);
-  const digest = await crypto.subtle.sign("HMAC", key, encoder.encode(`${seconds}.${body}`));
-  return `t=${seconds},v1=${toHex(new Uint8Array(digest))}`;
 }
 
 /** Most characters of a name or of the values of a bucket in a mail. */

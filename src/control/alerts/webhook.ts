@@ -1,8 +1,8 @@
 import type { ControlStores } from "../../db/stores/control.ts";
 import { startTimer } from "../../lib/clock.ts";
 import type { Outbound, OutboundInit } from "../../lib/outbound.ts";
+import { signatureHeader, signBody } from "../../lib/sign-body.ts";
 import type { Vault } from "../vault.ts";
-import { signBody } from "./messages.ts";
 
 /** Where alerts are posted. */
 export interface Webhook {
@@ -73,7 +73,7 @@ export async function postToWebhook(
       origin,
       headers: {
         "content-type": "application/json",
-        ...(signature !== undefined && { "x-gateway-signature": signature }),
+        ...(signature !== undefined && { [signatureHeader]: signature }),
       },
       body,
       signal: AbortSignal.any([timeout.signal, signal]),

@@ -16,7 +16,10 @@ const Names = v.pipe(
 const AllowedRequestTypes = v.pipe(
   v.object({ allowedTypes: v.nullish(Names, []), blockedTypes: v.nullish(Names, []) }),
   v.transform(({ allowedTypes, blockedTypes }): Lists<string> => ({ allowed: allowedTypes, blocked: blockedTypes })),
-  v.check((lists) => findConflicts(lists).length === 0, "must not allow and block the same request type"),
+  v.check(
+    (lists) => findConflicts(lists).length === 0,
+    "must not have the same request type in allowedTypes and blockedTypes",
+  ),
 );
 
 /** The names a metadata field lists; empty where it is missing. */
@@ -48,8 +51,14 @@ export const allowedRequestTypes: Check<Lists<string>> = {
   parameters: AllowedRequestTypes,
   reads: "facts",
   problem({ allowed, blocked }) {
-    const unknown = [...allowed, ...blocked].find((name) => !known.has(name));
-    return unknown === undefined ? undefined : `is not a known request type: ${unknown.slice(0, 100)}`;
+    for (const [member, names] of [
+      ["allowedTypes", allowed],
+      ["blockedTypes", blocked],
+    ] as const) {
+      const unknown = names.find((name) => !known.has(name));
+      if (unknown !== undefined) return { member, message: `is not a known request type: ${unknown.slice(0, 100)}` };
+    }
+    return undefined;
   },
   run({ requestType, alsoTypes = [], leadsTo = [], request, metadata }, own) {
     const lists = own.allowed.length + own.blocked.length > 0 ? own : readFacts(metadata);

@@ -26,6 +26,8 @@ import { beforeOnly, type Check, type CheckInput, type CheckOutcome, type CheckT
 
 const form = "application/x-www-form-urlencoded";
 const maxTokenLength = 16_384;
+const letsPass =
+  "Requests with a wrong token are let through: the check jwt only reports them unless actions.deny is true and actions.async is false";
 /** Longest key id that is looked up. */
 const maxKidLength = 512;
 /** Largest clock tolerance, in seconds. */
@@ -308,6 +310,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
     reads: "facts",
     parameters: Jwt,
     patterns: ({ claimValues }) => claimValues.patterns,
+    warning: ({ deny, async }) => (deny && !async ? undefined : letsPass),
     async run(input, parameters) {
       const { jwks, jwksUri, introspectEndpoint, clockTolerance, maxTokenAge } = parameters;
       if (!jwks && !jwksUri && !introspectEndpoint) {

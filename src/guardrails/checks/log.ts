@@ -1,9 +1,22 @@
 import * as v from "valibot";
-import { postJson, ServiceHeaders, ServiceUrl, timeoutOf, toStatusError } from "../call.ts";
+import {
+  findSecretProblem,
+  postJson,
+  ServiceHeaders,
+  ServiceUrl,
+  SigningSecret,
+  timeoutOf,
+  toStatusError,
+} from "../call.ts";
 import { bothPhases, type Check, type CheckTools } from "../types.ts";
 import { toWebhookPayload } from "../webhook-payload.ts";
 
-const Log = v.object({ logURL: ServiceUrl, headers: ServiceHeaders, timeout: timeoutOf(3_000) });
+const Log = v.object({
+  logURL: ServiceUrl,
+  headers: ServiceHeaders,
+  timeout: timeoutOf(3_000),
+  secret: SigningSecret,
+});
 
 /** Posts the request and the response to the author's service. */
 export function createLogCheck(tools: CheckTools): Check<v.InferOutput<typeof Log>> {
@@ -12,8 +25,9 @@ export function createLogCheck(tools: CheckTools): Check<v.InferOutput<typeof Lo
     phases: bothPhases,
     parameters: Log,
     readsAll: () => true,
-    async run(input, { logURL: url, headers, timeout: timeoutMs }) {
-      const answer = await postJson(tools, { url, headers, timeoutMs, value: toWebhookPayload(input) });
+    problem: findSecretProblem,
+    async run(input, { logURL: url, headers, timeout: timeoutMs, secret }) {
+      const answer = await postJson(tools, { url, headers, timeoutMs, secret, value: toWebhookPayload(input) });
       if (!answer.isOk) throw toStatusError(answer);
       return { pass: true, data: { explanation: "The log was written", status: answer.status } };
     },

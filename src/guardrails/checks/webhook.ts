@@ -2,10 +2,12 @@ import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import {
   ForwardHeaders,
+  findSecretProblem,
   forwardedHeaders,
   postJson,
   ServiceHeaders,
   ServiceUrl,
+  SigningSecret,
   timeoutOf,
   toStatusError,
 } from "../call.ts";
@@ -17,6 +19,7 @@ const Webhook = v.object({
   headers: ServiceHeaders,
   timeout: timeoutOf(3_000),
   forwardHeaders: ForwardHeaders,
+  secret: SigningSecret,
 });
 type Webhook = v.InferOutput<typeof Webhook>;
 
@@ -36,13 +39,13 @@ function commonData({ webhookURL, timeout }: Webhook) {
  * @throws {CheckError} If it responds with anything else, or not at all.
  */
 async function ask(tools: CheckTools, input: CheckInput, parameters: Webhook): Promise<Body> {
-  const { webhookURL: url, headers, timeout: timeoutMs, forwardHeaders } = parameters;
+  const { webhookURL: url, headers, timeout: timeoutMs, forwardHeaders, secret } = parameters;
   const sent = { ...forwardedHeaders(input, forwardHeaders), ...headers, ...input.request.ownHeaders };
   const fail = ({ name, message }: CheckError, responseData?: unknown): never => {
     const data = { explanation: "The webhook did not decide", ...commonData(parameters), responseData };
     throw new CheckError(message, { name, data });
   };
-  const answer = await postJson(tools, { url, headers: sent, timeoutMs, value: toWebhookPayload(input) }).catch(
+  const answer = await postJson(tools, { url, headers: sent, timeoutMs, secret, value: toWebhookPayload(input) }).catch(
     (error) => (error instanceof CheckError ? fail(error) : Promise.reject(error)),
   );
   const { isOk, json } = answer;
@@ -66,6 +69,7 @@ export function createWebhookCheck(tools: CheckTools): Check<Webhook> {
     parameters: Webhook,
     readsAll: () => true,
     changes: () => true,
+    problem: findSecretProblem,
     async run(input, parameters) {
       const answer = await ask(tools, input, parameters);
       const pass = answer.verdict === true;

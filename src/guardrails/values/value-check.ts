@@ -1,7 +1,7 @@
 import type { Steps } from "../../lib/steps.ts";
 import { CheckError, type CheckInput, type CheckOutcome, type CheckWindow } from "../types.ts";
 import type { ValueFinder } from "./finder.ts";
-import { Placeholders } from "./placeholders.ts";
+import type { Placeholders } from "./placeholders.ts";
 
 /** What a check of values looks for, and what it does with what it finds. */
 export interface ValueSearch {
@@ -17,7 +17,11 @@ export interface ValueSearch {
 /** What was found so far. */
 class Findings {
   readonly counts = new Map<string, number>();
-  readonly #placeholders = new Placeholders();
+  readonly #placeholders: Placeholders;
+
+  constructor(placeholders: Placeholders) {
+    this.#placeholders = placeholders;
+  }
 
   /** The text with its values replaced; null without any. */
   *replace(text: string, { finder, redact }: ValueSearch): Steps<string | null> {
@@ -44,11 +48,11 @@ const elsewhere = "a value is outside the messages, such as in a tool or a schem
 
 /** Finds values in all strings; with `redact` those of the messages are replaced. */
 export function* searchValues(
-  { texts, rest, mustSeeAll }: Pick<CheckInput, "texts" | "rest" | "mustSeeAll">,
+  { texts, rest, mustSeeAll, placeholders }: Pick<CheckInput, "texts" | "rest" | "mustSeeAll" | "placeholders">,
   search: ValueSearch,
 ): Steps<CheckOutcome> {
   const { redact, not, noun } = search;
-  const findings = new Findings();
+  const findings = new Findings(placeholders);
   const changed: (string | null)[] = [];
   for (const text of texts) changed.push(yield* findings.replace(text, search));
   const inTexts = findings.total;

@@ -9,7 +9,8 @@ import type { SavedGuardrails } from "../../guardrails/resolve.ts";
 import { runHooks } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
 import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
-import type { Body } from "../../guardrails/types.ts";
+import type { Body, Visibility } from "../../guardrails/types.ts";
+import { Placeholders } from "../../guardrails/values/placeholders.ts";
 import { hopHeader } from "../../lib/headers.ts";
 import { stringOf } from "../../lib/json.ts";
 import type { Soon } from "../../lib/soon.ts";
@@ -68,9 +69,7 @@ export class RequestGuard {
     const known = this.#entered?.get(attempt);
     if (known) return known;
     // what a guardrail asks must not lead to guardrails again
-    const hooks = this.#context.connection.isOfGuardrail
-      ? undefined
-      : this.#services.guardrails.of(attempt.settings.hooks, this.#saved, this.#kind.visibility);
+    const hooks = this.#context.connection.isOfGuardrail ? undefined : this.#find(attempt, this.#kind.visibility);
     if (!hooks) {
       if (this.#store) this.#context.storeResponse = this.#store;
       return undefined;
@@ -81,13 +80,18 @@ export class RequestGuard {
     return entered;
   }
 
+  #find({ settings }: GuardedTarget, visibility: Visibility): TargetHooks | undefined {
+    const isLocked = !this.#context.principal.defaults.allowConfigOverride;
+    return this.#services.guardrails.of(settings.hooks, this.#saved, { visibility, isLocked });
+  }
+
   /** The guardrails that check the parts of a request as they come, such as events; undefined where it has none. */
   listenTo(
     attempt: GuardedTarget,
     request: Body,
     visibility = this.#kind.visibility,
   ): { hooks: TargetHooks; subject: Subject } | undefined {
-    const hooks = this.#services.guardrails.of(attempt.settings.hooks, this.#saved, visibility);
+    const hooks = this.#find(attempt, visibility);
     if (!hooks) return undefined;
     const { fixedBecause: _, ...subject } = this.#toSubject(this.#providerOf(attempt.node, request), request, {});
     return { hooks, subject };
@@ -121,6 +125,7 @@ export class RequestGuard {
         },
       },
       response: undefined,
+      placeholders: new Placeholders(),
       metadata: context.metadata,
       ...(fixedBecause !== undefined && { fixedBecause }),
     };
@@ -175,7 +180,7 @@ function toDenial({ results }: PhaseOutcome): string {
   const closed = results.filter(({ deny, checks }) => deny && checks.some(({ data }) => data?.closed === true));
   if (closed.length === 0) return "Cannot make this call: a guardrail denied the request; hook_results names it";
   const names = [...new Set(closed.map(({ id }) => id))].join(", ");
-  return `Cannot make this call: the default guardrail ${names} cannot inspect it and denies uninspected requests`;
+  return `Cannot make this call: the guardrail ${names} cannot inspect it and denies uninspected requests`;
 }
 
 /** The guardrails of a request for a unified operation. */

@@ -6,6 +6,7 @@ import { runHooks } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
 import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
 import type { Body, Hook, RequestType } from "../../guardrails/types.ts";
+import { Placeholders } from "../../guardrails/values/placeholders.ts";
 import { planWindow, WindowChecks } from "../../guardrails/window.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
@@ -140,8 +141,14 @@ export class TargetGuard {
       provider: this.#parts.context.log.provider ?? provider,
       request: this.#sent,
       response: { body: answer, status: 200, isTransformed: false },
+      placeholders: this.#placeholders(),
       metadata,
     };
+  }
+
+  /** Placeholders of a response: each call of the provider begins with those of the request. */
+  #placeholders(): Placeholders {
+    return new Placeholders(this.#subject.placeholders);
   }
 
   /** Runs the output guardrails on a response. */
@@ -323,7 +330,7 @@ export class TargetGuard {
     // a stored response is made of what was sent
     const isStored = window !== undefined && context.storeResponse !== undefined;
     const isWatched = isStored || hooks.informed.length + hooks.later.after.length > 0;
-    const checks = window && new WindowChecks(window, context.services.clock);
+    const checks = window && new WindowChecks(window, context.services.clock, this.#placeholders());
     // clients of other routes accept only the route's own events
     const addsResults = this.#parts.addsToStreams && !strict;
     const before = this.#before.results;

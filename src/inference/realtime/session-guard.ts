@@ -64,7 +64,7 @@ class HookedSession implements SessionGuard {
     this.#hooks = hooks;
     this.#subject = subject;
     this.#context = context;
-    this.#checks = hooks.window && new WindowChecks(hooks.window, context.services.clock);
+    this.#checks = hooks.window && new WindowChecks(hooks.window, context.services.clock, subject.placeholders);
     const request = new RequestStrings(subject.request.body);
     this.#window = this.#checks && new EventWindow(this.#checks, { requestType: "realtime", request });
   }

@@ -110,7 +110,7 @@ class RowChecks {
   #refuseUnread(why: string): void {
     const closing = this.#hooks.find(closes);
     if (!closing) return;
-    const name = `the default guardrail ${closing.id} denies uninspected requests`;
+    const name = `the guardrail ${closing.id} denies uninspected requests`;
     throw new GuardrailDeniedError(`Cannot upload the file: ${why}, and ${name}`, { isSoft: false });
   }
 
