@@ -2,7 +2,7 @@ import type { WorkspaceView } from "../control/resources.ts";
 import type { StoredLog } from "../db/stores/logs.ts";
 import type { Redactor } from "../logs/redact.ts";
 import { toRow, verdictOf } from "../logs/row.ts";
-import { showBody } from "../logs/shown-body.ts";
+import { showSide } from "../logs/shown-body.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import type { LogDetail, LogMetrics, LogRow, LogSide } from "../schemas/logs.ts";
 
@@ -26,10 +26,6 @@ function withHooks(row: LogRow, late: readonly HookResults[]): LogRow {
 
 /** A side that was not stored. */
 const emptySide: LogSide = { headers: {}, body: null, truncated: false };
-
-async function toSide({ headers, body, truncated }: LogSide, redactor: Redactor) {
-  return { headers, body: body === null || truncated ? body : await showBody(body, redactor), truncated };
-}
 
 const isSuccess = (status: number): boolean => status >= 200 && status <= 299;
 
@@ -136,12 +132,12 @@ export async function toDetail(stored: StoredLog, { late, redactor, view, prefix
     request: {
       url: row.path,
       method: row.method,
-      ...(await toSide(request, redactor)),
+      ...(await showSide(request, redactor)),
       gatewayHeaders: gatewayHeaders(request.headers, prefixes),
     },
     response: {
       status: row.status,
-      ...(await toSide(response, redactor)),
+      ...(await showSide(response, redactor)),
       responseTime: responseTimeOf(row),
       lastUsedOptionJsonPath: lastTargetOf(row),
     },
@@ -150,8 +146,8 @@ export async function toDetail(stored: StoredLog, { late, redactor, view, prefix
   };
   if (stored.isAway) detail.contents_unavailable = true;
   if (final)
-    detail.finalUntransformedRequest = { url: row.path, method: row.method, ...(await toSide(final, redactor)) };
-  if (sent) detail.transformedRequest = { ...target, ...(await toSide(sent, redactor)) };
-  if (original) detail.originalResponse = { ...target, ...(await toSide(original, redactor)) };
+    detail.finalUntransformedRequest = { url: row.path, method: row.method, ...(await showSide(final, redactor)) };
+  if (sent) detail.transformedRequest = { ...target, ...(await showSide(sent, redactor)) };
+  if (original) detail.originalResponse = { ...target, ...(await showSide(original, redactor)) };
   return detail;
 }

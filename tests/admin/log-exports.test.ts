@@ -48,7 +48,7 @@ async function seed(count: number): Promise<void> {
         cost: number / 1_000,
         config: number % 7 === 0 ? "pc-one" : null,
       });
-      const [request, response] = [JSON.stringify({ number }), `answer ${number}`];
+      const [request, response] = [JSON.stringify({ number }), number === 9 ? stream : `answer ${number}`];
       lengths.push([request.length, response.length]);
       heads.push([{ "x-test": String(number) }, { "content-type": "text/plain" }]);
       bodies += request + response;
@@ -59,6 +59,15 @@ async function seed(count: number): Promise<void> {
     await store.append([batch]);
   }
 }
+
+/** A streamed chat, as it is stored. */
+const stream = ["Hel", "lo"]
+  .map((content, index) => {
+    const choice = { index: 0, delta: { content }, finish_reason: index === 1 ? "stop" : null };
+    return `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", created: 1, model: "m", choices: [choice] })}\n\n`;
+  })
+  .concat("data: [DONE]\n\n")
+  .join("");
 
 const rows = 700;
 before(async () => {
@@ -133,6 +142,11 @@ test("an export runs from draft to success, and its file has the rows with the w
   });
   assert.deepEqual(request, { headers: { "x-test": "7" }, body: { number: 7 }, truncated: false });
   assert.deepEqual(response, { headers: { "content-type": "text/plain" }, body: "answer 7", truncated: false });
+  // the response that the stream adds up to, as the log shows it
+  const streamed = lines[rows - 1 - 9]?.response as { body: { choices: { message: { content: string } }[] } };
+  assert.equal(streamed.body.choices[0]?.message.content, "Hello");
+  const row = await done<{ response: { body: unknown } }>(call(gateway, `GET /logs/${ids[9]}`, { key: workspaceKey }));
+  assert.deepEqual(streamed.body, row.response.body);
   const actions = await database.read(
     "SELECT action FROM audit_logs WHERE resource_type = 'log_exports' ORDER BY rowid",
   );

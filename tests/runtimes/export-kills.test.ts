@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createClient } from "@libsql/client";
 import { type Database, openDatabase } from "../../src/db/client.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
@@ -19,6 +18,8 @@ const bodyLength = 1_000;
 const kills = 4;
 /** Longest time between rows that were written and the kill. */
 const killWithinMs = isWhole ? 300 : 30;
+/** An export goes on 10 seconds after a start at the latest; a busy machine takes longer to start. */
+const goesOnWithinMs = 30_000;
 /** Each step has a bound; together they may take longer than the runner waits for a test. */
 const timeout = 900_000;
 
@@ -60,16 +61,6 @@ async function send<Answer>(gateway: GatewayProcess, route: string, body?: objec
   return JSON.parse(text) as Answer; // what the route answers
 }
 
-/** Takes the export from the killed process, as others would wait for the lease to expire. */
-async function freeExports(folder: string): Promise<void> {
-  const database = createClient({ url: `file:${join(folder, "data/gateway.db")}`, timeout: 5_000 });
-  try {
-    await database.execute("UPDATE log_exports SET lease_until = 0");
-  } finally {
-    database.close();
-  }
-}
-
 /** What a comparison of equal lists finds. */
 const sameIds = { missing: 0, unknown: 0, twice: 0, moved: -1, examples: [] as string[] };
 
@@ -106,11 +97,10 @@ test(`an export whose processes are killed has each row once (seed ${sampleSeed}
         const { written, status } = await readProgress();
         return written > before || status === "success";
       };
-      await eventually("rows of the export", hasMore, 60_000);
+      await eventually("rows of the export", hasMore, goesOnWithinMs);
       await new Promise((resolve) => setTimeout(resolve, killWithinMs * random()));
       await gateway.stop("SIGKILL");
       if ((await readProgress()).status === "in_progress") unfinished++;
-      await freeExports(folder);
       gateway = await startGatewayProcess({ cwd: folder });
     }
     assert.ok(unfinished > 0, "no process was killed in the middle");

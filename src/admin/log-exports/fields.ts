@@ -1,7 +1,8 @@
 import { timeOfId } from "../../lib/ids.ts";
-import { parseJson } from "../../lib/json.ts";
+import type { Redactor } from "../../logs/redact.ts";
+import { type LogSideView, showSide } from "../../logs/shown-body.ts";
 import type { ExportedField } from "../../schemas/log-exports.ts";
-import type { LogContent, LogDetails, LogSide } from "../../schemas/logs.ts";
+import type { LogContent, LogDetails } from "../../schemas/logs.ts";
 
 /** A row with its contents, null where they were not stored. */
 interface ExportedRow {
@@ -9,19 +10,18 @@ interface ExportedRow {
   readonly content: LogContent | null;
 }
 
-/** A body as a value where it is JSON, else as text. */
-function toSide(side: LogSide | undefined): object | null {
-  if (!side) return null;
-  const { headers, body, truncated } = side;
-  return { headers, body: body === null || truncated ? body : (parseJson(body) ?? body), truncated };
+/** A row with its contents as `GET /v1/logs/{id}` shows them: a stream is the response that it adds up to. */
+interface ShownRow extends ExportedRow {
+  readonly request: LogSideView | null;
+  readonly response: LogSideView | null;
 }
 
-const exported: Readonly<Record<ExportedField, (row: ExportedRow) => unknown>> = {
+const exported: Readonly<Record<ExportedField, (row: ShownRow) => unknown>> = {
   id: ({ details }) => details.id,
   trace_id: ({ details }) => details.trace_id,
   created_at: ({ details }) => new Date(timeOfId(details.id)).toISOString(),
-  request: ({ content }) => toSide(content?.request),
-  response: ({ content }) => toSide(content?.response),
+  request: ({ request }) => request,
+  response: ({ response }) => response,
   is_success: ({ details: { status } }) => status >= 200 && status < 300,
   ai_org: ({ details }) => details.provider,
   ai_model: ({ details }) => details.model,
@@ -43,6 +43,10 @@ const exported: Readonly<Record<ExportedField, (row: ExportedRow) => unknown>> =
 export const contentFields: ReadonlySet<string> = new Set(["request", "response"]);
 
 /** A row of an export: one line of JSON. */
-export function toLine(row: ExportedRow, fields: readonly ExportedField[]): string {
-  return `${JSON.stringify(Object.fromEntries(fields.map((field) => [field, exported[field](row)])))}\n`;
+export async function toLine(row: ExportedRow, fields: readonly ExportedField[], redactor: Redactor): Promise<string> {
+  const { content } = row;
+  const show = async (name: "request" | "response") =>
+    content && fields.includes(name) ? await showSide(content[name], redactor) : null;
+  const shown: ShownRow = { ...row, request: await show("request"), response: await show("response") };
+  return `${JSON.stringify(Object.fromEntries(fields.map((field) => [field, exported[field](shown)])))}\n`;
 }

@@ -17,10 +17,12 @@ export interface LogExportRunner {
   stop(): Promise<void>;
 }
 
-/** A process that is silent for this long has lost its export. */
-const leaseMs = 60_000;
+/** A process that is silent for this long has lost its export. Two processes never add the same rows: each step names its turn. */
+const leaseMs = 6_000;
+/** How often the lease of a running export is renewed, as a step may take longer. */
+const renewEveryMs = 2_000;
 /** How often it is looked for exports of processes that ended. */
-const lookEveryMs = 5_000;
+const lookEveryMs = 2_000;
 /** Steps after which another export has its turn. */
 const stepsInTurn = 50;
 /** A step that fails is repeated after this long, so many times. */
@@ -84,12 +86,18 @@ class Runner implements LogExportRunner {
   /** Takes the steps of one turn. */
   async #work(row: LogExportRow): Promise<void> {
     const { logExports, clock } = this.#options.services;
+    const renewal = setInterval(() => {
+      // where that fails, the step fails too
+      logExports.store.renew(row, this.#owner, clock.now() + leaseMs).catch(() => {});
+    }, renewEveryMs);
     try {
       await this.#takeSteps(row);
       await logExports.store.release(row, this.#owner, clock.now());
     } catch (error) {
       // a conflict means that it was cancelled, or that another process has it
       if (!isConflict(error)) await this.#retryLater(row, error);
+    } finally {
+      clearInterval(renewal);
     }
   }
 

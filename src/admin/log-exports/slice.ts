@@ -19,7 +19,7 @@ const keptForMs = 7 * abandonedAfterMs;
 /** What steps use. */
 type SliceServices = Pick<
   Services,
-  "clock" | "control" | "files" | "logExports" | "logReader" | "logSegments" | "logStore"
+  "clock" | "control" | "files" | "logExports" | "logReader" | "logSegments" | "logStore" | "redactor"
 >;
 
 /** What a step needs besides the export. */
@@ -85,7 +85,7 @@ async function readSlice(row: LogExportRow, services: SliceServices): Promise<Sl
       change.skipped++;
       continue;
     }
-    const line = toLine({ details, content: (await contentOf?.(place)) ?? null }, fields);
+    const line = await toLine({ details, content: (await contentOf?.(place)) ?? null }, fields, services.redactor);
     lines.push(line);
     bytes += line.length;
     change.written++;

@@ -14,6 +14,8 @@ export interface LogExportStore {
   claim(row: LogExportRow, lease: { owner: string; until: number }, now: number): Promise<LogExportRow | undefined>;
   /** The export, while it runs and this process holds it. */
   reload(row: LogExportRow, owner: string): Promise<LogExportRow | undefined>;
+  /** Holds an export on, until this time. */
+  renew(row: LogExportRow, owner: string, leaseUntil: number): Promise<void>;
   /** Gives an export back. It is taken again after this time. */
   release(row: LogExportRow, owner: string, leaseUntil: number): Promise<void>;
   /** One step. Its transaction fails with a conflict if the export no longer runs, or another process took the step. */
@@ -57,6 +59,10 @@ export function createLogExportStore(database: Database): LogExportStore {
       const changes = { leaseOwner: owner, leaseUntil: until };
       await database.write([toStatement(orm.update(logExports).set(changes).where(isFree))]);
       return await reload(row, owner);
+    },
+    async renew(row, owner, leaseUntil) {
+      const mine = and(ofRow(row), eq(logExports.status, running), eq(logExports.leaseOwner, owner));
+      await database.write([toStatement(orm.update(logExports).set({ leaseUntil }).where(mine))]);
     },
     async release(row, owner, leaseUntil) {
       const mine = and(ofRow(row), eq(logExports.leaseOwner, owner));
