@@ -26,6 +26,12 @@ function isOwnOrigin(origin: string, context: Asked): boolean {
   return origin === browserOriginOf(context) || URL.parse(origin)?.host === host;
 }
 
+/** Behind a proxy that passes on neither host nor protocol, the console's own page looks like one of another site. */
+function describeMismatch(origin: string | undefined, context: Asked): string {
+  if (origin === undefined || isOwnOrigin(origin, context)) return "";
+  return `; its origin is "${origin.slice(0, 200)}", and the gateway's is ${browserOriginOf(context)}. Behind a proxy, pass Host with its port and x-forwarded-proto on, and list the proxy in TRUSTED_PROXIES`;
+}
+
 /**
  * Refuses what a page of another site sent. Browsers leave out `sec-fetch-site` on plain HTTP: there the origin of the
  * page must be the gateway's.
@@ -37,7 +43,8 @@ export function requireSameOrigin(context: Asked): void {
   const origin = context.headers.get("origin");
   const isOwn = origin === undefined || isOwnOrigin(origin, context);
   if (site === undefined ? isOwn : site === "same-origin") return;
-  throw new PermissionError("Cannot use the console's session here: the request came from a page of another site", {
-    code: "foreign_request",
-  });
+  throw new PermissionError(
+    `Cannot use the console's session here: the request came from a page of another site${describeMismatch(origin, context)}`,
+    { code: "foreign_request" },
+  );
 }

@@ -181,12 +181,16 @@ export class GroupRun {
     return { total: this.#groups.size, data };
   }
 
-  /** At least the first groups in the wanted order; those without a figure stand last. */
+  /** At least the first groups in the wanted order; those without a figure, and that of rows without a value, stand last. */
   async #order(count: number): Promise<number[]> {
     const { orderBy, isAscending } = this.#query;
     const groups = this.#groups;
     const figures: Figure[] = [];
     for (let group = 0; group < groups.size; group++) {
+      if (groups.at(group) === "") {
+        figures.push(null);
+        continue;
+      }
       const figure = orderBy === undefined ? this.#valueOf(group) : figureOf(this.#measures.tallies, orderBy, group);
       figures.push(figure instanceof Promise ? await figure : figure);
     }

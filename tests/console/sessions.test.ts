@@ -362,6 +362,14 @@ test("a proxy may change the host: pages of the public address are the gateway's
   }
 });
 
+test("behind a proxy that hides host or protocol, the refusal names both origins and what the proxy must pass on", async () => {
+  const headers = { "sec-fetch-site": "", origin: "https://gateway.example.com" };
+  const response = await send(gateway, "POST /console/session", { body: { key: adminKey }, headers });
+  assert.equal(response.status, 403);
+  const { error } = await readJson<{ error: { message: string } }>(response);
+  assert.match(error.message, /https:\/\/gateway\.example\.com.+ http:\/\/\S+.+x-forwarded-proto.+TRUSTED_PROXIES/);
+});
+
 test("a page of another site cannot sign a browser in", async () => {
   const headers = { "sec-fetch-site": "cross-site" };
   const response = send(gateway, "POST /console/session", { body: { key: adminKey }, headers });

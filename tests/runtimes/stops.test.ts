@@ -30,7 +30,7 @@ const masterKeys = `v1:${Buffer.from("0123456789abcdef0123456789ABCDEF").toStrin
 const wait = (delayMs: number) => new Promise((resolve) => setTimeout(resolve, delayMs));
 
 /** Each round stops a gateway under load; the first ones are also copied. */
-const rounds = Number(process.env.ROUNDS ?? (isWhole ? 20 : 1));
+const rounds = isWhole ? 20 : 1;
 const copies = isWhole ? 5 : 1;
 const loops = 16;
 const streams = 16;
