@@ -61,6 +61,8 @@ function watchEnd(response: Response, method: string, onEnd: () => void): Respon
     if (watched) return watched;
     // the global class may be another one by now: a host on Node replaces it
     const body = Reflect.get(Object.getPrototypeOf(response), "body", response);
+    // it was read at once, which reports its end; the standard gives a locked stream
+    if (body?.locked) return body;
     if (body) watched = withEnd(body, onEnd, byteStrategy);
     else onEnd();
     return watched ?? null;

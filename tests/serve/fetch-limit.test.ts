@@ -58,3 +58,18 @@ test("a response nobody reads gives its place back when its request is aborted",
     await upstream.close();
   }
 });
+
+test("a response that was read at once has a locked body, which can be cancelled without an exception", async () => {
+  const upstream = await startServer((_, response) => response.end('"body"'));
+  try {
+    const send = withinFetchLimit(4, fetchResponse, fetchResponse);
+    for (const read of [ways.text, ways.arrayBuffer]) {
+      const response = await send(upstream.url, { method: "GET", headers: {}, raw: true });
+      await read?.(response);
+      await response.body?.cancel().catch(() => {});
+      assert.equal(response.bodyUsed, true);
+    }
+  } finally {
+    await upstream.close();
+  }
+});
