@@ -57,7 +57,7 @@ function toCapability(row: McpCapabilityRow, enabled: boolean) {
   const members = Object.entries(shownMembers).map(([name, member]) => [name, definition[member] ?? null]);
   return {
     id: row.id,
-    name: row.type === "tool" || row.type === "prompt" ? row.name : (definition.name ?? row.name),
+    name: shownName(row),
     type: row.type,
     enabled,
     uri: row.type === "resource" ? row.name : null,
@@ -68,6 +68,28 @@ function toCapability(row: McpCapabilityRow, enabled: boolean) {
     created_at: toIso(row.createdAt),
     last_updated_at: row.lastUpdatedAt === 0 ? null : toIso(row.lastUpdatedAt),
   };
+}
+
+/** Whether lists of the API have a capability: what the server lists, and what was switched off. */
+function isShown({ isListed, enabled }: McpCapabilityRow): boolean {
+  return isListed || !enabled;
+}
+
+/** The name of a capability as lists show it: that of its definition, which resources and templates need not have. */
+function shownName({ type, name, definition }: McpCapabilityRow): string {
+  const given = isObject(definition) ? definition.name : undefined;
+  const isNamed = type !== "tool" && type !== "prompt" && typeof given === "string";
+  return isNamed ? String(withoutHidden(given, { count: 0 })) : name;
+}
+
+/** The capabilities that a caller means: by name as it is stored (URIs and templates of resources), else as lists show it. */
+export function findShown(
+  rows: readonly McpCapabilityRow[],
+  { type, name }: { type: string; name: string },
+): readonly McpCapabilityRow[] {
+  const ofType = rows.filter((row) => row.type === type && isShown(row));
+  const exact = ofType.filter((row) => row.name === name);
+  return exact.length > 0 ? exact : ofType.filter((row) => shownName(row) === name);
 }
 
 const counters = { tool: "tools", prompt: "prompts", resource: "resources", resource_template: "resource_templates" };
@@ -85,7 +107,7 @@ interface ListedCapabilities {
 export function listCapabilities({ query }: AdminCall<undefined>, { rows, isEnabled, more }: ListedCapabilities) {
   const type = readChoice(query, "type", capabilityTypes);
   const page = readPage(query, { size: 100, max: 500, page: { name: "page", first: 1 } });
-  const listed = rows.filter((row) => row.isListed || !row.enabled);
+  const listed = rows.filter(isShown);
   const counts = Object.fromEntries(
     Object.entries(counters).map(([kind, name]) => {
       const ofKind = listed.filter((row) => row.type === kind);

@@ -1,12 +1,11 @@
-import type { McpServerRow } from "../../db/tables/mcp.ts";
+import type { McpCapabilityRow, McpServerRow } from "../../db/tables/mcp.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { groupBy } from "../../lib/records.ts";
 import { ApproveCapabilities, UpdateCapabilities } from "../../schemas/mcp.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { refuseField, requireReferenced } from "../core/request.ts";
 import { asOwn } from "../integrations/integration-records.ts";
-import { capabilityKey, listCapabilities } from "./capability-rows.ts";
+import { capabilityKey, findShown, listCapabilities } from "./capability-rows.ts";
 import { findMcpIntegration, mcpScopeOf, organisationOf } from "./mcp-integration-records.ts";
 import { findMcpServer, ofServer } from "./mcp-server-records.ts";
 
@@ -20,6 +19,35 @@ async function listOfIntegration(call: AdminCall<undefined>) {
   return listCapabilities(call, { rows, isEnabled: ({ enabled }) => enabled });
 }
 
+/** A capability as its row names it. */
+interface Meant {
+  readonly type: McpCapabilityRow["type"];
+  readonly name: string;
+  readonly enabled: boolean;
+}
+
+/**
+ * What the entries of a body switch, by key; of entries that mean the same, the last.
+ *
+ * @param mayBeUnknown Whether an entry that nothing listed has is taken as it is.
+ * @throws {NotFoundError} For other entries that nothing listed has.
+ */
+function readSwitches(
+  { capabilities }: UpdateCapabilities,
+  rows: readonly McpCapabilityRow[],
+  mayBeUnknown: (key: string) => boolean,
+): Map<string, Meant> {
+  // what a server offers may be unknown until its users call it
+  const isUnread = rows.every(({ isListed }) => !isListed);
+  const meant = capabilities.flatMap((one, index): Meant[] => {
+    const found = findShown(rows, one);
+    if (found.length === 0 && (isUnread || mayBeUnknown(capabilityKey(one)))) return [one];
+    requireReferenced(found[0], `capabilities.${index}`);
+    return found.map(({ type, name }) => ({ type, name, enabled: one.enabled }));
+  });
+  return new Map(meant.map((one) => [capabilityKey(one), one]));
+}
+
 async function updateOfIntegration(call: AdminCall<UpdateCapabilities>) {
   const { body, stores, now } = call;
   const integration = await findMcpIntegration(call, "update");
@@ -27,12 +55,13 @@ async function updateOfIntegration(call: AdminCall<UpdateCapabilities>) {
   const where = { integrationId: integration.id };
   const stored = await stores.mcpCapabilities.all(tenant, { where });
   const idOf = new Map(stored.map((row) => [capabilityKey(row), row.id]));
-  const added = body.capabilities.filter((one) => !idOf.has(capabilityKey(one)));
+  const switches = readSwitches(body, stored, () => false);
+  const added = [...switches.keys()].filter((key) => !idOf.has(key));
   if (stored.length + added.length > maxCapabilities) {
     refuseField("capabilities", `cannot be added: an MCP integration has at most ${maxCapabilities}`);
   }
-  const statements = body.capabilities.map(({ type, name, enabled }) => {
-    const id = idOf.get(capabilityKey({ type, name }));
+  const statements = [...switches].map(([key, { type, name, enabled }]) => {
+    const id = idOf.get(key);
     if (id !== undefined) {
       return asOwn(stores.mcpCapabilities.update(tenant, { id }, { enabled, lastUpdatedAt: now }), integration);
     }
@@ -49,11 +78,12 @@ async function approve(call: AdminCall<ApproveCapabilities>) {
   const integration = await findMcpIntegration(call, "update");
   const tenant = organisationOf(integration);
   const rows = await stores.mcpCapabilities.all(tenant, { where: { integrationId: integration.id } });
-  const rowsOf = groupBy(rows, capabilityKey);
-  const named = body.capabilities?.map((one, index) =>
-    requireReferenced(rowsOf.get(capabilityKey(one))?.[0], `capabilities.${index}`),
-  );
-  const statements = (named ?? rows).flatMap(({ id, definitionHash, approvedHash }) => {
+  const named = body.capabilities?.flatMap((one, index) => {
+    const found = findShown(rows, one);
+    requireReferenced(found[0], `capabilities.${index}`);
+    return found;
+  });
+  const statements = [...new Set(named ?? rows)].flatMap(({ id, definitionHash, approvedHash }) => {
     if (definitionHash === null || definitionHash === approvedHash) return [];
     const changes = { approvedHash: definitionHash, approvedDefinition: toJson(null), lastUpdatedAt: now };
     return [asOwn(stores.mcpCapabilities.update(tenant, { id }, changes), integration)];
@@ -85,12 +115,14 @@ async function updateOfServer(call: AdminCall<UpdateCapabilities>) {
   const where = { serverId: server.id };
   const stored = await stores.mcpServerCapabilities.all(tenant, { where });
   const keys = new Set(stored.map(capabilityKey));
-  const added = body.capabilities.filter((one) => !keys.has(capabilityKey(one)));
+  const rows = await capabilitiesOf(call, server);
+  const switched = readSwitches(body, rows, (key) => keys.has(key));
+  const added = [...switched.keys()].filter((key) => !keys.has(key));
   if (stored.length + added.length > maxCapabilities) {
     refuseField("capabilities", `cannot be added: an MCP server has at most ${maxCapabilities}`);
   }
-  const statements = body.capabilities.map(({ type, name, enabled }) =>
-    keys.has(capabilityKey({ type, name }))
+  const statements = [...switched].map(([key, { type, name, enabled }]) =>
+    keys.has(key)
       ? stores.mcpServerCapabilities.update(tenant, { ...where, type, name }, { enabled, lastUpdatedAt: now })
       : stores.mcpServerCapabilities.insert(tenant, { ...tenant, ...where, type, name, enabled, createdAt: now }),
   );
