@@ -25,8 +25,13 @@ const tools = [
   { name: "broken", inputSchema: { type: "object" } },
 ];
 
+/** Tools that the server has in place of the others. */
+let others: Members[] | undefined;
+
 function answerMcp({ text }: ReceivedRequest): Members {
   const { id, method, params } = JSON.parse(text);
+  if (method === "tools/list" && others)
+    return { jsonrpc: "2.0", id, result: { resultType: "complete", tools: others } };
   if (method === "tools/list") {
     // two pages, and then the same cursor again and again
     const page = params.cursor === undefined ? tools.slice(0, 2) : tools.slice(2);
@@ -52,6 +57,7 @@ after(async () => {
   await upstream.close();
 });
 beforeEach(() => {
+  others = undefined;
   rounds = [];
   asked = [];
 });
@@ -134,6 +140,7 @@ test("a model of /responses calls tools of an MCP server of the workspace, until
     input_tokens_details: { cached_tokens: 2 },
   });
   const [first, second] = asked;
+  const empty = { type: "object", properties: {} };
   assert.deepEqual(first?.tools, [
     {
       type: "function",
@@ -142,8 +149,8 @@ test("a model of /responses calls tools of an MCP server of the workspace, until
       parameters: tools[0]?.inputSchema,
       strict: false,
     },
-    { type: "function", name: "weather__odd_name_v2", parameters: { type: "object" }, strict: false },
-    { type: "function", name: "weather__broken", parameters: { type: "object" }, strict: false },
+    { type: "function", name: "weather__odd_name_v2", parameters: empty, strict: false },
+    { type: "function", name: "weather__broken", parameters: empty, strict: false },
   ]);
   assert.deepEqual([first?.tool_choice, second?.tool_choice], ["required", "auto"]);
   const outputs = listOf(second?.input).filter(({ type }) => type === "function_call_output");
@@ -378,3 +385,72 @@ test("a request cannot use more than 64 MCP servers", async () => {
   assert.equal(status, 400);
   assert.match(await response.text(), /more than 64 MCP servers/);
 });
+
+const properties = { place: { type: "string" } };
+const list = { type: "array", items: {} };
+for (const [name, given, wanted] of [
+  ["nothing", {}, { type: "object", properties: {} }],
+  ["only properties", { properties }, { type: "object", properties }],
+  ["null allowed", { type: ["object", "null"], properties }, { type: "object", properties }],
+  ["a list", { type: "object", properties: { a: { type: "array" } } }, { type: "object", properties: { a: list } }],
+  [
+    "a list among types",
+    { type: "object", properties: { a: { type: ["string", "array", "null"] } } },
+    { type: "object", properties: { a: { type: ["string", "array", "null"], items: {} } } },
+  ],
+  [
+    "lists within others",
+    {
+      type: "object",
+      properties: { a: { type: "array", items: { anyOf: [{ type: "array" }, { $ref: "#/$defs/l" }] } } },
+      $defs: { l: { type: "array", items: [{ type: "string" }] } },
+    },
+    {
+      type: "object",
+      properties: { a: { type: "array", items: { anyOf: [list, { $ref: "#/$defs/l" }] } } },
+      $defs: { l: list },
+    },
+  ],
+  [
+    "a composed object",
+    { type: "object", anyOf: [{ properties, required: ["place"] }, { properties: { id: { type: "array" } } }] },
+    { type: "object", properties: { ...properties, id: list } },
+  ],
+  ["names of keywords", { properties: { items: { type: "array" } } }, { type: "object", properties: { items: list } }],
+] as const) {
+  for (const path of ["/v1/responses", "/v1/messages"]) {
+    test(`models of ${path} get a schema that providers take: ${name}`, async () => {
+      others = [
+        { name: "good", inputSchema: given },
+        { name: "text", inputSchema: { type: "string" } },
+        { name: "lists", inputSchema: { type: ["array", "null"] } },
+      ];
+      const isResponses = path === "/v1/responses";
+      const last = { id: "m", type: "message", role: "assistant", model: "m", content: [], stop_reason: "end_turn" };
+      rounds = [
+        () => (isResponses ? responseOf([message]) : { ...last, usage: { input_tokens: 1, output_tokens: 1 } }),
+      ];
+      const toolset = {
+        max_tokens: 10,
+        messages: [{ role: "user", content: "Weather?" }],
+        mcp_servers: [{ type: "url", name: "@gateway-mcp/weather", url: "https://unused.example.com" }],
+        tools: [{ type: "mcp_toolset", mcp_server_name: "@gateway-mcp/weather" }],
+      };
+      const request = isResponses ? { input: "Weather?", tools: [weather] } : toolset;
+      const { status, response } = await ask(path, isResponses ? "openai" : "anthropic", request);
+      const body = await readJson<Members & { output: Members[] }>(response);
+      assert.equal(status, 200, JSON.stringify(body));
+      const sent = listOf(asked[0]?.tools);
+      assert.deepEqual(
+        sent.map(({ parameters, input_schema }) => parameters ?? input_schema),
+        [wanted],
+      );
+      if (!isResponses) return;
+      const [listed] = body.output;
+      assert.deepEqual(
+        [listed?.error, listOf(listed?.tools).map((tool) => tool.input_schema)],
+        ["Left out, because their arguments are no object: text, lists", [given]],
+      );
+    });
+  }
+}

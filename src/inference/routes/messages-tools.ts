@@ -32,8 +32,8 @@ function readEnabled({ default_config: all, configs }: Item): (name: string) => 
   };
 }
 
-function toTool({ functionName, description, inputSchema }: ServerTool): Item {
-  return { name: functionName, ...(description !== undefined && { description }), input_schema: inputSchema };
+function toTool({ functionName, description, parameters }: ServerTool): Item {
+  return { name: functionName, ...(description !== undefined && { description }), input_schema: parameters };
 }
 
 const isOwnUse = ({ type, server_name: name }: Item): boolean => type === "mcp_tool_use" && slugIn(name) !== undefined;
@@ -113,7 +113,8 @@ class MessagesRounds implements RoundForm {
           code: "invalid_tools",
         });
       }
-      all.push(...(await this.#tools.list(slugIn(set.mcp_server_name) ?? "", readEnabled(set))));
+      const { tools } = await this.#tools.list(slugIn(set.mcp_server_name) ?? "", readEnabled(set));
+      all.push(...tools);
     }
     this.#functions = all;
   }

@@ -40,9 +40,9 @@ function toPlainItems(item: Item): Item[] {
   ];
 }
 
-function toFunction({ functionName, description, inputSchema }: ServerTool): Item {
+function toFunction({ functionName, description, parameters }: ServerTool): Item {
   const described = description === undefined ? {} : { description };
-  return { type: "function", name: functionName, ...described, parameters: inputSchema, strict: false };
+  return { type: "function", name: functionName, ...described, parameters, strict: false };
 }
 
 function toListedTool({ name, description, inputSchema, annotations }: ServerTool): Item {
@@ -127,14 +127,14 @@ class ResponsesRounds implements RoundForm {
   async open(): Promise<void> {
     const all: ServerTool[] = [];
     for (const tool of objectsIn(this.request.tools).filter(isServerTool)) {
-      const listed = await this.#tools.list(slugIn(tool.server_label) ?? "", readAllowed(tool));
-      all.push(...listed);
+      const { tools, leftOut } = await this.#tools.list(slugIn(tool.server_label) ?? "", readAllowed(tool));
+      all.push(...tools);
       this.#output.push({
         id: this.#itemId("mcpl"),
         type: "mcp_list_tools",
         server_label: tool.server_label,
-        tools: listed.map(toListedTool),
-        error: null,
+        tools: tools.map(toListedTool),
+        error: leftOut.length > 0 ? `Left out, because their arguments are no object: ${leftOut.join(", ")}` : null,
       });
     }
     this.#functions = all;

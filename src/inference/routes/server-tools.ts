@@ -9,6 +9,7 @@ import { isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import { mapParallel } from "../../lib/parallel.ts";
 import { eventsWithin, readEvents } from "../../lib/sse.ts";
 import { namesBeta } from "../target/target.ts";
+import { toModelSchema } from "./model-schema.ts";
 
 /** The beta that lets models use MCP servers of the workspace. */
 const toolsBeta = "server-side-mcp-2026-06-01";
@@ -37,7 +38,16 @@ export interface ServerTool {
   readonly functionName: string;
   readonly description: string | undefined;
   readonly inputSchema: Item;
+  /** The schema of its arguments as providers take it. */
+  readonly parameters: Item;
   readonly annotations: unknown;
+}
+
+/** Tools of a server that a request may use. */
+interface ToolList {
+  readonly tools: readonly ServerTool[];
+  /** Names of tools that no provider takes: their arguments are no object. */
+  readonly leftOut: readonly string[];
 }
 
 /** What a tool answered, as text for the model. */
@@ -211,7 +221,7 @@ export class ServerTools {
    * @param isAllowed Whether the request allows a tool.
    * @throws {GatewayError} 400 for too many servers; 404 for servers that the caller cannot use; 502 if one gives no list.
    */
-  async list(slug: string, isAllowed: (name: string) => boolean): Promise<ServerTool[]> {
+  async list(slug: string, isAllowed: (name: string) => boolean): Promise<ToolList> {
     if (++this.#servers > bounds.servers) {
       throw new InvalidRequestError(`Cannot use more than ${bounds.servers} MCP servers in one request`, {
         param: "tools",
@@ -219,6 +229,7 @@ export class ServerTools {
       });
     }
     const found: ServerTool[] = [];
+    const leftOut: string[] = [];
     const seen = new Set<string>();
     const { clock } = this.#context.services;
     const until = clock.monotonic() + bounds.totalMs;
@@ -231,14 +242,16 @@ export class ServerTools {
       const result = await this.#listPage(slug, cursor);
       for (const tool of objectsIn(result.tools)) {
         const name = stringOf(tool.name);
-        if (name !== undefined && isAllowed(name) && this.#byFunction.size < bounds.tools)
-          found.push(this.#add(slug, name, tool));
+        if (name === undefined || !isAllowed(name) || this.#byFunction.size >= bounds.tools) continue;
+        const added = this.#add(slug, name, tool);
+        if (added) found.push(added);
+        else leftOut.push(name);
       }
       cursor = stringOf(result.nextCursor);
       if (cursor === undefined || seen.has(cursor)) break;
       seen.add(cursor);
     }
-    return found;
+    return { tools: found, leftOut };
   }
 
   async #listPage(slug: string, cursor: string | undefined): Promise<Item> {
@@ -253,15 +266,20 @@ export class ServerTools {
     });
   }
 
-  #add(server: string, name: string, tool: Item): ServerTool {
-    const { description, inputSchema, annotations } = tool;
+  /** Adds a tool; undefined if no provider takes it. */
+  #add(server: string, name: string, tool: Item): ServerTool | undefined {
+    const { description, annotations } = tool;
+    const inputSchema = isObject(tool.inputSchema) ? tool.inputSchema : { type: "object" };
+    const parameters = toModelSchema(inputSchema);
+    if (!parameters) return undefined;
     const functionName = toFunctionName(server, name, this.#byFunction);
     const added: ServerTool = {
       server,
       name,
       functionName,
       description: stringOf(description),
-      inputSchema: isObject(inputSchema) ? inputSchema : { type: "object" },
+      inputSchema,
+      parameters,
       annotations,
     };
     this.#byFunction.set(functionName, added);
