@@ -1133,7 +1133,7 @@ const mediaRows: CostRow[] = [
     form: { model: "whisper-1", response_format: "text" },
     answers: [{ type: "text/plain", body: "Hi" }],
     bill: [],
-    nanos: 0,
+    nanos: null,
     tokens: 0,
   },
   {

@@ -5,6 +5,7 @@ import type { PriceList } from "../../pricing/own-prices.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import { costOfUsage, hasCounts } from "../../pricing/request-cost.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
+import { isBilledUnseen } from "../facts/billed-routes.ts";
 import { isOperation, operationFacts } from "../facts/operation-facts.ts";
 import { countsOfBody } from "./usage-units.ts";
 
@@ -17,7 +18,7 @@ export function isFreeRoute(name: string): boolean {
 const socketOpened = 101;
 
 /** The parts of a request that its cost depends on. */
-type RequestParts = Pick<CallerContext, "log" | "method" | "services">;
+type RequestParts = Pick<CallerContext, "leadsTo" | "log" | "method" | "services">;
 
 /** The cost of a response in nano-dollars, and what is known of its price. */
 type ResponseCost = Pick<CallRecord, "cost" | "priceSource" | "isAnswerNeeded">;
@@ -38,10 +39,10 @@ function priceCounts(log: CallRecord, usage: LoggedUsage, find: PriceList): Resp
 }
 
 /**
- * What a request costs that ended with this status. The cost is null where something was counted that has no price, and
- * 0 where nothing was counted.
+ * What a request costs that ended with this status. The cost is null where something was counted that has no price, or
+ * where its provider charges for it and nothing was counted. It is 0 where nothing was used.
  */
-export function costOfRequest({ log, method, services }: RequestParts, status: number): ResponseCost {
+export function costOfRequest({ log, method, services, leadsTo }: RequestParts, status: number): ResponseCost {
   const { providers } = services;
   const { provider, prices } = log;
   // a response that reported no counts can cost a fixed amount
@@ -55,7 +56,11 @@ export function costOfRequest({ log, method, services }: RequestParts, status: n
   if (provider !== null && providers.get(provider)?.isFree) return nothing;
   const find: PriceList | undefined =
     provider === null ? undefined : (prices ?? ((name) => findPriceTiers(provider, name)));
-  return (find && priceCounts(log, usage, find)) ?? (hasCounts(usage) ? unknown : nothing);
+  const priced = find && priceCounts(log, usage, find);
+  if (priced) return priced;
+  const isCharged = provider !== null && isBilledUnseen({ method, operation: log.operation, leadsTo });
+  const isUnseen = isCharged && log.usage === null;
+  return hasCounts(usage) || isUnseen ? unknown : nothing;
 }
 
 /** Records the cost of a request that ended with this status, including responses that were discarded. */

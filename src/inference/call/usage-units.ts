@@ -1,16 +1,18 @@
 import type { CallerContext } from "../../context.ts";
 import { fromUsageMetadata } from "../../dialects/gemini/candidates.ts";
+import { audioSeconds } from "../../lib/audio-duration.ts";
 import { finiteNumber, isObject, nonEmptyString, objectsIn, stringOf } from "../../lib/json.ts";
+import { FormFile } from "../../lib/multipart.ts";
 import { type FurtherCounts, toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
-import type { OperationName, Operations } from "../../providers/core/operations.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 import { type CountedUnit, operationFacts } from "../facts/operation-facts.ts";
 import { uncountedOf } from "./uncounted-of.ts";
 
 /** What is counted from: the request as it was sent, and the response where it was read. */
-interface CountedCall<Name extends OperationName> {
-  name: Name;
-  request: Operations[Name]["request"];
+interface CountedCall {
+  name: OperationName;
+  request: object;
   answer: object | undefined;
   /** A header of the client. */
   clientHeader: ((name: string) => string | undefined) | undefined;
@@ -28,13 +30,18 @@ function member(holder: unknown, name: string): unknown {
   return isObject(holder) ? holder[name] : undefined;
 }
 
-type Reader = (call: Omit<CountedCall<OperationName>, "name">) => FurtherCounts;
+type Reader = (call: Omit<CountedCall, "name">) => FurtherCounts;
 
-/** Length of the audio: reported by the provider in seconds, or by the client in milliseconds. */
-const readSeconds: Reader = ({ answer, clientHeader }) => {
+/** Length of the audio: reported by the provider in seconds, or by the client in milliseconds, or read of its file. */
+const readSeconds: Reader = ({ answer, clientHeader, request }) => {
   const seconds = numberOf(member(member(answer, "usage"), "seconds")) ?? numberOf(member(answer, "duration"));
+  if (seconds !== undefined) return unit("seconds", seconds);
   const ofClient = numberOf(clientHeader?.("audio-file-duration"));
-  return unit("seconds", seconds ?? (ofClient === undefined ? undefined : ofClient / 1_000));
+  if (ofClient !== undefined) return unit("seconds", ofClient / 1_000);
+  const file = member(request, "file");
+  // where tokens are counted, they are what is paid for
+  const isNeeded = file instanceof FormFile && toLoggedUsage(member(answer, "usage")) === null;
+  return unit("seconds", isNeeded ? audioSeconds(file.bytes) : undefined);
 };
 
 const readImages: Reader = ({ answer, request }) => {
@@ -85,6 +92,17 @@ function toolsOf(answer: unknown): FurtherCounts {
   return units.length === 0 ? {} : { units: Object.fromEntries(units) };
 }
 
+/**
+ * Seconds of a video that is being made, by its size: this is what is paid for
+ * (https://platform.openai.com/docs/api-reference/videos/object).
+ */
+function videoOf(answer: unknown): FurtherCounts {
+  if (member(answer, "object") !== "video") return {};
+  const [, width, height] = /^(\d{1,5})x(\d{1,5})$/.exec(stringOf(member(answer, "size")) ?? "") ?? [];
+  const name = width === undefined ? "video_seconds" : `video_duration_seconds_${width}_${height}`;
+  return unit(name, numberOf(member(answer, "seconds")));
+}
+
 /** How units other than tokens are read. */
 const readers: Readonly<Record<CountedUnit, Reader>> = {
   none: () => ({}),
@@ -109,14 +127,14 @@ export interface Counting {
 }
 
 /** What a call counts besides tokens. */
-export function readFurtherCounts<Name extends OperationName>(call: CountedCall<Name>): FurtherCounts {
+export function readFurtherCounts(call: CountedCall): FurtherCounts {
   return readers[operationFacts[call.name].counted](call);
 }
 
 /** Counts of a response whose operation is not known: its tokens, its service tier and the calls of its provider's tools. */
 export function countsOfBody(body: object): LoggedUsage | null {
   const usage = toLoggedUsage(member(body, "usage") ?? fromUsageMetadata(body));
-  return withTier(withUnits(usage, toolsOf(body)), member(body, "service_tier"));
+  return withTier(withUnits(withUnits(usage, toolsOf(body)), videoOf(body)), member(body, "service_tier"));
 }
 
 /** The model a response names. */

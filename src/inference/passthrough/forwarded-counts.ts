@@ -4,10 +4,13 @@ import { isJsonType } from "../../endpoint.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { Ending } from "../../lib/reply.ts";
 import { type BodyPieces, maxLoggedBody, textOfBody } from "../../logs/body.ts";
+import { type FurtherCounts, withUnits } from "../../logs/usage.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import { settleDirectBatch } from "../call/direct-batch.ts";
 import { uncountedOf } from "../call/uncounted-of.ts";
-import { isOperation, operationFacts } from "../facts/operation-facts.ts";
+import { readFurtherCounts } from "../call/usage-units.ts";
+import { type CountedUnit, isOperation, operationFacts } from "../facts/operation-facts.ts";
+import { readClientHeader } from "../target/target.ts";
 import {
   type AnswerCounts,
   createEventCounts,
@@ -44,9 +47,32 @@ function noteUncounted({ upload, written, isCut = false }: ForwardedAnswer, cont
   log.uncounted = uncountedOf(name, { request: requestOf(upload), reported: log.usage, written, isCut });
 }
 
-function note({ usage, model }: ReportedCounts, { log }: CallerContext): void {
-  log.usage = usage;
+/** What a response reported, with the counts besides tokens that follow from the request and its response. */
+function note({ usage, model }: ReportedCounts, given: ForwardedParts, context: CallerContext): void {
+  const { log } = context;
+  log.usage = withUnits(usage, furtherCounts(given, context));
   log.answeredModel = model;
+}
+
+/** A forwarded request, and its response where it was read. */
+interface ForwardedParts {
+  upload: Upload;
+  answer?: object;
+}
+
+/** Units that are paid for and follow from a request or its response alone. */
+const countedUnits: ReadonlySet<CountedUnit> = new Set(["pages", "search_units", "seconds", "images", "characters"]);
+
+function furtherCounts({ upload, answer }: ForwardedParts, context: CallerContext): FurtherCounts {
+  const name = operationOf(context);
+  if (name === undefined || !countedUnits.has(operationFacts[name].counted)) return {};
+  const clientHeader = (header: string) => readClientHeader(header, context);
+  return readFurtherCounts({ name, request: requestOf(upload), answer, clientHeader });
+}
+
+/** Notes what is counted of a forwarded request whatever its response says, such as the characters of speech. */
+export function noteRequest(upload: Upload, context: CallerContext): void {
+  context.log.usage = withUnits(null, furtherCounts({ upload }, context));
 }
 
 /**
@@ -57,7 +83,7 @@ function note({ usage, model }: ReportedCounts, { log }: CallerContext): void {
 export function noteSmallAnswer(text: string, upload: Upload, context: CallerContext): void | Promise<void> {
   const counts = readCounts(text);
   if (counts) {
-    note(counts, context);
+    note(counts, { upload, answer: counts.answer }, context);
     noteUncounted({ upload, written: { form: "answer", answer: counts.answer } }, context);
   }
   const { operation, provider: slug } = context.log;
@@ -107,7 +133,7 @@ export function createCounting(upstream: Response, upload: Upload, context: Call
         const isCut = ending.status !== upstream.status;
         if (isStream) return noteStream({ counts, sent, sentBytes, isCut }, upload, context);
         if (sent && sent.length < maxLoggedBody && !isCut) return noteSmallAnswer(textOfBody(sent), upload, context);
-        note(counts.result(), context);
+        note(counts.result(), { upload }, context);
         log.isCut = isCut;
         noteUncounted({ upload, written: { form: "bytes", sentBytes }, isCut }, context);
       },
@@ -125,7 +151,7 @@ interface EndedStream {
 
 function noteStream(ended: EndedStream, upload: Upload, context: CallerContext): void {
   const { counts, sent, sentBytes, isCut } = ended;
-  note(counts.result(), context);
+  note(counts.result(), { upload }, context);
   context.log.isCut = isCut;
   if (sent) noteUncounted({ upload, written: { form: "events", sent, sentBytes }, isCut }, context);
 }

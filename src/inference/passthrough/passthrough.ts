@@ -23,7 +23,7 @@ import { forwardBody, isText } from "../stream/byte-relay.ts";
 import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
 import { isFromRequest, listLeaves, readLeafDestination } from "../target/config-target.ts";
 import { requireForwardedModels } from "../target/model-list.ts";
-import { createCounting, isEstimated, noteSmallAnswer } from "./forwarded-counts.ts";
+import { createCounting, isEstimated, noteRequest, noteSmallAnswer } from "./forwarded-counts.ts";
 import { modelsAroundBody, modelsOfForwarded } from "./forwarded-models.ts";
 import { requireNativeRoute } from "./native-routes.ts";
 import { type PassthroughDestination, readPassthroughDestination } from "./provider-path.ts";
@@ -48,6 +48,7 @@ async function answerUpstream(
   const logsText = isText(upstream.headers.get("content-type"), upstream.headers.get("content-encoding"));
   const length = Number(upstream.headers.get("content-length") ?? Number.NaN);
   attempt.stopTimer();
+  if (upstream.ok) noteRequest(upload, context);
   if (status === 204 || status === 205 || status === 304) return { status, headers, body: null };
   if (length <= smallBodyBytes) {
     const bytes = await readHeld(upstream, { attempt, provider, timers: context.services.timers });
